@@ -1,0 +1,44 @@
+# Two commands for everyone: `make serve` and `make test`. `make check` is the long way round.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.PHONY: serve test check lint types bench lock clean
+
+serve: $(VENV)/.serve
+	$(RUN) manage.py serve
+
+test: $(VENV)/.test
+	$(RUN) -m tests.run quick
+
+check: $(VENV)/.test
+	$(RUN) -m tests.run all
+
+lint: $(VENV)/.test
+	$(RUN) -m tests.run lint
+
+bench: $(VENV)/.test
+	$(RUN) -m bench
+
+# The locked dependencies, checked against their hashes. A stamp file tells what is installed.
+$(VENV)/.serve: requirements.txt | $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	touch $@
+
+$(VENV)/.test: requirements-dev.txt | $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	touch $@ $(VENV)/.serve
+
+$(VENV):
+	$(PYTHON) -m venv $(VENV)
+
+# Needs uv: make new lock files from pyproject.toml.
+lock:
+	uv pip compile -q pyproject.toml --generate-hashes --no-annotate --no-header --python-version 3.11 \
+		-o requirements.txt
+	uv pip compile -q pyproject.toml --group dev --generate-hashes --no-annotate --no-header --python-version 3.11 \
+		-c requirements.txt -o requirements-dev.txt
+
+clean:
+	rm -rf $(VENV) .venvs .mypy_cache .ruff_cache .pytest_cache
