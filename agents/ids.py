@@ -1,0 +1,130 @@
+"""The only place that mints keys, reads the wall clock, and forms public ids.
+
+A *key* is a 63-bit integer: milliseconds since 2025-01-01 UTC, shifted by 20 bits, plus a
+sequence. It is the primary key of a row (on SQLite the rowid itself), so rows lie in time order
+and a time range is a key range. The sequence starts at random in each process and runs freely:
+two processes in the same millisecond then almost never collide. It wraps, so the order *inside*
+a turn is its ``seq``, never the key.
+
+A *public id* is a UUID (version 8) made of the key and a keyed checksum over kind and key: no
+second index is needed, ids cannot be guessed, and one of the wrong kind is simply not found.
+Integers never reach JSON: JavaScript would round them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import time
+from collections.abc import Callable
+from enum import IntEnum
+from functools import lru_cache
+from hashlib import blake2b
+from uuid import UUID
+
+EPOCH_MS = 1_735_689_600_000
+SEQUENCE_BITS = 20
+_CHECK_BITS = 59
+_CHECK_MASK = (1 << _CHECK_BITS) - 1
+
+
+class Kind(IntEnum):
+    """What a public id names. The numbers go into the checksum and must never change."""
+
+    AGENT = 1
+    SESSION = 2
+    TURN = 3
+    STEP = 4
+    RESPONSE = 5
+    ITEM = 6
+    KEY = 7
+    REQUEST = 8
+    REVISION = 9
+    COMPLETION = 20
+
+
+_secret = b"unset"
+_sequence = itertools.count(secrets.randbelow(1 << SEQUENCE_BITS))
+
+
+def _wall_clock() -> int:
+    return time.time_ns() // 1000
+
+
+_clock: Callable[[], int] = _wall_clock
+
+
+def configure(secret: str) -> None:
+    """Set the secret of the checksums. Changing it makes every public id handed out before void."""
+    global _secret
+    _secret = blake2b(secret.encode(), digest_size=32).digest()
+    public.cache_clear()
+
+
+def use_clock(clock: Callable[[], int] | None) -> None:
+    """Replace the wall clock (tests, demo data); None restores it. Microseconds since 1970."""
+    global _clock
+    _clock = clock or _wall_clock
+
+
+def now_us() -> int:
+    """Wall-clock time in microseconds since 1970 UTC."""
+    return _clock()
+
+
+def new_key(at_us: int | None = None) -> int:
+    """Mint a key for now, or for the moment ``at_us`` (microseconds since 1970)."""
+    return first_key(now_us() if at_us is None else at_us) | (next(_sequence) & 0xFFFFF)
+
+
+def first_key(at_us: int) -> int:
+    """The smallest key a row of that moment can have: the bound of a time range."""
+    return max(at_us // 1000 - EPOCH_MS, 0) << SEQUENCE_BITS
+
+
+def key_time_us(key: int) -> int:
+    """The moment a key was minted for, to the millisecond, in microseconds since 1970."""
+    return ((key >> SEQUENCE_BITS) + EPOCH_MS) * 1000
+
+
+def _check(kind: int, key: int) -> int:
+    data = kind.to_bytes(1, "big") + key.to_bytes(8, "big")
+    return int.from_bytes(blake2b(data, key=_secret, digest_size=8).digest(), "big") & _CHECK_MASK
+
+
+@lru_cache(maxsize=65_536)
+def public(kind: Kind, key: int) -> str:
+    """The id of a row outside this process: a UUID as text, sorting as the keys do."""
+    high, low = key >> 15, key & 0x7FFF
+    value = high << 80 | 8 << 76 | (low >> 3) << 64 | 2 << 62 | (low & 7) << _CHECK_BITS
+    digits = f"{value | _check(kind, key):032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def parse(kind: Kind, text: str) -> int | None:
+    """The key behind a public id; None when it is not one of ours, or of another kind."""
+    try:
+        value = UUID(text).int
+    except (ValueError, AttributeError, TypeError):
+        return None
+    low = ((value >> 64) & 0xFFF) << 3 | (value >> _CHECK_BITS) & 7
+    key = (value >> 80) << 15 | low
+    if key >> 63 or public(kind, key) != text.lower():
+        return None
+    return key
+
+
+OPENAI_PREFIXES = {Kind.COMPLETION: "chatcmpl-"}
+
+
+def openai(kind: Kind, key: int) -> str:
+    """The id of a row among OpenAI's objects: a prefix and the public id's 32 digits."""
+    return OPENAI_PREFIXES[kind] + public(kind, key).replace("-", "")
+
+
+def parse_openai(kind: Kind, text: str) -> int | None:
+    """The key behind such an id; None when it is not one of ours."""
+    digits = text.removeprefix(OPENAI_PREFIXES[kind])
+    if len(digits) != 32 or digits == text:
+        return None
+    return parse(kind, f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")

@@ -1,0 +1,204 @@
+"""THE vocabulary: what can happen in a turn.
+
+An *event* changed rows; events are numbered per turn from 0 without gaps by the loop, the only
+source of a turn's events. Folding a turn's events gives its rows. A *delta* is what is being
+typed: not an event, it carries the number of the last event before it (``after``), its place
+behind that event (``ordinal``, from 1), and its offset in the text of its channel.
+
+A reader's position is a *cursor*: ``"7"`` means all up to event 7 has been seen, ``"7.40"`` also
+the first 40 deltas behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from agents.schemas.base import Moment, Sent, StepKey
+from agents.schemas.content import (
+    CompletionMessage,
+    Content,
+    InputMessage,
+    SafetyViolation,
+    ToolCall,
+    ToolResponse,
+    Usage,
+)
+
+StepType = Literal["inference", "tool_execution", "shield_call", "memory_retrieval", "other"]
+StepStatus = Literal["in_progress", "awaiting_input", "completed", "failed", "cancelled", "interrupted"]
+FinalStatus = Literal["completed", "failed", "cancelled", "interrupted"]
+TurnStatus = Literal["queued", "in_progress", "awaiting_input"] | FinalStatus
+
+
+class ErrorInfo(Sent):
+    """Why something failed: ``type`` for programs (``provider_error``, ``timeout``, …)."""
+
+    type: str
+    message: str
+    provider: str | None = None
+    upstream_status: int | None = None
+
+
+# What a finished step holds. Field names are the Agents API's, so that a stored detail is most
+# of its wire form; each kind may say more than the API shows.
+
+
+class InferenceDetail(Sent):
+    model_response: CompletionMessage
+    model: str = ""
+    finish_reason: str | None = None
+    reasoning: str = ""
+
+
+class ToolDetail(Sent):
+    """One call. ``tool_responses`` is empty while the tool runs, or when it never answered."""
+
+    tool_calls: list[ToolCall]
+    tool_responses: list[ToolResponse] = []
+
+
+class ShieldDetail(Sent):
+    touchpoint: Literal["user-input", "assistant-output"]
+    shields: list[str]
+    violation: SafetyViolation | None = None
+
+
+class MemoryDetail(Sent):
+    vector_db_ids: str
+    inserted_context: Content
+    query: str = ""
+    chunks: list[dict[str, Any]] = []
+
+
+class OtherDetail(Sent):
+    kind: str
+    data: dict[str, Any] = {}
+
+
+StepDetail = InferenceDetail | ToolDetail | ShieldDetail | MemoryDetail | OtherDetail
+
+
+class _Event(Sent):
+    seq: int
+    at: Moment
+
+
+class TurnStarted(_Event):
+    """The first event of a turn: what was asked, and of which model."""
+
+    type: Literal["turn.started"] = "turn.started"
+    model: str
+    input_messages: list[InputMessage]
+
+
+class TurnResumed(_Event):
+    """The caller answered the pending calls; the events of leg number ``leg`` follow."""
+
+    type: Literal["turn.resumed"] = "turn.resumed"
+    leg: int
+    tool_responses: list[ToolResponse]
+
+
+class StepStarted(_Event):
+    """A step begins. ``round`` numbers the iterations of the loop from 0; ``name`` is the tool,
+    the model or the touchpoint; ``detail`` is there when something is known already (the call)."""
+
+    type: Literal["step.started"] = "step.started"
+    step: StepKey
+    number: int
+    round: int
+    step_type: StepType
+    name: str
+    server_side: bool = True
+    status: Literal["in_progress", "awaiting_input"] = "in_progress"
+    detail: ToolDetail | None = None
+
+
+class StepEnded(_Event):
+    """A step is over. ``usage`` and ``ttft_us`` (time to first token, microseconds) belong to
+    inferences; ``detail`` keeps what was received even where the step failed."""
+
+    type: Literal["step.ended"] = "step.ended"
+    step: StepKey
+    step_type: StepType
+    name: str
+    status: Literal["completed", "failed", "cancelled", "interrupted"] = "completed"
+    started_at: Moment
+    detail: StepDetail
+    usage: Usage | None = None
+    ttft_us: int | None = None
+    error: ErrorInfo | None = None
+
+
+class TurnAwaiting(_Event):
+    """The turn waits for answers to these calls of client tools."""
+
+    type: Literal["turn.awaiting_input"] = "turn.awaiting_input"
+    output_message: CompletionMessage
+    iterations: int
+
+
+class TurnEnded(_Event):
+    """The last event of a turn (or of its resumed part). ``usage`` sums the turn's inferences.
+    ``text_kept`` is set by recovery after a crash: characters of the open step that survived."""
+
+    type: Literal["turn.ended"] = "turn.ended"
+    status: FinalStatus
+    output_message: CompletionMessage | None = None
+    usage: Usage = Usage()
+    iterations: int = 0
+    error: ErrorInfo | None = None
+    reason: str | None = None
+    text_kept: int | None = None
+
+
+Event = Annotated[
+    TurnStarted | TurnResumed | StepStarted | StepEnded | TurnAwaiting | TurnEnded,
+    Field(discriminator="type"),
+]
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+"""Reads and writes one event as JSON."""
+
+LAST_TYPES = frozenset({"turn.ended", "turn.awaiting_input"})
+"""After these a leg is over: its stream ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of text being typed in a step. ``channel`` is ``text``, ``reasoning``, or ``call``
+    (the raw text of a tool call as it arrives); ``index`` tells parallel calls apart.
+
+    A plain dataclass: there is one per token, and a Pydantic model would cost more than the
+    rest of its way."""
+
+    step: int
+    channel: Literal["text", "reasoning", "call"]
+    offset: int
+    text: str
+    after: int
+    ordinal: int
+    index: int = 0
+
+
+Entry = Event | Delta
+"""One thing in a turn's log."""
+
+
+def cursor_of(entry: Entry) -> str:
+    """The reader's position once ``entry`` has been seen."""
+    if isinstance(entry, Delta):
+        return f"{entry.after}.{entry.ordinal}"
+    return str(entry.seq)
+
+
+def parse_cursor(text: str) -> tuple[int, int]:
+    """``"7.40"`` → (7, 40), ``""`` → (-1, 0): before the first event. Raises ValueError."""
+    if not text:
+        return -1, 0
+    seq, _, ordinal = text.partition(".")
+    if not (seq.lstrip("-").isdecimal() and (ordinal or "0").isdecimal()) or len(text) > 24:
+        raise ValueError("a cursor looks like 7 or 7.40")
+    return int(seq), int(ordinal or 0)
