@@ -1,0 +1,1 @@
+"""Inference: the models, scripted and behind endpoints."""

@@ -1,0 +1,47 @@
+"""The HTTP connections to model endpoints: one aiohttp session per event loop.
+
+A session belongs to the loop it was made in. Nothing of an endpoint is known here, and nothing is
+taken from outside: no proxy or netrc from the environment, no cookies kept, no compression (a
+bomb, and delay where tokens should flow).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import aiohttp
+
+
+class Connections:
+    """Sessions made when first needed. ``connect_s`` bounds looking up the name and connecting;
+    every other wait is bounded by who waits."""
+
+    def __init__(self, connect_s: float) -> None:
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_s, sock_connect=connect_s)
+        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+
+    def session(self) -> aiohttp.ClientSession:
+        """The session of the running loop."""
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None or session.closed:
+            session = self._sessions[loop] = self._new()
+        return session
+
+    async def close(self) -> None:
+        """Close the session of the running loop, and those whose loop is closed already. One that
+        lives in another running loop can only be closed there."""
+        running = asyncio.get_running_loop()
+        for loop in [loop for loop in self._sessions if loop is running or loop.is_closed()]:
+            await self._sessions.pop(loop).close()
+
+    def _new(self) -> aiohttp.ClientSession:
+        # Turns are bounded by the runner; a limit here would let them wait for each other unseen.
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=self._timeout,
+            headers={"Accept-Encoding": "identity"},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+        )

@@ -1,0 +1,1 @@
+"""Memory: what is looked up before a model is asked."""

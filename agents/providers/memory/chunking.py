@@ -1,0 +1,87 @@
+"""Cutting texts into chunks of so many tokens.
+
+A token here is what most models' tokenisers come close to without knowing any of them: a run of up to
+four letters or digits, a character of Chinese, Japanese or Korean, a mark, each with the blanks before
+it. English comes out at about four characters a token. Chunks are pieces of the text as it is: nothing
+is folded, and no character is parted from its marks.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_WIDE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_TOKEN = re.compile(rf"\s*(?:[^\W{_WIDE}]{{1,4}}|[{_WIDE}]|[^\w\s]|\S)|\s+")
+_JOINER, _LAST_VARIATION = "\u200d", "\ufe0f"
+MIN_TOKENS, MAX_TOKENS = 16, 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a text and how many tokens it has."""
+
+    text: str
+    tokens: int
+
+
+def count(text: str) -> int:
+    """Tokens of a text."""
+    return sum(1 for _ in _TOKEN.finditer(text))
+
+
+def chunks(text: str, size: int = 512, overlap: int | None = None) -> list[Piece]:
+    """Pieces of at most ``size`` tokens, in order; each begins ``overlap`` tokens (a quarter, unless
+    said) before the end of the one before it. Where it can, a piece begins with a word."""
+    overlap = size // 4 if overlap is None else min(overlap, size - 1)
+    starts = [match.start() for match in _TOKEN.finditer(text)]
+    starts = [at for at in starts if _is_seam(text, at)]
+    if not text.strip():
+        return []
+    bounds = [*starts, len(text)]
+    out: list[Piece] = []
+    first = 0
+    while first < len(starts):
+        last = min(first + size, len(starts))
+        piece = text[bounds[first] : bounds[last]].strip()
+        if piece:
+            out.append(Piece(piece, last - first))
+        if last == len(starts):
+            break
+        first = _word_start(text, bounds, last - overlap, first + 1)
+    return out
+
+
+def _word_start(text: str, bounds: list[int], wanted: int, lowest: int) -> int:
+    """The place of the token nearest before ``wanted`` that begins a word, if there is one close by."""
+    for place in range(wanted, max(wanted - 16, lowest) - 1, -1):
+        if text[bounds[place]].isspace():
+            return max(place, lowest)
+    return max(wanted, lowest)
+
+
+def _is_seam(text: str, at: int) -> bool:
+    """Whether the text may be cut here: not inside a character made of several (marks, joined emoji,
+    flags)."""
+    if at == 0:
+        return True
+    here, before = text[at], text[at - 1]
+    if here.isascii() and before != _JOINER:
+        return True
+    if before == _JOINER or here in (_JOINER, _LAST_VARIATION) or unicodedata.category(here)[0] == "M":
+        return False
+    if "\U0001f3fb" <= here <= "\U0001f3ff":  # the colour of a skin
+        return False
+    return not (_is_flag(here) and _flags_before(text, at) % 2)
+
+
+def _is_flag(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _flags_before(text: str, at: int) -> int:
+    start = at
+    while start and _is_flag(text[start - 1]):
+        start -= 1
+    return at - start

@@ -1,0 +1,1 @@
+"""Safety: shields that look at what is asked and said."""

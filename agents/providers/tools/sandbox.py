@@ -1,0 +1,250 @@
+"""A place to run Python that nobody has read: bubblewrap around an interpreter of its own.
+
+No network, no files but a copied standard library (read only) and an empty folder in memory, no
+environment, no other processes, no new privileges; limits on time, memory, processes, files and
+output. Linux with unprivileged user namespaces and the program ``bwrap``; `Sandbox.check` proves
+each wall before anything else is run, and says which one does not stand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.providers.tools import seccomp
+
+CPU_S, WALL_S = 10, 30.0
+MEMORY, FILE, FOLDER = 512 * 2**20, 16 * 2**20, 64 * 2**20
+PROCESSES, DESCRIPTORS = 64, 64
+OUTPUT = 256 * 2**10
+"""Bytes of output that are kept; four times as much, and the program is stopped."""
+UID = 61_184
+"""Whom it runs as where the server is root: of no user, so that limits by user count only this."""
+SPARE = ("test", "tests", "site-packages", "dist-packages", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3")
+
+BOOT = """
+import os, resource
+for what, limit in LIMITS.items():
+    resource.setrlimit(getattr(resource, what), (limit, limit))
+os.nice(10)
+del what, limit, resource, os
+import sys
+source = open("/code.py", encoding="utf-8").read()
+sys.argv = ["/code.py"]
+try:
+    exec(compile(source, "/code.py", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
+except Exception as error:
+    import traceback
+    inside = error.__traceback__ and error.__traceback__.tb_next  # without the frame that is ours
+    traceback.print_exception(type(error), error, inside)
+    sys.exit(1)
+"""
+
+
+class Unavailable(Exception):
+    """The sandbox cannot be had here; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``status`` is the exit status, negative for a signal; ``stopped`` says why it was stopped."""
+
+    status: int
+    out: str
+    err: str
+    stopped: str = ""
+
+
+class Sandbox:
+    """Runs programs, each in a place of its own."""
+
+    def __init__(self, bwrap: str | None = None) -> None:
+        self._bwrap = bwrap or shutil.which("bwrap")
+        self._home: Path | None = None
+        self._remove: Callable[[], object] = lambda: None
+
+    async def run(self, source: str, wall_s: float = WALL_S) -> Outcome:
+        """Run a program to its end. Raises Unavailable."""
+        home = await asyncio.to_thread(self._python)
+        with _Files(source.encode(errors="replace"), seccomp.program()) as files:
+            process = await asyncio.create_subprocess_exec(
+                *self._command(home, files),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                pass_fds=files.numbers,
+                env={},
+                cwd="/",
+                start_new_session=True,
+                **_identity(),
+            )
+        return await _watch(process, wall_s)
+
+    def close(self) -> None:
+        """Remove the copied interpreter; done at the process's end too."""
+        self._remove()
+        self._home = None
+
+    # ----------------------------------------------------------------------------------- the walls
+
+    def _command(self, home: Path, files: _Files) -> list[str]:
+        limits = {
+            "RLIMIT_CPU": CPU_S,
+            "RLIMIT_AS": MEMORY,
+            "RLIMIT_FSIZE": FILE,
+            "RLIMIT_NOFILE": DESCRIPTORS,
+            "RLIMIT_CORE": 0,
+            "RLIMIT_NPROC": PROCESSES,
+        }
+        assert self._bwrap  # `_python` refused otherwise
+        boot = f"LIMITS = {limits}\n{BOOT}"
+        return [
+            self._bwrap,
+            *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
+            *("--uid", "65534", "--gid", "65534", "--hostname", "sandbox", "--cap-drop", "ALL", "--clearenv"),
+            *("--ro-bind", str(home), "/py", *_libraries()),
+            *("--setenv", "PYTHONHOME", "/py", "--setenv", "LD_LIBRARY_PATH", "/py/lib", "--setenv", "PATH", "/py/bin"),
+            *("--proc", "/proc", "--dev", "/dev", "--size", str(FOLDER), "--tmpfs", "/box", "--chdir", "/box"),
+            *files.arguments,
+            *("/py/bin/python3", "-E", "-s", "-P", "-u", "-X", "utf8", "-c", boot),
+        ]
+
+    def _python(self) -> Path:
+        """A copy of this interpreter and its standard library, readable by the one who runs it."""
+        if self._bwrap is None:
+            raise Unavailable("the program bwrap (package bubblewrap) is not installed")
+        if self._home is None or not self._home.exists():
+            place = Path(tempfile.mkdtemp(prefix="agents-sandbox-"))
+            place.chmod(0o755)
+            self._remove = weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+            self._home = _copied_python(place / "py")
+        return self._home
+
+
+def _copied_python(home: Path) -> Path:
+    library = Path(sysconfig.get_paths()["stdlib"])
+    leave = shutil.ignore_patterns("__pycache__", "config-*", *SPARE)
+    shutil.copytree(library, home / "lib" / library.name, ignore=leave)
+    (home / "bin").mkdir()
+    shutil.copy(os.path.realpath(sys.executable), home / "bin" / "python3")
+    for shared in Path(sysconfig.get_config_var("LIBDIR") or "/usr/lib").glob("libpython3*.so*"):
+        shutil.copy(shared, home / "lib" / shared.name)
+    for folder, _, names in os.walk(home):
+        Path(folder).chmod(0o755)
+        for name in names:
+            Path(folder, name).chmod(0o755 if name == "python3" else 0o644)
+    return home
+
+
+def _libraries() -> list[str]:
+    """The system's shared libraries, where they are."""
+    multiarch = sysconfig.get_config_var("MULTIARCH") or ""
+    folder = f"/usr/lib/{multiarch}" if multiarch and os.path.isdir(f"/usr/lib/{multiarch}") else "/usr/lib"
+    out = ["--ro-bind", folder, folder, "--ro-bind-try", "/usr/lib64", "/usr/lib64"]
+    for place in ("/lib", "/lib64"):
+        link = os.path.islink(place)
+        out += ["--symlink", os.readlink(place), place] if link else ["--ro-bind-try", place, place]
+    return out
+
+
+def _identity() -> dict[str, Any]:
+    """Never as root: a limit on processes does not hold for it."""
+    return {"user": UID, "group": UID, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+class _Files:
+    """What is handed in by descriptor: the program, and the filter of system calls."""
+
+    def __init__(self, source: bytes, filter_: bytes | None) -> None:
+        code = _memory("code", source)
+        self.numbers, self.arguments = [code], ["--ro-bind-data", str(code), "/code.py"]
+        if filter_ is not None:
+            number = _memory("seccomp", filter_)
+            self.numbers.append(number)
+            self.arguments += ["--seccomp", str(number)]
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in self.numbers:
+            os.close(number)
+
+
+def _memory(name: str, data: bytes) -> int:
+    number = os.memfd_create(name)
+    os.write(number, data)
+    os.lseek(number, 0, os.SEEK_SET)
+    return number
+
+
+# ---------------------------------------------------------------------------------------- watching it
+
+
+async def _watch(process: asyncio.subprocess.Process, wall_s: float) -> Outcome:
+    """Read what a program says until it ends, or has to be stopped."""
+    assert process.stdout
+    assert process.stderr
+    too_much = asyncio.Event()
+    out, err = _Kept(process.stdout, too_much), _Kept(process.stderr, too_much)
+    ends = [asyncio.create_task(work) for work in (out.read(), err.read(), too_much.wait())]
+    try:
+        over = await _first(ends[2], asyncio.gather(*ends[:2]), wall_s)
+    finally:
+        # what it said last is still in the pipes, and they end with it
+        if process.returncode is None and (not ends[0].done() or not ends[1].done()):
+            _kill(process)
+        too_much.set()
+        status = await process.wait()
+        await asyncio.gather(*ends, return_exceptions=True)
+    stopped = {"time": f"it did not end within {wall_s:g} s", "size": f"it wrote more than {4 * OUTPUT // 1024} KiB"}
+    return Outcome(status, out.text, err.text, stopped.get(over) or _why(status))
+
+
+async def _first(too_much: asyncio.Task[Any], reading: asyncio.Future[Any], wall_s: float) -> str:
+    """What comes first: ``end``, ``size`` or ``time``."""
+    done, _ = await asyncio.wait({too_much, reading}, timeout=wall_s, return_when=asyncio.FIRST_COMPLETED)
+    if reading in done:
+        return "end"
+    return "size" if too_much in done else "time"
+
+
+class _Kept:
+    """The first bytes of a stream; what follows is read and dropped, and tells when it is far too much."""
+
+    def __init__(self, stream: asyncio.StreamReader, too_much: asyncio.Event) -> None:
+        self._stream, self._too_much = stream, too_much
+        self._bytes = bytearray()
+
+    async def read(self) -> None:
+        size = 0
+        while part := await self._stream.read(65_536):
+            size += len(part)
+            self._bytes += part[: OUTPUT - len(self._bytes)]
+            if size > 4 * OUTPUT:
+                self._too_much.set()
+
+    @property
+    def text(self) -> str:
+        return self._bytes.decode(errors="replace")
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
+
+
+def _why(status: int) -> str:
+    if status in {128 + 9, 128 + 24, -9, -24}:
+        return f"it used more than {CPU_S} s of processor time, or too much memory"
+    return ""

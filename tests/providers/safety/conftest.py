@@ -1,0 +1,47 @@
+"""What the tests of shields lean on: an endpoint that judges, and a shield made as settings make it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from agents.providers.inference.registry import EndpointConfig, Endpoints
+from agents.providers.safety import checking
+from agents.providers.safety.base import Said, ShieldSpec
+from agents.providers.safety.registry import Shields
+from agents.schemas.content import SafetyViolation
+from tests import model_lab
+from tests.model_lab import ModelLab
+
+Judge = Callable[..., SafetyViolation | None]
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[ModelLab]:
+    with model_lab.serving() as serving:
+        yield serving
+
+
+@pytest.fixture
+def judge(lab: ModelLab) -> Judge:
+    """What a shield finds in a talk: the user's and the model's messages in turn. The side that spoke
+    last is looked at."""
+
+    def judge(provider: str, *talk: str, resource: str = "", **params: Any) -> SafetyViolation | None:
+        said = [Said("assistant" if number % 2 else "user", text) for number, text in enumerate(talk)]
+
+        async def main() -> SafetyViolation | None:
+            endpoints = Endpoints.from_config({"lab": EndpointConfig(lab.url)})
+            try:
+                shield = Shields(endpoints, pace=0).make(ShieldSpec("s", provider, resource, params))
+                touchpoint = "user-input" if len(talk) % 2 else "assistant-output"
+                return await checking.check([shield], said, touchpoint)  # type: ignore[arg-type]  # one of the two
+            finally:
+                await endpoints.close()
+
+        return asyncio.run(main())
+
+    return judge
