@@ -1,0 +1,1 @@
+"""The agent loop: pure async, knows neither Django nor the database nor HTTP."""

@@ -1,0 +1,161 @@
+"""The loop: shields, retrieval, inference, tools, and again, until there is an answer.
+
+A `Loop` yields numbered events and deltas; each dialect shows them in its own words. A turn that
+needs tools only its client has ends its leg with `TurnAwaiting`; the next leg continues it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+
+from agents.runtime import steps
+from agents.runtime.progress import Progress
+from agents.runtime.run import Run
+from agents.schemas.content import CompletionMessage, ToolCall, ToolResponse
+from agents.schemas.events import Entry, ErrorInfo, Event, FinalStatus, ToolDetail
+
+
+class Loop:
+    """One leg of a turn being run."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.progress = Progress(run)
+
+    def open(self, *, queued: bool = False) -> list[Event]:
+        """The first events, apart from the others: they are stored before anybody is answered. In
+        most turns that is its start and that of the first inference, which share a commit so; where
+        the turn has to wait in line no step begins yet."""
+        run, opening = self.run, self.progress.opening()
+        if queued or run.resume or run.input_shields or run.memory or run.documents:
+            return [opening]
+        return [opening, steps.begin_inference(self.progress)]
+
+    def with_history(self, history: Sequence[bytes], earlier: Sequence[bytes] = ()) -> None:
+        """Hand in what was said before. Apart from the rest of the run: it can be read only once
+        the session is locked, and the lock is taken with the first event."""
+        self.run = self.progress.run = replace(self.run, history=history, earlier=earlier)
+
+    def close(self, status: FinalStatus, *, reason: str | None = None, error: ErrorInfo | None = None) -> list[Event]:
+        """The events that end the leg from outside (cancelled, interrupted, failed)."""
+        return self.progress.close(status, reason=reason, error=error)
+
+    async def events(self) -> AsyncIterator[Entry]:
+        """Everything after `open`, to the end of the leg."""
+        progress = self.progress
+        for event in self._answered():
+            yield event
+        async for entry in self._prepare():
+            yield entry
+        while not progress.blocked and progress.error is None:
+            async for entry in steps.infer(progress):
+                yield entry
+            calls = self._calls()
+            if progress.error or not calls:
+                break
+            if progress.iterations >= self.run.max_infer_iters:
+                break
+            async for entry in self._tools(calls):
+                yield entry
+            if progress.over:
+                return
+            progress.round += 1
+        async for entry in self._finish():
+            yield entry
+
+    # ------------------------------------------------------------------------------------ the parts
+
+    def _answered(self) -> list[Event]:
+        """On a resume: the steps whose answers have come."""
+        resume = self.run.resume
+        if resume is None:
+            return []
+        if not resume.pending:
+            return self._unasked(list(resume.responses))
+        answers = {response.call_id: response for response in resume.responses}
+        return [
+            self.progress.pending_ended(pending.step, pending.started_at, pending.call, answers[pending.call.call_id])
+            for pending in resume.pending
+        ]
+
+    def _unasked(self, responses: list[ToolResponse]) -> list[Event]:
+        """Answers to calls the server never saw: one step that says what came back."""
+        started = self.progress.step_started("tool_execution", responses[0].tool_name)
+        detail = ToolDetail(tool_calls=[], tool_responses=responses)
+        return [started, self.progress.step_ended(started, detail)]
+
+    async def _prepare(self) -> AsyncIterator[Entry]:
+        progress, run = self.progress, self.run
+        if run.input_shields:
+            async for entry in steps.check_shields(progress, run.input_shields, "user-input"):
+                yield entry
+        if run.documents and not progress.blocked:
+            await steps.prepare_documents(progress)
+        if run.memory and run.resume is None and not progress.blocked and progress.error is None:
+            async for entry in steps.retrieve(progress):
+                yield entry
+
+    def _calls(self) -> list[ToolCall]:
+        message = self.progress.message
+        if message is None or message.stop_reason == "out_of_tokens":
+            return []
+        return message.tool_calls
+
+    async def _tools(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
+        """The server's calls first; then, if the client has some to make, wait for it."""
+        progress = self.progress
+        theirs = [call for call in calls if steps.is_client_call(progress, call)]
+        ours = [call for call in calls if call not in theirs]
+        if ours:
+            async for entry in steps.run_tools(progress, ours):
+                yield entry
+        if theirs:
+            async for entry in self._wait(theirs):
+                yield entry
+
+    async def _wait(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
+        """Shields first, as at any end of a leg; then the open calls and the last event."""
+        progress, said = self.progress, self.progress.message
+        async for entry in self._shield_output():
+            yield entry
+        if progress.blocked or progress.error:
+            for event in self._end():
+                yield event
+            return
+        assert said is not None  # calls come from a message
+        message = said.model_copy(update={"tool_calls": calls})
+        for call in calls:
+            yield progress.step_started("tool_execution", call.tool_name, call=call, waits=True)
+        yield progress.awaiting(message)
+
+    async def _shield_output(self) -> AsyncIterator[Entry]:
+        if self.run.output_shields and not self.progress.blocked and self.progress.error is None:
+            async for entry in steps.check_shields(self.progress, self.run.output_shields, "assistant-output"):
+                yield entry
+
+    async def _finish(self) -> AsyncIterator[Entry]:
+        async for entry in self._shield_output():
+            yield entry
+        for event in self._end():
+            yield event
+
+    def _end(self) -> list[Event]:
+        progress = self.progress
+        if progress.error:
+            return [progress.ending("failed", error=progress.error)]
+        reason = None
+        if progress.blocked:
+            reason = "violation"
+        elif progress.message and progress.message.tool_calls:
+            progress.message = _last_word(progress.message)
+            reason = "max_infer_iters"
+        return [progress.ending("completed", reason=reason)]
+
+
+def _last_word(message: CompletionMessage) -> CompletionMessage:
+    """At the limit of iterations the turn ends although the model wants another tool: the message
+    keeps its calls and says it is the end, which clients take for the end."""
+    if message.stop_reason == "out_of_tokens":
+        return message
+    return message.model_copy(update={"stop_reason": "end_of_turn"})

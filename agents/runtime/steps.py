@@ -1,0 +1,300 @@
+"""One async generator per kind of step: check shields, retrieve, infer, run tools.
+
+Each yields its events and deltas and leaves its outcome in the run's `Progress`; an expected
+failure is a step with an error there, never an exception.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+
+from agents import ids
+from agents.errors import AgentsError, ProviderError
+from agents.providers.inference.base import CallPart, Finish, InferenceRequest, Reasoning, Text
+from agents.providers.safety import checking
+from agents.providers.safety.base import Shield, Touchpoint
+from agents.providers.tools.base import Tool, ToolContext, ToolResult, failure
+from agents.providers.tools.running import cut_for_model, run_one
+from agents.runtime.progress import Draft, Progress
+from agents.schemas.content import CompletionMessage, StopReason, ToolCall, ToolResponse, text_of
+from agents.schemas.events import (
+    Entry,
+    ErrorInfo,
+    InferenceDetail,
+    MemoryDetail,
+    ShieldDetail,
+    StepStarted,
+    ToolDetail,
+)
+
+STOP_REASONS: dict[str | None, StopReason] = {
+    "stop": "end_of_turn",
+    "tool_calls": "end_of_message",
+    "function_call": "end_of_message",
+    "content_filter": "end_of_turn",
+    "length": "out_of_tokens",
+    None: "out_of_tokens",
+}
+
+
+def error_info(error: AgentsError) -> ErrorInfo:
+    """An expected failure as it is stored."""
+    if isinstance(error, ProviderError):
+        return ErrorInfo(
+            type=error.code or "provider_error",
+            message=error.message,
+            provider=error.provider,
+            upstream_status=error.upstream_status,
+        )
+    return ErrorInfo(type=error.code or error.type, message=error.message)
+
+
+# ------------------------------------------------------------------------------------------- shields
+
+
+async def check_shields(progress: Progress, shields: Sequence[Shield], touchpoint: Touchpoint) -> AsyncIterator[Entry]:
+    """Run all shields of a touchpoint at once, as one step. A violation of level ``error`` blocks
+    the turn, and its words become the answer; a shield that cannot judge fails it."""
+    started = progress.step_started("shield_call", touchpoint)
+    yield started
+    names = [shield.name for shield in shields]
+    try:
+        violation = await checking.check(shields, progress.said(), touchpoint)
+    except AgentsError as error:
+        progress.error = error_info(error)
+        detail = ShieldDetail(touchpoint=touchpoint, shields=names)
+        yield progress.step_ended(started, detail, status="failed", error=progress.error)
+        return
+    detail = ShieldDetail(touchpoint=touchpoint, shields=names, violation=violation)
+    if violation and violation.violation_level == "error":
+        progress.blocked = True
+        progress.message = CompletionMessage(content=violation.user_message or "", stop_reason="end_of_turn")
+    yield progress.step_ended(started, detail)
+
+
+# ----------------------------------------------------------------------------------------- retrieval
+
+
+async def prepare_documents(progress: Progress) -> None:
+    """Get the turn's documents ready. One that cannot be had ends the turn before any inference."""
+    documents = progress.run.documents
+    assert documents is not None  # the loop asks only where there are some
+    if progress.error is not None:
+        return
+    try:
+        progress.attach(await documents.prepare())
+    except AgentsError as error:
+        progress.error = error_info(error)
+
+
+async def retrieve(progress: Progress) -> AsyncIterator[Entry]:
+    """Find text for the turn's question and put it before the model."""
+    memory = progress.run.memory
+    assert memory is not None  # the loop asks only where there is one
+    query = progress.texts()[-1] if progress.texts() else ""
+    started = progress.step_started("memory_retrieval", "retrieve")
+    yield started
+    try:
+        found = await memory.retrieve(query)
+    except AgentsError as error:
+        progress.error = error_info(error)
+        detail = MemoryDetail(vector_db_ids="", inserted_context="", query=query)
+        yield progress.step_ended(started, detail, status="failed", error=progress.error)
+        return
+    progress.remember(found.context)
+    detail = MemoryDetail(
+        vector_db_ids=found.vector_db_ids, inserted_context=found.context, query=query, chunks=found.chunks
+    )
+    yield progress.step_ended(started, detail)
+
+
+# ----------------------------------------------------------------------------------------- inference
+
+
+class _Answer:
+    """An inference as it arrives."""
+
+    def __init__(self, progress: Progress, started: StepStarted, draft: Draft) -> None:
+        self._progress, self._step, self._draft = progress, started.step, draft
+        self._text_at = self._reasoning_at = 0
+        self._calls: dict[int, tuple[str, str, list[str]]] = {}
+        self._call_at: dict[int, int] = {}
+
+    def take(self, chunk: Text | Reasoning | CallPart) -> Entry:
+        match chunk:
+            case Text(text):
+                self._draft.text.append(text)
+                at, self._text_at = self._text_at, self._text_at + len(text)
+                return self._progress.delta(self._step, "text", at, text)
+            case Reasoning(text):
+                self._draft.reasoning.append(text)
+                at, self._reasoning_at = self._reasoning_at, self._reasoning_at + len(text)
+                return self._progress.delta(self._step, "reasoning", at, text)
+            case CallPart(index, arguments, call_id, name):
+                parts = self._calls.setdefault(index, (call_id, name, []))[2]
+                parts.append(arguments)
+                at = self._call_at.get(index, 0)
+                self._call_at[index] = at + len(arguments)
+                return self._progress.delta(self._step, "call", at, arguments, index)
+
+    def message(self, finish: str | None) -> CompletionMessage:
+        calls = _distinct([tool_call(*self._calls[index]) for index in sorted(self._calls)])
+        reason = STOP_REASONS.get(finish, "end_of_turn")
+        if calls and reason == "end_of_turn":
+            reason = "end_of_message"  # some endpoints say "stop" after tool calls
+        return CompletionMessage(content="".join(self._draft.text), stop_reason=reason, tool_calls=calls)
+
+    def detail(self, finish: str | None) -> InferenceDetail:
+        return InferenceDetail(
+            model_response=self.message(finish),
+            model=self._draft.model,
+            finish_reason=finish,
+            reasoning="".join(self._draft.reasoning),
+        )
+
+
+def tool_call(call_id: str, name: str, parts: list[str]) -> ToolCall:
+    """A call as the model wrote it; arguments that are no JSON object stay text."""
+    raw = "".join(parts)
+    try:
+        arguments = msgspec.json.decode(raw or "{}")
+    except (ValueError, RecursionError):
+        arguments = raw
+    if not isinstance(arguments, dict):
+        arguments = raw
+    return ToolCall(call_id=call_id, tool_name=name, arguments=arguments, arguments_json=raw or "{}")
+
+
+def _distinct(calls: list[ToolCall]) -> list[ToolCall]:
+    """The calls of one message, each with an id of its own: an answer names its call by it."""
+    seen: set[str] = set()
+    out = []
+    for number, call in enumerate(calls):
+        name = call.call_id or f"call_{number}"
+        while name in seen:
+            name = f"{name}_{number}"
+        seen.add(name)
+        out.append(call if name == call.call_id else call.model_copy(update={"call_id": name}))
+    return out
+
+
+def begin_inference(progress: Progress) -> StepStarted:
+    """Begin the step of the next inference, which `infer` then finds begun."""
+    progress.begun = progress.step_started("inference", progress.run.model)
+    return progress.begun
+
+
+async def infer(progress: Progress) -> AsyncIterator[Entry]:
+    """Ask the model once. Its message is left in ``progress.message``."""
+    run, started = progress.run, progress.begun
+    if started is None:
+        started = begin_inference(progress)
+        yield started
+    progress.begun = None
+    draft = progress.draft(started.step)
+    draft.model = run.inference_model
+    answer, end, first_at, error = _Answer(progress, started, draft), None, None, None
+    try:
+        async for chunk in run.inference.stream(_request(progress)):
+            if isinstance(chunk, Finish):
+                end = chunk
+                break
+            if first_at is None:
+                first_at = progress.now
+            yield answer.take(chunk)
+    except AgentsError as failure:
+        error = progress.error = error_info(failure)
+    detail = answer.detail(end.reason if end else None)
+    progress.message = detail.model_response
+    progress.iterations += 1
+    yield progress.step_ended(
+        started,
+        detail,
+        status="failed" if error else "completed",
+        usage=end.usage if end else None,
+        ttft_us=first_at - started.at if first_at else None,
+        error=error,
+    )
+
+
+def _request(progress: Progress) -> InferenceRequest:
+    run = progress.run
+    choice = run.tool_config.tool_choice or "auto"
+    if progress.round and choice not in {"auto", "none"}:
+        choice = "auto"  # a forced call is forced once, else the turn could never end
+    return InferenceRequest(
+        model=run.inference_model,
+        messages=progress.messages(),
+        tools=() if choice == "none" else run.tools,
+        tool_choice=choice,
+        sampling=run.sampling,
+        response_format=run.response_format,
+    )
+
+
+# --------------------------------------------------------------------------------------------- tools
+
+
+async def run_tools(progress: Progress, calls: Sequence[ToolCall]) -> AsyncIterator[Entry]:
+    """Run the server's tools a model asked for, all at once, recorded in call order."""
+    run = progress.run
+    context = ToolContext(
+        ids.public(ids.Kind.SESSION, run.session),
+        ids.public(ids.Kind.TURN, run.turn),
+        run.actor,
+        run.provider_data,
+    )
+    started = [progress.step_started("tool_execution", call.tool_name, call=call) for call in calls]
+    for event in started:
+        yield event
+    async with asyncio.TaskGroup() as group:
+        work = [group.create_task(_run_tool(progress, call, context)) for call in calls]
+        for event, call, task in zip(started, calls, work, strict=True):
+            result = await task
+            response = ToolResponse(
+                call_id=call.call_id,
+                tool_name=call.tool_name,
+                content=result.content,
+                metadata=cut_for_model(result) or None,
+            )
+            yield progress.step_ended(
+                event,
+                ToolDetail(tool_calls=[call], tool_responses=[response]),
+                status="failed" if result.error else "completed",
+                error=ErrorInfo(type="tool_error", message=result.error) if result.error else None,
+            )
+
+
+async def _run_tool(progress: Progress, call: ToolCall, context: ToolContext) -> ToolResult:
+    tool = progress.run.server_tools.get(call.tool_name)
+    if tool is None:
+        return failure(f"Unknown tool `{call.tool_name}` was called.")
+    if not isinstance(call.arguments, dict):
+        return failure(f"The arguments of {call.tool_name} are not a JSON object: {call.arguments[:200]}")
+    return await run_one(tool, call.arguments, context, progress.run.tool_timeout_s)
+
+
+def is_client_call(progress: Progress, call: ToolCall) -> bool:
+    """Whether only the client can run this call. A call of an unknown tool is the server's to
+    answer: with an error."""
+    return any(tool.name == call.tool_name for tool in progress.run.client_tools)
+
+
+def words_of(message: CompletionMessage | None) -> str:
+    return text_of(message.content) if message else ""
+
+
+__all__ = [
+    "Tool",
+    "check_shields",
+    "error_info",
+    "infer",
+    "is_client_call",
+    "prepare_documents",
+    "retrieve",
+    "run_tools",
+    "words_of",
+]
