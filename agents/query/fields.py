@@ -1,0 +1,278 @@
+"""THE table of fields: for each its levels, kind, operators, columns, and words for people.
+
+The parser refuses what is not here, `matches` reads the columns from plain records, the store maps
+the same column names to its tables, help and completion show the rest.
+
+`level_of` settles which rows a term looks at: a field of the row's own level; else one of a wider
+level, inherited; else one of a narrower level, of which *some* must match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Literal
+
+from agents.query.tokens import fold
+from agents.query.tree import LEVELS, Level, Op, Unit
+
+Kind = Literal["text", "choice", "number", "time", "flag", "id"]
+
+OPERATORS: Mapping[Kind, tuple[Op, ...]] = {
+    "text": ("contains", "=", "!=", "has"),
+    "choice": ("=", "!=", "has"),
+    "number": ("=", "!=", ">", ">=", "<", "<=", "..", "has"),
+    "time": ("=", ">", ">=", "<", "<=", "..", "has"),
+    "flag": ("=", "has"),
+    "id": ("=", "!="),
+}
+
+FREE_TEXT = "text"
+"""The field that words without a field are looked for in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field. ``columns`` names, per level that has it, what of that level's record is looked
+    at; with several, any of them may match. A column called ``id`` or ending in ``_id`` holds a
+    public id (`is_id`), compared as a whole and never with ``*``.
+
+    ``choices`` are all values of a closed field, ``aliases`` other words for them. ``many``: the
+    column is a list. ``keyed``: the column is a JSON object and the field needs a path into it.
+    ``only`` narrows the operators of the kind. ``example`` is what may stand behind the colon, and
+    ``phrase`` how `describe` says it, ``{}`` being the value; a flag has one for true and one for
+    false."""
+
+    name: str
+    kind: Kind
+    columns: Mapping[Level, tuple[str, ...]]
+    help: str
+    example: str
+    phrase: str
+    unit: Unit | None = None
+    choices: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    many: bool = False
+    keyed: bool = False
+    only: tuple[Op, ...] = ()
+
+    @property
+    def sample(self) -> str:
+        """A whole term, for help and error messages."""
+        return f"{self.name}{'.customer.tier' if self.keyed else ''}:{self.example}"
+
+    def choice(self, text: str) -> str | None:
+        """The choice of a closed field that ``text`` names, by itself or by an alias; blanks and
+        dashes count as ``_``."""
+        name = re.sub(r"[\s-]+", "_", fold(text).strip())
+        name = self.aliases.get(name, name)
+        return name if name in self.choices else None
+
+    @property
+    def operators(self) -> tuple[Op, ...]:
+        return self.only or OPERATORS[self.kind]
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        return tuple(level for level in LEVELS if level in self.columns)
+
+
+def _turn(*columns: str) -> Mapping[Level, tuple[str, ...]]:
+    return {"turn": columns}
+
+
+def _step(*columns: str) -> Mapping[Level, tuple[str, ...]]:
+    return {"step": columns}
+
+
+def _both(*columns: str) -> Mapping[Level, tuple[str, ...]]:
+    return {"turn": columns, "step": columns}
+
+
+def _count(name: str, column: str, help: str, example: str, phrase: str) -> Field:
+    return Field(name, "number", _both(column), help, example, phrase, unit="count")
+
+
+STATUSES = ("queued", "in_progress", "awaiting_input", "completed", "failed", "cancelled", "interrupted")
+STATUS_ALIASES = {
+    "running": "in_progress",
+    "waiting": "awaiting_input",
+    "done": "completed",
+    "error": "failed",
+    "canceled": "cancelled",
+}
+STEP_TYPES = ("inference", "tool_execution", "shield_call", "memory_retrieval", "other")
+STEP_TYPE_ALIASES = {
+    "tool": "tool_execution",
+    "shield": "shield_call",
+    "memory": "memory_retrieval",
+    "retrieval": "memory_retrieval",
+}
+
+_IDENTITY = (
+    Field("id", "id", _both("id"), "the id of the row itself", "01a2b3c4-…", "with id {}"),
+    Field("agent", "choice", _turn("agent_name", "agent_id"), "name or id of the agent", "support", "of agent {}"),
+    Field(
+        "session", "choice", _turn("session_name", "session_id"), "name or id of the session", "demo", "in session {}"
+    ),
+    Field("turn", "id", _turn("id"), "the id of the turn", "01a2b3c4-…", "of turn {}"),
+    Field("user", "choice", _turn("user"), "for whom it ran", "ana", "for user {}"),
+    Field("tag", "choice", _turn("tags"), "a tag of the turn", "urgent", "tagged {}", many=True),
+    Field("env", "choice", _turn("env"), "the environment it ran in", "prod", "in environment {}"),
+    Field("key", "choice", _turn("key"), "name of the API key used", "ci", "with API key {}"),
+    Field(
+        "api",
+        "choice",
+        _turn("api"),
+        "the API it ran through",
+        "agents",
+        "through API {}",
+        choices=("agents", "responses"),
+    ),
+    Field("source", "choice", _turn("source"), "native, demo, or where it came from", "native", "from source {}"),
+    Field("meta", "choice", _turn("metadata"), "a value of the metadata", "gold", "with {}", keyed=True),
+)
+_OUTCOME = (
+    Field(
+        "status",
+        "choice",
+        _both("status"),
+        "how far it is, or how it ended",
+        "failed",
+        "with status {}",
+        choices=STATUSES,
+        aliases=STATUS_ALIASES,
+    ),
+    Field(
+        "is",
+        "choice",
+        _both("marks"),
+        "live: queued or in progress; waiting: for its caller",
+        "live",
+        "that are {}",
+        choices=("live", "waiting"),
+        many=True,
+        only=("=",),
+    ),
+    Field("error", "text", _both("error_type", "error_message"), "why it failed", "timeout", "with error {}"),
+    Field(
+        "finish",
+        "choice",
+        {"turn": ("stop_reason",), "step": ("finish_reason",)},
+        "why it stopped",
+        "length",
+        "that stopped by {}",
+    ),
+    Field(
+        "violation",
+        "text",
+        _step("violation_level", "violation_message"),
+        "what a shield objected to",
+        "medical",
+        "with violation {}",
+    ),
+)
+_STEPS = (
+    Field(
+        "type",
+        "choice",
+        _step("type"),
+        "type of a step",
+        "tool",
+        "of type {}",
+        choices=STEP_TYPES,
+        aliases=STEP_TYPE_ALIASES,
+    ),
+    Field("kind", "choice", _step("kind"), "kind of a step of type other", "handoff", "of kind {}"),
+    Field("tool", "choice", _step("tool"), "name of the tool called", "web_search", "of tool {}"),
+    Field(
+        "server_side",
+        "flag",
+        _step("server_side"),
+        "whether the server ran the tool",
+        "false",
+        "run by the server|run by the client",
+    ),
+    Field("model", "choice", _both("model"), "the model asked", "llama*", "with model {}"),
+    Field("provider", "choice", _step("provider"), "the model endpoint", "openai", "by provider {}"),
+)
+_AMOUNTS = (
+    Field("started", "time", _both("started_us"), "when it began", "-24h", "{}"),
+    Field("ended", "time", _both("ended_us"), "when it ended", "today", "ended {}"),
+    Field("duration", "number", _both("duration_us"), "how long it took", ">2s", "lasting {}", unit="us"),
+    Field(
+        "ttft",
+        "number",
+        _both("ttft_us"),
+        "time to the first token",
+        "<500ms",
+        "with a first token after {}",
+        unit="us",
+    ),
+    Field("cost", "number", _both("cost_nano"), "what it cost, in dollars", ">$0.05", "costing {}", unit="nano_usd"),
+    _count("tokens", "tokens_total", "tokens read and written", "1k..5k", "with {} tokens"),
+    _count("tokens.in", "tokens_in", "tokens read", ">4k", "with {} input tokens"),
+    _count("tokens.out", "tokens_out", "tokens written", ">1k", "with {} output tokens"),
+    _count("tokens.cached", "tokens_cached", "tokens read from the cache", ">0", "with {} cached tokens"),
+    _count("tokens.reasoning", "tokens_reasoning", "tokens written in thought", ">500", "with {} reasoning tokens"),
+)
+_WORDS = (
+    Field("in", "text", _turn("input"), "what was asked", '"refund policy"', "asking {}"),
+    Field("out", "text", _turn("output"), "what was answered", "sorry", "answering {}"),
+    Field(
+        "text",
+        "text",
+        {"turn": ("input", "output"), "step": ("text",)},
+        "the messages of a turn; all a step says",
+        "refund*",
+        "saying {}",
+    ),
+)
+
+FIELDS: Mapping[str, Field] = {each.name: each for each in (*_IDENTITY, *_OUTCOME, *_STEPS, *_AMOUNTS, *_WORDS)}
+
+PRESENCE = {"tools": "tool", "tags": "tag", "errors": "error", "violations": "violation"}
+"""What ``has:`` understands besides the names of fields."""
+
+
+NOT_YET = ("response", "args", "result", "score", "rating", "attachment")
+"""Fields of the language that the store does not hold yet: refused by name."""
+
+
+def find(segments: Sequence[str | int]) -> tuple[Field, tuple[str | int, ...]] | None:
+    """The field of a dotted name, and the path into it: ``tokens.in``, ``meta`` + customer, tier.
+    None when there is no such field, or it takes no path and there is one."""
+    for length in (2, 1):
+        found = FIELDS.get(".".join(str(each) for each in segments[:length]).lower())
+        path = tuple(segments[length:])
+        if found and len(segments) >= length and (found.keyed or not path):
+            return found, path
+    return None
+
+
+def level_of(field: Field, at: Level) -> Level:
+    """The level whose rows a term on this field looks at, seen from rows of level ``at``."""
+    here = LEVELS.index(at)
+    nearest = (*reversed(LEVELS[: here + 1]), *LEVELS[here + 1 :])
+    return next(level for level in nearest if level in field.columns)
+
+
+def is_id(column: str) -> bool:
+    """Whether the column of a record holds a public id."""
+    return column == "id" or column.endswith("_id")
+
+
+def bare_id(text: str) -> str:
+    """An id in the one spelling to compare: the 32 digits of a UUID or of ``resp_…``, ``conv_…``;
+    any other text folded."""
+    folded = fold(text).strip()
+    digits = folded.rpartition("_")[2].replace("-", "")
+    return digits if re.fullmatch(r"[0-9a-f]{32}", digits) else folded
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """What was probably meant by ``name``; None when nothing is near."""
+    found = get_close_matches(name.lower(), list(names), n=1, cutoff=0.75)
+    return found[0] if found else None

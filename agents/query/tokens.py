@@ -1,0 +1,73 @@
+"""The one tokeniser: what counts as a word, for the search index and for `matches`.
+
+NFKC and casefold first; then letters (with their combining marks), digits and ``_`` stay and
+everything else separates. Chinese, Japanese and Korean characters are words of their own, so
+that a word in those scripts is a phrase of characters and needs no dictionary.
+
+An index over `index_text` must split at blanks only and fold nothing: on FTS5 that is
+``tokenize="ascii tokenchars '_'"``; its ``unicode61`` drops accents and knows fewer letters.
+"""
+
+from __future__ import annotations
+
+import re
+from unicodedata import category, normalize
+
+LONGEST = 255
+"""Characters of a word that count: a run of base64 must not outgrow an index entry."""
+
+_CJK = re.compile(
+    "["
+    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c"  # iteration marks, numerals
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # hiragana, katakana
+    "\u3105-\u312f\u31a0-\u31bf"  # bopomofo
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufa6d\ufa70-\ufad9"  # Han
+    "\uac00-\ud7a3"  # Hangul
+    "\U00020000-\U0002a6df\U0002a700-\U0002ebe0\U0002f800-\U0002fa1d\U00030000-\U0003134a"  # Han
+    "]"
+)
+_ASCII = bytes(code if chr(code).isalnum() or code == 0x5F else 0x20 for code in bytes(range(128)).lower()).ljust(256)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, folded, in their order. ``"Refund-Policy v2"`` → refund, policy, v2."""
+    if text.isascii():
+        found = text.encode().translate(_ASCII).decode().split()
+    else:
+        found = fold(text).translate(_classes).split()
+    if len(text) > LONGEST and max(map(len, found), default=0) > LONGEST:
+        return [word[:LONGEST] for word in found]
+    return found
+
+
+def index_text(text: str) -> str:
+    """The words of a text joined by blanks: what the index stores, what ``:=`` compares."""
+    return " ".join(words(text))
+
+
+def fold(text: str) -> str:
+    """A text for comparison without case or compatibility forms: ``"Straße"`` → ``"strasse"``."""
+    if text.isascii():
+        return text.lower()
+    return normalize("NFKC", normalize("NFKC", text).casefold())
+
+
+class _Classes(dict[int, str]):
+    """What each character becomes, as `str.translate` asks for it, learnt at its first sight."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) > 65_536:
+            self.clear()
+        self[code] = out = _class_of(chr(code))
+        return out
+
+
+def _class_of(character: str) -> str:
+    """A combining mark stays with its letter: without them, Hindi and Thai words fall apart."""
+    if _CJK.match(character):
+        return f" {character} "
+    kept = character.isalnum() or character == "_" or category(character)[0] == "M"
+    return character if kept else " "
+
+
+_classes = _Classes()

@@ -1,0 +1,257 @@
+"""The typed tree of a query, as Python and as JSON.
+
+::
+
+    Node  = And | Or | Not | Term | Text | Scope
+    Value = Words | Whole | Pattern | Number | Numbers | Period | Flag      (of a Term)
+
+A tree means the same at every level: which level's rows a term looks at follows from its field
+(`fields.level_of`), so it is not stored. ``And`` of nothing is true; it is the empty query, and
+stands only at the top.
+
+Trees are canonical when built by `all_of`, `any_of` and `negation`: no And directly in an And, no
+Or in an Or, no Not in a Not, nothing twice, no And or Or of one. The parser uses nothing else.
+
+This module must not know how a query is written, nor which fields there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from agents.query.tokens import fold
+
+Level = Literal["agent", "session", "turn", "response", "step"]
+LEVELS: tuple[Level, ...] = ("agent", "session", "turn", "response", "step")
+"""From the widest to the narrowest."""
+
+Op = Literal["contains", "=", "!=", ">", ">=", "<", "<=", "..", "has"]
+"""``contains`` is ``:`` on a text. ``!=`` holds where there is a value and ``=`` does not hold of it;
+so, unlike Not, it leaves out rows without the field. ``has`` means: there is a value."""
+
+Quantifier = Literal["any", "all", "no"]
+Unit = Literal["us", "nano_usd", "count", "bytes"]
+
+MAX_CHARACTERS = 2_000
+MAX_DEPTH = 8
+MAX_TERMS = 50
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+# ------------------------------------------------------------------------------------------ values
+
+
+class Words(Part):
+    """What a text is searched for. With ``contains``: the words of ``text`` next to each other
+    (`tokens.words`), the last only begun with where ``prefix``. With ``=``, ``!=``: all of it."""
+
+    kind: Literal["words"] = "words"
+    text: str
+    prefix: bool = False
+
+
+class Whole(Part):
+    """A whole value, or an id; compared after `tokens.fold`."""
+
+    kind: Literal["whole"] = "whole"
+    text: str
+
+
+class Pattern(Part):
+    """A whole value with ``*`` in it: ``web_*`` has the parts ``web_`` and the empty one."""
+
+    kind: Literal["pattern"] = "pattern"
+    parts: tuple[str, ...] = Field(min_length=2)
+
+    def fits(self, text: str) -> bool:
+        """Whether a whole value has these parts: in order, the first and the last at its ends."""
+        first, *middle, last = map(fold, self.parts)
+        folded = fold(text)
+        at, end = len(first), len(folded) - len(last)
+        if at > end or not (folded.startswith(first) and folded.endswith(last)):
+            return False
+        for part in middle:
+            found = folded.find(part, at, end)
+            if found < 0:
+                return False
+            at = found + len(part)
+        return True
+
+
+class Number(Part):
+    """An amount in the field's stored unit: microseconds, billionths of a dollar, a count. Whole
+    unless it was written finer than that unit."""
+
+    kind: Literal["number"] = "number"
+    value: int | float = Field(ge=0)
+    unit: Unit
+
+
+class Numbers(Part):
+    """``low..high``, both included; None where it is open."""
+
+    kind: Literal["numbers"] = "numbers"
+    low: int | float | None = Field(default=None, ge=0)
+    high: int | float | None = Field(default=None, ge=0)
+    unit: Unit
+
+
+Moment = Annotated[int, Field(ge=-(10**11), le=73 * 10**14)]
+"""Microseconds since 1970, of the years that `times` reads, with a day to spare."""
+
+
+class Period(Part):
+    """What a time term accepts, whatever its operator: ``low_us <= t < high_us``, microseconds
+    since 1970, None where open. ``text`` is how it was written (``-24h``), empty when absolute."""
+
+    kind: Literal["period"] = "period"
+    text: str = Field(default="", pattern=r"^[0-9A-Za-z:.+-]*$")
+    low_us: Moment | None = None
+    high_us: Moment | None = None
+
+
+class Flag(Part):
+    kind: Literal["flag"] = "flag"
+    value: bool
+
+
+Value = Annotated[Words | Whole | Pattern | Number | Numbers | Period | Flag, Field(discriminator="kind")]
+
+
+# ------------------------------------------------------------------------------------------- nodes
+
+
+class And(Part):
+    kind: Literal["and"] = "and"
+    nodes: tuple[Node, ...]
+
+
+class Or(Part):
+    kind: Literal["or"] = "or"
+    nodes: tuple[Node, ...] = Field(min_length=1)
+
+
+class Not(Part):
+    """Everything its node does not accept, rows without the field included."""
+
+    kind: Literal["not"] = "not"
+    node: Node
+
+
+Index = Annotated[int, Field(strict=True, ge=0)]
+
+
+class Term(Part):
+    """One condition on one field. ``path`` leads into a field that holds JSON: keys, and places
+    in a list from 0. Where the field belongs to a lower level than the row: some of them."""
+
+    kind: Literal["term"] = "term"
+    field: str = Field(pattern=r"^[a-z_]+(\.[a-z_]+)?$")
+    path: tuple[str | Index, ...] = ()
+    op: Op
+    value: Value | None = None
+
+    @model_validator(mode="after")
+    def _value_unless_has(self) -> Self:
+        if (self.op == "has") != (self.value is None):
+            raise ValueError("'has' takes no value, every other operator needs one")
+        return self
+
+
+class Text(Part):
+    """Free words: ``contains`` on the field `fields.FREE_TEXT`."""
+
+    kind: Literal["text"] = "text"
+    words: Words
+
+
+class Scope(Part):
+    """Rows of another level under (or above) this one, for which ``node`` holds of the same row.
+    ``all`` is also true where there is none."""
+
+    kind: Literal["scope"] = "scope"
+    quantifier: Quantifier = "any"
+    level: Level
+    node: Node
+
+
+Node = Annotated[And | Or | Not | Term | Text | Scope, Field(discriminator="kind")]
+
+for _model in (And, Or, Not, Scope):
+    _model.model_rebuild()
+
+NODE: TypeAdapter[Node] = TypeAdapter(Node)
+"""Reads and writes a tree as JSON, without looking at fields: use `parser.from_json`."""
+
+
+class Query(Part):
+    """A query that has been read. ``text`` is its normal form, where relative times stay relative
+    while the tree holds what they meant at that moment. ``level`` is that of the rows it selects."""
+
+    text: str
+    tree: Node
+    level: Level
+
+
+# ---------------------------------------------------------------------------------------- building
+
+
+def all_of(nodes: Iterable[Node]) -> Node:
+    """The canonical And of these: flat, nothing twice; a single node is itself."""
+    flat = dict.fromkeys(inner for node in nodes for inner in (node.nodes if isinstance(node, And) else (node,)))
+    return next(iter(flat)) if len(flat) == 1 else And(nodes=tuple(flat))
+
+
+def any_of(nodes: Iterable[Node]) -> Node:
+    """The canonical Or of these, at least one."""
+    flat = dict.fromkeys(inner for node in nodes for inner in (node.nodes if isinstance(node, Or) else (node,)))
+    return next(iter(flat)) if len(flat) == 1 else Or(nodes=tuple(flat))
+
+
+def negation(node: Node) -> Node:
+    return node.node if isinstance(node, Not) else Not(node=node)
+
+
+def conjuncts(node: Node) -> tuple[Node, ...]:
+    """The conditions that must all hold: the chips of the bar. None for the empty query."""
+    return node.nodes if isinstance(node, And) else (node,)
+
+
+def disjuncts(node: Node) -> tuple[Node, ...]:
+    """The alternatives of a node; a single one for all but an Or."""
+    return node.nodes if isinstance(node, Or) else (node,)
+
+
+def replaced(node: Node, change: Callable[[Term], Node]) -> Node:
+    """The tree with each term replaced by what ``change`` makes of it."""
+    match node:
+        case Term():
+            return change(node)
+        case Text():
+            return node
+        case Not():
+            return negation(replaced(node.node, change))
+        case Scope():
+            return node.model_copy(update={"node": replaced(node.node, change)})
+        case And():
+            return all_of(replaced(inner, change) for inner in node.nodes)
+        case Or():
+            return any_of(replaced(inner, change) for inner in node.nodes)
+
+
+def leaves(node: Node) -> Iterator[Term | Text]:
+    """All terms and words, in the order they were written."""
+    match node:
+        case Term() | Text():
+            yield node
+        case Not() | Scope():
+            yield from leaves(node.node)
+        case And() | Or():
+            for inner in node.nodes:
+                yield from leaves(inner)

@@ -1,0 +1,132 @@
+"""Chips, hints, and the edits behind facets and pickers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from agents.errors import QuerySyntax
+from agents.query.chips import Chip, chips, hints, same_step, with_term, without_term
+from agents.query.tree import Query
+
+
+def test_each_condition_is_a_chip_that_can_be_removed(read: Callable[..., Query]) -> None:
+    assert chips(read("status:failed (a OR agent:b) -env:dev")) == [
+        Chip(text="status:failed", label="that failed", without="(a OR agent:b) -env:dev"),
+        Chip(text="(a OR agent:b)", label="either saying “a” or of agent b", without="status:failed -env:dev"),
+        Chip(text="-env:dev", label="except those in environment dev", without="status:failed (a OR agent:b)"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "a", "a OR b", "tag:(a OR b)", "a b -(c d) step(tool:x y)"])
+def test_the_chips_together_are_the_query(read: Callable[..., Query], text: str) -> None:
+    assert read(" ".join(chip.text for chip in chips(read(text)))).tree == read(text).tree
+
+
+def test_removing_every_chip_leaves_the_empty_query(read: Callable[..., Query]) -> None:
+    query = read("a OR b")
+    assert read(chips(query)[0].without) == read("")
+
+
+def test_it_hints_at_lower_case_keywords(read: Callable[..., Query]) -> None:
+    assert hints(read("a or b not c or d")) == [
+        '"or" is searched for as a word. To combine conditions, write OR',
+        '"not" is searched for as a word. To combine conditions, write NOT',
+    ]
+    assert hints(read("a OR b organ")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "together"),
+    [
+        ("a tool:x b type:tool", "a step(tool:x type:tool_execution) b"),
+        ("tool:(x OR y) server_side:false", "step(tool:(x OR y) server_side:false)"),
+        ("tool:x status:failed", None),
+        ("tool:x -type:tool", None),
+        ("step(tool:x type:tool)", None),
+        ("tool:x OR type:tool", None),
+    ],
+)
+def test_it_asks_whether_the_same_step_is_meant(read: Callable[..., Query], text: str, together: str | None) -> None:
+    assert same_step(read(text)) == together
+    assert bool(hints(read(text))) == (together is not None)
+    assert same_step(read(text, level="step")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value", "expected"),
+    [
+        ("", "status", "failed", "status:failed"),
+        ("a OR b", "status", "failed", "(a OR b) status:failed"),
+        ("status:failed a", "status", "completed", "status:(failed OR completed) a"),
+        ("status:(failed OR completed)", "status", "failed", "status:(failed OR completed)"),
+        ("-agent:x b", "agent", "x", "b agent:x"),
+        ("-tag:(a OR b)", "tag", "a", "-tag:b tag:a"),
+        ("has:tag tag:!=b", "tag", "a", "has:tag tag:!=b tag:a"),
+        ("-agent:x", "agent", "y", "-agent:x agent:y"),
+        ("", "agent", 'x" OR status:*', 'agent:"x\\" OR status:\\*"'),
+        ("", "agent", "a*b\\", 'agent:"a\\*b\\\\"'),
+        ("", "agent", "OR", 'agent:"OR"'),
+        ("", "meta.customer.tier", "gold", "meta.customer.tier:gold"),
+        ("", "server_side", "true", "server_side:true"),
+        ("started:-7d a", "started", "-24h", "a started:-24h"),
+        ("started:-7d", "started", "2026-11-20T10:00..11:00", "started:2026-11-20T10:00..11:00"),
+        ("duration:>1s", "duration", ">2s", "duration:>2s"),
+    ],
+)
+def test_a_click_adds_a_value(text: str, field: str, value: str, expected: str) -> None:
+    assert with_term(text, field, value) == expected
+    assert with_term(expected, field, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "-tag:a"),
+        ("tag:a b", "b -tag:a"),
+        ("tag:(a OR b)", "tag:b -tag:a"),
+        ("-tag:a", "-tag:a"),
+        ("-tag:b", "-tag:b -tag:a"),
+    ],
+)
+def test_a_click_excludes_a_value(text: str, expected: str) -> None:
+    assert with_term(text, "tag", "a", exclude=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tag:a", ""),
+        ("b tag:A tag:a", "b tag:A"),
+        ("tag:(a OR b OR c)", "tag:(b OR c)"),
+        ("-tag:a b", "b"),
+        ("-tag:(a OR b)", "-tag:b"),
+        ("tag:a OR user:x", "tag:a OR user:x"),
+        ("b", "b"),
+    ],
+)
+def test_a_click_removes_a_value(text: str, expected: str) -> None:
+    assert without_term(text, "tag", "a") == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("statusx", "x"),
+        ("status", "x"),
+        ("status:failed OR agent", "x"),
+        ("-tag", "a"),
+        ("tag", ""),
+        ("started", "-1h a"),
+        ("duration", "(>1s OR <2s)"),
+    ],
+)
+def test_it_adds_nothing_but_one_term(field: str, value: str) -> None:
+    with pytest.raises(QuerySyntax):
+        with_term("b", field, value)
+
+
+def test_an_edit_keeps_to_the_limits() -> None:
+    with pytest.raises(QuerySyntax, match="at most 50"):
+        with_term(" ".join(f"w{n}" for n in range(50)), "tag", "a")

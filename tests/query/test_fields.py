@@ -1,0 +1,90 @@
+"""The table of fields: complete, and in step with the records, the parser and the sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from agents.query.describe import describe
+from agents.query.fields import FIELDS, FREE_TEXT, NOT_YET, PRESENCE, Field, bare_id, find, level_of
+from agents.query.record import StepRecord, TurnRecord
+from agents.query.tree import Query, Term, leaves
+
+EVERY = pytest.mark.parametrize("field", FIELDS.values(), ids=list(FIELDS))
+
+FIRST_SET = """
+    id agent session turn user tag env key api source meta status is error finish violation
+    type kind tool server_side model provider started ended duration ttft cost
+    tokens tokens.in tokens.out tokens.cached tokens.reasoning in out text
+"""
+
+
+def test_it_has_the_first_set_and_no_more() -> None:
+    assert sorted(FIELDS) == sorted(FIRST_SET.split())
+    assert not set(NOT_YET) & set(FIELDS)
+    assert set(PRESENCE.values()) <= set(FIELDS)
+    assert FIELDS[FREE_TEXT].kind == "text"
+
+
+@EVERY
+def test_its_columns_are_those_of_the_records(field: Field) -> None:
+    records = {"turn": TurnRecord, "step": StepRecord}
+    assert field.columns
+    for level, columns in field.columns.items():
+        assert columns
+        assert all(hasattr(records[level], column) for column in columns)
+
+
+@EVERY
+def test_its_example_is_a_query_with_a_sentence(field: Field, read: Callable[..., Query]) -> None:
+    (term,) = leaves(read(field.sample).tree)
+    assert isinstance(term, Term)
+    assert term.field == field.name
+    assert len(describe(read(field.sample)).split()) >= 2
+    assert field.help
+    assert ("{}" in field.phrase) == (field.kind != "flag")
+
+
+@EVERY
+def test_the_parser_takes_its_operators(field: Field, read: Callable[..., Query]) -> None:
+    name = field.sample.partition(":")[0]
+    value = field.example.lstrip("<>").partition("..")[0]
+    written = {"contains": value, "..": f"{value}..", "has": "*"}
+    for op in field.operators:
+        (term,) = leaves(read(f"{name}:{written.get(op, op + value)}").tree)
+        assert isinstance(term, Term)
+        assert term.op == op
+
+
+def test_every_alias_is_another_word_for_a_choice() -> None:
+    for field in FIELDS.values():
+        assert set(field.aliases.values()) <= set(field.choices)
+        assert not set(field.aliases) & set(field.choices)
+
+
+def test_a_term_looks_at_its_own_row_else_above_else_below() -> None:
+    assert level_of(FIELDS["status"], "turn") == "turn"
+    assert level_of(FIELDS["status"], "step") == "step"
+    assert level_of(FIELDS["agent"], "step") == "turn"
+    assert level_of(FIELDS["tool"], "turn") == "step"
+    assert level_of(FIELDS["status"], "session") == "turn"
+
+
+def test_it_finds_dotted_names() -> None:
+    assert find(["Tokens", "IN"]) == (FIELDS["tokens.in"], ())
+    assert find(["meta", "a", 0]) == (FIELDS["meta"], ("a", 0))
+    assert find(["tokens", "foo"]) is None
+    assert find(["status", "a"]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("0193A2B4-0000-8000-8000-00000000000F", "0193a2b400008000800000000000000f"),
+        ("resp_0193a2b400008000800000000000000f", "0193a2b400008000800000000000000f"),
+        ("Trace-7", "trace-7"),
+    ],
+)
+def test_it_compares_ids_in_one_spelling(text: str, bare: str) -> None:
+    assert bare_id(text) == bare
