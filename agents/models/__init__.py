@@ -1,0 +1,52 @@
+"""The tables. ``from agents.models import Turn`` is the only public path.
+
+A model keeps fields, constraints, indexes (each with the query it serves) and ``__str__``; what is
+done with rows lives in ``agents.store``. Hot columns stand in narrow rows (`Turn`, `Step`), what
+is large or rarely read beside them (`TurnBody`, `StepDetail`).
+"""
+
+from agents.models.access import ApiKey, GroupAttributes, Scope, User
+from agents.models.agents import Agent, AgentRevision, Session
+from agents.models.choices import Api, ChangeKind, Source, StepStatus, StepType, TurnStatus
+from agents.models.journal import Change, DeltaBatch, Event, EventPack, Price, Term
+from agents.models.memory import Chunk, VectorDB, VectorDocument
+from agents.models.safety import ChatCompletion, CompletionStatus, RegisteredModel, Shield
+from agents.models.toolgroups import ToolGroup
+from agents.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, TurnTag
+
+__all__ = [
+    "Agent",
+    "AgentRevision",
+    "Api",
+    "ApiKey",
+    "Change",
+    "ChangeKind",
+    "ChatCompletion",
+    "Chunk",
+    "CompletionStatus",
+    "DeltaBatch",
+    "Event",
+    "EventPack",
+    "GroupAttributes",
+    "Item",
+    "Price",
+    "RegisteredModel",
+    "Response",
+    "Scope",
+    "Session",
+    "Shield",
+    "Source",
+    "Step",
+    "StepDetail",
+    "StepStatus",
+    "StepType",
+    "Term",
+    "ToolGroup",
+    "Turn",
+    "TurnBody",
+    "TurnStatus",
+    "TurnTag",
+    "User",
+    "VectorDB",
+    "VectorDocument",
+]

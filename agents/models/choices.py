@@ -1,0 +1,74 @@
+"""Small numbers in rows for the words of the vocabulary. The labels are the wire's words."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class TurnStatus(models.IntegerChoices):
+    QUEUED = 1, "queued"
+    IN_PROGRESS = 2, "in_progress"
+    AWAITING_INPUT = 3, "awaiting_input"
+    COMPLETED = 4, "completed"
+    FAILED = 5, "failed"
+    CANCELLED = 6, "cancelled"
+    INTERRUPTED = 7, "interrupted"
+
+
+LIVE = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS)
+"""A turn that someone is, or should be, working on."""
+
+
+class StepStatus(models.IntegerChoices):
+    """The numbers agree with `TurnStatus`."""
+
+    IN_PROGRESS = 2, "in_progress"
+    AWAITING_INPUT = 3, "awaiting_input"
+    COMPLETED = 4, "completed"
+    FAILED = 5, "failed"
+    CANCELLED = 6, "cancelled"
+    INTERRUPTED = 7, "interrupted"
+
+
+class StepType(models.IntegerChoices):
+    INFERENCE = 1, "inference"
+    TOOL_EXECUTION = 2, "tool_execution"
+    SHIELD_CALL = 3, "shield_call"
+    MEMORY_RETRIEVAL = 4, "memory_retrieval"
+    OTHER = 5, "other"
+
+
+class Api(models.IntegerChoices):
+    """The dialect a record came in by; foreign records have none."""
+
+    NONE = 0, "none"
+    AGENTS = 1, "agents"
+    RESPONSES = 2, "responses"
+
+
+class Source(models.IntegerChoices):
+    NATIVE = 1, "native"
+    DEMO = 2, "demo"
+    OTLP = 3, "otlp"
+    IMPORT = 4, "import"
+
+
+class ChangeKind(models.IntegerChoices):
+    AGENT = 1, "agent"
+    SESSION = 2, "session"
+    TURN = 3, "turn"
+    STEP = 4, "step"
+    RESPONSE = 5, "response"
+
+
+class TermKind(models.IntegerChoices):
+    """What an interned string is."""
+
+    MODEL = 1, "model"
+    TOOL = 2, "tool"
+    ERROR = 3, "error"
+    PROVIDER = 4, "provider"
+    END_USER = 5, "user"
+    STEP_KIND = 6, "kind"
+    TAG = 7, "tag"
+    META = 8, "meta"
