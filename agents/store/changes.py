@@ -1,0 +1,96 @@
+"""The change feed: what changed, in commit order, for everything that follows the rows.
+
+A job *notes* changes while it writes; at the end of the transaction they become rows, each record
+once; after the commit the doorbell rings with them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import connection
+
+from agents.models import Change, ChangeKind
+
+_pending = threading.local()
+_LOCK = 0x61676E74
+"""PostgreSQL advisory lock: numbers of the feed are taken in commit order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Changes of one commit: the feed's number after it, and (kind, key) pairs in order."""
+
+    seq: int
+    records: tuple[tuple[int, int], ...]
+
+
+_listeners: list[Callable[[Changed], None]] = []
+
+
+def listen(listener: Callable[[Changed], None]) -> Callable[[], None]:
+    """Call ``listener`` after each commit that changed something, from the writing thread.
+    Returns the function that ends it."""
+    _listeners.append(listener)
+    return lambda: _listeners.remove(listener)
+
+
+def note(kind: ChangeKind, key: int, *, deleted: bool = False) -> None:
+    """Remember, within a transaction, that a record changed."""
+    noted: dict[tuple[int, int], bool] = _pending.__dict__.setdefault("noted", {})
+    noted[(int(kind), key)] = deleted
+
+
+def forget() -> None:
+    """Drop what was noted: the transaction did not happen."""
+    _pending.__dict__.pop("noted", None)
+
+
+def flush() -> Changed | None:
+    """Write the noted changes as rows, as the last thing of a transaction."""
+    noted: dict[tuple[int, int], bool] = _pending.__dict__.pop("noted", {})
+    if not noted:
+        return None
+    if connection.vendor == "postgresql":
+        # without it a row that commits late would get a number readers are already past
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    marks = ", ".join(["(%s, %s, %s)"] * len(noted))
+    values = [value for (kind, key), gone in noted.items() for value in (kind, key, gone)]
+    with connection.cursor() as cursor:
+        sql = f"INSERT INTO agents_change (kind, key, deleted) VALUES {marks} RETURNING seq"  # noqa: S608 - marks only
+        cursor.execute(sql, values)
+        seq = max(row[0] for row in cursor.fetchall())
+    return Changed(seq, tuple(noted))
+
+
+def ring(changed: Changed | None) -> None:
+    """Tell the listeners, after the commit."""
+    if changed is not None:
+        for listener in list(_listeners):
+            listener(changed)
+
+
+def latest() -> int:
+    """The number of the newest change, 0 when there is none."""
+    return Change.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+
+
+KEPT = 200_000
+"""Changes that stay; a reader further behind loads its page again."""
+
+
+def prune() -> int:
+    """Delete the oldest changes, in the caller's transaction; returns how many."""
+    deleted, _ = Change.objects.filter(seq__lte=latest() - KEPT).delete()
+    return deleted
+
+
+def after(seq: int, limit: int = 1000) -> Changed | None:
+    """Changes behind ``seq``, at most ``limit`` rows; None when there are none."""
+    rows = list(Change.objects.filter(seq__gt=seq).order_by("seq").values_list("seq", "kind", "key")[:limit])
+    if not rows:
+        return None
+    return Changed(rows[-1][0], tuple(dict.fromkeys((kind, key) for _, kind, key in rows)))

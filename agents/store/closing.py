@@ -1,0 +1,135 @@
+"""Ending turns that nobody runs: those that waited too long, were left by a crash, or whose client
+went on with a new message. The events are the loop's own kind; only here the store writes them.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+
+from agents import ids
+from agents.models import Step, StepStatus, StepType, Turn, TurnStatus
+from agents.models.choices import LIVE
+from agents.models.fields import to_datetime, to_us
+from agents.schemas.content import CompletionMessage
+from agents.schemas.events import (
+    ErrorInfo,
+    Event,
+    FinalStatus,
+    InferenceDetail,
+    OtherDetail,
+    StepDetail,
+    StepEnded,
+    ToolDetail,
+    TurnEnded,
+)
+from agents.store import encoding, recorder, replay
+from agents.store.recorder import Leg
+from agents.store.writer import writer
+
+OPEN = (StepStatus.IN_PROGRESS, StepStatus.AWAITING_INPUT)
+
+
+def close_turn(
+    key: int, status: FinalStatus, reason: str, *, at_us: int | None = None, error: ErrorInfo | None = None
+) -> None:
+    """End a turn with whatever is open in it, in the caller's transaction. What was typed of an
+    open inference is kept."""
+    turn = Turn.objects.unscoped("closing").get(pk=key)
+    if turn.status not in (*LIVE, TurnStatus.AWAITING_INPUT):
+        return
+    moment = at_us or ids.now_us()
+    events: list[Event] = []
+    message, kept = None, None
+    steps = Step.objects.unscoped("closing").filter(turn_id=key, status__in=OPEN).order_by("number")
+    for step in steps.select_related("detail"):
+        detail = _detail(step)
+        if isinstance(detail, InferenceDetail):
+            message, kept = detail.model_response, len(str(detail.model_response.content))
+        events.append(_step_ended(turn.next_seq + len(events), moment, step, detail, status))
+    end = TurnEnded(
+        seq=turn.next_seq + len(events),
+        at=moment,
+        status=status,
+        output_message=message,
+        iterations=turn.iterations,
+        error=error,
+        reason=reason,
+        text_kept=kept,
+    )
+    recorder.record(Leg(key, turn.session_id), [*events, end])
+
+
+def _step_ended(seq: int, at: int, step: Step, detail: StepDetail, status: FinalStatus) -> StepEnded:
+    return StepEnded(
+        seq=seq,
+        at=max(at, to_us(step.started_at) + 1),
+        step=step.pk,
+        step_type=StepType(step.type).label,
+        name=step.name,
+        status=status if status != "completed" else "cancelled",
+        started_at=to_us(step.started_at),
+        detail=detail,
+    )
+
+
+def _detail(step: Step) -> StepDetail:
+    if step.type == StepType.INFERENCE:
+        text = replay.typed_text(step.turn_id, step.pk)
+        message = CompletionMessage(content=text, stop_reason="out_of_tokens")
+        reasoning = replay.typed_text(step.turn_id, step.pk, "reasoning")
+        return InferenceDetail(model_response=message, model=step.name, reasoning=reasoning)
+    stored = getattr(step, "detail", None)
+    if stored is not None and step.type == StepType.TOOL_EXECUTION:
+        body = msgspec.json.decode(encoding.unpack(stored.encoding, stored.body))
+        return ToolDetail.model_validate(body)
+    return OtherDetail(kind=StepType(step.type).label)
+
+
+# ------------------------------------------------------------------------------------------ recovery
+
+
+def process_name() -> str:
+    """This process, as a lease names it: host, process id, and when it started."""
+    host = socket.gethostname().encode().hex()[:12]
+    return f"{host}:{os.getpid()}:{_started(os.getpid())}"[:32]
+
+
+def _started(pid: int) -> str:
+    """A number that tells two processes of one id apart; empty when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def is_gone(owner: str) -> bool:
+    """Whether a lease's process certainly runs no more: one of this host that is not there."""
+    host, _, rest = owner.partition(":")
+    pid, _, started = rest.partition(":")
+    if not pid.isdecimal() or host != process_name().partition(":")[0]:
+        return False
+    return _started(int(pid)) != started
+
+
+def recover(now_us: int, mine: frozenset[int] = frozenset()) -> int:
+    """End the turns whose process is gone or whose lease ran out, as ``interrupted``; returns how
+    many. ``mine`` are being run here and left alone."""
+    rows = Turn.objects.unscoped("recovery").filter(status__in=LIVE).values_list("pk", "lease_owner", "lease_until")
+    now = to_datetime(now_us)
+    lost = [key for key, owner, until in rows if key not in mine and (until is None or until < now or is_gone(owner))]
+    for key in lost:
+        writer.write(lambda key=key: close_turn(key, "interrupted", "the server stopped"))  # type: ignore[misc]  # bound now
+    return len(lost)
+
+
+def expire_waiting(now_us: int) -> int:
+    """Close the turns that waited too long for their client; returns how many."""
+    rows = Turn.objects.unscoped("expiry").filter(status=TurnStatus.AWAITING_INPUT, expires_at__lt=to_datetime(now_us))
+    keys = list(rows.values_list("pk", flat=True)[:100])
+    for key in keys:
+        writer.write(lambda key=key: close_turn(key, "cancelled", "input_timeout"))  # type: ignore[misc]  # bound now
+    return len(keys)

@@ -1,0 +1,211 @@
+"""Events into rows: folding a turn's events gives its rows.
+
+`record` is one job of the writer: the events of one turn that happened since the last one, and
+the deltas typed meanwhile. Events already stored are skipped, so a commit whose answer was lost
+can be repeated. When the turn ends its log is packed (`agents.store.replay`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents import ids
+from agents.errors import Conflict
+from agents.models import ChangeKind, Item, Response, Session, Turn, TurnBody, TurnStatus
+from agents.schemas.content import CompletionMessage, text_of
+from agents.schemas.events import (
+    Delta,
+    StepEnded,
+    StepStarted,
+    TurnAwaiting,
+    TurnEnded,
+    TurnResumed,
+    TurnStarted,
+)
+from agents.schemas.events import Event as AnyEvent
+from agents.schemas.items import items_of
+from agents.store import changes, replay, search, steps
+from agents.store.sql import Insert, Select, Update
+
+PREVIEW = 240
+"""Characters of first and last words in a row."""
+
+DAY_US = 86_400_000_000
+
+_STATE = Select(Turn, "next_seq started_at", "id = %s")
+_ITEM_COUNT = Select(Session, "item_count", "id = %s")
+_ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body")
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """Where events belong."""
+
+    turn: int
+    session: int
+    await_days: int = 7
+
+
+def preview(text: str) -> str:
+    """The beginning of a text on one line."""
+    return " ".join(text[: PREVIEW * 4].split())[:PREVIEW]
+
+
+def record(leg: Leg, events: Sequence[AnyEvent], deltas: Sequence[Delta] = ()) -> None:
+    """Write events and deltas of one turn, in the caller's transaction. Raises Conflict when an
+    earlier batch is still missing: its write failed, and both will be tried again."""
+    state = _STATE.first(leg.turn)
+    if state is None:
+        return  # the turn was deleted while it ran
+    next_seq, started_at = state
+    fresh = [event for event in events if event.seq >= next_seq]
+    if fresh and fresh[0].seq > next_seq:
+        raise Conflict(f"Event {fresh[0].seq} came before event {next_seq}.", code="out_of_order")
+    if fresh:
+        _fold(leg, fresh, started_at)
+    if fresh and isinstance(fresh[-1], TurnEnded):
+        replay.pack(leg.turn, fresh, deltas)
+    else:
+        replay.keep(leg.turn, fresh, deltas)
+
+
+class _Changes:
+    """What a batch changes of a turn, its body and its session: one statement each."""
+
+    def __init__(self, leg: Leg, turn_started_at: int) -> None:
+        self.leg, self.turn_started_at = leg, turn_started_at
+        self.turn, self.body, self.session = Update(Turn), Update(TurnBody), Update(Session)
+        self.items: list[tuple[int | None, bytes]] = []
+
+    def write(self) -> None:
+        _add_items(self)
+        self.turn.write("id", self.leg.turn)
+        self.body.write("turn_id", self.leg.turn)
+        if self.session.write("id", self.leg.session):
+            changes.note(ChangeKind.SESSION, self.leg.session)
+        changes.note(ChangeKind.TURN, self.leg.turn)
+
+
+def _fold(leg: Leg, events: Sequence[AnyEvent], turn_started_at: int) -> None:
+    change = _Changes(leg, turn_started_at)
+    mask = steps.fold(leg.turn, [event for event in events if isinstance(event, StepStarted | StepEnded)])
+    if mask:
+        change.turn.express("step_types", "step_types | %s", mask)
+    for event in events:
+        _fold_one(change, event)
+    change.turn.set(next_seq=events[-1].seq + 1)
+    change.write()
+
+
+def _fold_one(change: _Changes, event: AnyEvent) -> None:
+    match event:
+        case TurnStarted():
+            pass
+        case TurnResumed():
+            change.turn.set(status=TurnStatus.IN_PROGRESS.value)
+        case StepStarted():
+            change.turn.add("step_count", 1)
+            change.turn.add("tool_count", int(event.step_type == "tool_execution"))
+        case StepEnded():
+            _fold_step(change, event)
+        case TurnAwaiting():
+            _fold_awaiting(change, event)
+        case TurnEnded():
+            change.items += [(None, body) for body in items_of(event)]
+            _fold_end(change, event)
+
+
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+
+
+def _fold_step(change: _Changes, event: StepEnded) -> None:
+    change.turn.add("error_count", int(event.status == "failed"))
+    change.turn.add("violation_count", int(steps.violates(event)))
+    change.items += [(event.step, body) for body in items_of(event)]
+    if event.ttft_us is not None:
+        wait = max(event.started_at - change.turn_started_at, 0) + event.ttft_us
+        change.turn.express("ttft_us", "COALESCE(ttft_us, %s)", wait)
+    if event.usage is None:
+        return
+    for column in _TOKENS:
+        change.turn.add(column, getattr(event.usage, column))
+    for column in _TOKENS[:2]:
+        change.session.add(column, getattr(event.usage, column))
+    cost = steps.cost_of(event)
+    if cost is not None:
+        change.turn.add_to_unknown("cost_nano", cost)
+        change.session.add_to_unknown("cost_nano", cost)
+
+
+def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
+    change.turn.set(
+        status=TurnStatus.AWAITING_INPUT.value,
+        iterations=event.iterations,
+        lease_owner="",
+        lease_until=None,
+        expires_at=event.at + change.leg.await_days * DAY_US,
+    )
+    change.body.set(
+        output_message=event.output_message.model_dump_json(exclude_none=True),
+        output_preview=preview(_calls(event.output_message) or text_of(event.output_message.content)),
+    )
+    _release(change, event.at)
+    _close_leg(change, event.seq, event.at, TurnStatus.AWAITING_INPUT)
+
+
+def _calls(message: CompletionMessage | None) -> str:
+    """The calls a message ends with, as one would write them."""
+    calls = message.tool_calls if message else ()
+    return ", ".join(f"{call.tool_name}({call.arguments_json or ''})" for call in calls)
+
+
+def _fold_end(change: _Changes, event: TurnEnded) -> None:
+    status, message, error = TurnStatus[event.status.upper()], event.output_message, event.error
+    change.turn.set(
+        status=status.value,
+        stop_reason=(event.reason or (message.stop_reason if message and not error else ""))[:32],
+        completed_at=event.at,
+        duration_us=max(event.at - change.turn_started_at, 0),
+        iterations=event.iterations,
+        lease_owner="",
+        lease_until=None,
+        expires_at=None,
+        error_type_id=steps.error_term(error),
+    )
+    answer = text_of(message.content) if message else ""
+    last_words = error.message if error else answer or _calls(message) or event.reason or ""
+    change.body.set(
+        output_message=message.model_dump_json(exclude_none=True) if message else "",
+        output_preview=preview(last_words),
+        error=error.model_dump_json(exclude_none=True) if error else "",
+    )
+    search.index_answer(change.leg.turn, f"{answer}\n{error.message}" if error else answer)
+    _release(change, event.at)
+    _close_leg(change, event.seq, event.at, status)
+
+
+def _release(change: _Changes, at_us: int) -> None:
+    """The session is free again, if it was this turn that held it."""
+    held = "CASE WHEN active_turn = %s THEN NULL ELSE active_turn END"
+    change.session.express("active_turn", held, change.leg.turn)
+    change.session.set(updated_at=at_us)
+
+
+def _close_leg(change: _Changes, seq: int, at_us: int, status: TurnStatus) -> None:
+    leg = Update(Response)
+    leg.set(last_seq=seq, status=status.value, completed_at=at_us)
+    leg.write("turn_id", change.leg.turn, "AND last_seq IS NULL")
+
+
+def _add_items(change: _Changes) -> None:
+    if not change.items:
+        return
+    leg = change.leg
+    found = _ITEM_COUNT.first(leg.session)
+    first = found[0] if found else 0
+    _ADD_ITEM.many(
+        (ids.new_key(), leg.session, leg.turn, step, first + place, False, body)
+        for place, (step, body) in enumerate(change.items)
+    )
+    change.session.set(item_count=first + len(change.items))

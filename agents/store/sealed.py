@@ -1,0 +1,51 @@
+"""Secrets of others at rest: sealed with a key of this server, and each bound to where it belongs.
+
+The key is made of ``SECRET_KEY``; what was sealed under ``SECRET_KEY_FALLBACKS`` can still be opened.
+The cipher is imported when it is first needed.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from django.conf import settings
+
+_PURPOSE = b"agents: secrets at rest"
+
+
+def seal(place: str, secrets: dict[str, str]) -> str:
+    """Secrets that are for ``place`` (a URL) alone; nothing becomes the empty text."""
+    if not secrets:
+        return ""
+    text = msgspec.json.encode({"place": place, "secrets": secrets})
+    return str(_cipher(_keys()).encrypt(text).decode())
+
+
+def unseal(place: str, token: str) -> dict[str, str] | None:
+    """The secrets for this place; None where they cannot be opened, or are for another."""
+    if not token:
+        return {}
+    from cryptography.fernet import InvalidToken
+
+    try:
+        held = msgspec.json.decode(_cipher(_keys()).decrypt(token.encode()))
+    except InvalidToken:
+        return None
+    return dict(held["secrets"]) if held["place"] == place else None
+
+
+def _keys() -> tuple[str, ...]:
+    return (settings.SECRET_KEY, *map(str, settings.SECRET_KEY_FALLBACKS))
+
+
+@lru_cache(maxsize=4)
+def _cipher(keys: tuple[str, ...]) -> Any:
+    from cryptography.fernet import Fernet, MultiFernet
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    made = [HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key.encode()) for key in keys]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in made])

@@ -1,0 +1,126 @@
+"""Sessions: create, read, list, delete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agents import ids
+from agents.access import Action, Actor
+from agents.errors import NotFound
+from agents.models import Api, ChangeKind, Session, Source
+from agents.models.fields import to_datetime, to_us
+from agents.store import changes, scopes
+from agents.store.deletion import delete_sessions
+from agents.store.sql import Insert, VisibleRow
+from agents.store.writer import writer
+
+DAY_US = 86_400_000_000
+RETENTION_US = DAY_US
+"""How long a session lives that was not asked to persist."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    key: int
+    agent: int | None
+    name: str
+    created_at: int
+    updated_at: int
+    turn_count: int
+    input_tokens: int
+    output_tokens: int
+    cost_nano: int | None
+    active_turn: int | None
+    last_turn: int | None
+
+    @property
+    def public_id(self) -> str:
+        return ids.public(ids.Kind.SESSION, self.key)
+
+
+_COLUMNS = (
+    "id agent_id name created_at updated_at turn_count input_tokens output_tokens cost_nano active_turn last_turn"
+)
+_ROW = VisibleRow(Session, _COLUMNS)
+
+
+def _record(row: tuple[object, ...]) -> SessionRecord:
+    key, agent, name, created, updated, *rest = row
+    return SessionRecord(key, agent, name, to_us(created), to_us(updated), *rest)  # type: ignore[arg-type]  # a row of _COLUMNS
+
+
+_ADD = Insert(
+    Session,
+    "id agent_id name owner_id scope_id api source created_at updated_at expires_at turn_count item_count input_tokens "
+    "output_tokens metadata",
+)
+
+
+def key_of(public_id: str) -> int:
+    """The key behind a session's public id. Raises NotFound."""
+    key = ids.parse(ids.Kind.SESSION, public_id)
+    if key is None:
+        raise _missing(public_id[:80])
+    return key
+
+
+def _missing(public_id: str) -> NotFound:
+    return NotFound(f"Session '{public_id}' not found.")
+
+
+def create(
+    actor: Actor,
+    *,
+    agent: int | None,
+    name: str,
+    persist: bool = True,
+    api: Api = Api.AGENTS,
+    source: Source = Source.NATIVE,
+) -> int:
+    """Store a new session; returns its key. One not asked to persist may go after a day."""
+    now = ids.now_us()
+    key = ids.new_key()
+
+    def job() -> int:
+        scope, expires_at = scopes.scope_for(actor), None if persist else now + RETENTION_US
+        head = (key, agent, name, actor.user_id, scope, api.value, source.value, now, now, expires_at)
+        _ADD.one(*head, 0, 0, 0, 0, "{}")
+        changes.note(ChangeKind.SESSION, key)
+        return key
+
+    writer.write(job)
+    return key
+
+
+def get(actor: Actor, key: int, *, agent: int | None = None, action: Action = "read") -> SessionRecord:
+    """One session, of this agent if one is named. Raises NotFound, also for one the actor may not see."""
+    row = _ROW.get(actor, key, action)
+    if row is None or agent not in (None, row[1]):
+        raise _missing(ids.public(ids.Kind.SESSION, key))
+    return SessionRecord(*row)
+
+
+def listing(
+    actor: Actor, *, agent: int | None = None, start: int = 0, limit: int = 100
+) -> tuple[list[SessionRecord], bool]:
+    """Sessions, newest first, and whether there are more behind them."""
+    rows = Session.objects.visible_to(actor).order_by("-id")
+    if agent is not None:
+        rows = rows.filter(agent_id=agent)
+    records = [_record(row) for row in rows.values_list(*_COLUMNS.split())[start : start + limit + 1]]
+    return records[:limit], len(records) > limit
+
+
+def delete(actor: Actor, key: int, *, agent: int | None = None) -> None:
+    """Delete a session with all its turns. Raises NotFound; Conflict while a turn of it runs."""
+    get(actor, key, agent=agent, action="run")
+    writer.write(lambda: delete_sessions([key]))
+
+
+def expire(now_us: int) -> int:
+    """Delete the sessions whose time is over; returns how many."""
+    rows = Session.objects.unscoped("retention").filter(expires_at__lt=to_datetime(now_us), active_turn=None)
+    keys = list(rows.values_list("pk", flat=True)[:100])
+    if keys:
+        writer.write(lambda: delete_sessions(keys))
+    return len(keys)

@@ -1,0 +1,364 @@
+"""Turns: open a new one, continue one that waits, read them back.
+
+Opening and resuming are where a session's lock is taken: one conditional update in the writer, so
+that of any number of racing requests exactly one wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from agents import ids
+from agents.access import Action, Actor
+from agents.errors import Conflict, InvalidRequest, NotFound
+from agents.models import Api, ChangeKind, Response, Session, Source, Step, StepStatus, Turn, TurnBody, TurnStatus
+from agents.models.choices import LIVE, TermKind
+from agents.models.fields import to_datetime, to_us
+from agents.schemas.content import InputMessage, ToolResponse, text_of
+from agents.schemas.events import Event, TurnResumed
+from agents.schemas.items import input_items
+from agents.schemas.turns import StepValue
+from agents.store import changes, closing, encoding, history, recorder, replay, retries, search, terms
+from agents.store.recorder import Leg, preview
+from agents.store.retries import AlreadyRun, Retry
+from agents.store.sql import Insert, Select, Update, execute
+from agents.store.writer import writer
+
+LEASE_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """What is stored of a turn when it begins. ``request`` is this turn's own settings as JSON
+    text (they hold over a resume), ``body`` the request as received."""
+
+    key: int
+    session: int
+    agent: int | None
+    revision: int | None
+    model: str
+    provider: str
+    messages: Sequence[InputMessage]
+    request: str
+    body: bytes
+    queued: bool
+    api: Api = Api.AGENTS
+    source: Source = Source.NATIVE
+    end_user: str = ""
+    await_days: int = 7
+    retry: Retry | None = None
+
+
+def key_of(public_id: str) -> int:
+    """The key behind a turn's public id. Raises NotFound."""
+    key = ids.parse(ids.Kind.TURN, public_id)
+    if key is None:
+        raise NotFound(f"Turn '{public_id[:80]}' not found.")
+    return key
+
+
+def missing(key: int) -> NotFound:
+    return NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
+
+
+def busy(session: int) -> Conflict:
+    """One turn runs at a time in a session."""
+    public_id = ids.public(ids.Kind.SESSION, session)
+    return Conflict(f"Session '{public_id}' has a turn in progress.", code="conversation_locked")
+
+
+# ------------------------------------------------------------------------------------------- opening
+
+
+def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[Leg, int]:
+    """Store a new turn with its first events and take its session's lock; returns its place and
+    the number of its first item. A turn of the session that waits for its client is closed as
+    cancelled. Raises Conflict while another runs, AlreadyRun for a request that is run already."""
+    return writer.write(lambda: _open(actor, new, opening, owner))
+
+
+_SESSION = Select(Session, "last_turn turn_count item_count scope_id", "id = %s")
+_ADD_TURN = Insert(
+    Turn,
+    "id session_id agent_id revision_id parent_id number owner_id scope_id api source status stop_reason model_id "
+    "provider_id end_user_id started_at input_tokens output_tokens cached_tokens reasoning_tokens step_types "
+    "step_count tool_count error_count violation_count iterations leg_count next_seq actor_key lease_owner lease_until",
+)
+_ADD_BODY = Insert(
+    TurnBody,
+    "turn_id input_preview output_preview input_messages output_message request error metadata sanitized",
+)
+_ADD_LEG = Insert(
+    Response,
+    "id turn_id number api status created_at first_seq input_tokens output_tokens cached_tokens reasoning_tokens "
+    "request request_encoding fingerprint body_hash",
+)
+
+
+def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[Leg, int]:
+    _refuse_repeat(new.retry)
+    _lock(new.session, new.key)
+    at = opening[0].at
+    session = _SESSION.first(new.session)
+    assert session is not None  # its lock was just taken
+    last_turn, turn_count, item_count, scope = session
+    if last_turn is not None:
+        _cancel_waiting(last_turn, at)
+        item_count = _SESSION.first(new.session)[2]  # type: ignore[index]  # closing may have added items
+    _add_turn(actor, new, at, owner, (last_turn, turn_count, scope))
+    words = "\n".join(text_of(message.content) for message in new.messages)
+    _ADD_BODY.one(new.key, preview(words), "", _dump(new.messages), "", new.request, "", "{}", False)
+    _add_leg(new.key, 1, new.api, new.body, opening[0].seq, at, new.retry)
+    bodies = input_items(list(new.messages))
+    history.append(new.session, new.key, item_count, bodies)
+    search.index_turn(new.key, words)
+    change = Update(Session)
+    change.set(turn_count=turn_count + 1, item_count=item_count + len(bodies))
+    change.set(last_turn=new.key, updated_at=at)
+    change.write("id", new.session)
+    leg = Leg(new.key, new.session, new.await_days)
+    recorder.record(leg, opening)
+    changes.note(ChangeKind.SESSION, new.session)
+    return leg, item_count
+
+
+def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, place: tuple[int | None, int, int]) -> None:
+    parent, number, scope = place
+    status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
+    model = terms.intern(TermKind.MODEL, new.model)
+    provider = terms.intern(TermKind.PROVIDER, new.provider)
+    end_user = terms.intern(TermKind.END_USER, new.end_user)
+    identity = (new.key, new.session, new.agent, new.revision, parent, number, actor.user_id, scope)
+    kind = (new.api.value, new.source.value, status.value, "", model, provider, end_user, at)
+    lease = (actor.key_id, owner, at + LEASE_S * 1_000_000)
+    _ADD_TURN.one(*identity, *kind, *([0] * 10), 1, 0, *lease)
+
+
+def _dump(messages: Sequence[InputMessage]) -> str:
+    return "[" + ",".join(message.model_dump_json(exclude_none=True) for message in messages) + "]"
+
+
+def _refuse_repeat(retry: Retry | None) -> None:
+    """Requests meet here one by one, so that of those sent twice at once only one gets by."""
+    again = retries.first_run(retry) if retry else None
+    if again:
+        raise AlreadyRun(*again)
+
+
+def _lock(session: int, turn: int) -> None:
+    if not execute("UPDATE agents_session SET active_turn = %s WHERE id = %s AND active_turn IS NULL", turn, session):
+        raise busy(session)
+
+
+def _cancel_waiting(turn: int, at_us: int) -> None:
+    """Close the session's last turn if it waits for its client: a new message came."""
+    if _STATUS.first(turn) == (TurnStatus.AWAITING_INPUT.value,):
+        closing.close_turn(turn, "cancelled", "a new message came", at_us=at_us)
+
+
+_STATUS = Select(Turn, "status", "id = %s")
+
+
+def _add_leg(turn: int, number: int, api: Api, body: bytes, seq: int, at_us: int, retry: Retry | None) -> None:
+    encoded, packed = encoding.pack(body)
+    head = (ids.new_key(), turn, number, api.value, TurnStatus.IN_PROGRESS.value, at_us, seq, 0, 0, 0, 0)
+    fingerprint, body_hash = (retry.fingerprint, retry.body_hash) if retry else ("", "")
+    _ADD_LEG.one(*head, packed, encoded, fingerprint, body_hash)
+
+
+# ------------------------------------------------------------------------------------------ resuming
+
+
+def resume_turn(
+    key: int, session: int, opening: TurnResumed, body: bytes, owner: str, retry: Retry | None, *, waiting: bool
+) -> Leg:
+    """Continue a turn with its client's answers and take the session's lock. ``waiting`` says what
+    it was when the request was read. Raises Conflict when someone else was first, AlreadyRun for a
+    request that is run already."""
+    return writer.write(lambda: _resume(key, session, opening, body, owner, retry, waiting))
+
+
+def _resume(
+    key: int, session: int, opening: TurnResumed, body: bytes, owner: str, retry: Retry | None, waiting: bool
+) -> Leg:
+    leg = Leg(key, session)
+    _refuse_repeat(retry)
+    _lock(session, key)
+    before = TurnStatus.AWAITING_INPUT if waiting else TurnStatus.COMPLETED
+    claimed = Turn.objects.unscoped("resume").filter(pk=key, status=before, next_seq=opening.seq)
+    if not claimed.update(
+        status=TurnStatus.IN_PROGRESS,
+        leg_count=opening.leg,
+        expires_at=None,
+        completed_at=None,
+        lease_owner=owner,
+        lease_until=to_datetime(opening.at + LEASE_S * 1_000_000),
+    ):
+        raise _resume_lost(key)
+    if not waiting:
+        replay.reopen(key)
+    _add_leg(key, opening.leg, Api.AGENTS, body, opening.seq, opening.at, retry)
+    recorder.record(leg, [opening])
+    return leg
+
+
+def check_unmoved(key: int, next_seq: int) -> None:
+    """Raises Conflict when a turn no longer stands where it was read: what was read beside that place
+    may be newer, and says nothing against the request then."""
+    if not Turn.objects.unscoped("its place was read").filter(pk=key, next_seq=next_seq).exists():
+        raise _resume_lost(key)
+
+
+def _resume_lost(key: int) -> Conflict:
+    return Conflict(f"Turn '{ids.public(ids.Kind.TURN, key)}' was resumed by someone else.", code="resume_lost")
+
+
+def check_answers(pending: Sequence[str], responses: Sequence[ToolResponse]) -> None:
+    """Raises InvalidRequest, naming the calls, unless the answers are exactly those waited for."""
+    given = [response.call_id for response in responses]
+    for call_id in given:
+        if given.count(call_id) > 1:
+            raise InvalidRequest(f"tool_responses: call_id '{call_id}' is answered twice.", param="tool_responses")
+    unknown = [call_id for call_id in given if call_id not in pending]
+    if unknown:
+        words = f"tool_responses: no call '{unknown[0]}' is pending; pending: {', '.join(pending)}."
+        raise InvalidRequest(words, param="tool_responses", code="unknown_call_id")
+    absent = [call_id for call_id in pending if call_id not in given]
+    if absent:
+        words = f"tool_responses: no answer for {', '.join(absent)}."
+        raise InvalidRequest(words, param="tool_responses", code="missing_call_id")
+
+
+def check_unanswered(steps: Sequence[StepValue], responses: Sequence[ToolResponse]) -> None:
+    """Raises Conflict when one of a turn's steps already holds an answer to the same call."""
+    details = [msgspec.json.decode(step.detail, type=_Answers) for step in steps if step.detail]
+    answered = {answer.call_id for detail in details for answer in detail.tool_responses}
+    for response in responses:
+        if response.call_id in answered:
+            raise Conflict(f"Call '{response.call_id}' has been answered.", code="already_answered")
+
+
+class _Answer(msgspec.Struct):
+    call_id: str
+
+
+class _Answers(msgspec.Struct):
+    """What interests here of a step's detail."""
+
+    tool_responses: list[_Answer] = []
+
+
+# ------------------------------------------------------------------------------------------- leases
+
+
+def renew_leases(keys: Sequence[int], owner: str, now_us: int) -> None:
+    """Say that these turns are still being worked on."""
+    until = to_datetime(now_us + LEASE_S * 1_000_000)
+    rows = Turn.objects.unscoped("lease").filter(pk__in=keys, lease_owner=owner)
+    writer.write(lambda: rows.update(lease_until=until))
+
+
+def mark_running(key: int) -> None:
+    """A queued turn has begun."""
+
+    def job() -> None:
+        Turn.objects.unscoped("runner").filter(pk=key, status=TurnStatus.QUEUED).update(status=TurnStatus.IN_PROGRESS)
+        changes.note(ChangeKind.TURN, key)
+
+    writer.write(job)
+
+
+# ------------------------------------------------------------------------------------------- looking
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlace:
+    """Where a turn stands, without its contents."""
+
+    key: int
+    session: int
+    agent: int | None
+    status: TurnStatus
+    started_at: int
+    next_seq: int
+    leg_count: int
+    iterations: int
+    revision: int | None
+    request: str
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it runs, or is about to."""
+        return self.status in LIVE
+
+
+def place(actor: Actor, key: int, *, session: int | None = None, action: Action = "read") -> TurnPlace:
+    """Where a turn stands. Raises NotFound, also for one of another session or not to be seen."""
+    rows = Turn.objects.visible_to(actor, action).filter(pk=key)
+    if session is not None:
+        rows = rows.filter(session_id=session)
+    row = rows.select_related("body").first()
+    if row is None:
+        raise missing(key)
+    return TurnPlace(
+        key=row.pk,
+        session=row.session_id,
+        agent=row.agent_id,
+        status=TurnStatus(row.status),
+        started_at=to_us(row.started_at),
+        next_seq=row.next_seq,
+        leg_count=row.leg_count,
+        iterations=row.iterations,
+        revision=row.revision_id,
+        request=row.body.request,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A client's call a turn waits for. ``call`` is its ToolCall as JSON."""
+
+    step: int
+    started_at: int
+    call: bytes
+
+
+def pending_calls(key: int) -> list[Pending]:
+    """What a turn waits for, in order."""
+    rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key, status=StepStatus.AWAITING_INPUT)
+    out = []
+    for step, started, kind, body in rows.order_by("number").values_list(
+        "pk", "started_at", "detail__encoding", "detail__body"
+    ):
+        detail = msgspec.json.decode(encoding.unpack(kind, body), type=dict[str, list[msgspec.Raw]])
+        out.append(Pending(step, to_us(started), bytes(detail["tool_calls"][0])))
+    return out
+
+
+def counts(key: int) -> tuple[int, int]:
+    """(number of the next step, of the next round) of a turn."""
+    rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key)
+    last = rows.order_by("-number").values_list("number", "round").first()
+    return (last[0] + 1, last[1] + 1) if last else (0, 0)
+
+
+def state(key: int) -> tuple[TurnStatus, int] | None:
+    """(status, number of the next event) of a turn, for readers already let in; None when it is
+    gone."""
+    row = Turn.objects.unscoped("its reader was let in").filter(pk=key).values_list("status", "next_seq").first()
+    return (TurnStatus(row[0]), row[1]) if row else None
+
+
+def leg_start(turn: int, number: int) -> int:
+    """The number of the first event of a leg."""
+    rows = Response.objects.unscoped("its turn is visible").filter(turn_id=turn, number=number)
+    return int(rows.values_list("first_seq", flat=True).get())
+
+
+def lease_is_over(key: int, now_us: int) -> bool:
+    """Whether no process is at a turn any more."""
+    row = Turn.objects.unscoped("lease").filter(pk=key).values_list("lease_owner", "lease_until").first()
+    return row is None or row[1] is None or to_us(row[1]) < now_us or closing.is_gone(row[0])

@@ -1,0 +1,162 @@
+"""One writer: every write of a server process goes through one thread, in groups.
+
+A job is a function that writes. Jobs that wait together are committed together, so that the price
+of a durable commit (an fsync) is shared; the caller's future is resolved only after the commit.
+When one job of a group fails, the group is rolled back and its jobs run again one by one: a job
+must therefore have no effect but on the database.
+
+Outside a server (commands, tests) there is no thread: jobs run at once, in the caller's own
+connection.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from django.db import close_old_connections, connection, transaction
+from django.db.utils import InterfaceError, OperationalError
+
+from agents.store import changes, scopes, terms
+
+log = logging.getLogger(__name__)
+
+GROUP = 256
+"""Jobs in one commit at most."""
+CHECKPOINT_BYTES = 32 * 1024 * 1024
+"""Size of SQLite's log at which the writer itself folds it into the file: steady readers starve
+the automatic checkpoint."""
+
+T = TypeVar("T")
+Job = tuple[Callable[[], Any], "Future[Any]"]
+
+
+class Writer:
+    """The writer thread. `start` it once a process; `stop` finishes what is queued."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self.commits = 0
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
+        self._thread.start()
+
+    def stop(self, timeout_s: float = 30.0) -> None:
+        if self._thread is None:
+            return
+        self._jobs.put(None)
+        self._thread.join(timeout_s)
+        self._thread = None
+
+    def submit(self, job: Callable[[], T]) -> Future[T]:
+        """Queue a job; the future has its result after the commit, or its error."""
+        future: Future[T] = Future()
+        if self._thread is None or threading.current_thread() is self._thread:
+            _run_inline(job, future)
+        else:
+            self._jobs.put((job, future))
+        return future
+
+    def write(self, job: Callable[[], T]) -> T:
+        """Run a job and wait for its commit. For sync code only: it blocks its thread."""
+        return self.submit(job).result()
+
+    def _work(self) -> None:
+        while True:
+            group = self._next_group()
+            if group is None:
+                connection.close()
+                return
+            self._commit(group)
+
+    def _next_group(self) -> list[Job] | None:
+        first = self._jobs.get()
+        if first is None:
+            return None
+        group = [first]
+        while len(group) < GROUP:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                self._jobs.put(None)
+                break
+            group.append(job)
+        return group
+
+    def _commit(self, group: list[Job]) -> None:
+        try:
+            results = _transact([job for job, _ in group])
+        except Exception as error:  # noqa: BLE001 - whatever a job raises belongs to its caller
+            _mend(error)
+            if len(group) == 1:
+                group[0][1].set_exception(error)
+            else:
+                for job in group:
+                    self._commit([job])
+            return
+        self.commits += 1
+        for (_, future), result in zip(group, results, strict=True):
+            future.set_result(result)
+        _checkpoint()
+
+
+def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
+    with transaction.atomic():
+        results = [job() for job in jobs]
+        noted = changes.flush()
+    changes.ring(noted)
+    return results
+
+
+def _forget() -> None:
+    """What the failed transaction made us believe is not so."""
+    for believed in (changes, terms, scopes):
+        believed.forget()
+
+
+def _mend(error: BaseException) -> None:
+    """Forget, and drop a dead connection."""
+    _forget()
+    if isinstance(error, OperationalError | InterfaceError):
+        log.warning("a write failed: %s", error)
+        close_old_connections()
+
+
+def _run_inline(job: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        future.set_result(_transact([job])[0])
+    except Exception as error:  # noqa: BLE001 - handed to the caller, as the thread does
+        _forget()
+        future.set_exception(error)
+
+
+def _checkpoint() -> None:
+    """Fold SQLite's write-ahead log into the file when it has grown, without waiting for readers."""
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        return
+    try:
+        size = os.stat(f"{connection.settings_dict['NAME']}-wal").st_size
+    except OSError:
+        return
+    if size > CHECKPOINT_BYTES:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout=200")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            cursor.execute("PRAGMA busy_timeout=10000")
+
+
+writer = Writer()
+"""The process's writer."""

@@ -1,0 +1,102 @@
+"""Rows with sensible defaults, made the way the product makes them: through the store."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agents import ids
+from agents.access import Actor
+from agents.runtime.loop import Loop
+from agents.runtime.run import Run
+from agents.schemas.agents import AgentConfig
+from agents.schemas.events import Delta, Entry
+from agents.store import agents, recorder, sessions, turns
+from agents.store.agents import AgentRecord
+from agents.store.recorder import Leg
+from agents.store.turns import NewTurn
+from agents.store.writer import writer
+from tests.runtime.play import make_run, play
+
+
+def make_agent(actor: Actor, **config: Any) -> AgentRecord:
+    """A stored agent on the scripted model."""
+    given = {"model": "scripted/fast", "instructions": "Be brief.", **config}
+    return agents.get(actor, agents.create(actor, AgentConfig.model_validate(given)))
+
+
+def make_session(actor: Actor, agent: AgentRecord | None = None, name: str = "a session") -> int:
+    """A stored session of an agent (made if there is none)."""
+    agent = agent or make_agent(actor)
+    return sessions.create(actor, agent=agent.key, name=name)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A turn that was played and stored."""
+
+    turn: int
+    session: int
+    agent: AgentRecord
+    entries: Sequence[Entry]
+
+    @property
+    def public_id(self) -> str:
+        return ids.public(ids.Kind.TURN, self.turn)
+
+
+def make_turn(
+    actor: Actor,
+    script: str = "say Hello.",
+    *,
+    agent: AgentRecord | None = None,
+    session: int | None = None,
+    cuts: Sequence[int] = (),
+    upto: int | None = None,
+    **run: Any,
+) -> Recorded:
+    """A turn the loop ran, recorded in batches cut at these places; ``upto`` leaves the rest out."""
+    agent = agent or make_agent(actor)
+    session = session or make_session(actor, agent)
+    turn = ids.new_key()
+    made = _run(script, turn, session, run)
+    entries = play(made)
+    leg = open_turn(actor, agent, made, entries[0])
+    record(leg, entries[1:upto], cuts)
+    return Recorded(turn, session, agent, entries)
+
+
+def _run(script: str, turn: int, session: int, more: dict[str, Any]) -> Run:
+    return replace(make_run(script, **more), turn=turn, session=session, new_key=ids.new_key)
+
+
+def open_turn(actor: Actor, agent: AgentRecord, run: Run, opening: Any) -> Leg:
+    """Store the beginning of a turn."""
+    new = NewTurn(
+        key=run.turn,
+        session=run.session,
+        agent=agent.key,
+        revision=agent.revision,
+        model=run.model,
+        provider=run.inference.name,
+        messages=run.input_messages,
+        request="{}",
+        body=b"{}",
+        queued=False,
+    )
+    return turns.open_turn(actor, new, [opening], "tester")[0]
+
+
+def record(leg: Leg, entries: Sequence[Entry], cuts: Sequence[int] = ()) -> None:
+    """Record entries in batches cut at these places."""
+    bounds = [0, *sorted({cut % (len(entries) + 1) for cut in cuts}), len(entries)]
+    for start, end in itertools.pairwise(bounds):
+        batch = entries[start:end]
+        events = [entry for entry in batch if not isinstance(entry, Delta)]
+        deltas = [entry for entry in batch if isinstance(entry, Delta)]
+        writer.write(lambda events=events, deltas=deltas: recorder.record(leg, events, deltas))
+
+
+__all__ = ["Loop", "Recorded", "make_agent", "make_session", "make_turn", "open_turn", "record"]

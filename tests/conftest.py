@@ -1,0 +1,135 @@
+"""What every test may lean on: actors, ids, a clock, a loop of our own, and no network."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+from django.test.utils import setup_databases, teardown_databases
+
+from agents import ids
+from agents.access import ACTIONS, Actor
+from agents.store import keys, logs, prices, scopes, terms, vectors
+
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+START_US = 1_795_000_000_000_000
+"""A moment in November 2026, where the clock of a test stands."""
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests talk to this machine only."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> Any:
+        if self.family != socket.AF_UNIX and address[0] not in LOOPBACK:
+            raise AssertionError(f"a test wanted to reach {address}")
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_caches() -> Iterator[None]:
+    """What the process remembers of one test's database is wrong in the next."""
+    for module in (keys, logs, prices, scopes, terms, vectors):
+        module.forget()
+    yield
+    ids.use_clock(None)
+
+
+class Clock:
+    """A clock that moves when it is told to. Microseconds since 1970."""
+
+    def __init__(self, now_us: int = START_US) -> None:
+        self.now_us = now_us
+
+    def __call__(self) -> int:
+        return self.now_us
+
+    def pass_s(self, seconds: float) -> None:
+        self.now_us += round(seconds * 1_000_000)
+
+
+@pytest.fixture
+def clock() -> Iterator[Clock]:
+    """A frozen wall clock for everything that reads `ids.now_us`."""
+    frozen = Clock()
+    ids.use_clock(frozen)
+    yield frozen
+    ids.use_clock(None)
+
+
+def actor(name: str, user_id: int | None = None, **attributes: list[str]) -> Actor:
+    """An actor who may do everything with what it sees."""
+    given = {category: frozenset(values) for category, values in attributes.items()}
+    return Actor(name, user_id=user_id, attributes=given, actions=ACTIONS)
+
+
+@pytest.fixture
+def make_user(db: None) -> Callable[..., Actor]:
+    """Make a user with attributes through a group of its own; returns its actor."""
+    from django.contrib.auth.models import Group
+
+    from agents.models import GroupAttributes, User
+
+    def make(name: str, **attributes: list[str]) -> Actor:
+        user = User.objects.create_user(name, password="correct horse battery")
+        if attributes:
+            group = Group.objects.create(name=f"group of {name}")
+            GroupAttributes.objects.create(group=group, attributes=attributes)
+            user.groups.add(group)
+        return keys.of_user(user)
+
+    return make
+
+
+@pytest.fixture
+def admin(make_user: Callable[..., Actor]) -> Actor:
+    """An actor with the admin role."""
+    return make_user("root", roles=["admin"])
+
+
+@pytest.fixture
+def run_async(transactional_db: None) -> Iterator[Callable[[Any], Any]]:
+    """Run a coroutine on a loop of its own, with the reader threads' connections closed after."""
+    from agents import live
+
+    def run(coroutine: Any) -> Any:
+        return asyncio.run(coroutine)
+
+    yield run
+    waits = [live._readers.submit(connections.close_all) for _ in range(live._readers._max_workers)]
+    for wait in waits:
+        wait.result()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None, django_db_blocker: Any, django_db_modify_db_settings: None
+) -> Iterator[None]:
+    """The database of the tests, always: pytest-django makes one only where a test of the run asks
+    for its own kind of access, and some of ours open the database by themselves."""
+    with django_db_blocker.unblock():
+        made = setup_databases(verbosity=0, interactive=False)
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _let_go_of_the_database(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Threads that read for sockets and streams keep their connections; PostgreSQL drops no
+    database that is in use."""
+    yield
+    with django_db_blocker.unblock():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )

@@ -1,0 +1,74 @@
+"""Names registered over the API: whose they are, and who uses which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from agents.access import Actor
+from agents.errors import Conflict, NotFound
+from agents.store import registered
+from agents.store.registered import Registration, Registry
+
+MakeUser = Callable[..., Actor]
+NEW = Registration("guard", "rules", "", {"rules": [{"keywords": ["x"]}]})
+
+
+@pytest.fixture(params=["shields", "models"])
+def registry(request: pytest.FixtureRequest) -> Registry:
+    return getattr(registered, request.param)  # type: ignore[no-any-return]  # one of the two
+
+
+def test_what_was_registered_is_found(registry: Registry, make_user: MakeUser) -> None:
+    me = make_user("me")
+    registry.add(me, NEW)
+    assert registry.find(me, "guard") == NEW
+    assert registry.listing(me) == [NEW]
+    assert registry.find(me, "Guard") is None
+
+
+def test_the_same_again_changes_nothing(registry: Registry, make_user: MakeUser) -> None:
+    me = make_user("me")
+    registry.add(me, NEW)
+    registry.add(me, NEW)
+    assert registry.listing(me) == [NEW]
+
+
+def test_another_of_the_name_is_refused_to_those_who_see_it(registry: Registry, make_user: MakeUser) -> None:
+    me, mate, stranger = make_user("me", teams=["red"]), make_user("mate", teams=["red"]), make_user("stranger")
+    other = replace(NEW, params={})
+    registry.add(me, NEW)
+    for actor in (me, mate):
+        with pytest.raises(Conflict, match="'guard' is registered already"):
+            registry.add(actor, other)
+    registry.add(stranger, other)
+    assert (registry.find(mate, "guard"), registry.find(stranger, "guard")) == (NEW, other)
+
+
+def test_who_sees_several_uses_the_oldest(registry: Registry, make_user: MakeUser, admin: Actor) -> None:
+    other = replace(NEW, params={})
+    registry.add(make_user("first"), NEW)
+    registry.add(make_user("second"), other)
+    assert registry.find(admin, "guard") == NEW
+    assert registry.listing(admin) == [NEW]
+
+
+def test_only_who_sees_it_forgets_it(registry: Registry, make_user: MakeUser) -> None:
+    me, mate, stranger = make_user("me", teams=["red"]), make_user("mate", teams=["red"]), make_user("stranger")
+    registry.add(me, NEW)
+    for actor in (stranger, replace(mate, actions=frozenset({"read", "run"}))):
+        with pytest.raises(NotFound, match="'guard' not found"):
+            registry.delete(actor, "guard")
+    registry.delete(mate, "guard")
+    assert registry.find(me, "guard") is None
+
+
+def test_who_may_only_read_registers_nothing_twice(registry: Registry, make_user: MakeUser) -> None:
+    """What decides whether it is there is what may be managed, not what may be read."""
+    me = make_user("me")
+    manager = replace(me, actions=frozenset({"manage"}))
+    registry.add(manager, NEW)
+    registry.add(manager, NEW)
+    assert registry.listing(me) == [NEW]
