@@ -1,0 +1,68 @@
+"""The shields of a turn, by the names an agent gives them: the settings' first, which nobody can
+shadow, then those registered over the API that the actor sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agents.access import Actor
+from agents.errors import InvalidRequest
+from agents.providers.safety.base import Shield, ShieldSpec
+from agents.runner.providers import Providers
+from agents.store import registered
+from agents.store.registered import Registration
+
+
+def shields(providers: Providers, actor: Actor, names: Sequence[str], param: str) -> list[Shield]:
+    """The shields of a list. Raises InvalidRequest, for ``param``, when there is none of that name."""
+    return [_shield(providers, actor, name, param) for name in names]
+
+
+def _shield(providers: Providers, actor: Actor, name: str, param: str) -> Shield:
+    spec = find(providers, actor, name)
+    if spec is None:
+        available = ", ".join(one.name for one in listing(providers, actor)[:50]) or "none"
+        words = f"{param}: Shield '{name[:200]}' not found. Available: {available}."
+        raise InvalidRequest(words, param=param, code="shield_not_found")
+    return providers.shields.make(spec)
+
+
+def find(providers: Providers, actor: Actor, name: str) -> ShieldSpec | None:
+    """The shield of this name, if the actor may use one."""
+    fixed = providers.shields.fixed.get(name)
+    if fixed:
+        return fixed
+    row = registered.shields.find(actor, name)
+    return _spec(row) if row else None
+
+
+def listing(providers: Providers, actor: Actor) -> list[ShieldSpec]:
+    """All shields the actor may use."""
+    fixed = providers.shields.fixed
+    rows = registered.shields.listing(actor)
+    return [*fixed.values(), *(_spec(row) for row in rows if row.identifier not in fixed)]
+
+
+def register(providers: Providers, actor: Actor, spec: ShieldSpec) -> ShieldSpec:
+    """Register a shield. Raises InvalidRequest for one that could not check, Conflict when the name
+    is taken."""
+    _refuse_fixed(providers, spec.name)
+    providers.shields.make(spec)
+    registered.shields.add(actor, Registration(spec.name, spec.provider, spec.resource, spec.params))
+    return spec
+
+
+def unregister(providers: Providers, actor: Actor, name: str) -> None:
+    """Raises NotFound."""
+    _refuse_fixed(providers, name)
+    registered.shields.delete(actor, name)
+
+
+def _refuse_fixed(providers: Providers, name: str) -> None:
+    if name in providers.shields.fixed:
+        words = f"shield_id: '{name[:200]}' is a shield of this server's settings."
+        raise InvalidRequest(words, param="shield_id", code="shield_of_the_settings")
+
+
+def _spec(row: Registration) -> ShieldSpec:
+    return ShieldSpec(row.identifier, row.provider, row.resource, row.params)

@@ -1,0 +1,201 @@
+"""What the edges call: start a turn, resume one, cancel one. Sync; each returns once the first
+event is stored and the run is on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from agents import ids
+from agents.access import Actor
+from agents.errors import Conflict, InvalidRequest, Unavailable
+from agents.models import Source, TurnStatus
+from agents.runner.prepare import build
+from agents.runner.providers import Providers
+from agents.runner.tasks import Runner
+from agents.runtime.loop import Loop
+from agents.runtime.run import PendingCall, Resume, Run
+from agents.schemas.agents import AgentConfig, CreateTurn, ResumeTurn
+from agents.schemas.content import ToolCall, Usage
+from agents.schemas.turns import MESSAGES
+from agents.store import agents as agent_store
+from agents.store import closing, history, retries, sessions, turns, values
+from agents.store.agents import AgentRecord
+from agents.store.retries import Retry
+from agents.store.turns import NewTurn, TurnPlace
+from agents.store.writer import writer
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A leg on its way: ``first_seq`` is its first event."""
+
+    turn: int
+    session: int
+    first_seq: int
+
+
+class Service:
+    """The running server's face towards the edges."""
+
+    def __init__(self, runner: Runner, providers: Providers) -> None:
+        self.runner, self.providers = runner, providers
+
+    # ----------------------------------------------------------------------------------------- start
+
+    def start_turn(
+        self,
+        actor: Actor,
+        agent: AgentRecord,
+        session: int,
+        body: CreateTurn,
+        *,
+        raw: bytes = b"",
+        retry: Retry | None = None,
+        source: Source = Source.NATIVE,
+        provider_data: Mapping[str, Any] | None = None,
+    ) -> Started:
+        """Begin a turn; ``provider_data`` is for this run's providers, and stored nowhere. Raises
+        InvalidRequest for what it names in vain, Conflict while another turn of the session runs,
+        Unavailable while the server drains."""
+        again = retries.first_run(retry) if retry else None
+        if again:
+            return self._attach(actor, *again)
+        self._check_open()
+        agent_store.check_enabled(agent)
+        key = ids.new_key()
+        run = build(
+            self.providers,
+            actor,
+            turn=key,
+            session=session,
+            config=agent.config,
+            body=body,
+            provider_data=provider_data,
+        )
+        loop = Loop(run)
+        queued = self.runner.is_full
+        opening = loop.open(queued=queued)
+        new = NewTurn(
+            key=key,
+            session=session,
+            agent=agent.key,
+            revision=agent.revision,
+            model=run.model,
+            provider=run.inference.name,
+            messages=body.messages,
+            request=body.model_dump_json(exclude={"messages", "stream"}, exclude_none=True),
+            body=raw,
+            queued=queued,
+            source=source,
+            retry=retry,
+        )
+        try:
+            leg, first_item = turns.open_turn(actor, new, opening, self.runner.owner)
+        except retries.AlreadyRun as repeated:
+            return self._attach(actor, repeated.turn, repeated.leg)
+        loop.with_history(history.before(session, first=first_item))
+        self.runner.start(loop, leg, opening, queued=queued)
+        return Started(key, session, opening[0].seq)
+
+    def _check_open(self) -> None:
+        if self.runner.draining:
+            raise Unavailable("The server is shutting down.", retry_after_s=5)
+
+    def _attach(self, actor: Actor, turn: int, number: int) -> Started:
+        place = turns.place(actor, turn, action="run")
+        return Started(turn, place.session, turns.leg_start(turn, number))
+
+    # ---------------------------------------------------------------------------------------- resume
+
+    def resume_turn(
+        self,
+        actor: Actor,
+        place: TurnPlace,
+        config: AgentConfig,
+        body: ResumeTurn,
+        *,
+        raw: bytes,
+        retry: Retry | None,
+        provider_data: Mapping[str, Any] | None = None,
+    ) -> Started:
+        """Continue a turn with its client's answers. A turn that waits needs exactly the answers it
+        waits for; a completed one may be resumed too (ReAct clients run calls the server never
+        saw). Raises InvalidRequest, or Conflict when someone else was first."""
+        again = retries.first_run(retry) if retry else None
+        if again:
+            return self._attach(actor, *again)
+        self._check_open()
+        waiting = place.status == TurnStatus.AWAITING_INPUT
+        if not waiting and place.status != TurnStatus.COMPLETED:
+            raise Conflict(f"The turn is {place.status.label}; it cannot be resumed.", code="turn_not_waiting")
+        if not body.tool_responses:
+            raise InvalidRequest("tool_responses: at least one is needed.", param="tool_responses")
+        run = replace(self._resumed(actor, place, config, body, waiting), provider_data=provider_data or {})
+        loop = Loop(run)
+        opening = loop.open()
+        args = (place.key, place.session, opening[0], raw, self.runner.owner, retry)
+        try:
+            leg = turns.resume_turn(*args, waiting=waiting)  # type: ignore[arg-type]  # a resume opens with TurnResumed
+        except retries.AlreadyRun as repeated:
+            return self._attach(actor, repeated.turn, repeated.leg)
+        first, items = history.of_turn(place.key)
+        loop.with_history(history.before(place.session, first=first), items[len(run.input_messages) :])
+        self.runner.start(loop, leg, opening)
+        return Started(place.key, place.session, opening[0].seq)
+
+    def _resumed(self, actor: Actor, place: TurnPlace, config: AgentConfig, body: ResumeTurn, waiting: bool) -> Run:
+        value = values.turn(actor, place.key, "run")
+        pending = turns.pending_calls(place.key) if waiting else []
+        calls = [PendingCall(one.step, ToolCall.model_validate_json(one.call), one.started_at) for one in pending]
+        turns.check_unmoved(place.key, place.next_seq)
+        if waiting:
+            turns.check_answers([one.call.call_id for one in calls], body.tool_responses)
+        else:
+            turns.check_unanswered(value.steps, body.tool_responses)
+        messages = MESSAGES.validate_json(value.input_messages)
+        settings = msgspec.json.decode(place.request or "{}")
+        request = CreateTurn.model_validate({"messages": [], **settings}).model_copy(update={"messages": messages})
+        run = build(self.providers, actor, turn=place.key, session=place.session, config=config, body=request)
+        next_step, next_round = turns.counts(place.key)
+        resume = Resume(
+            leg=place.leg_count + 1,
+            responses=body.tool_responses,
+            pending=calls,
+            next_seq=place.next_seq,
+            next_step=next_step,
+            round=next_round,
+            iterations=place.iterations,
+            usage=value.usage or Usage(),
+        )
+        return replace(run, resume=resume)
+
+    # ---------------------------------------------------------------------------------------- cancel
+
+    def cancel_turn(self, actor: Actor, key: int) -> None:
+        """Stop a turn that runs or waits; a turn that is over stays as it is. Raises NotFound."""
+        place = turns.place(actor, key, action="run")
+        reason = f"cancelled by {actor.name}"
+        if self.runner.cancel(key, reason):
+            return
+        if place.status in (TurnStatus.AWAITING_INPUT, TurnStatus.QUEUED, TurnStatus.IN_PROGRESS):
+            if place.status != TurnStatus.AWAITING_INPUT and not turns.lease_is_over(key, ids.now_us()):
+                raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
+            writer.write(partial(closing.close_turn, key, "cancelled", reason))
+
+    def config_of(self, actor: Actor, place: TurnPlace) -> AgentConfig:
+        """The configuration a turn ran with."""
+        if place.agent is None or place.revision is None:
+            raise InvalidRequest("This turn has no agent to go on with.", code="no_agent")
+        return agent_store.revision_config(actor, place.agent, place.revision, "run")
+
+    def session_agent(self, actor: Actor, session: int) -> AgentRecord:
+        """The agent of a session. Raises InvalidRequest where it has none."""
+        record = sessions.get(actor, session, action="run")
+        if record.agent is None:
+            raise InvalidRequest("This session has no agent.", code="no_agent")
+        return agent_store.get(actor, record.agent, "run")
