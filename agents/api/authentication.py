@@ -1,0 +1,42 @@
+"""Who sends a request: the one authenticator of ``/v1``. Cookies are never read here."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from agents.access import ANONYMOUS, Actor
+from agents.errors import NotAuthenticated
+from agents.schemas.identity import Asked
+from agents.store import keys, tokens
+
+SECRETS = frozenset({"authorization", "cookie", "x-llamastack-provider-data"})
+"""Headers an identity provider is not told."""
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """The actor behind an API request. Raises NotAuthenticated for a key or token that is not good."""
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in SECRETS}
+    asked = Asked(request.path, headers, {name: str(value) for name, value in request.GET.items()})
+    return actor_of_header(request.headers.get("Authorization", ""), asked)
+
+
+def actor_of_header(authorization: str, asked: Asked) -> Actor:
+    """The same for the value of an ``Authorization`` header. A Bearer that is not one of our keys is
+    a token where somebody knows tokens, and counts as none elsewhere (clients send ``none``, …)."""
+    scheme, _, secret = authorization.partition(" ")
+    secret = secret.strip() if scheme.lower() == "bearer" else ""
+    if secret.startswith(keys.PREFIX):
+        return keys.of_secret(secret)
+    if secret and tokens.are_known():
+        return tokens.actor_of(secret, asked)
+    return ANONYMOUS if settings.REQUIRE_LOGIN else keys.local()
+
+
+def refuse(actor: Actor) -> NotAuthenticated:
+    """What an anonymous caller is told."""
+    return NotAuthenticated(
+        "Authentication required: send an API key as 'Authorization: Bearer ask_…'.",
+        code="missing_api_key",
+        headers={"WWW-Authenticate": "Bearer"},
+    )

@@ -1,0 +1,96 @@
+"""The table of ``/v1`` and its aliases: ``/v1alpha`` for the agents of 0.3.x clients, and
+``/v1/openai/v1`` for OpenAI clients with the older base URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.urls import URLPattern, path, re_path
+
+from agents.api import (
+    agents,
+    catalogue,
+    completions,
+    embeddings,
+    inference,
+    logs,
+    memory,
+    missing,
+    models,
+    safety,
+    telemetry,
+    tool_runtime,
+    tools,
+)
+from agents.api.base import ApiView
+from agents.api.openapi import SchemaView
+
+_SESSION = "agents/<str:agent_id>/session/<str:session_id>"
+_TURN = f"{_SESSION}/turn/<str:turn_id>"
+
+AGENTS: list[tuple[str, type[ApiView]]] = [
+    ("agents", agents.AgentList),
+    ("agents/<str:agent_id>", agents.AgentDetail),
+    ("agents/<str:agent_id>/session", agents.SessionCreate),
+    ("agents/<str:agent_id>/sessions", agents.SessionList),
+    (_SESSION, agents.SessionDetail),
+    (f"{_SESSION}/turn", agents.TurnCreate),
+    (_TURN, agents.TurnDetail),
+    (f"{_TURN}/resume", agents.TurnResume),
+    (f"{_TURN}/cancel", agents.TurnCancel),
+    (f"{_TURN}/events", agents.TurnEvents),
+    (f"{_TURN}/step/<str:step_id>", agents.StepDetail),
+]
+OPENAI: list[tuple[str, type[ApiView]]] = [
+    ("models", models.ModelList),
+    ("models/<path:model_id>", models.ModelDetail),
+    ("moderations", safety.Moderations),
+    ("embeddings", embeddings.EmbeddingCreate),
+    ("chat/completions", completions.ChatCompletionList),
+    ("chat/completions/<path:completion_id>", completions.ChatCompletionDetail),
+]
+REST: list[tuple[str, type[ApiView]]] = [
+    ("tools", tools.ToolList),
+    ("tools/<path:tool_name>", tools.ToolDetail),
+    ("toolgroups", tools.ToolGroupList),
+    ("toolgroups/<path:toolgroup_id>", tools.ToolGroupDetail),
+    ("tool-runtime/list-tools", tool_runtime.RuntimeTools),
+    ("tool-runtime/invoke", tool_runtime.Invocation),
+    ("shields", safety.ShieldList),
+    ("shields/<path:shield_id>", safety.ShieldDetail),
+    ("safety/run-shield", safety.ShieldRun),
+    ("inference/chat-completion", inference.ChatCompletion),
+    ("inference/completion", inference.Completion),
+    ("inference/embeddings", inference.Embeddings),
+    ("telemetry/spans", telemetry.SpanQuery),
+    ("vector-dbs", memory.VectorDBList),
+    ("vector-dbs/<path:vector_db_id>", memory.VectorDBDetail),
+    ("vector-io/insert", memory.VectorInsertion),
+    ("vector-io/query", memory.VectorSearch),
+    ("tool-runtime/rag-tool/insert", memory.RagInsertion),
+    ("tool-runtime/rag-tool/query", memory.RagSearch),
+    ("providers", catalogue.ProviderList),
+    ("providers/<path:provider_id>", catalogue.ProviderDetail),
+    ("health", catalogue.Health),
+    ("version", catalogue.Version),
+    ("inspect/routes", catalogue.RouteList),
+    ("logs/turns", logs.TurnLog),
+    ("openapi.json", SchemaView),
+]
+PREFIXES: list[tuple[str, list[tuple[str, type[ApiView]]]]] = [
+    ("v1/", AGENTS + OPENAI + REST),
+    ("v1alpha/", AGENTS),
+    ("v1/openai/v1/", OPENAI),
+]
+
+
+def routes(prefix: str = "/") -> Iterator[tuple[str, type[ApiView]]]:
+    """Every (path, view) that begins with ``prefix``."""
+    for base, table in PREFIXES:
+        for route, view in table:
+            if f"/{base}{route}".startswith(prefix):
+                yield f"/{base}{route}", view
+
+
+urlpatterns: list[URLPattern] = [path(route.lstrip("/"), view.as_view()) for route, view in routes()]
+urlpatterns.append(re_path(r"^v1(alpha)?(/|$)", missing.Missing.as_view()))
