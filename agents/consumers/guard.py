@@ -1,0 +1,69 @@
+"""Who may open a socket: Host and Origin first, then the actor.
+
+A page's socket carries cookies, so its Origin must be ours: any page of the web can open a socket
+here with them. A program sends a key and no cookies; it needs no Origin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
+from agents.access import ANONYMOUS, Actor
+from agents.errors import AgentsError
+from agents.schemas.identity import Asked
+from agents.store import keys, tokens
+
+Scope = dict[str, Any]
+
+
+def header(scope: Scope, name: bytes) -> str:
+    """A header's value, empty when absent."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return str(value.decode("latin-1"))
+    return ""
+
+
+def allowed(scope: Scope) -> bool:
+    """Whether Host and Origin are ours."""
+    host = header(scope, b"host")
+    if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
+        return False
+    origin = header(scope, b"origin")
+    if not origin:
+        return not header(scope, b"cookie")
+    return origin in {f"http://{host}", f"https://{host}", *settings.TRUSTED_ORIGINS}
+
+
+class OriginGuard:
+    """Refuses a handshake from elsewhere with 403."""
+
+    def __init__(self, application: Any) -> None:
+        self.application = application
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> Any:
+        if allowed(scope):
+            return await self.application(scope, receive, send)
+        await receive()
+        await send({"type": "websocket.close", "code": 4403})
+        return None
+
+
+def actor_of(scope: Scope) -> Actor:
+    """The actor behind a socket: an API key, a token, the logged-in user, or the local one. Reads tables."""
+    scheme, _, secret = header(scope, b"authorization").partition(" ")
+    secret = secret.strip() if scheme.lower() == "bearer" else ""
+    try:
+        if secret.startswith(keys.PREFIX):
+            return keys.of_secret(secret)
+        if secret and tokens.are_known():
+            return tokens.actor_of(secret, Asked(scope["path"]))
+    except AgentsError:
+        return ANONYMOUS
+    user = scope.get("user")
+    if user is not None and user.is_authenticated:
+        return keys.of_user_id(user.pk) or ANONYMOUS
+    return ANONYMOUS if settings.REQUIRE_LOGIN else keys.local()

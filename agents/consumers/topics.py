@@ -1,0 +1,327 @@
+"""What can be subscribed to: a turn, or a list of turns (a session's, an agent's, the logs').
+
+`follow` yields the rest of each frame, from the value of ``op`` on, so that sockets at the same
+place share the encoding. A turn's events go out as they come, with the deltas of a tick merged. A
+list asks the store once per tick which of the changed turns its query accepts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from agents import ids, live
+from agents.access import Actor
+from agents.bus import Waiters, hub
+from agents.consumers import shown
+from agents.errors import InvalidRequest, NotFound
+from agents.models import ChangeKind
+from agents.query.parser import parse
+from agents.query.tree import Query
+from agents.schemas.events import EVENT, Delta, Entry, cursor_of, parse_cursor
+from agents.store import changes, logs, turns
+
+log = logging.getLogger(__name__)
+
+TICK_S = 0.04
+LIST_TICK_S = 0.2
+REPLAY_CAP = 1000
+"""Turns a list catches up on; behind that the client is told to load the page again."""
+PACKETS_KEPT = 64
+"""Ticks that a socket may be behind the others of its list."""
+NEWEST, REMEMBERED = 100, 1000
+"""Turns of a list taken to be on the page at first, and remembered later."""
+
+_encode = msgspec.json.encode
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What a client asked for. ``after`` is a turn's cursor, or the change feed's number."""
+
+    actor: Actor
+    topic: str
+    level: str
+    q: str
+    after: str
+    form: str
+
+    @property
+    def html(self) -> bool:
+        return self.form == "html"
+
+
+def follow(wanted: Subscription) -> AsyncIterator[bytes]:
+    """The frames of a subscription. Raises InvalidRequest, QuerySyntax, NotFound while iterated."""
+    if wanted.form not in {"json", "html"}:
+        raise InvalidRequest("as: say json or html.", param="as")
+    kind, _, public_id = wanted.topic.partition(":")
+    if kind == "turn":
+        return _turn(wanted, public_id)
+    if kind in {"logs", "session", "agent"}:
+        return _list(wanted, _narrowed(kind, public_id, wanted.q))
+    raise InvalidRequest("topic: say turn:<id>, session:<id>, agent:<id> or logs.", param="topic")
+
+
+def _narrowed(kind: str, public_id: str, q: str) -> str:
+    if kind == "logs":
+        return q
+    known = ids.Kind.SESSION if kind == "session" else ids.Kind.AGENT
+    if ids.parse(known, public_id) is None:
+        raise NotFound(f"{kind.capitalize()} '{public_id[:80]}' not found.")
+    return f"{kind}:{public_id} {q}".strip()
+
+
+# ---------------------------------------------------------------------------------------------- turn
+
+
+async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
+    key = turns.key_of(public_id)
+    await live.read(turns.place, wanted.actor, key)
+    try:
+        after = parse_cursor(wanted.after)
+    except ValueError as error:
+        raise InvalidRequest(f"after: {error}.", param="after") from error
+    op = "replay"
+    async for batch in live.follow(key, after):
+        if batch:
+            yield await _packet(wanted, key, batch, op)
+        if op == "replay":
+            yield b'"live"}'
+            op = "events"
+        if not batch:
+            await live.read(turns.place, wanted.actor, key)  # it may have been taken from us
+        await _next_tick()
+
+
+async def _next_tick() -> None:
+    """Sockets wake together, stand at the same cursors, and share what is encoded."""
+    now = asyncio.get_running_loop().time()
+    await asyncio.sleep(TICK_S - now % TICK_S)
+
+
+_packets: dict[tuple[Any, ...], bytes] = {}
+_PACKETS = 512
+
+
+async def _packet(wanted: Subscription, key: int, batch: Sequence[Entry], op: str) -> bytes:
+    name = (key, wanted.form, op, live.position(batch[0]), live.position(batch[-1]))
+    found = _packets.get(name)
+    if found is None:
+        events = [_event(entry) for entry in merged(batch)]
+        if wanted.html:
+            events = await live.read(shown.turn_events, wanted.actor, key, events)
+        body = {"events": events, "cursor": cursor_of(batch[-1])}
+        found = b'"%b",%b' % (op.encode(), _encode(body)[1:])
+        if len(_packets) >= _PACKETS:
+            _packets.clear()
+        _packets[name] = found
+    return found
+
+
+def merged(batch: Sequence[Entry]) -> list[Entry]:
+    """Neighbouring deltas of the same text as one; the last one's position is kept."""
+    out: list[Entry] = []
+    run: list[Delta] = []
+    for entry in batch:
+        if isinstance(entry, Delta) and (not run or _joins(run[-1], entry)):
+            run.append(entry)
+            continue
+        out += _joined(run)
+        run = [entry] if isinstance(entry, Delta) else []
+        if not run:
+            out.append(entry)
+    return out + _joined(run)
+
+
+def _joins(last: Delta, delta: Delta) -> bool:
+    same = (last.step, last.channel, last.index) == (delta.step, delta.channel, delta.index)
+    return same and last.offset + len(last.text) == delta.offset
+
+
+def _joined(run: list[Delta]) -> list[Entry]:
+    if not run:
+        return []
+    return [replace(run[-1], offset=run[0].offset, text="".join(delta.text for delta in run))]
+
+
+def _event(entry: Entry) -> dict[str, Any]:
+    if isinstance(entry, Delta):
+        return {
+            "type": "delta",
+            "step": ids.public(ids.Kind.STEP, entry.step),
+            "channel": entry.channel,
+            "index": entry.index,
+            "offset": entry.offset,
+            "text": entry.text,
+        }
+    return EVENT.dump_python(entry, mode="json", exclude_none=True)  # type: ignore[no-any-return]  # an event is a JSON object
+
+
+# ---------------------------------------------------------------------------------------------- list
+
+
+Packet = tuple[int, bytes]
+"""What a list sends, and the change feed's number that it goes up to."""
+
+
+class _Watch:
+    """One query for one actor: asked once per tick, whoever many sockets wait for it. What it found
+    is kept for a while with readers as cursors, so that one who is still catching up misses none."""
+
+    def __init__(self, actor: Actor, query: Query, html: bool) -> None:
+        self.actor, self.query, self.html = actor, query, html
+        self.readers = 0
+        self.made = 0
+        self._packets: deque[Packet] = deque(maxlen=PACKETS_KEPT)
+        self._readers = Waiters()
+        self._changed: dict[int, None] = {}
+        self._sent: dict[str, None] = {}
+        self._seq = 0
+        self._stop = hub.listen(self._note)
+        self._task = asyncio.create_task(self._work())
+
+    def _note(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
+        self._seq = max(self._seq, seq)
+        for kind, key in records:
+            if kind == ChangeKind.TURN:
+                self._changed[key] = None
+
+    async def _work(self) -> None:
+        while True:
+            await asyncio.sleep(LIST_TICK_S)
+            if self._changed:
+                await self._look()
+
+    async def _look(self) -> None:
+        keys, self._changed = list(self._changed), {}
+        seq = self._seq
+        try:
+            events = await live.read(list_events, self.actor, self.query, keys, self.html, frozenset(self._sent))
+        except Exception:
+            # the list is behind, not over: what changed is asked for again at the next tick
+            log.exception("query=%s: a live list could not be read", self.query.text)
+            self._changed = {**dict.fromkeys(keys), **self._changed}
+            return
+        self.remember(event["id"] for event in events if event["type"] == "row")
+        self._packets.append((seq, list_packet("events", events, seq)))
+        self.made += 1
+        self._readers.wake()
+
+    def remember(self, public_ids: Iterable[str]) -> None:
+        """These turns are on the page: when they go, it is told."""
+        self._sent.update(dict.fromkeys(public_ids))
+        while len(self._sent) > REMEMBERED:
+            del self._sent[next(iter(self._sent))]
+
+    async def follow(self, place: int, seen: int) -> AsyncIterator[bytes]:
+        """The packets made since there were ``place`` of them, but for those that tell nothing to a
+        reader who has ``seen`` the change feed so far."""
+        while True:
+            if place < self.made - len(self._packets):
+                yield _gap(self._packets[0][0])
+                place = self.made - len(self._packets)
+            fresh = list(itertools.islice(self._packets, len(self._packets) - (self.made - place), None))
+            place = self.made
+            for seq, packet in fresh:
+                if seq > seen:
+                    yield packet
+            if place == self.made:
+                await self._readers.wait()
+
+    def close(self) -> None:
+        self._stop()
+        self._task.cancel()
+
+
+def list_events(
+    actor: Actor, query: Query, keys: Sequence[int], html: bool, sent: frozenset[str] = frozenset()
+) -> list[dict[str, Any]]:
+    """What a list shows of changed turns: rows it accepts, and which are not (or no more) in it.
+    Of turns the actor may not see nothing is said, unless they were ``sent`` before and are gone; who
+    may see everything is told of everything that goes."""
+    rows = logs.turn_rows(actor, keys, query)
+    found = {row.id for row in rows}
+    events: list[dict[str, Any]] = [
+        {"type": "row", "id": ids.public(ids.Kind.TURN, row.id), **shown.row(row, html, query)}
+        for row in reversed(rows)
+    ]
+    seen = logs.visible_keys(actor, keys)
+    others = {key: ids.public(ids.Kind.TURN, key) for key in keys if key not in found}
+    gone = [name for key, name in others.items() if actor.is_admin or key in seen or name in sent]
+    return [*events, *({"type": "gone", "id": name} for name in gone)]
+
+
+def list_packet(op: str, events: Sequence[dict[str, Any]], seq: int) -> bytes:
+    return b'"%b",%b' % (op.encode(), _encode({"events": events, "cursor": str(seq)})[1:])
+
+
+def _gap(seq: int) -> bytes:
+    """More happened than is told: the page is to be loaded again. The cursor stands behind it."""
+    return b'"gap","cursor":"%d"}' % seq
+
+
+_watches: dict[tuple[Any, ...], _Watch] = {}
+
+
+async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
+    if wanted.level != "turns":
+        raise InvalidRequest("level: only turns can be followed so far.", param="level")
+    query = await live.read(partial(parse, q, now_us=ids.now_us()))
+    name = (wanted.actor.name, wanted.actor.key_id, str(wanted.actor), query.text, wanted.html)
+    watch = _watches.get(name)
+    if watch is None:
+        watch = _watches[name] = _Watch(wanted.actor, query, wanted.html)
+    watch.readers += 1
+    place = watch.made  # before catching up: what comes meanwhile is sent after it
+    try:
+        if watch.readers == 1:
+            watch.remember(await live.read(_shown_at_first, wanted.actor, query))
+        seen, packet = await _catch_up(wanted, query)
+        yield packet
+        yield b'"live"}'
+        async for packet in watch.follow(place, seen):
+            yield packet
+    finally:
+        watch.readers -= 1
+        if not watch.readers:
+            watch.close()
+            _watches.pop(name, None)
+
+
+def _shown_at_first(actor: Actor, query: Query) -> list[str]:
+    """The newest turns of a list, oldest first: about those on the page that subscribes. Raises
+    QuerySyntax for a query that can be read, but not be asked."""
+    return [ids.public(ids.Kind.TURN, key) for key in reversed(logs.newest(actor, query, NEWEST))]
+
+
+async def _catch_up(wanted: Subscription, query: Query) -> Packet:
+    """What changed since the page was rendered."""
+    if not wanted.after:
+        latest = await live.read(changes.latest)
+        return latest, list_packet("replay", [], latest)
+    if not wanted.after.isdecimal() or len(wanted.after) > 18:
+        raise InvalidRequest("after: a list's cursor is a number.", param="after")
+    seen, turns_changed = await live.read(_changed_turns, int(wanted.after))
+    if len(turns_changed) > REPLAY_CAP:
+        return seen, _gap(seen)
+    events = await live.read(list_events, wanted.actor, query, turns_changed, wanted.html)
+    return seen, list_packet("replay", events, seen)
+
+
+def _changed_turns(after: int) -> tuple[int, list[int]]:
+    """(the change feed's newest number, turns changed behind ``after``): of more than are told, some."""
+    keys: dict[int, None] = {}
+    seen = min(after, changes.latest())
+    while (changed := changes.after(seen)) is not None and len(keys) <= REPLAY_CAP:
+        seen = changed.seq
+        keys.update((key, None) for kind, key in changed.records if kind == ChangeKind.TURN)
+    return (seen if changed is None else changes.latest()), list(keys)

@@ -1,0 +1,11 @@
+"""The socket's URL."""
+
+from __future__ import annotations
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import URLRouter
+from django.urls import path
+
+from agents.consumers import LiveConsumer, OriginGuard
+
+websocket = OriginGuard(AuthMiddlewareStack(URLRouter([path("ws/live", LiveConsumer.as_asgi())])))
