@@ -1,0 +1,17 @@
+"""For Django's templates what the rows have too: numbers as people read them, icons, statuses."""
+
+from __future__ import annotations
+
+from django import template
+
+from agents.ui import format, marks
+
+register = template.Library()
+
+for _filter in (format.duration, format.count, format.cost, format.iso, format.clock, format.day, format.moment):
+    register.filter(_filter.__name__, _filter)
+register.filter("words", format.words)
+register.filter("share", format.percent)
+register.simple_tag(marks.icon)
+register.simple_tag(marks.status)
+register.simple_tag(marks.time)

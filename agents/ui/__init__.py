@@ -1,0 +1,1 @@
+"""The pages: function views that read a filter, ask the store, and render."""

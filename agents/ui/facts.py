@@ -1,0 +1,80 @@
+"""The facts of a turn, in the words and numbers its page shows beside the conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext, gettext_noop
+
+from agents import ids
+from agents.schemas.logs import TurnRow
+from agents.schemas.turns import StepValue, TurnValue
+from agents.ui import steps
+
+WINDOW = 500
+"""Steps on one page of a turn."""
+
+LIVE = frozenset({"queued", "in_progress"})
+FINAL = frozenset({"completed", "failed", "cancelled", "interrupted"})
+_USUAL = frozenset({"", "end_of_turn", "end_of_message"})
+_REASONS = {
+    "violation": gettext_noop("stopped by a shield"),
+    "max_infer_iters": gettext_noop("at the limit of rounds"),
+    "out_of_tokens": gettext_noop("at the limit of tokens"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """``failure`` and ``waiting`` are the URLs of the step that failed first and of the call that
+    waits; ``reason`` is why the turn ended, unless in the usual way."""
+
+    running: bool
+    duration_ms: float | None
+    error: str
+    reason: str
+    failure: str
+    waiting: str
+
+
+def facts(turn: TurnValue, row: TurnRow) -> Facts:
+    failed = next((step for step in turn.steps if step.status == "failed"), None)
+    waiting = next((step for step in turn.steps if step.status == "awaiting_input"), None)
+    return Facts(
+        running=row.status in LIVE,
+        duration_ms=_duration_ms(row, waiting),
+        error=steps.error_words(row.error),
+        reason="" if row.error else _reason(row),
+        failure=step_url(turn, failed.number) if failed else "",
+        waiting=step_url(turn, waiting.number) if waiting and row.status == "awaiting_input" else "",
+    )
+
+
+def _reason(row: TurnRow) -> str:
+    """Why a turn ended, beside its status: ``cancelled``, ``by local``."""
+    given = row.stop_reason or ""
+    if given in _USUAL:
+        return ""
+    return gettext(_REASONS[given]) if given in _REASONS else given.removeprefix(row.status).strip()
+
+
+def _duration_ms(row: TurnRow, waiting: StepValue | None) -> float | None:
+    """How long the turn took, has been going, or went before it began to wait."""
+    if row.status in LIVE:
+        return max((ids.now_us() - row.started_at) / 1000, 0.0)
+    if row.duration_ms is None and waiting is not None:
+        return (waiting.started_at - row.started_at) / 1000
+    return row.duration_ms
+
+
+def turn_url(turn: TurnValue) -> str:
+    return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/"
+
+
+def step_url(turn: TurnValue, number: int) -> str:
+    """Where a step stands in the reader, on whichever page of it."""
+    return f"{turn_url(turn)}{window_query(number // WINDOW * WINDOW)}#step-{number}"
+
+
+def window_query(start: int) -> str:
+    return f"?from={start}" if start else ""

@@ -1,0 +1,143 @@
+"""What models say, as safe HTML: Markdown without HTML, then an allow-list over the result.
+
+The text is hostile. No HTML of its own passes, no image is fetched from anywhere, a link shows
+where it leads, and headings stay below the page's own. Code is highlighted in a few well-known
+languages only: a lexer is a set of regular expressions, and not all of them are kind to strangers.
+Knows nothing of turns and steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import nh3
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES
+
+_KIND_LEXERS = (
+    "bash c cpp css diff go html java javascript js json kotlin php py python ruby rust sh sql swift toml ts "
+    "typescript xml yaml yml"
+)
+LANGUAGES = frozenset(_KIND_LEXERS.split())
+CODE_LIMIT = 4_000
+"""Characters of a code block beyond which it stays plain."""
+CELLS = 4_000
+"""Cells of a table, about: missing ones are filled in, so that a short text would become megabytes."""
+
+_MARKS = re.compile(r"[\\`*_\[\]<>~|&#]|^\s*(?:[-+=]|\d+[.)])|^(?: {4}|\t)| {2}\n", re.MULTILINE)
+"""What may mean something in Markdown; most of what agents say has none of it."""
+
+_DEEP = re.compile(
+    r"^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){12,}|^[ \t]{30,}(?:[-+*]|\d{1,9}[.)])[ \t]", re.MULTILINE
+)
+"""Nested so deep that the parser would leave the words out."""
+
+_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+")
+_PAGE_HEADINGS = 2
+"""Levels the page itself uses."""
+
+
+class _Renderer(RendererHTML):
+    """Links say where they lead; images from outside become links."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        token = tokens[idx]
+        source = str(token.attrs.get("src", ""))
+        words = escape(token.content or "image")
+        if _IMAGE.fullmatch(source):
+            return f'<img src="{source}" alt="{words}">'
+        return f'<a href="{escape(source)}">{words}</a>{_target(source, "")}'
+
+    def link_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        start = max(place for place in range(idx) if tokens[place].type == "link_open")
+        words = "".join(token.content for token in tokens[start + 1 : idx])
+        return "</a>" + _target(str(tokens[start].attrs.get("href", "")), words)
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return f"<{_lowered(tokens[idx])}>"
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return f"</{_lowered(tokens[idx])}>\n"
+
+
+def _lowered(heading: Token) -> str:
+    return f"h{min(int(heading.tag[1]) + _PAGE_HEADINGS, 6)}"
+
+
+def _target(url: str, words: str) -> str:
+    """Where a link leads, unless its words are just that."""
+    place = urlsplit(url).netloc or url.removeprefix("mailto:").partition("?")[0]
+    if not place or words in {url, place, url.removeprefix("mailto:")}:
+        return ""
+    return f'<span class="target">{escape(place[:80])}</span>'
+
+
+def _highlight(code: str, language: str, attributes: str) -> str:
+    if language.lower() not in LANGUAGES or len(code) > CODE_LIMIT:
+        return ""
+    return str(highlight(code, get_lexer_by_name(language.lower()), HtmlFormatter(nowrap=True)))
+
+
+def _parser(*features: str) -> MarkdownIt:
+    options = {"html": False, "breaks": True, "maxNesting": 40, "highlight": _highlight}
+    return MarkdownIt("commonmark", options, renderer_cls=_Renderer).enable(["strikethrough", *features])
+
+
+_with_tables, _without_tables = _parser("table"), _parser()
+
+_ALLOWED = "a blockquote br code del em h3 h4 h5 h6 hr img li ol p pre s span strong table tbody td th thead tr ul"
+_TAGS = set(_ALLOWED.split())
+_ATTRIBUTES = {"a": {"href"}, "img": {"src", "alt"}, "ol": {"start"}}
+_CLASSES = {"span": {name for name in STANDARD_TYPES.values() if name} | {"target"}}
+
+
+def _attribute(tag: str, name: str, value: str) -> str | None:
+    if (tag, name) == ("img", "src"):
+        return value if _IMAGE.fullmatch(value) else None
+    if (tag, name) == ("a", "href"):
+        return value if value.lower().startswith(("http://", "https://", "mailto:")) else None
+    return value
+
+
+_cleaner = nh3.Cleaner(
+    tags=_TAGS,
+    attributes=_ATTRIBUTES,
+    attribute_filter=_attribute,
+    allowed_classes=_CLASSES,
+    url_schemes={"http", "https", "mailto", "data"},
+    url_relative="deny",
+    link_rel="noopener nofollow noreferrer",
+)
+
+
+@lru_cache(maxsize=512)
+def to_html(text: str) -> SafeString:
+    """Markdown as HTML that may stand in a page. Cached: a finished text never changes."""
+    if not _MARKS.search(text) or _DEEP.search(text):
+        return plain(text)
+    parser = _with_tables if _cells(text) <= CELLS else _without_tables
+    return mark_safe(_cleaner.clean(parser.render(text)))  # noqa: S308 - cleaned
+
+
+def _cells(text: str) -> int:
+    lines = [line.count("|") + 1 for line in text.splitlines() if "|" in line]
+    return max(lines, default=0) * len(lines)
+
+
+def plain(text: str) -> SafeString:
+    """Text without any marks: paragraphs and lines."""
+    paragraphs = (part.strip("\n") for part in re.split(r"\n[ \t]*\n", text))
+    html = "".join(f"<p>{escape(part)}</p>".replace("\n", "<br>") for part in paragraphs if part.strip())
+    return mark_safe(html)  # noqa: S308 - escaped

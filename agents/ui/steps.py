@@ -1,0 +1,335 @@
+"""A step as a card: what its template needs, in words, so that templates stay dumb.
+
+`card` reads a step's stored detail once; `values` gives the whole texts behind its pieces. Knows
+no tables and no request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents import ids
+from agents.schemas.content import ToolDef
+from agents.schemas.events import ErrorInfo
+from agents.schemas.turns import StepValue, TurnValue
+from agents.ui import answers, blocks, details, format
+from agents.ui.blocks import Block, Value
+
+PASSAGES = 20
+"""Retrieved passages shown; the rest is in the raw view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """What an open inference has said so far, with the characters of each channel."""
+
+    text: str = ""
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """``code``: the title is a name of code. ``note`` stands beside the title, ``speaker`` before
+    what was said aloud, ``call_id`` is set while an answer is waited for. ``since`` is microseconds
+    since 1970, ``elapsed_ms`` how long an open step has been going."""
+
+    id: str
+    number: int
+    type: str
+    status: str
+    took: str
+    title: str = ""
+    code: bool = False
+    note: str = ""
+    speaker: str = ""
+    said: Block | None = None
+    thought: Block | None = None
+    body: tuple[Block, ...] = ()
+    error: str = ""
+    call_id: str = ""
+    is_last_call: bool = False
+    fields: tuple[answers.Field, ...] = ()
+    since: int | None = None
+    elapsed_ms: float | None = None
+    typing: Typing | None = None
+    url: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == "in_progress"
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it was stopped from outside."""
+        return self.status in {"cancelled", "interrupted"}
+
+
+def card(
+    turn: TurnValue,
+    step: StepValue,
+    agent_name: str,
+    *,
+    typing: Typing | None = None,
+    rendered: bool = True,
+    client_tools: Callable[[], list[ToolDef]] = list,
+) -> Card:
+    """A step of a turn as shown. ``typing`` is what an open inference has said so far;
+    ``rendered`` off leaves Markdown as it was written; ``client_tools`` is asked where a call waits."""
+    base = Card(
+        id=ids.public(ids.Kind.STEP, step.key),
+        number=step.number,
+        type=step.type,
+        status=step.status,
+        took=took(step),
+        error=error_words(step.error),
+        elapsed_ms=max(ids.now_us() - step.started_at, 0) / 1000 if step.status == "in_progress" else None,
+        url=f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/steps/{ids.public(ids.Kind.STEP, step.key)}/value/",
+    )
+    match step.type:
+        case "inference":
+            return _inference(base, step, agent_name, typing, rendered)
+        case "tool_execution":
+            return _tool(base, turn, step, client_tools)
+        case "shield_call":
+            return _shield(base, step, agent_name)
+        case "memory_retrieval":
+            return _memory(base, step)
+        case _:
+            return _other(base, step)
+
+
+def took(step: StepValue) -> str:
+    """How long a finished step lasted."""
+    return format.duration((step.completed_at - step.started_at) / 1000) if step.completed_at is not None else ""
+
+
+def error_words(error: ErrorInfo | None) -> str:
+    """``openai 504: it took too long``."""
+    if error is None:
+        return ""
+    message = error.message or error.type
+    source = " ".join(str(part) for part in (error.provider, error.upstream_status) if part)
+    return message if not source or (error.provider or "") in message else f"{source}: {message}"
+
+
+def values(step: StepValue) -> list[Value]:
+    """The whole texts a step holds, by name."""
+    return _VALUES[step.type](step)
+
+
+# ------------------------------------------------------------------------------------------ inference
+
+
+def _inference_values(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Inference)
+    if found is None:
+        return []
+    said = Value("said", details.words(found.model_response.content), said=True)
+    return [value for value in (said, Value("reasoning", found.reasoning)) if value.text]
+
+
+def _inference(base: Card, step: StepValue, agent_name: str, typing: Typing | None, rendered: bool) -> Card:
+    if base.is_open:
+        return replace(base, speaker=agent_name, title=step.name, typing=typing or Typing())
+    found = details.read(step, details.Inference)
+    whole = {value.name: value for value in _inference_values(step)}
+    return replace(
+        base,
+        speaker=agent_name,
+        title=step.name,
+        note=_inference_note(base, found, spoke="said" in whole),
+        said=blocks.said(whole["said"], rendered=rendered) if "said" in whole else None,
+        thought=blocks.typed(whole["reasoning"]) if "reasoning" in whole else None,
+    )
+
+
+def _inference_note(base: Card, found: details.Inference | None, *, spoke: bool) -> str:
+    if found is None:
+        return ""
+    if found.finish_reason == "length":
+        return _("cut at the limit of tokens")
+    names = ", ".join(call.tool_name for call in found.model_response.tool_calls)
+    if names:
+        return "" if spoke else _("asked for %(tools)s") % {"tools": names}
+    return "" if spoke or base.status != "completed" else _("said nothing")
+
+
+# ----------------------------------------------------------------------------------------------- tools
+
+
+def _tool_values(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Tool)
+    if found is None:
+        return []
+    called = [Value(_numbered("arguments", n), call.written) for n, call in enumerate(found.tool_calls)]
+    came = [Value(_numbered("result", n), details.words(one.content)) for n, one in enumerate(found.tool_responses)]
+    return [*called, *came]
+
+
+def _numbered(name: str, number: int) -> str:
+    return f"{name}-{number}" if number else name
+
+
+def _tool(base: Card, turn: TurnValue, step: StepValue, client_tools: Callable[[], list[ToolDef]]) -> Card:
+    found = details.read(step, details.Tool) or details.Tool()
+    waits = step.status == "awaiting_input" and turn.status == "awaiting_input" and bool(found.tool_calls)
+    images = [image for one in found.tool_responses for image in blocks.pictures(one.content)]
+    return replace(
+        base,
+        title=step.name,
+        code=True,
+        note=_where(step, waits),
+        body=(*(_piece(value) for value in _tool_values(step) if _tells(value, base.error)), *images),
+        call_id=found.tool_calls[0].call_id if waits else "",
+        fields=_fields(found.tool_calls[0], client_tools()) if waits else (),
+        is_last_call=waits and step.key == _last_waiting(turn.steps),
+        since=step.started_at if waits else None,
+    )
+
+
+def _piece(value: Value) -> Block:
+    return blocks.arguments(value) if value.name.startswith("arguments") else blocks.data(value)
+
+
+def _fields(call: details.Call, tools: list[ToolDef]) -> tuple[answers.Field, ...]:
+    try:
+        arguments = msgspec.json.decode(call.written)
+    except (ValueError, RecursionError):
+        return ()
+    return answers.fields(arguments, answers.schema_of(tools, call.tool_name))
+
+
+def _tells(value: Value, error: str) -> bool:
+    """A failed tool's result is often its error, which stands there already."""
+    return not (value.name.startswith("result") and value.text in {"", error})
+
+
+def _where(step: StepValue, waits: bool) -> str:
+    if waits:
+        return _("waits for an answer from the client, or from you")
+    if step.status == "in_progress":
+        return _("is running")
+    return _("ran on the server") if step.server_side else _("answered by the client")
+
+
+def _last_waiting(steps: Sequence[StepValue]) -> int | None:
+    return next((step.key for step in reversed(steps) if step.status == "awaiting_input"), None)
+
+
+# --------------------------------------------------------------------------------------------- shields
+
+
+def _shield_values(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Shield)
+    violation = found.violation if found else None
+    if violation is None:
+        return []
+    return [Value("violation", details.encoded({"level": violation.violation_level, **violation.metadata}))]
+
+
+def _shield(base: Card, step: StepValue, agent_name: str) -> Card:
+    found = details.read(step, details.Shield) or details.Shield(touchpoint=step.name)
+    violation = found.violation
+    blocked = violation is not None and violation.violation_level == "error"
+    words = violation.user_message if violation and blocked else None
+    return replace(
+        base,
+        title=_("Output shields") if found.touchpoint == "assistant-output" else _("Input shields"),
+        note=_shield_note(base, found),
+        body=tuple(blocks.data(value) for value in _shield_values(step)),
+        status="violation" if violation and base.status == "completed" else base.status,
+        speaker=agent_name if words else "",
+        said=blocks.said(Value("violation", words, said=True)) if words else None,
+    )
+
+
+def _shield_note(base: Card, found: details.Shield) -> str:
+    names = ", ".join(found.shields)
+    if base.is_open:
+        return _("are asked")
+    if found.violation is None:
+        outcome = _("no violation") if base.status == "completed" else ""
+    else:
+        outcome = _("violation, %(level)s") % {"level": found.violation.violation_level}
+    return ": ".join(part for part in (names, outcome) if part)
+
+
+# ------------------------------------------------------------------------------------------- retrieval
+
+
+def _memory_values(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Memory)
+    if found is None:
+        return []
+    passages = [
+        Value(f"passage-{number}", details.words(chunk.get("content")) or details.encoded(chunk))
+        for number, chunk in enumerate(found.chunks)
+    ]
+    context = details.words(found.inserted_context)
+    return passages or ([Value("context", context)] if context else [])
+
+
+def _memory(base: Card, step: StepValue) -> Card:
+    found = details.read(step, details.Memory)
+    shown = _memory_values(step)[:PASSAGES]
+    labels = [_passage_label(chunk) for chunk in found.chunks] if found else []
+    return replace(
+        base,
+        title=_("Retrieved"),
+        note=_memory_note(base, found),
+        body=tuple(
+            blocks.data(value, labels[number] if number < len(labels) else "") for number, value in enumerate(shown)
+        ),
+    )
+
+
+def _passage_label(chunk: dict[str, Any]) -> str:
+    score = chunk.get("score")
+    parts = [str(chunk.get("document_id") or "")[:200], f"{score:.2f}" if isinstance(score, int | float) else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def _memory_note(base: Card, found: details.Memory | None) -> str:
+    if base.is_open:
+        return _("is looking")
+    if found is None or base.status != "completed":
+        return ""
+    count = len(found.chunks)
+    if not count and not details.words(found.inserted_context):
+        return _("nothing found")
+    said = ngettext("%(count)d passage", "%(count)d passages", count) % {"count": count} if count else _("text")
+    return _("%(passages)s from %(place)s") % {"passages": said, "place": found.vector_db_ids or "?"}
+
+
+# ----------------------------------------------------------------------------------------------- other
+
+
+def _other_values(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Other)
+    return [Value("data", details.text(found.data))] if found else []
+
+
+def _other(base: Card, step: StepValue) -> Card:
+    found = details.read(step, details.Other)
+    return replace(
+        base,
+        title=(found.kind if found else "") or step.name or _("other"),
+        code=True,
+        note=step.name if found and found.kind and step.name != found.kind else "",
+        body=tuple(blocks.data(value) for value in _other_values(step) if value.text != "{}"),
+    )
+
+
+_VALUES: dict[str, Callable[[StepValue], list[Value]]] = {
+    "inference": _inference_values,
+    "tool_execution": _tool_values,
+    "shield_call": _shield_values,
+    "memory_retrieval": _memory_values,
+    "other": _other_values,
+}

@@ -1,0 +1,13 @@
+// A session's page while its turns run: the turns that change or come are rendered again.
+
+import "./enter-sends.js";
+import { refresher } from "./parts.js";
+import { subscribe } from "./socket.js";
+
+const page = document.querySelector("[data-session]");
+
+if ("live" in page.dataset) {
+  const { session, cursor } = page.dataset;
+  const refresh = refresher(`/sessions/${session}/parts/${location.search}`);
+  subscribe({ topic: `session:${session}`, level: "turns", after: cursor, as: "json" }, { events: refresh, gap: refresh });
+}

@@ -1,0 +1,77 @@
+// Times in the reader's zone. The server writes <time datetime="…"> in UTC; here the words inside
+// become local, with the exact moment in both on hover. Without this script UTC stays.
+//
+//   <time datetime="…">                        20 Nov 2026, 14:32:07
+//   <time datetime="…" data-clock>             14:32:07, and the day in its <small> unless today
+//   <time datetime="…" data-ago>               5 min ago
+//   <span data-elapsed="1900">                 milliseconds at rendering; counts on while shown
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+const lang = document.documentElement.lang || "en";
+const language = lang === "en" ? "en-GB" : lang; // the day before the month, as the server writes it
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
+const dayAndYear = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });
+const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
+const zoneName = new Intl.DateTimeFormat(language, { timeZoneName: "short" });
+const SPANS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
+
+/** Put all times inside ``root`` into the reader's zone. */
+export function localise(root) {
+  for (const each of root.querySelectorAll("time[datetime]")) show(each);
+  for (const each of root.querySelectorAll("[data-elapsed]")) begun.set(each, performance.now());
+}
+
+function show(time) {
+  const at = new Date(time.dateTime);
+  if (Number.isNaN(at.valueOf())) return;
+  time.title = exact(at);
+  if ("ago" in time.dataset) time.textContent = ago(at);
+  else if ("clock" in time.dataset) showClock(time, at);
+  else time.textContent = `${dayAndYear.format(at)}, ${clock.format(at)}`;
+}
+
+function showClock(time, at) {
+  const small = time.querySelector("small");
+  const today = at.toDateString() === new Date().toDateString();
+  time.firstChild.nodeValue = clock.format(at);
+  if (small) small.textContent = today ? "" : day.format(at);
+}
+
+function exact(at) {
+  const short = zoneName.formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? zone;
+  const millis = String(at.getMilliseconds()).padStart(3, "0");
+  return `${dayAndYear.format(at)}, ${clock.format(at)}.${millis} ${short}\n${at.toISOString()}`;
+}
+
+function ago(at) {
+  const seconds = (at - Date.now()) / 1000;
+  const [unit, length] = SPANS.find(([, span]) => Math.abs(seconds) >= span) ?? SPANS.at(-1);
+  return relative.format(Math.round(seconds / length), unit);
+}
+
+/** A length of time as the server writes it: 440 ms, 1.9 s, 2 m 05 s, 3 h 07 m. */
+export function duration(ms) {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3600) return `${Math.floor(whole / 60)} m ${String(whole % 60).padStart(2, "0")} s`;
+  const minutes = Math.floor(whole / 60);
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
+}
+
+const begun = new WeakMap();
+
+function tick() {
+  for (const each of document.querySelectorAll("[data-elapsed]")) {
+    const since = performance.now() - (begun.get(each) ?? performance.now());
+    each.textContent = duration(Number(each.dataset.elapsed) + since);
+  }
+  for (const each of document.querySelectorAll("time[data-ago]")) show(each);
+}
+
+document.documentElement.dataset.times = "local"; // hides the notes that say UTC
+document.cookie = `tz=${encodeURIComponent(zone)}; path=/; max-age=31536000; samesite=lax`;
+localise(document);
+setInterval(tick, 1000);

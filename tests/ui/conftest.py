@@ -1,0 +1,12 @@
+"""What the tests of pages lean on besides the rest."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import call_command
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files() -> None:
+    """Pages name static files by their content: as before the server starts, they are collected."""
+    call_command("collectstatic", interactive=False, verbosity=0)

@@ -1,0 +1,283 @@
+"""Logging in and out, the first password by its link, changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents.access import Actor
+from agents.models import User
+from agents.store import accounts
+from agents.ui.attempts import attempts
+from tests.ui.hashing import Counting
+from tests.ui.markup import elements, unsafe, words
+
+pytestmark = pytest.mark.django_db
+
+RIGHT = "correct horse battery"
+NEW = "battery staple horse"
+
+
+@pytest.fixture(autouse=True)
+def _counted_afresh() -> Iterator[None]:
+    attempts.clear()
+    yield
+    attempts.clear()
+
+
+@pytest.fixture
+def rita(make_user: Callable[..., Actor]) -> Actor:
+    return make_user("rita", teams=["support"])
+
+
+@pytest.fixture
+def locked(settings: Any) -> None:
+    settings.REQUIRE_LOGIN = True
+
+
+def log_in(client: Client, password: str = RIGHT, username: str = "rita", **more: Any) -> Any:
+    headers = more.pop("headers", {})
+    return client.post("/login/", {"username": username, "password": password, **more}, headers=headers)
+
+
+def page(client: Client, path: str, status: int = 200) -> str:
+    answer = client.get(path)
+    assert answer.status_code == status
+    text: str = answer.content.decode()
+    assert unsafe(text) == []
+    return text
+
+
+# --------------------------------------------------------------------------------------------- login
+
+
+def test_it_logs_in(client: Client, rita: Actor, locked: None) -> None:
+    assert client.get("/logs/").headers["Location"] == "/login/?next=/logs/"
+    answer = log_in(client)
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/logs/")
+    assert client.get("/logs/").status_code == 200
+
+
+def test_the_page_asks_for_name_and_password(client: Client, locked: None) -> None:
+    text = page(client, "/login/")
+    fields = {each["name"]: each for each in elements(text, "input")}
+    assert fields["username"]["autocomplete"] == "username"
+    assert fields["password"]["autocomplete"] == "current-password"
+    assert "manage.py admin_link" in words(text)
+
+
+def test_the_session_gets_a_new_key(client: Client, rita: Actor) -> None:
+    client.session["planted"] = "by an attacker"
+    client.session.save()
+    before = client.session.session_key
+    log_in(client)
+    assert client.session.session_key not in {None, before}
+    assert "planted" not in client.session
+
+
+def test_it_leads_where_the_reader_was_going(client: Client, rita: Actor) -> None:
+    answer = log_in(client, next="/agents/?start=50")
+    assert answer.headers["Location"] == "/agents/?start=50"
+
+
+ELSEWHERE = [
+    "https://evil.example/",
+    "//evil.example/",
+    "///evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "http:///evil.example",
+    "https:evil.example",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "\t//evil.example",
+    "/\t/evil.example",
+    "http://testserver.evil.example/",
+    "http://testserver@evil.example/",
+    "ftp://testserver/",
+    "\x00//evil.example",
+    " //evil.example",
+]
+
+
+@pytest.mark.parametrize("target", ELSEWHERE)
+def test_it_leads_nowhere_else(client: Client, rita: Actor, target: str) -> None:
+    answer = log_in(client, next=target)
+    assert answer.headers["Location"] == "/logs/"
+    assert "evil" not in page(Client(), f"/login/?next={target}")
+
+
+def test_a_wrong_password_and_an_unknown_name_get_the_same_answer(client: Client, rita: Actor) -> None:
+    wrong, unknown = log_in(client, "wrong"), log_in(client, "wrong", "nobody")
+    assert wrong.status_code == unknown.status_code == 400
+    said = [words(each.content.decode()) for each in (wrong, unknown)]
+    assert said[0] == said[1]
+    assert "_auth_user_id" not in client.session
+
+
+def test_an_unknown_name_costs_as_much_work(client: Client, rita: Actor, settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["tests.ui.hashing.Counting"]
+    User.objects.filter(username="rita").update(password=Counting().encode(RIGHT, "salt"))
+    Counting.seen.clear()
+    log_in(client, "wrong")
+    known = len(Counting.seen)
+    log_in(client, "wrong", "nobody")
+    assert (known, len(Counting.seen)) == (1, 2)
+
+
+def test_a_user_switched_off_cannot_log_in(client: Client, rita: Actor) -> None:
+    User.objects.update(is_active=False)
+    assert log_in(client).status_code == 400
+
+
+def test_the_local_user_cannot_log_in(client: Client) -> None:
+    client.get("/logs/")  # makes it
+    for password in ("", "local", "!"):
+        assert log_in(client, password, "local").status_code == 400
+
+
+@pytest.mark.parametrize("given", [{}, {"username": "rita"}, {"password": "x"}, {"username": "\0", "password": "\0"}])
+def test_a_form_that_is_not_filled_in_is_shown_again(client: Client, given: dict[str, str]) -> None:
+    assert client.post("/login/", given).status_code == 400
+
+
+def test_a_form_from_elsewhere_is_refused(rita: Actor) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    answer = log_in(strict)
+    assert answer.status_code == 403
+    assert unsafe(answer.content.decode()) == []
+
+
+def test_hostile_text_in_the_form_stays_text(client: Client) -> None:
+    answer = log_in(client, "x", '"><script>alert(1)</script>')
+    assert unsafe(answer.content.decode()) == []
+
+
+# -------------------------------------------------------------------------------------------- limits
+
+
+def test_the_sixth_wrong_password_is_refused_even_if_it_is_right(client: Client, rita: Actor) -> None:
+    assert [log_in(client, "wrong").status_code for _ in range(5)] == [400] * 5
+    refused = log_in(client)
+    assert refused.status_code == 429
+    assert 0 < int(refused.headers["Retry-After"]) <= 300
+    assert "Too many attempts. Try again in 5 minutes." in words(refused.content.decode())
+
+
+def test_an_unknown_name_is_refused_alike(client: Client) -> None:
+    assert [log_in(client, "x", "nobody").status_code for _ in range(6)] == [400] * 5 + [429]
+
+
+def test_one_address_cannot_try_many_accounts(client: Client) -> None:
+    statuses = [log_in(client, "x", f"user-{number}").status_code for number in range(22)]
+    assert statuses == [400] * 20 + [429] * 2
+
+
+def test_a_right_password_does_not_count(client: Client, rita: Actor) -> None:
+    assert {log_in(client).status_code for _ in range(12)} == {302}
+
+
+def test_a_missing_password_neither_counts_nor_forgives(client: Client, rita: Actor) -> None:
+    for _ in range(4):
+        log_in(client, "wrong")
+        log_in(client, "")
+    log_in(client, "wrong")
+    assert log_in(client).status_code == 429
+
+
+def test_a_forged_address_does_not_help(client: Client, rita: Actor) -> None:
+    for number in range(20):
+        log_in(client, "x", f"user-{number}", headers={"X-Forwarded-For": f"10.0.0.{number}"})
+    assert log_in(client, headers={"X-Forwarded-For": "10.9.9.9"}).status_code == 429
+
+
+def test_behind_a_proxy_the_address_is_the_one_the_proxy_saw(client: Client, rita: Actor, settings: Any) -> None:
+    settings.BEHIND_TLS = True
+    for number in range(20):
+        log_in(client, "x", f"user-{number}", headers={"X-Forwarded-For": f"10.0.0.{number}, 192.0.2.1"})
+    assert log_in(client, headers={"X-Forwarded-For": "10.1.1.1, 192.0.2.1"}).status_code == 429
+    assert log_in(client, headers={"X-Forwarded-For": "192.0.2.1, 192.0.2.2"}).status_code == 302
+
+
+# -------------------------------------------------------------------------------------------- logout
+
+
+def test_it_logs_out(client: Client, rita: Actor, locked: None) -> None:
+    log_in(client)
+    assert client.get("/logout/").status_code == 405
+    assert client.post("/logout/").headers["Location"] == "/login/"
+    assert client.get("/logs/").status_code == 302
+
+
+def test_without_a_needed_login_one_is_local_again(client: Client, rita: Actor) -> None:
+    log_in(client)
+    assert client.post("/logout/").headers["Location"] == "/logs/"
+    assert client.get("/logs/").status_code == 200
+
+
+# ----------------------------------------------------------------------------------------- the link
+
+
+def link() -> str:
+    found = accounts.admin_link("http://testserver")
+    assert found is not None
+    return found.removeprefix("http://testserver")
+
+
+def test_the_link_leads_to_a_password_and_in(client: Client, locked: None) -> None:
+    path = link()
+    assert "admin" in words(page(client, path))
+    answer = client.post(path, {"new_password1": NEW, "new_password2": NEW})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/logs/")
+    assert client.get("/admin/").status_code == 200
+    page(client, path, status=404)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("short", "short"), ("password1234", "password1234"), (NEW, "another one")]
+)
+def test_a_bad_password_is_refused_and_the_link_stays(client: Client, first: str, second: str) -> None:
+    path = link()
+    answer = client.post(path, {"new_password1": first, "new_password2": second})
+    assert answer.status_code == 400
+    assert "_auth_user_id" not in client.session
+    page(client, path)
+
+
+def test_a_wrong_link_is_not_found(client: Client) -> None:
+    assert "admin_link" in words(page(client, "/welcome/nonsense", status=404))
+
+
+# ----------------------------------------------------------------------------------------- password
+
+
+def test_one_can_change_ones_password(client: Client, rita: Actor, locked: None) -> None:
+    other = Client()
+    log_in(client)
+    log_in(other)
+    page(client, "/account/password/")
+    answer = client.post("/account/password/", {"old_password": RIGHT, "new_password1": NEW, "new_password2": NEW})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/keys/")
+    assert client.get("/keys/").status_code == 200
+    assert other.get("/keys/").status_code == 302
+    assert log_in(Client(), NEW).status_code == 302
+
+
+def test_the_old_password_cannot_be_guessed_there(client: Client, rita: Actor) -> None:
+    log_in(client)
+    given = {"old_password": "wrong", "new_password1": NEW, "new_password2": NEW}
+    assert [client.post("/account/password/", given).status_code for _ in range(6)] == [400] * 5 + [429]
+    assert client.post("/account/password/", {**given, "old_password": RIGHT}).status_code == 429
+
+
+def test_a_bad_new_password_is_no_failed_attempt(client: Client, rita: Actor) -> None:
+    log_in(client)
+    given = {"old_password": RIGHT, "new_password1": "short", "new_password2": "short"}
+    assert {client.post("/account/password/", given).status_code for _ in range(8)} == {400}
+
+
+def test_the_local_user_has_no_password(client: Client) -> None:
+    assert client.get("/account/password/").headers["Location"] == "/login/?next=/account/password/"
