@@ -1,0 +1,59 @@
+"""The admin's frame: one login for the whole product, and tables in the order one looks for them.
+
+Outside ``agents.admin``, because whatever that registers needs this to be there already.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
+
+_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("agents", gettext_noop("Agents"), ("Agent", "Price")),
+    ("record", gettext_noop("Record"), ("Session", "Turn", "Step", "Response", "Item", "Change")),
+    ("access", gettext_noop("Access"), ("User", "Group", "ApiKey", "Scope")),
+)
+
+
+class AgentsAdminSite(AdminSite):
+    """The product's admin. Logging in and out, and one's own password, are the product's pages."""
+
+    site_header = gettext_lazy("Agents")
+    site_title = gettext_lazy("Admin")
+    index_title = gettext_lazy("Admin")
+    empty_value_display = "–"
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        target = request.GET.get("next") or reverse("admin:index", current_app=self.name)
+        if request.method == "GET" and self.has_permission(request):
+            return redirect("admin:index")
+        return redirect(f"{settings.LOGIN_URL}?{urlencode({'next': target})}")
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        return redirect(settings.LOGIN_REDIRECT_URL)
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        return redirect("account-password")
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """The tables in three groups; one of Django's apps as it is where that is asked for."""
+        apps = super().get_app_list(request, app_label)
+        if app_label is not None:
+            return apps
+        found = {model["object_name"]: model for app in apps for model in app["models"]}
+        return [
+            {**_group(label, name), "models": [found[one] for one in names if one in found]}
+            for label, name, names in _GROUPS
+            if any(one in found for one in names)
+        ]
+
+
+def _group(label: str, name: str) -> dict[str, Any]:
+    return {"name": gettext(name), "app_label": label, "app_url": reverse("admin:index"), "has_module_perms": True}

@@ -1,0 +1,225 @@
+"""Puts the scenes into the store, as if they had happened over the last two days."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+
+from agents import ids
+from agents.access import Actor
+from agents.demo.scenes import ROLES, Role, Scene
+from agents.demo.stage import Clock, Prompted, Take, play, resumed_run
+from agents.models import Agent, Price, Source
+from agents.models.fields import to_datetime
+from agents.providers.inference.registry import Endpoints
+from agents.providers.inference.scripted import Scripted
+from agents.providers.memory import scripted as memory
+from agents.providers.safety.base import ShieldSpec
+from agents.providers.safety.registry import Shields
+from agents.providers.safety.scripted import PhraseShield
+from agents.providers.tools import scripted as tools
+from agents.providers.tools.base import ToolGroup
+from agents.runner.prepare import build
+from agents.runner.providers import Providers
+from agents.runtime.loop import Loop
+from agents.schemas.agents import AgentConfig, CreateTurn
+from agents.schemas.content import UserMessage
+from agents.store import agents, history, keys, recorder, sessions, turns
+from agents.store.agents import AgentRecord
+from agents.store.turns import NewTurn
+from agents.store.writer import writer
+
+SPAN_US = 40 * 3_600_000_000
+"""How far back the first scene lies."""
+FEW = 36
+"""Turns of the first start."""
+GROUP = 200
+"""Turns in one commit when many are made."""
+
+
+def is_empty() -> bool:
+    """Whether the store has no agents yet."""
+    return not Agent.objects.unscoped("first start").exists()
+
+
+def load(turns_wanted: int = 0) -> int:
+    """Play scenes until there are so many turns (a few dozen if none is said); returns how many."""
+    actor = keys.local()
+    made = 0
+    started_us = ids.now_us()
+    try:
+        _prices()
+        cast = _Cast(actor, started_us - SPAN_US)
+        total = turns_wanted or FEW
+        gap = SPAN_US // (total + 1)
+        plan = _plan()
+        while made < total:
+            with transaction.atomic():
+                for role, session, scene in itertools.islice(plan, min(GROUP, total - made)):
+                    cast.clock.now_us = max(cast.clock.now_us, started_us - SPAN_US + made * gap)
+                    cast.perform(role, session, scene)
+                    made += 1
+    finally:
+        ids.use_clock(None)
+    return made
+
+
+def _plan() -> Iterator[tuple[Role, str, Scene]]:
+    """The scenes in the order of the day: the first of each session, then the second, …; over and
+    over, in new sessions."""
+    for lap in itertools.count():
+        rounds = itertools.zip_longest(
+            *([(role, name, scene) for scene in scenes] for role in ROLES for name, scenes in role.sessions.items())
+        )
+        for role, name, scene in (entry for entries in rounds for entry in entries if entry):
+            yield role, f"{name}-{lap}" if lap else name, scene
+
+
+def _prices() -> None:
+    """What the demo's models cost, so that costs are seen."""
+    if not Price.objects.exists():
+        since = to_datetime(0)
+        Price.objects.create(model="demo", starts_at=since, input_nano=10_000, output_nano=40_000)
+
+
+@dataclass
+class _Cast:
+    """The agents, their sessions, and the clock they live by."""
+
+    actor: Actor
+    start_us: int
+
+    def __post_init__(self) -> None:
+        self.clock = Clock(self.start_us)
+        ids.use_clock(self.clock)
+        self._model = Scripted(sleep=self.clock.sleep)
+        self._agents: dict[str, AgentRecord] = {}
+        self._sessions: dict[tuple[str, str], int] = {}
+
+    def perform(self, role: Role, session: str, scene: Scene) -> None:
+        """One scene, stored with its times."""
+        agent = self._agent(role)
+        key = (role.name, session)
+        if key not in self._sessions:
+            self._sessions[key] = sessions.create(self.actor, agent=agent.key, name=session, source=Source.DEMO)
+        self._turn(agent, self._sessions[key], scene)
+
+    def _agent(self, role: Role) -> AgentRecord:
+        if role.name not in self._agents:
+            config = AgentConfig.model_validate(role.config)
+            self._agents[role.name] = agents.get(self.actor, agents.create(self.actor, config, Source.DEMO))
+        return self._agents[role.name]
+
+    def _providers(self, scene: Scene) -> Providers:
+        shield = PhraseShield(takes_s=0)
+        found = memory.PolicyMemory(takes_s=0)
+        models = Endpoints({"scripted": Prompted(self._model, scene.lines)}, "scripted")
+        return Providers(
+            endpoints=models,
+            tools={
+                tools.GROUP: ToolGroup(tools.GROUP, tools=[_Paced(tool, self.clock) for tool in tools.tools(pace=0)])
+            },
+            shields=Shields(
+                models,
+                {shield.name: ShieldSpec(shield.name, "scripted")},
+                {shield.name: _PacedShield(shield, self.clock)},
+            ),
+            memory={memory.GROUP: lambda actor, session, args: _PacedMemory(found, self.clock)},
+        )
+
+    def _turn(self, agent: AgentRecord, session: int, scene: Scene) -> None:
+        body = CreateTurn(messages=[UserMessage(content=scene.asked)])
+        turn = self.clock.new_key()
+        built = build(self._providers(scene), self.actor, turn=turn, session=session, config=agent.config, body=body)
+        run = _with(built, clock=self.clock, new_key=self.clock.new_key)
+        loop = Loop(run)
+        opening = loop.open()
+        new = NewTurn(
+            key=turn,
+            session=session,
+            agent=agent.key,
+            revision=agent.revision,
+            model=run.model,
+            provider=run.inference.name,
+            messages=body.messages,
+            request="",
+            body=body.model_dump_json().encode(),
+            queued=False,
+            source=Source.DEMO,
+            await_days=3650,
+        )
+        leg, first_item = turns.open_turn(self.actor, new, opening, "")
+        loop.with_history(history.before(session, first=first_item))
+        take = asyncio.run(play(loop, scene))
+        self._record(leg, take)
+        if take.waits and scene.answers:
+            self._answer(run, leg, take, scene, first_item)
+
+    def _answer(self, run: Any, leg: recorder.Leg, take: Take, scene: Scene, first_item: int) -> None:
+        self.clock.now_us += 9_000_000
+        loop = Loop(resumed_run(run, take, scene))
+        opening = loop.open()
+        turns.resume_turn(leg.turn, leg.session, opening[0], b"", "", None, waiting=True)  # type: ignore[arg-type]  # a resume opens so
+        _, items = history.of_turn(leg.turn)
+        loop.with_history(history.before(leg.session, first=first_item), items[1:])
+        self._record(leg, asyncio.run(play(loop, scene, resumed=True)))
+
+    @staticmethod
+    def _record(leg: recorder.Leg, take: Take) -> None:
+        writer.write(partial(recorder.record, leg, take.events, take.deltas))  # type: ignore[arg-type]  # a list of events
+
+
+def _with(run: Any, **changes: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(run, **changes)
+
+
+@dataclass
+class _Paced:
+    """A tool that takes its time on the stage's clock."""
+
+    tool: tools.ScriptedTool
+    clock: Clock
+
+    @property
+    def group(self) -> str:
+        return self.tool.group
+
+    @property
+    def definition(self) -> Any:
+        return self.tool.definition
+
+    async def call(self, arguments: dict[str, Any], context: Any) -> Any:
+        await self.clock.sleep(0.2 + len(self.tool.definition.name) / 20)
+        return await self.tool.call(arguments, context)
+
+
+@dataclass
+class _PacedShield:
+    shield: PhraseShield
+    clock: Clock
+
+    @property
+    def name(self) -> str:
+        return self.shield.name
+
+    async def check(self, said: Any, touchpoint: Any) -> Any:
+        await self.clock.sleep(0.09)
+        return await self.shield.check(said, touchpoint)
+
+
+@dataclass
+class _PacedMemory:
+    memory: memory.PolicyMemory
+    clock: Clock
+
+    async def retrieve(self, query: str) -> Any:
+        await self.clock.sleep(0.31)
+        return await self.memory.retrieve(query)

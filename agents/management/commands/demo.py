@@ -1,0 +1,25 @@
+"""``manage.py demo``: sample agents and turns of every kind."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from agents.demo import load
+
+
+class Command(BaseCommand):
+    help = "Load sample agents with a few dozen turns of every kind, made by the loop itself."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--if-empty", action="store_true", help="only into an empty log")
+        parser.add_argument("--turns", type=int, default=0, help="make this many turns, to try sizes")
+
+    def handle(self, *args: Any, if_empty: bool, turns: int, **options: Any) -> None:
+        if if_empty and not load.is_empty():
+            return
+        made = load.load(turns)
+        if options["verbosity"]:
+            self.stdout.write(f"Loaded {made} sample turns.")
