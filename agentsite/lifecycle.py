@@ -1,0 +1,114 @@
+"""What a serving process starts, keeps doing, and stops: writer, hub, runner, and the rounds of
+leases, recovery and retention."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from django.conf import settings
+
+from agents import ids, live
+from agents.bus import hub
+from agents.consumers import LiveConsumer
+from agents.runner import current, toolgroups
+from agents.runner.service import Service
+from agents.runner.tasks import Runner
+from agents.store import changes, closing, deletion, sessions, tokens, turns
+from agents.store.writer import writer
+from agentsite import equipment
+from agentsite.lanes import lanes
+
+log = logging.getLogger(__name__)
+
+LEASES_S, RECOVERY_S, RETENTION_S, FEED_S = 10.0, 5.0, 60.0, 0.5
+LISTING_S = 30.0
+"""How often MCP servers of the settings that have not answered yet are asked."""
+SETTLE_S = 1.0
+
+
+class Lifecycle:
+    """One serving process, from start to stop."""
+
+    def __init__(self) -> None:
+        self._rounds: list[asyncio.Task[None]] = []
+        self._last_change = 0
+        self._deaf: Callable[[], None] = lambda: None
+
+    async def start(self) -> None:
+        hub.start()
+        writer.start()
+        self._last_change = await live.read(changes.latest)
+        self._deaf = changes.listen(self._changed)
+        self.runner = Runner(closing.process_name(), settings.MAX_RUNNING)
+        self.endpoints = equipment.endpoints()
+        service = Service(self.runner, equipment.providers(self.endpoints))
+        tokens.use(equipment.identify())
+        current.use(service)
+        await live.read(closing.recover, ids.now_us())
+        for seconds, work in (
+            (LEASES_S, self._renew),
+            (RECOVERY_S, self._recover),
+            (RETENTION_S, self._expire),
+            (FEED_S, self._feed),
+        ):
+            self._rounds.append(asyncio.create_task(_every(seconds, work)))
+        if service.providers.mcp.configured:
+            listing = partial(toolgroups.refresh_configured, service.providers)
+            self._rounds.append(asyncio.create_task(_every(LISTING_S, listing, at_once=True)))
+
+    async def drain(self) -> None:
+        """Let the runs end, and the sockets tell so."""
+        await self.runner.drain(settings.DRAIN_SECONDS)
+        await LiveConsumer.settle(SETTLE_S)
+
+    async def stop(self) -> None:
+        """Stop what runs and readers needed, once they are gone."""
+        for task in self._rounds:
+            task.cancel()
+        hub.stop()
+        await self.endpoints.close()
+        await current.service().providers.library.close()
+        self._deaf()
+        await asyncio.get_running_loop().run_in_executor(None, writer.stop)
+        current.use(None)
+        lanes.close()
+
+    # --------------------------------------------------------------------------------------- rounds
+
+    def _changed(self, changed: changes.Changed) -> None:
+        self._last_change = max(self._last_change, changed.seq)
+        hub.ring(changed.seq, changed.records)
+
+    async def _feed(self) -> None:
+        """What other processes changed."""
+        changed = await live.read(changes.after, self._last_change)
+        if changed is not None and changed.seq > self._last_change:
+            self._changed(changed)
+
+    async def _renew(self) -> None:
+        running: Sequence[int] = tuple(self.runner.running)
+        if running:
+            await live.read(turns.renew_leases, running, self.runner.owner, ids.now_us())
+
+    async def _recover(self) -> None:
+        await live.read(closing.recover, ids.now_us(), self.runner.running)
+
+    async def _expire(self) -> None:
+        await live.read(closing.expire_waiting, ids.now_us())
+        await live.read(writer.write, changes.prune)
+        if await live.read(sessions.expire, ids.now_us()):
+            await live.read(deletion.reclaim)
+
+
+async def _every(seconds: float, work: Callable[[], Awaitable[None]], *, at_once: bool = False) -> None:
+    await asyncio.sleep(0 if at_once else seconds)
+    while True:
+        try:
+            await work()
+        except Exception:
+            # a round that fails is tried again at its next turn; the server goes on
+            log.exception("a round of the server failed")
+        await asyncio.sleep(seconds)

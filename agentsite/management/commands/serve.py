@@ -1,0 +1,109 @@
+"""``manage.py serve``: the whole product in one process."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+from argparse import ArgumentParser
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.utils import OperationalError
+
+from agents.store import accounts
+from agentsite import sqlite, staticfiles
+
+
+class Command(BaseCommand):
+    help = "Migrate, load the demo on the first start, and serve HTTP, SSE, WebSocket and the pages."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default=settings.HOST)
+        parser.add_argument("--port", type=int, default=settings.PORT, help="0 takes any free port")
+        parser.add_argument("--no-demo", action="store_true", help="start with an empty log")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["host"] != settings.HOST:
+            raise CommandError("Set the address by HOST, so that access follows it.")
+        self.check(app_configs=[apps.get_app_config("agents")])
+        listening = self._bind(options["host"], options["port"])
+        self._migrate()
+        staticfiles.collect()
+        if not options["no_demo"]:
+            call_command("demo", if_empty=True)
+        url = base_url(*listening.getsockname()[:2])
+        words = welcome(url, accounts.admin_link(url))
+        connection.close()
+        self._serve(listening, words)
+
+    @staticmethod
+    def _bind(host: str, port: int) -> socket.socket:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except OSError as error:
+            raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. Set PORT to another.") from error
+        listening.listen(1024)
+        listening.setblocking(False)
+        return listening
+
+    @staticmethod
+    def _migrate() -> None:
+        try:
+            sqlite.lay_out(settings.DATABASES["default"])
+            call_command("migrate", verbosity=0)
+        except (OperationalError, sqlite3.OperationalError) as error:
+            words = str(error).strip().splitlines()[0]
+            raise CommandError(f"Cannot use the database (DATABASE_URL): {words}") from error
+
+    def _serve(self, listening: socket.socket, words: str) -> None:
+        # the reactor is installed by this import, so it comes as late as possible
+        from agentsite.lifecycle import Lifecycle
+        from agentsite.server import AgentServer
+
+        from agentsite.asgi import application  # isort: skip
+
+        lifecycle = Lifecycle()
+        server = AgentServer(
+            application,
+            listening,
+            body_cap=settings.MAX_BODY_MB * 2**20,
+            start=lambda: self._start(lifecycle, words),
+            drain=lifecycle.drain,
+            stop=lifecycle.stop,
+        )
+        server.run()
+        if server.failure is not None:
+            raise CommandError(f"The server did not start: {server.failure}")
+
+    async def _start(self, lifecycle: Any, words: str) -> None:
+        await lifecycle.start()
+        self.stdout.write(words)
+        self.stdout.flush()
+
+
+def base_url(host: str, port: int) -> str:
+    """Where this server is reached from its own machine."""
+    name = "localhost" if settings.LOOPBACK else f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
+
+
+def welcome(url: str, admin_link: str | None) -> str:
+    """What to open, and a first request; while there is no administrator, how to become one."""
+    models = "the built-in scripted model" if not settings.OPENAI_BASE_URL else settings.OPENAI_BASE_URL
+    return (
+        f"Logs      {url}/logs/\n"
+        f"API       {url}/v1 (docs: {url}/docs/)\n"
+        f"Models    {models}\n"
+        f"Data      {os.fspath(settings.DATA_DIR)}\n"
+        f"Try it    curl {url}/v1/agents\n"
+        + (f"Admin     {admin_link} (once, within 15 minutes)\n" if admin_link else "")
+    )

@@ -1,0 +1,187 @@
+"""What stands around every request, from the outside in. All of it runs on the loop: one sync
+middleware would cost each request two changes of thread.
+
+The cookie machinery of Django works for pages only: ``/v1`` never reads cookies.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from asgiref.sync import markcoroutinefunction
+from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.csrf import CsrfViewMiddleware
+from django.middleware.locale import LocaleMiddleware
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+from agents.api.base import Awaited
+from agents.api.negotiation import error_response
+from agents.errors import AgentsError, InvalidRequest, NotAllowed
+
+log = logging.getLogger(__name__)
+
+GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+
+CSP_PAGE = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+CSP_TRUSTED = f"{CSP_PAGE}; require-trusted-types-for 'script'; trusted-types htmx fragments"
+CSP_API = "default-src 'none'; sandbox; frame-ancestors 'none'"
+
+
+def is_api(path: str) -> bool:
+    return path.startswith(("/v1/", "/v1alpha/")) or path in {"/v1", "/v1alpha"}
+
+
+class _Async:
+    """An async-only middleware."""
+
+    async_capable, sync_capable = True, False
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        markcoroutinefunction(cast(Any, self))
+
+
+class RequestIdMiddleware(_Async):
+    """A number for each request, in its answer and in our log."""
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        request.request_id = secrets.token_hex(8)  # type: ignore[attr-defined]  # ours
+        response = await self.get_response(request)
+        response["x-request-id"] = request.request_id  # type: ignore[attr-defined]  # set above
+        return response
+
+
+class GuardMiddleware(_Async):
+    """The Host for every request, the Origin for the API; headers for browsers on every answer."""
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        try:
+            self._check(request)
+        except AgentsError as error:
+            response: HttpResponseBase = error_response(error, request)
+        else:
+            response = await self.get_response(request)
+        self._harden(request, response)
+        return response
+
+    @staticmethod
+    def _check(request: HttpRequest) -> None:
+        try:
+            host = request.get_host()
+        except DisallowedHost as error:
+            raise InvalidRequest("Host: this name is not served here.", param="Host", code="bad_host") from error
+        if not is_api(request.path):
+            return
+        origin = request.headers.get("Origin")
+        foreign = origin is not None and origin not in {f"{request.scheme}://{host}", *settings.TRUSTED_ORIGINS}
+        if foreign or request.headers.get("Sec-Fetch-Site") == "cross-site":
+            raise NotAllowed("Requests from other sites' pages are refused.", code="foreign_origin")
+
+    @staticmethod
+    def _harden(request: HttpRequest, response: HttpResponseBase) -> None:
+        path = request.path
+        headers = response.headers
+        if is_api(path):
+            headers.setdefault("Content-Security-Policy", CSP_API)
+        elif path.startswith("/admin/"):
+            headers.setdefault("Content-Security-Policy", CSP_PAGE)
+        else:
+            headers.setdefault("Content-Security-Policy", CSP_TRUSTED)
+        headers.setdefault("X-Content-Type-Options", "nosniff")
+        headers.setdefault("X-Frame-Options", "DENY")
+        headers.setdefault("Referrer-Policy", "same-origin")
+        headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+        headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        if settings.BEHIND_TLS:
+            headers.setdefault("Strict-Transport-Security", f"max-age={settings.SECURE_HSTS_SECONDS}")
+        if not path.startswith(settings.STATIC_URL):
+            headers.setdefault("Cache-Control", "no-store")
+
+
+class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
+    """Static files, without leaving the loop: they are few and small, and read once."""
+
+    async_capable, sync_capable = True, False
+
+    def __init__(self, get_response: GetResponse) -> None:
+        super().__init__(get_response)
+        markcoroutinefunction(cast(Any, self))
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        found = self.find_file(request.path_info) if self.autorefresh else self.files.get(request.path_info)
+        if found is None:
+            return cast(HttpResponseBase, await self.get_response(request))
+        answer = found.get_response(request.method, request.META)
+        body = answer.file.read() if answer.file else b""
+        if answer.file:
+            answer.file.close()
+        response = HttpResponse(body, status=int(answer.status))
+        del response["Content-Type"]
+        for name, value in answer.headers:
+            response[name] = value
+        return response
+
+
+class _PagesOnly:
+    """A Django middleware that leaves the API alone."""
+
+    get_response: Any
+
+    async def __acall__(self, request: HttpRequest) -> Any:
+        if is_api(request.path):
+            return await self.get_response(request)
+        return await super().__acall__(request)  # type: ignore[misc]  # MiddlewareMixin has it
+
+
+class PageSessionMiddleware(_PagesOnly, SessionMiddleware):
+    """Sessions, for pages."""
+
+
+class PageAuthMiddleware(_PagesOnly, AuthenticationMiddleware):
+    """The logged-in user, for pages."""
+
+
+class PageMessageMiddleware(_PagesOnly, MessageMiddleware):
+    """One-time messages, for pages."""
+
+
+class PageLocaleMiddleware(_PagesOnly, LocaleMiddleware):
+    """The reader's language, for pages."""
+
+
+class PageCsrfMiddleware(_PagesOnly, CsrfViewMiddleware):
+    """Forged forms are refused, for pages; the API has no cookies to forge with."""
+
+    def process_view(self, request: HttpRequest, *args: Any) -> Any:
+        return None if is_api(request.path) else super().process_view(request, *args)
+
+
+class AwaitMiddleware(_Async):
+    """The innermost: awaits, on the loop, what a view only handed over. Here, so that headers set
+    further out reach the real answer."""
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = await self.get_response(request)
+        if not isinstance(response, Awaited):
+            return response
+        try:
+            return await response.work()
+        except AgentsError as error:
+            return error_response(error, request)
+        except Exception:
+            # an edge of ours: DRF's own is not around this code
+            log.exception("request=%s: unexpected error", request.request_id)  # type: ignore[attr-defined]  # set above
+            words = "The server made a mistake; its log knows more under this request id."
+            return error_response(AgentsError(words), request)

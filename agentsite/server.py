@@ -1,0 +1,223 @@
+"""Daphne's server with what it lacks: a cap on bodies, a start before the first request, and an
+end that drains.
+
+Without the cap any caller could fill the memory; without the drain a SIGTERM cuts every stream
+(and, with a request open, ends in a segmentation fault).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import signal
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from daphne.http_protocol import HTTPFactory, WebRequest
+from daphne.server import Server
+from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+from twisted.internet import defer
+from twisted.internet import reactor as _reactor
+from twisted.internet.tcp import Connection
+from twisted.logger import globalLogBeginner
+
+from agents.errors import TooLarge
+
+reactor: Any = _reactor
+"""Twisted's reactor is a module that behaves as an object; its stubs mean the interface."""
+
+WEBSOCKET_MESSAGE = 64 * 1024
+GOING_AWAY = 1001
+LAST_WORDS_S, CLEAN_UP_S = 2.0, 5.0
+
+
+def _silent(event: Any) -> None:
+    """Twisted's own log has nothing ours has not."""
+
+
+class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
+    """Refuses a body over the cap before it is buffered, by length or as it arrives."""
+
+    refused = False
+    received = 0
+
+    def gotLength(self, length: int | None) -> None:
+        if length is not None and length > self.channel.factory.body_cap:
+            self._refuse()
+        else:
+            super().gotLength(length)
+
+    def handleContentChunk(self, data: bytes) -> None:
+        self.received += len(data)
+        if self.refused:
+            return
+        if self.received > self.channel.factory.body_cap:
+            self._refuse()
+        else:
+            super().handleContentChunk(data)
+
+    def process(self) -> Any:
+        return None if self.refused else super().process()
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        """A part of a stream goes out at once where the socket takes it: Twisted would first ask
+        the loop for a writable moment, at two system calls and a round of the loop per token."""
+        if message["type"] != "http.response.body" or not message.get("more_body") or not self._send_now(message):
+            super().handle_reply(message)
+
+    def _send_now(self, message: dict[str, Any]) -> bool:
+        body, channel = message.get("body", b""), self.channel
+        if not body or not self.startedWriting or not self.chunked or self.finished or channel is None:
+            return False
+        transport = channel.transport
+        # something waits already, or this is no plain socket: in line, then
+        if not isinstance(transport, Connection) or transport.dataBuffer or transport._tempDataBuffer:
+            return False
+        part = b"%x\r\n%b\r\n" % (len(body), body)
+        sent = transport.writeSomeData(part)
+        if not isinstance(sent, int) or sent < 0:
+            sent = 0  # the connection is lost; Twisted finds out on its own way
+        if sent < len(part):
+            transport.write(part[sent:])  # type: ignore[no-untyped-call]  # untyped library
+        return True
+
+    def _refuse(self) -> None:
+        self.refused = True
+        request_id = secrets.token_hex(8)
+        error = TooLarge(f"The body is larger than {self.channel.factory.body_cap // 2**20} MiB.")
+        body = msgspec.json.encode(error.body(request_id))
+        head = (
+            b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            b"x-request-id: %b\r\nContent-Length: %d\r\n\r\n" % (request_id.encode(), len(body))
+        )
+        self.channel.transport.write(head + body)
+        self.channel.loseConnection()
+
+
+class CappedFactory(HTTPFactory):  # type: ignore[misc]  # untyped
+    """Makes connections whose requests are capped."""
+
+    def __init__(self, server: Server, body_cap: int) -> None:
+        super().__init__(server)
+        self.body_cap = body_cap
+
+    def buildProtocol(self, addr: Any) -> Any:
+        protocol = super().buildProtocol(addr)
+        protocol.requestFactory = CappedRequest
+        return protocol
+
+
+class SmallToUs(WebSocketProtocol):  # type: ignore[misc]  # untyped
+    """A socket that takes small messages and sends large ones: its library has one limit for both
+    ways, and drops what is too large to be sent."""
+
+    maxMessagePayloadSize: int
+
+    def sendMessage(self, *args: Any, **options: Any) -> None:
+        limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0
+        try:
+            super().sendMessage(*args, **options)
+        finally:
+            self.maxMessagePayloadSize = limit
+
+
+class SocketFactory(WebSocketFactory):  # type: ignore[misc]  # untyped
+    """Makes such sockets."""
+
+    protocol = SmallToUs
+
+
+class AgentServer(Server):  # type: ignore[misc]  # untyped
+    """Serves on a socket that is bound already. ``start`` runs before the first request is taken,
+    ``drain`` after the last has been let in, ``stop`` once nobody is connected."""
+
+    def __init__(
+        self,
+        application: Any,
+        listening: socket.socket,
+        *,
+        body_cap: int,
+        start: Callable[[], Awaitable[None]],
+        drain: Callable[[], Awaitable[None]],
+        stop: Callable[[], Awaitable[None]],
+    ) -> None:
+        super().__init__(application, endpoints=["unused"], http_timeout=None, server_name="", verbosity=0)
+        self._socket, self._body_cap = listening, body_cap
+        self._start, self._drain, self._stop = start, drain, stop
+        self._port: Any = None
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        self.connections: dict[Any, Any] = {}
+        self.http_factory = CappedFactory(self, self._body_cap)
+        self.ws_factory = SocketFactory(self, server="")
+        self.ws_factory.setProtocolOptions(
+            autoPingTimeout=self.ping_timeout,
+            allowNullOrigin=True,
+            openHandshakeTimeout=self.websocket_handshake_timeout,
+            maxMessagePayloadSize=WEBSOCKET_MESSAGE,
+            maxFramePayloadSize=WEBSOCKET_MESSAGE,
+            failByDrop=False,  # say why: a page that is cut off would come again at once
+        )
+        begin: Any = globalLogBeginner
+        begin.beginLoggingTo([_silent], redirectStandardIO=False, discardBuffer=True)
+        asyncio.set_event_loop(reactor._asyncioEventloop)
+        reactor.callLater(1, self.application_checker)
+        reactor.callLater(2, self.timeout_checker)
+        reactor.callWhenRunning(self._begin)
+        reactor.addSystemEventTrigger("before", "shutdown", self._end)
+        reactor.run()
+
+    def _begin(self) -> None:
+        starting = asyncio.ensure_future(self._start())
+        starting.add_done_callback(self._listen)
+
+    def _listen(self, started: asyncio.Future[None]) -> None:
+        self.failure = started.exception()
+        if self.failure is not None:
+            self.stop()
+            return
+        fd, family = self._socket.fileno(), self._socket.family
+        self._port = reactor.adoptStreamPort(fd, family, self.http_factory)
+        self._socket.close()  # the reactor has its own copy
+
+    def _end(self) -> defer.Deferred[Any]:
+        return defer.Deferred.fromFuture(asyncio.ensure_future(self._go()))
+
+    async def _go(self) -> None:
+        """Take no new connections, let the runs end, then let go of who still listens. A second
+        signal ends it at once."""
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if self._port is not None:
+            self._port.stopListening()
+        if self.failure is None:
+            await self._drain()
+            await self._let_go()
+            await self._stop()
+
+    async def _let_go(self) -> None:
+        """Callers read the end of what has ended and go by themselves; sockets are told to."""
+        await self._gone(LAST_WORDS_S, but=SmallToUs)
+        for protocol in list(self.connections):
+            if isinstance(protocol, SmallToUs):
+                protocol.sendCloseFrame(code=GOING_AWAY)
+        for application in self._applications():
+            application.cancel()
+        await self._gone(CLEAN_UP_S)
+
+    async def _gone(self, seconds: float, but: type | None = None) -> None:
+        open_ones = self._applications(but)
+        if open_ones:
+            await asyncio.wait(open_ones, timeout=seconds)
+
+    def _applications(self, but: type | None = None) -> list[asyncio.Future[Any]]:
+        """What still answers somebody, except over connections of a kind."""
+        running = [
+            details.get("application_instance")
+            for protocol, details in self.connections.items()
+            if but is None or not isinstance(protocol, but)
+        ]
+        return [one for one in running if one is not None and not one.done()]

@@ -1,0 +1,232 @@
+"""Every setting, read from the environment; the defaults run on a fresh clone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from agentsite import environment as env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# ------------------------------------------------------------------------------------ where things are
+DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "var")
+HOST = env.text("HOST", "127.0.0.1")
+PORT = env.integer("PORT", 8321, high=65535)
+LOOPBACK = HOST in {"127.0.0.1", "::1", "localhost"}
+AUTH_PROVIDER = env.mapping("AUTH_PROVIDER")
+"""Who knows tokens that are not our keys: {"type": "jwks" | "introspection" | "custom", ...}; see the README."""
+REQUIRE_LOGIN = env.flag("REQUIRE_LOGIN", not LOOPBACK or bool(AUTH_PROVIDER))
+"""Without it (loopback only) requests that carry no key act as the built-in local user."""
+if not (REQUIRE_LOGIN or LOOPBACK):
+    raise ImproperlyConfigured(f"HOST={HOST} can be reached by others, so REQUIRE_LOGIN cannot be switched off")
+
+# --------------------------------------------------------------------------------------------- secrets
+SECRET_KEY = env.secret("SECRET_KEY") or env.kept_secret(DATA_DIR / "secret")
+ID_SECRET = env.secret("ID_SECRET") or SECRET_KEY
+"""Forms the checksums of public ids: changing it voids every id handed out."""
+
+DEBUG = env.flag("DEBUG")
+if DEBUG and not LOOPBACK:
+    raise ImproperlyConfigured("DEBUG works on loopback only")
+
+# -------------------------------------------------------------------------------------------- database
+_SQLITE_PRAGMAS = ";".join(
+    f"PRAGMA {pragma}"
+    for pragma in (
+        "page_size=8192",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "cache_size=-4096",
+        "temp_store=MEMORY",
+        "journal_size_limit=67108864",
+    )
+)
+
+
+def database(url: str) -> dict[str, Any]:
+    """Django's settings for a database URL; SQLite in DATA_DIR when there is none."""
+    config: dict[str, Any] = dict(dj_database_url.parse(url or f"sqlite:///{DATA_DIR / 'agents.sqlite3'}"))
+    if config["ENGINE"] == "django.db.backends.sqlite3":
+        config["OPTIONS"] = {"init_command": _SQLITE_PRAGMAS, "transaction_mode": "IMMEDIATE", "timeout": 10}
+    elif config["ENGINE"] == "django.db.backends.postgresql":
+        config["CONN_HEALTH_CHECKS"] = True
+        config.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+    else:
+        raise ImproperlyConfigured("DATABASE_URL: sqlite and postgres are supported")
+    # request threads live long here (see agentsite.lanes), so their connections may
+    config["CONN_MAX_AGE"] = None
+    return config
+
+
+DATABASE_URL = env.secret("DATABASE_URL")
+DATABASES = {"default": database(DATABASE_URL)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# ---------------------------------------------------------------------------------------------- models
+OPENAI_BASE_URL = env.text("OPENAI_BASE_URL")
+OPENAI_API_KEY = env.secret("OPENAI_API_KEY")
+MODEL_ENDPOINTS = env.mapping("MODEL_ENDPOINTS")
+"""More endpoints: {"name": {"base_url": "...", "api_key": "..."}}; a model is "name/model"."""
+DEFAULT_ENDPOINT = env.text("DEFAULT_ENDPOINT")
+EMBEDDING_MODEL = env.text("EMBEDDING_MODEL")
+"""endpoint/model for vector databases whose own model is not known here; without one they are searched by words."""
+FETCH_ALLOW_PRIVATE = env.flag("FETCH_ALLOW_PRIVATE")
+"""Whether documents may be fetched from this machine and its network."""
+SHIELDS = env.mapping("SHIELDS")
+"""Shields: {"name": {"provider": "rules", "rules": [...]}}; see the README."""
+
+# ----------------------------------------------------------------------------------------------- tools
+TOOL_FUNCTIONS = env.functions("TOOL_FUNCTIONS")
+"""Python functions as tools: package.module:function, …; or by group, {"group": ["…"]}."""
+MCP_SERVERS = env.mapping("MCP_SERVERS")
+"""The operator's MCP servers: {"group": {"url": "...", "headers": {...}} or {"command": [...]}}."""
+MCP_ALLOW_PRIVATE = env.flag("MCP_ALLOW_PRIVATE", LOOPBACK and not REQUIRE_LOGIN)
+"""Whether MCP servers registered over the API may be in private networks, this machine among them."""
+BRAVE_SEARCH_API_KEY = env.secret("BRAVE_SEARCH_API_KEY")
+BRAVE_SEARCH_URL = env.text("BRAVE_SEARCH_URL", "https://api.search.brave.com").rstrip("/")
+TAVILY_SEARCH_API_KEY = env.secret("TAVILY_SEARCH_API_KEY")
+TAVILY_SEARCH_URL = env.text("TAVILY_SEARCH_URL", "https://api.tavily.com").rstrip("/")
+CODE_INTERPRETER = env.flag("CODE_INTERPRETER", True)
+TOOL_TIMEOUT_S = env.integer("TOOL_TIMEOUT_S", 60, low=1, high=1800)
+
+# ---------------------------------------------------------------------------------------------- limits
+MAX_RUNNING = env.integer("MAX_RUNNING", 64, low=1, high=10_000)
+MAX_BODY_MB = env.integer("MAX_BODY_MB", 8, low=1, high=1024)
+DRAIN_SECONDS = env.integer("DRAIN_SECONDS", 20, high=600)
+AWAIT_DAYS = env.integer("AWAIT_DAYS", 7, low=1, high=3650)
+"""How long a turn waits for its client's tools before it is closed."""
+
+# ------------------------------------------------------------------------------------------------- web
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("ALLOWED_HOSTS")]
+if not LOOPBACK and HOST not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+    ALLOWED_HOSTS.append(HOST)
+TRUSTED_ORIGINS = env.words("TRUSTED_ORIGINS")
+"""Origins besides our own that may open sockets and post: https://logs.example.org"""
+CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
+BEHIND_TLS = env.flag("BEHIND_TLS")
+"""A proxy in front speaks TLS: cookies become secure, and browsers are told to stay on TLS."""
+
+INSTALLED_APPS = [
+    "daphne",
+    "agents",
+    "agentsite",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+]
+AUTH_USER_MODEL = "agents.User"
+
+MIDDLEWARE = [
+    "agentsite.middleware.RequestIdMiddleware",
+    "agentsite.middleware.GuardMiddleware",
+    "agentsite.middleware.StaticMiddleware",
+    "agentsite.middleware.PageSessionMiddleware",
+    "agentsite.middleware.PageLocaleMiddleware",
+    "agentsite.middleware.PageCsrfMiddleware",
+    "agentsite.middleware.PageAuthMiddleware",
+    "agentsite.middleware.PageMessageMiddleware",
+    "agentsite.middleware.AwaitMiddleware",
+]
+ROOT_URLCONF = "agentsite.urls"
+ASGI_APPLICATION = "agentsite.asgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+    {
+        # rows, steps and what else is rendered by the hundred: six times faster
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
+        "DIRS": [BASE_DIR / "templates" / "rows"],
+        "NAME": "rows",
+        "OPTIONS": {"environment": "agents.ui.rows.environment"},
+    },
+]
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "agentsite.staticfiles.HashedFiles"},
+}
+WHITENOISE_USE_FINDERS = DEBUG
+
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/logs/"
+SESSION_COOKIE_AGE = 7 * 24 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
+if BEHIND_TLS:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_MB * 1024 * 1024
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "agents.api.negotiation.ByBody",
+    "DEFAULT_PARSER_CLASSES": ["agents.api.negotiation.RawJsonParser"],
+    "DEFAULT_RENDERER_CLASSES": ["agents.api.negotiation.WireRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "agents.api.openapi.WireSchema",
+    "EXCEPTION_HANDLER": "agents.api.negotiation.to_response",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Agents API",
+    "VERSION": "0.2.12",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": [],
+}
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = True
+LANGUAGE_CODE = "en"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    # a 404 is an answer like any other
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        # what an MCP server does wrong is told to who asked it; the SDK would print what it says
+        "mcp": {"level": "CRITICAL"},
+        "client": {"level": "CRITICAL"},
+        "httpx2": {"level": "CRITICAL"},
+    },
+    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "WARNING").upper()},
+}

@@ -1,0 +1,51 @@
+"""What the settings equip a server with: what could not work stops it, and says which setting it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from agents.providers.safety.base import ShieldSpec
+from agentsite import equipment
+
+WORDS = {"provider": "rules", "rules": [{"keywords": ["damn"]}]}
+
+
+def test_shields_are_made_of_the_settings(settings: Any) -> None:
+    settings.SHIELDS = {"words": WORDS, "guard": {"provider": "llama-guard", "model": "scripted/fast"}}
+    made = equipment.shields(equipment.endpoints(), 0.0)
+    assert list(made.fixed) == ["words", "guard", "demo_guard"]
+    assert made.fixed["words"] == ShieldSpec("words", "rules", "", {"rules": WORDS["rules"]})
+    assert made.fixed["guard"].resource == "scripted/fast"
+    assert made.make(made.fixed["words"]) is made.made["words"]
+
+
+def test_the_demos_name_can_be_taken(settings: Any) -> None:
+    settings.SHIELDS = {"demo_guard": WORDS}
+    assert equipment.shields(equipment.endpoints(), 0.0).fixed["demo_guard"].provider == "rules"
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ("rules", "an object with a provider"),
+        ({}, "one of llama-guard, rules"),
+        ({"provider": "prompt-reader"}, "one of llama-guard, rules"),
+        ({"provider": "rules"}, "params.rules"),
+        ({"provider": "rules", "rules": [{"pattern": "("}]}, "params.rules.0.pattern: not a pattern"),
+        ({"provider": "moderation", "model": "scripted/fast"}, "has no /moderations"),
+    ],
+)
+def test_a_shield_that_could_not_check_stops_the_server(settings: Any, raw: Any, words: str) -> None:
+    settings.SHIELDS = {"mine": raw}
+    with pytest.raises(ImproperlyConfigured, match="SHIELDS: mine: ") as caught:
+        equipment.shields(equipment.endpoints(), 0.0)
+    assert words in str(caught.value)
+
+
+def test_the_limit_of_tokens_has_one_of_two_names(settings: Any) -> None:
+    settings.MODEL_ENDPOINTS = {"lab": {"base_url": "http://127.0.0.1:1/v1", "max_tokens_field": "tokens"}}
+    with pytest.raises(ImproperlyConfigured, match="lab: max_tokens_field is max_tokens or max_completion_tokens"):
+        equipment.endpoints()
