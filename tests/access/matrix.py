@@ -1,0 +1,291 @@
+"""Who may do what, where: actors, objects, and what is expected of each pair, by the rule alone.
+
+Nothing here looks at how the product decides. An actor is what its login or key says, an object is
+there or not and belongs to someone; the expected answer follows from the action a route declares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import Group
+
+from agents import ids
+from agents.access import ACTIONS, Action, Actor
+from agents.models import ApiKey, CompletionStatus, GroupAttributes, User
+from agents.schemas.content import Usage
+from agents.schemas.events import StepStarted
+from agents.store import agents, completions, keys, memory, registered, vectors
+from agents.store.completions import Record
+from agents.store.memory import NewChunk, NewDocument
+from agents.store.registered import Registration
+from tests.builders import make_agent, make_session, make_turn
+from tests.runtime.play import LOOKUP
+
+# ---------------------------------------------------------------------------------------------- actors
+
+
+@dataclass(frozen=True)
+class Who:
+    """Someone at the door: with an API key (``secret``), with a browser that is logged in
+    (``login``), or with neither. ``sees`` are the names of the chains it may see, ``holds`` of those
+    whose keys are its own. A key that is not ``valid`` is worth less than none."""
+
+    name: str
+    secret: str = ""
+    login: int | None = None
+    actions: frozenset[Action] = frozenset()
+    sees: frozenset[str] = frozenset()
+    holds: frozenset[str] = frozenset()
+    valid: bool = True
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
+
+
+NAMES = (
+    "anonymous",
+    "outsider",
+    "reader",
+    "owner",
+    "admin",
+    "read key",
+    "run key",
+    "ingest key",
+    "manage key",
+    "revoked key",
+    "expired key",
+    "orphaned key",
+    "wrong key",
+)
+"""Everyone who comes; the keys for one action are the owner's."""
+
+
+def make_user(name: str, **attributes: list[str]) -> Actor:
+    made = User.objects.create_user(name, password="correct horse battery")
+    if attributes:
+        group = Group.objects.create(name=f"group of {name}")
+        GroupAttributes.objects.create(group=group, attributes=attributes)
+        made.groups.add(group)
+    return keys.of_user(made)
+
+
+def make_key(of: Actor, name: str, actions: frozenset[Action] = ACTIONS, expires_at_us: int | None = None) -> list[str]:
+    """[public id, secret]"""
+    return list(keys.create(of, name=name, actions=sorted(actions), expires_at_us=expires_at_us))
+
+
+# ---------------------------------------------------------------------------------------------- objects
+
+KINDS = {
+    "agent_id": ids.Kind.AGENT,
+    "session_id": ids.Kind.SESSION,
+    "turn_id": ids.Kind.TURN,
+    "step_id": ids.Kind.STEP,
+    "key_id": ids.Kind.KEY,
+}
+"""The parameters of routes that name what belongs to someone, by ids of ours."""
+NAMED = {"vector_db_id", "shield_id", "model_id", "completion_id"}
+"""The same, by names their makers chose."""
+OWNED = {*KINDS, *NAMED}
+
+
+@dataclass(frozen=True)
+class Chain:
+    """An agent, a session of it, a failed turn in that, a step of that, a key, a vector database, a shield, a model,
+    a chat completion: ``ids`` by parameter.
+    The canary is in every text of them, behind a word that searches find. The agent is disabled: who
+    gets as far as starting a turn is refused only there."""
+
+    name: str
+    canary: str
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+
+def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
+    """``played`` leaves out, when False, the turns that only fill the lists."""
+    canary = f"kanarie{name}7f3a9"
+    words = f"zebra {canary}"
+    agent = make_agent(owner, name=words, instructions=words, model=f"scripted/{canary}")
+    session = make_session(owner, agent, name=words)
+    if played:
+        tool = LOOKUP.model_copy(update={"name": f"zebra_{canary}"})
+        waiting = f'say {words}\ncall {tool.name} {{"query": "{words}"}}'
+        make_turn(owner, waiting, agent=agent, session=session, model=agent.model, client_tools=[tool])
+        make_turn(owner, f"say {words}", agent=agent, session=session, model=agent.model)
+    failed = make_turn(owner, f"say {words}\nfail 502 {words}", agent=agent, session=session, model=agent.model)
+    agents.set_disabled(owner, agent.key, True)
+    step = next(entry.step for entry in failed.entries if isinstance(entry, StepStarted))
+    numbers = (agent.key, session, failed.turn, step)
+    named = {param: ids.public(KINDS[param], key) for param, key in zip(KINDS, numbers, strict=False)}
+    db = make_vector_db(owner, f"db/{canary}-{ids.new_key()}", words)
+    more = {"vector_db_id": db, **make_registered(owner, canary), "completion_id": make_completion(owner, words)}
+    return Chain(name, canary, {**named, "key_id": make_key(owner, words)[0], **more})
+
+
+def make_registered(owner: Actor, canary: str) -> dict[str, str]:
+    """A shield and a model under names that hold the canary."""
+    name = f"of/{canary}-{ids.new_key()}"
+    registered.shields.add(owner, Registration(name, "scripted", canary, {"phrases": [canary]}))
+    registered.models.add(owner, Registration(name, "scripted", canary, {"metadata": {"of": canary}}))
+    return {"shield_id": name, "model_id": name}
+
+
+def make_completion(owner: Actor, words: str) -> str:
+    """A chat completion in the log."""
+    key = ids.new_key()
+    public = ids.openai(ids.Kind.COMPLETION, key)
+    body = json.dumps({"id": public, "input_messages": [{"role": "user", "content": words}]})
+    completions.record(owner, Record(key, words, CompletionStatus.COMPLETED, Usage(), body.encode()))
+    return public
+
+
+def make_vector_db(owner: Actor, name: str, words: str) -> str:
+    made = memory.register(owner, name, embedding_model=words, embedding_dimension=4, provider_id="builtin")
+    chunk = NewChunk(words, 2, {"of": words}, vectors.pack([1.0, 0.0, 0.0, 0.0]))
+    memory.insert(made.key, [NewDocument(words, [chunk])])
+    return name
+
+
+@dataclass(frozen=True)
+class Target:
+    """The ids of one request. ``chain`` is whose all of them are; where they lead nowhere it is None,
+    and ``lost_at`` the first parameter that does."""
+
+    name: str
+    ids: Mapping[str, str]
+    chain: str | None = None
+    lost_at: str = ""
+
+
+@dataclass(frozen=True)
+class World:
+    """``red`` is the owner's and its team's, ``green`` a stranger's; ``gone`` has been deleted."""
+
+    who: Mapping[str, Who]
+    red: Chain
+    green: Chain
+    gone: Chain
+    owner: Actor
+
+    def fresh(self) -> Chain:
+        """A chain like the red one, to be destroyed."""
+        return build(self.owner, "red", played=False)
+
+    def targets(self, params: Sequence[str]) -> Iterator[Target]:
+        """What to ask a route with these parameters for: own, foreign, deleted, unknown, malformed,
+        of another kind; at each place of its path."""
+        yield Target("red", {param: self.red.ids[param] for param in params}, "red")
+        yield Target("green", {param: self.green.ids[param] for param in params}, "green")
+        for place, param in enumerate(params):
+            for name, wrong in self._wrong(param).items():
+                rest = {later: wrong[later] for later in params[place:]}
+                yield Target(f"{name} {param}", {**self._red(params[:place]), **rest}, lost_at=param)
+            if place:
+                lost = {**self._red(params), param: self.green.ids[param]}
+                yield Target(f"green {param} inside red", lost, lost_at=param)
+
+    def _red(self, params: Sequence[str]) -> dict[str, str]:
+        return {param: self.red.ids[param] for param in params}
+
+    def _wrong(self, first: str) -> dict[str, Mapping[str, str]]:
+        other = {param: self.red.ids["agent_id" if param != "agent_id" else "session_id"] for param in OWNED}
+        unknown = {param: ids.public(kind, ids.new_key()) for param, kind in KINDS.items()}
+        wrong: dict[str, Mapping[str, str]] = {
+            "unknown": {**unknown, **dict.fromkeys(NAMED, "no/such name")},
+            "deleted": self.gone.ids,
+            "other kind": other,
+            "malformed": dict.fromkeys(OWNED, "no-id"),
+            "forged": dict.fromkeys(OWNED, "00000000-0000-4000-8000-000000000000"),
+        }
+        return wrong
+
+
+def make_world() -> World:
+    owner, stranger = make_user("owner", teams=["red"]), make_user("stranger", teams=["green"])
+    outsider, reader = make_user("outsider", teams=["blue"]), make_user("reader", teams=["red"], roles=["reader"])
+    admin, orphan = make_user("boss", roles=["admin"]), make_user("orphan", teams=["red"])
+    red, green, gone = build(owner, "red"), build(stranger, "green"), build(owner, "gone", played=False)
+    agents.delete(owner, agents.key_of(gone.ids["agent_id"]))
+    memory.delete(owner, gone.ids["vector_db_id"])
+    registered.shields.delete(owner, gone.ids["shield_id"])
+    registered.models.delete(owner, gone.ids["model_id"])
+    completions.delete(owner, gone.ids["completion_id"])
+    ApiKey.objects.filter(name__contains="gone").delete()
+    everyone = [
+        Who("anonymous"),
+        _person("outsider", outsider),
+        _person("reader", reader, sees={"red"}),
+        _person("owner", owner, sees={"red"}, holds={"red"}),
+        _person("admin", admin, sees={"red", "green"}, holds={"red", "green"}),
+        *(_narrow(owner, action) for action in sorted(ACTIONS)),
+        *_dead(owner, orphan),
+    ]
+    keys.forget()
+    return World({who.name: who for who in everyone}, red, green, gone, owner)
+
+
+def _person(name: str, actor: Actor, sees: set[str] | None = None, holds: set[str] | None = None) -> Who:
+    _, secret = make_key(actor, "everything")
+    return Who(name, secret, actor.user_id, actor.actions, frozenset(sees or ()), frozenset(holds or ()))
+
+
+def _narrow(owner: Actor, action: Action) -> Who:
+    _, secret = make_key(owner, f"{action} only", frozenset({action}))
+    return Who(f"{action} key", secret, None, frozenset({action}), frozenset({"red"}), frozenset({"red"}))
+
+
+def _dead(owner: Actor, orphan: Actor) -> Iterator[Who]:
+    public_id, revoked = make_key(owner, "revoked")
+    keys.revoke(owner, public_id)
+    _, expired = make_key(owner, "expired", expires_at_us=ids.now_us() - 1)
+    _, orphaned = make_key(orphan, "orphaned")
+    User.objects.filter(pk=orphan.user_id).delete()
+    for name, secret in (
+        ("revoked", revoked),
+        ("expired", expired),
+        ("orphaned", orphaned),
+        ("wrong", keys.new_secret()),
+    ):
+        yield Who(f"{name} key", secret, valid=False)
+
+
+# --------------------------------------------------------------------------------------- expectations
+
+
+def api_status(who: Who, action: Action | None, target: Target, done: int) -> int:
+    """What ``/v1`` must answer; ``done`` is the status of a request that was let through."""
+    if not who.valid:
+        return 401
+    if action is None:
+        return done
+    if not who.secret:
+        return 401
+    if action not in who.actions:
+        return 403
+    return done if _there(who, target) else 404
+
+
+def page_status(who: Who, action: Action | None, target: Target, done: int) -> int:
+    """What a page must answer; 302 leads to the login. Pages know logins, not keys."""
+    if action is None:
+        return done
+    if who.login is None:
+        return 302
+    if action not in who.actions:
+        return 403
+    return done if _there(who, target) else 404
+
+
+def _there(who: Who, target: Target) -> bool:
+    if not target.ids:
+        return True
+    return target.chain in (who.holds if "key_id" in target.ids else who.sees)
+
+
+def hidden(who: Who, world: World) -> list[Chain]:
+    """What may not appear in anything this actor is told."""
+    return [chain for chain in (world.red, world.green, world.gone) if chain.name not in who.sees]

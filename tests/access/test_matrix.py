@@ -1,0 +1,146 @@
+"""Every route of the API for every actor and every object: no leak, nothing undeclared.
+
+The routes are read from the URL table, so a new one is in the matrix the day it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from agents.access import ACTIONS
+from agents.api.agents import AgentDetail, SessionDetail, TurnCreate, TurnResume
+from agents.api.base import ApiView
+from agents.api.memory import RagInsertion, RagSearch, VectorDBDetail, VectorInsertion, VectorSearch
+from agents.api.models import ModelDetail
+from agents.api.safety import ShieldDetail
+from agents.api.tools import ToolGroupDetail
+from agents.api.urls import routes
+from agents.store import agents
+from tests.access.asking import PARAM, Cell, ask, filled, leaks
+from tests.access.matrix import NAMES, OWNED, Target, Who, World, api_status
+from tests.inprocess import told
+
+# ------------------------------------------------------------------------------------------- declared
+
+UNGUARDED = {"healthz", "readyz"}
+"""Answer anyone: whether the server lives."""
+
+
+def every_route(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from every_route(pattern.url_patterns, route)
+        elif isinstance(pattern, URLPattern):
+            yield route, pattern.callback
+
+
+def declares(view: Any) -> bool:
+    cls = getattr(view, "cls", None)
+    if cls is None:
+        return hasattr(view, "action") and (view.action is None or view.action in ACTIONS)
+    handled = {method for method in cls.http_method_names if hasattr(cls, method)} - {"options"}
+    return handled == set(cls.actions) and {*cls.actions.values(), None} <= {*ACTIONS, None}
+
+
+def test_every_route_declares_its_action() -> None:
+    found = {route: view for route, view in every_route() if not route.startswith("admin/") and route not in UNGUARDED}
+    assert len(found) > 50
+    assert [route for route, view in found.items() if not declares(view)] == []
+
+
+def test_a_view_that_declares_nothing_cannot_be_defined() -> None:
+    with pytest.raises(Exception, match="Silent: declare the action of post, put"):
+        type("Silent", (ApiView,), {"actions": {"get": "read"}, "get": id, "post": id, "put": id})
+
+
+# ------------------------------------------------------------------------------------------------ API
+
+BODIES: dict[str, dict[str, Any]] = {
+    "ShieldList": {"shield_id": "by the matrix", "provider_id": "scripted"},
+    "ShieldRun": {"shield_id": "demo_guard", "messages": [{"role": "user", "content": "hello"}], "params": {}},
+    "Moderations": {"input": "hello", "model": "demo_guard"},
+    "ModelList": {"model_id": "by the matrix"},
+    "ChatCompletionList": {"model": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
+    "ChatCompletion": {"model_id": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
+    "Completion": {"model_id": "scripted/fast", "content": "hello"},
+    "Embeddings": {"model_id": "scripted/embed", "contents": ["hello"]},
+    "EmbeddingCreate": {"model": "scripted/embed", "input": "hello"},
+    "SpanQuery": {"attribute_filters": [], "attributes_to_return": []},
+    "VectorDBList": {"vector_db_id": "by the matrix", "embedding_model": "keyword"},
+    "VectorInsertion": {"vector_db_id": "nobody's", "chunks": []},
+    "VectorSearch": {"vector_db_id": "nobody's", "query": "zebra"},
+    "RagInsertion": {"vector_db_id": "nobody's", "documents": []},
+    "RagSearch": {"vector_db_ids": ["nobody's"], "content": "zebra"},
+    "ToolGroupList": {"toolgroup_id": "builtin::websearch", "provider_id": "brave-search"},
+    "Invocation": {"tool_name": "lookup_order", "kwargs": {"order": "8841"}},
+    "AgentList": {"agent_config": {"model": "scripted/fast", "instructions": "by the matrix"}},
+    "SessionCreate": {"session_name": "by the matrix"},
+    "TurnCreate": {"messages": [{"role": "user", "content": "hello"}], "stream": False},
+    "TurnResume": {"tool_responses": [{"call_id": "c", "tool_name": "t", "content": "r"}], "stream": False},
+}
+DONE = {
+    ("delete", VectorDBDetail): 204,
+    ("delete", ShieldDetail): 204,
+    ("delete", ModelDetail): 204,
+    **dict.fromkeys([("post", view) for view in (VectorInsertion, VectorSearch, RagInsertion, RagSearch)], 404),
+    ("delete", ToolGroupDetail): 400,
+    ("post", TurnCreate): 400,
+    ("post", TurnResume): 409,
+    ("delete", AgentDetail): 204,
+    ("delete", SessionDetail): 204,
+}
+"""A disabled agent starts no turn, a failed turn is not resumed, a group of the settings is not
+unregistered; all are said only to those let in."""
+
+
+def api_cells(world: World, who: Who, catalogue: dict[str, str]) -> Iterator[Cell]:
+    for route, view in routes("/"):
+        params = PARAM.findall(route)
+        owned = [name for name in params if name in OWNED]
+        assert set(params) <= {*OWNED, *catalogue}, f"teach the matrix what {route} names"
+        for method, action in view.actions.items():
+            done = DONE.get((method, view), 200)
+            for target in world.targets(owned) if owned else [Target("all", {})]:
+                expected = api_status(who, action, target, done)
+                if method == "delete" and expected == done:
+                    target = _fresh(world, owned)
+                yield Cell(
+                    method, filled(route, {**catalogue, **target.ids}), target, expected, BODIES.get(view.__name__)
+                )
+
+
+def _fresh(world: World, params: list[str]) -> Target:
+    chain = world.fresh()
+    return Target("fresh", {name: chain.ids[name] for name in params}, "red")
+
+
+@pytest.fixture
+def catalogue(world: World) -> dict[str, str]:
+    client, secret = Client(), world.who["admin"].secret
+    headers = {"Authorization": f"Bearer {secret}"}
+    lists = {"tool_name": "tools", "toolgroup_id": "toolgroups"}
+    first = {param: client.get(f"/v1/{name}", headers=headers).json()["data"][0] for param, name in lists.items()}
+    return {**{param: str(row["identifier"]) for param, row in first.items()}, "provider_id": "scripted"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_api_does_what_the_rule_says(name: str, world: World, catalogue: dict[str, str]) -> None:
+    who, client = world.who[name], Client(raise_request_exception=False)
+    wrong, seen = [], 0
+    for cell in api_cells(world, who, catalogue):
+        response = ask(client, cell, **who.headers)
+        seen += 1
+        if cell.method == "get" and cell.target.name in {"all", "red", "green"}:
+            assert client.head(cell.path, headers=who.headers).status_code == response.status_code, cell
+        found = leaks(told(response), who, world, f"{cell}{cell.body}")
+        if response.status_code != cell.expected or found:
+            wrong.append(f"{cell} was answered {response.status_code}, telling {found}")
+    assert seen > 300
+    assert not wrong, "\n".join(wrong)
+    assert agents.get(world.owner, agents.key_of(world.red.ids["agent_id"])).disabled  # nobody has touched it

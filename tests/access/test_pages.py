@@ -1,0 +1,134 @@
+"""Every page for every actor and every object: the login for strangers, nothing of anyone else.
+
+Pages know logins and no keys. The pages are read from the URL table; one that only takes forms is
+found by asking it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents.access import Action
+from agents.models import User
+from agents.ui.urls import urlpatterns
+from tests.access.asking import PARAM, Cell, filled, leaks
+from tests.access.matrix import KINDS, Target, Who, World, page_status
+from tests.inprocess import told
+
+FORMS: dict[str, dict[str, str]] = {
+    "agent-new": {"name": "by the matrix", "model": "scripted/fast", "instructions": "x"},
+    "agent-try": {"text": "hello"},
+    "session-say": {"text": "hello"},
+    "login": {"username": "nobody", "password": "wrong"},
+}
+DONE = {
+    "home": 302,
+    "agent-new": 302,
+    "agent-try": 400,  # the agent is disabled, which only those are told who may see it
+    "session-say": 400,
+    "turn-answer": 409,  # the turn does not wait
+    "turn-cancel": 302,
+    "key-revoke": 302,
+    "login": 400,
+    "logout": 302,
+    "welcome": 404,
+}
+"""The answers of pages to those let in, where it is not 200."""
+ASKED_FOR = {"turn-value": "?part=input-0", "welcome": ""}
+FREE = {"token": "no-token"}
+"""Parameters that name nothing of anyone's."""
+POST_ONLY = {"agent-new", "agent-try", "session-say", "turn-answer", "turn-cancel", "key-revoke", "logout"}
+
+
+def login(world: World, who: Who) -> Client:
+    client = Client(raise_request_exception=False)
+    if who.login is not None:
+        client.force_login(User.objects.get(pk=who.login))
+    return client
+
+
+def cells(world: World, who: Who) -> Iterator[tuple[str, Cell]]:
+    for pattern in urlpatterns:
+        action: Action | None = pattern.callback.action  # type: ignore[attr-defined]  # the decorator's
+        route, name = f"/{pattern.pattern}", str(pattern.name)
+        params = PARAM.findall(route)
+        owned = [param for param in params if param in KINDS]
+        assert set(params) <= {*KINDS, *FREE}, f"teach the matrix what {route} names"
+        method = "post" if name in POST_ONLY else "get"
+        for target in world.targets(owned) if owned else [Target("all", {})]:
+            expected = page_status(who, action, target, DONE.get(name, 200))
+            if name == "key-revoke" and expected == DONE[name]:
+                target = Target("fresh", {"key_id": world.fresh().ids["key_id"]}, "red")
+            path = filled(route, {**FREE, **target.ids}) + ASKED_FOR.get(name, "")
+            yield name, Cell(method, path, target, expected, FORMS.get(name, {}) if method == "post" else None)
+
+
+def ask(client: Client, cell: Cell, **headers: str) -> Any:
+    return getattr(client, cell.method)(cell.path, cell.body, headers=headers)
+
+
+@pytest.mark.parametrize("name", ["anonymous", "outsider", "reader", "owner", "admin", "read key", "wrong key"])
+def test_pages_do_what_the_rule_says(name: str, world: World) -> None:
+    who, wrong, seen = world.who[name], [], 0
+    client = login(world, who)
+    for page, cell in cells(world, who):
+        if page in {"login", "logout"}:
+            continue  # these end the login they are asked with
+        response = ask(client, cell, **who.headers)
+        seen += 1
+        found = leaks(told(response), who, world, f"{cell}{cell.body}")
+        if response.status_code != cell.expected or found or _lost(response, who, cell):
+            wrong.append(
+                f"{cell} was answered {response.status_code} {response.headers.get('Location', '')}, telling {found}"
+            )
+    assert seen > 90
+    assert not wrong, "\n".join(wrong)
+
+
+def _lost(response: Any, who: Who, cell: Cell) -> bool:
+    """Whether someone without a login was led elsewhere than to the login."""
+    asked_in = who.login is None and cell.expected == 302
+    return asked_in and not response.headers.get("Location", "").startswith("/login/?next=/")
+
+
+def test_pages_that_change_something_take_no_get(world: World) -> None:
+    client = login(world, world.who["owner"])
+    for page, cell in cells(world, world.who["owner"]):
+        if page in POST_ONLY and cell.target.name in {"all", "red", "fresh"}:
+            assert (client.get(cell.path).status_code, page) == (405, page)
+
+
+def test_forms_from_elsewhere_are_refused(world: World) -> None:
+    who = world.who["owner"]
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.get(pk=who.login))
+    refused = 0
+    for page, cell in cells(world, who):
+        response = client.post(cell.path, FORMS.get(page, {}))
+        if page != "logout" or response.status_code != 302:
+            assert (response.status_code, page) == (403, page)
+            refused += 1
+    assert refused > 90
+
+
+TOKEN = re.compile(rb'name="csrfmiddlewaretoken" value="\w+"')
+
+
+@pytest.mark.parametrize("name", ["outsider", "owner", "reader"])
+def test_what_may_not_be_seen_is_as_what_never_was(name: str, world: World) -> None:
+    """The pages of a foreign, a deleted, an unknown and a malformed id differ in the id alone."""
+    who = world.who[name]
+    client, first = login(world, who), {}
+    for page, cell in cells(world, who):
+        if cell.expected == 404 and page != "welcome":
+            response = ask(client, cell)
+            body = TOKEN.sub(b"", response.content).replace(response["x-request-id"].encode(), b"")
+            lost = cell.target.lost_at or next(iter(cell.target.ids))
+            body = body.replace(cell.target.ids[lost].encode(), b"ID")
+            assert body == first.setdefault((page, lost), body), cell
+    assert len(first) > 10

@@ -1,0 +1,245 @@
+"""The socket for every actor and every topic: nothing of others, neither at once nor when it changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.test import Client
+
+from agents import ids
+from agents.bus import hub
+from agents.models import ChangeKind, User
+from agents.routing import websocket
+from agents.store import sessions
+from tests.access.asking import leaks as all_leaks
+from tests.access.matrix import NAMES, Who, World
+
+HOST = b"testserver"
+UNAUTHENTICATED = 4401
+LAST = {"live", "end", "error"}
+"""After these a subscription has said what it says at once."""
+
+LATER = 1 << 40
+"""A number of the change feed behind all of the test's own."""
+
+Frames = list[dict[str, Any]]
+
+
+def headers(who: Who) -> list[tuple[bytes, bytes]]:
+    """A program's handshake with its key, or a page's with its login."""
+    sent = [(b"host", HOST)]
+    if who.secret:
+        return [*sent, (b"authorization", f"Bearer {who.secret}".encode())]
+    return sent
+
+
+def page_headers(who: Who) -> list[tuple[bytes, bytes]]:
+    client = Client()
+    client.force_login(User.objects.get(pk=who.login))
+    cookie = f"sessionid={client.cookies['sessionid'].value}".encode()
+    return [(b"host", HOST), (b"origin", b"http://" + HOST), (b"cookie", cookie)]
+
+
+@asynccontextmanager
+async def socket(handshake: list[tuple[bytes, bytes]]) -> AsyncIterator[WebsocketCommunicator]:
+    made = WebsocketCommunicator(websocket, "/ws/live", headers=handshake)
+    hub.start()
+    try:
+        yield made
+    finally:
+        await made.disconnect()
+        hub.stop()
+
+
+async def said(ws: WebsocketCommunicator, topic: str, **more: Any) -> Frames:
+    """All frames of a subscription up to the one that says that it is live, ended or refused."""
+    await ws.send_json_to({"op": "subscribe", "id": 7, "topic": topic, **more})
+    frames: Frames = []
+    while not frames or frames[-1]["op"] not in LAST:
+        frames.append(await ws.receive_json_from(timeout=5))
+    return frames
+
+
+def topics(world: World) -> list[tuple[str, str]]:
+    """(topic, what it is) for all that can be named: red, green, and what is not there."""
+    unknown = {name: ids.public(kind, ids.new_key()) for name, kind in (("turn", 3), ("session", 2), ("agent", 1))}  # type: ignore[arg-type]
+    out = [("logs", "all")]
+    for name in ("turn", "session", "agent"):
+        for chain in (world.red, world.green, world.gone):
+            out.append((f"{name}:{chain.ids[f'{name}_id']}", chain.name))
+        out.append((f"{name}:{unknown[name]}", "unknown"))
+        out.append((f"{name}:{world.red.ids['session_id' if name != 'session' else 'turn_id']}", "other kind"))
+        out.append((f"{name}:no-id", "malformed"))
+    return out
+
+
+def leaks(told: str, who: Who, world: World, asked: str = "") -> list[str]:
+    """An admin, who could see what was there, may learn that it is gone."""
+    known = {world.gone.ids["turn_id"]} if who.name == "admin" else set()
+    return [text for text in all_leaks(told.encode(), who, world, asked) if text not in known]
+
+
+def may_open(who: Who) -> bool:
+    return who.valid and "read" in who.actions
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_socket_tells_only_what_may_be_seen(name: str, world: World) -> None:
+    who = world.who[name]
+
+    async def flow() -> None:
+        async with socket(headers(who)) as ws:
+            assert (await ws.connect())[0]
+            if not may_open(who):
+                assert (await ws.receive_output())["code"] == UNAUTHENTICATED
+                return
+        for topic, kind in topics(world):
+            for more in ({}, {"as": "html"}, {"after": "0", "as": "html"}, {"after": "0", "q": "zebra"}):
+                if topic.startswith("turn:") and "q" in more:
+                    continue
+                async with socket(headers(who)) as ws:  # a socket each: they refuse a flood
+                    await ws.connect()
+                    frames = await said(ws, topic, **more)
+                    text = json.dumps(frames)
+                    assert not leaks(text, who, world, topic), (topic, more, text)
+                    assert expected(who, topic, kind, more, frames), (topic, kind, more, text)
+
+    async_to_sync(flow)()
+
+
+def expected(who: Who, topic: str, kind: str, more: dict[str, str], frames: Frames) -> bool:
+    """Whether a subscription was answered as the rule says."""
+    name, *_ = topic.split(":")
+    seen = kind in who.sees
+    if kind in {"malformed", "other kind"} or (name == "turn" and not seen):
+        return [frame["op"] for frame in frames] == ["error"] and "not found" in frames[0]["error"]["message"]
+    if name == "turn":
+        return "kanarie" in json.dumps(frames)
+    catches_up = "after" in more and (seen or (kind == "all" and bool(who.sees)))
+    return ("kanarie" in json.dumps(frames)) == catches_up and frames[-1]["op"] == "live"
+
+
+@pytest.mark.parametrize("name", ["outsider", "reader", "owner", "admin"])
+def test_a_page_speaks_with_its_login(name: str, world: World) -> None:
+    who = world.who[name]
+    handshake = page_headers(who)
+
+    async def flow() -> None:
+        async with socket(handshake) as ws:
+            assert (await ws.connect())[0]
+            frames = await said(ws, "logs", after="0")
+            assert ("kanariered7f3a9" in json.dumps(frames)) == ("red" in who.sees)
+            assert not leaks(json.dumps(frames), who, world)
+
+    async_to_sync(flow)()
+
+
+@pytest.mark.parametrize("name", ["outsider", "reader", "owner"])
+def test_not_even_that_something_changed_is_told(name: str, world: World) -> None:
+    """A live list says which turns it shows no longer; those never shown are not its business."""
+    who = world.who[name]
+    red, green, gone = (
+        ids.parse(ids.Kind.TURN, chain.ids["turn_id"]) for chain in (world.red, world.green, world.gone)
+    )
+    assert None not in (red, green, gone)
+
+    async def flow() -> None:
+        async with socket(headers(who)) as ws:
+            await ws.connect()
+            await said(ws, "logs", q="status:failed")
+            hub.ring(LATER, [(ChangeKind.TURN, green), (ChangeKind.TURN, gone), (ChangeKind.TURN, red)])
+            frame = await ws.receive_json_from(timeout=5)
+            assert not leaks(json.dumps(frame), who, world)
+            assert [event["type"] for event in frame["events"]] == (["row"] if "red" in who.sees else [])
+
+    async_to_sync(flow)()
+
+
+def test_a_list_says_what_it_shows_no_longer(world: World) -> None:
+    """Of what was on the page: a turn that the query accepts no more, and one that was deleted."""
+    who, fresh = world.who["owner"], world.fresh()
+    key = ids.parse(ids.Kind.TURN, fresh.ids["turn_id"])
+    assert key
+
+    async def flow() -> None:
+        async with socket(headers(who)) as ws:
+            await ws.connect()
+            await said(ws, "logs", q=f"turn:{fresh.ids['turn_id']} OR status:failed")
+            await sync_to_async(sessions.delete)(world.owner, sessions.key_of(fresh.ids["session_id"]))
+            hub.ring(LATER, [(ChangeKind.TURN, key)])
+            frame = await ws.receive_json_from(timeout=5)
+            assert frame["events"] == [{"type": "gone", "id": fresh.ids["turn_id"]}]
+
+    async_to_sync(flow)()
+
+
+@pytest.mark.parametrize("q", ["(", "step(agent:x)", "turn(status:failed)", "nothing:x", "a" * 3000, "limit:\x00:("])
+@pytest.mark.parametrize("after", [None, "0"])
+def test_a_list_that_cannot_be_asked_for_is_refused_at_once(q: str, after: str | None, world: World) -> None:
+    """Else its first change would be a mistake of ours, told in the log at every tick."""
+
+    async def flow() -> None:
+        async with socket(headers(world.who["owner"])) as ws:
+            await ws.connect()
+            frames = await said(ws, "logs", q=q, after=after)
+            assert [frame["op"] for frame in frames] == ["error"]
+            assert frames[0]["error"]["code"] == "query_syntax"
+
+    async_to_sync(flow)()
+
+
+WRONG = [
+    " ",
+    "{",
+    "null",
+    "[]",
+    "1",
+    '"subscribe"',
+    "{}",
+    '{"op":"delete"}',
+    '{"op":"subscribe","id":"x"}',
+    '{"op":"subscribe","id":1e400}',
+    '{"op":"subscribe","id":99999999999999999999}',
+    '{"op":"subscribe","topic":null}',
+    '{"op":"subscribe","topic":"nothing"}',
+    '{"op":"subscribe","topic":"logs","as":"xml"}',
+    '{"op":"subscribe","topic":"logs","level":"steps"}',
+    '{"op":"subscribe","topic":"logs","after":"x"}',
+    '{"op":"subscribe","topic":"logs","after":"99999999999999999999"}',
+    '{"op":"subscribe","topic":"\\ud800"}',
+    '{"op":"subscribe","topic":"turn:' + "x" * 5000 + '"}',
+    "[" * 50_000,
+    "\x00",
+]
+
+
+def test_messages_that_mean_nothing_are_answered_and_forgotten(world: World) -> None:
+    async def flow() -> None:
+        for text in WRONG:
+            async with socket(headers(world.who["owner"])) as ws:
+                await ws.connect()
+                await ws.send_to(text_data=text)
+                answer = await ws.receive_json_from(timeout=5)
+                assert (answer["op"], bool(answer["error"]["message"])) == ("error", True), text[:80]
+                await ws.send_to(bytes_data=text.encode() + b"\xff")
+                assert (await ws.receive_json_from(timeout=5))["op"] == "error"
+                assert (await said(ws, "logs"))[-1]["op"] == "live"
+
+    async_to_sync(flow)()
+
+
+def test_a_flood_of_messages_ends_the_socket(world: World) -> None:
+    async def flow() -> None:
+        async with socket(headers(world.who["owner"])) as ws:
+            await ws.connect()
+            for _ in range(60):  # twenty a second are allowed
+                await ws.send_json_to({"op": "unsubscribe", "id": 1})
+            assert (await ws.receive_output(timeout=5)) == {"type": "websocket.close", "code": 4008}
+
+    async_to_sync(flow)()

@@ -1,0 +1,94 @@
+"""A Chromium, a server with the demo in its log, and pages that must stay quiet."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.server import held_model
+from tests.server.caller import Caller
+from tests.server.held_model import HeldModel
+from tests.server.process import ServerProcess, running
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+PATIENCE_MS = 15_000
+
+
+@pytest.fixture(scope="session")
+def held() -> Iterator[HeldModel]:
+    """The model whose answers a test holds: ``held/held`` on the server."""
+    with held_model.serving() as model:
+        yield model
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator[ServerProcess]:
+    """A server as a newcomer starts it."""
+    with running(tmp_path_factory.mktemp("demo"), demo=True, **held.environment) as process:
+        yield process
+
+
+@pytest.fixture
+def caller(demo: ServerProcess) -> Caller:
+    return Caller(demo.port)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = next(filter(None, map(shutil.which, NAMES)), None)
+    assert path, "no Chromium on this machine"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the open pages complained of: errors and warnings of the console (the browser reports
+    breaches of the Content-Security-Policy there), dialogs, requests to other hosts. A test that
+    makes trouble takes its own away."""
+    return []
+
+
+@pytest.fixture
+def open_page(chromium: Browser, demo: ServerProcess, complaints: list[str]) -> Iterator[Callable[..., Page]]:
+    """Opens pages, each as another reader, that must stay quiet. Options are those of a context."""
+    contexts: list[BrowserContext] = []
+    ours = (f"{demo.base}/", demo.socket_url, "data:")
+
+    def check(url: str) -> None:
+        if not url.startswith(ours):
+            complaints.append(f"a request to {url}")
+
+    def listen(page: Page) -> None:
+        page.on("console", lambda said: complaints.append(said.text) if said.type in {"error", "warning"} else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(f"a dialog: {dialog.message}"))
+        page.on("request", lambda request: check(request.url))
+        page.on("websocket", lambda socket: check(socket.url))
+
+    def opened(path: str, **options: object) -> Page:
+        context = chromium.new_context(**options)  # type: ignore[arg-type]  # options of a context
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
+        listen(page)
+        page.goto(f"{demo.base}{path}")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []

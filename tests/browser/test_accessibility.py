@@ -1,0 +1,89 @@
+"""Every kind of page for those who do not use a mouse, or do not see it: axe finds nothing, and the
+keyboard reaches everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.server.caller import Caller
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+
+Open = Callable[..., Page]
+LEVELS = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+DESK = {"viewport": {"width": 1360, "height": 900}}
+LOOKS = {"light": {**DESK, "color_scheme": "light"}, "dark": {**DESK, "color_scheme": "dark"}, "phone": PHONE}
+
+
+def found(page: Page) -> list[str]:
+    """What axe has against a page: rule, and where."""
+    broken = Axe().run(page, options=LEVELS).response["violations"]
+    return [f"{rule['id']}: {node['html'][:200]} {node['target']}" for rule in broken for node in rule["nodes"]]
+
+
+def pages(caller: Caller) -> list[str]:
+    """The lists, and one turn of every status, with their sessions and agents."""
+    turns = caller.get("/v1/logs/turns?limit=1000").json["data"]
+    one_of_each = {turn["status"]: turn for turn in turns}.values()
+    some = [f"/turns/{turn['id']}/" for turn in one_of_each]
+    one = next(iter(one_of_each))
+    some += [f"{some[0]}?view=timeline", f"{some[0]}?view=raw", f"/sessions/{one['session_id']}/"]
+    return [
+        *("/logs/", "/logs/?q=status:failed", "/logs/?q=nothing_is_called_so", "/agents/"),
+        *("/keys/", "/docs/", f"/agents/{one['agent_id']}/", *some),
+    ]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_has_nothing_against_any_page(open_page: Open, caller: Caller, look: str) -> None:
+    page = open_page("/logs/", **LOOKS[look])
+    base = page.url.removesuffix("/logs/")
+    bad = []
+    for path in pages(caller):
+        page.goto(base + path)
+        bad += [f"{path} {each}" for each in found(page)]
+    assert not bad, "\n".join(bad)
+
+
+def test_the_list_is_read_by_keyboard(open_page: Open) -> None:
+    page = open_page("/logs/")
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Skip to the content")
+    page.keyboard.press("/")
+    expect(page.get_by_label("Query", exact=True)).to_be_focused()
+    page.keyboard.type("status:failed")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("q=status"))  # and its scripts, without which a key says nothing
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    expect(page.locator("main table tbody tr").first.locator("a").first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/turns/"))
+
+
+def test_an_agent_is_made_and_asked_by_keyboard(open_page: Open) -> None:
+    page = open_page("/agents/")
+    page.get_by_text("New agent").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Name").focus()
+    page.keyboard.type("by keyboard")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Make the agent")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/agents/[0-9a-f]"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("by keyboard")
+    trying = page.get_by_role("region", name="Try it")
+    trying.get_by_role("textbox").focus()
+    page.keyboard.type("Hello!")
+    page.keyboard.press("Enter")
+    expect(trying.locator("[data-step]").last).to_contain_text("scripted model")

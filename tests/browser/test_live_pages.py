@@ -1,0 +1,162 @@
+"""Pages that are open while things happen: they show what the store will say, once, and lose
+nothing over a reload or a server that goes and comes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.server.caller import Caller, Talk, answer_to, script, tool
+from tests.server.held_model import HeldModel
+from tests.server.process import ServerProcess
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+
+Open = Callable[..., Page]
+
+
+def shown(page: Page) -> str:
+    """The conversation on a turn's page."""
+    return page.locator("[data-steps]").inner_text()
+
+
+def is_over(page: Page, status: str = "completed") -> None:
+    expect(page.locator(f"[data-turn-status={status}]")).to_be_visible()
+
+
+def test_a_turn_watched_by_two_is_the_stored_one(open_page: Open, caller: Caller, held: HeldModel) -> None:
+    question = held.hold()
+    turn = Talk(caller, model="held/held").begin(question.question)
+    first = open_page(f"/turns/{turn}/")
+    question.say("One ")
+    expect(first.locator("[data-step]").last).to_contain_text("One")
+    second = open_page(f"/turns/{turn}/")
+    expect(second.locator("[data-step]").last).to_contain_text("One")
+    question.say("two \U0001f600 ")
+    for page in (first, second):
+        expect(page.locator("[data-step]").last).to_contain_text("One two \U0001f600")
+    first.reload()
+    question.say("three ")
+    for page in (first, second):
+        expect(page.locator("[data-step]").last).to_contain_text("One two \U0001f600 three")
+    question.end("four.")
+    for page in (first, second):
+        is_over(page)
+        expect(page.locator("[data-step]").last).to_contain_text("One two \U0001f600 three four.")
+
+    stored = open_page(f"/turns/{turn}/")
+    assert shown(first) == shown(second) == shown(stored)
+    assert "live" not in stored.locator("[data-turn]").get_attribute("class").split()  # type: ignore[union-attr]
+
+
+def test_a_fast_turn_of_every_kind_of_step_is_the_stored_one(open_page: Open, caller: Caller) -> None:
+    talk = Talk(
+        caller, model="scripted/demo", toolgroups=["builtin::demo"], client_tools=[tool("ask_user", "question")]
+    )
+    lines = ["think Hm.", "repeat 40 word", 'call get_weather {"city": "Oslo"}', 'call ask_user {"question": "?"}']
+    turn = talk.begin(script(*lines, "then", "repeat 40 more"))
+    pages = [open_page(f"/turns/{turn}/") for _ in range(2)]
+    pages[0].reload()
+    for page in pages:
+        is_over(page, "awaiting_input")
+    [call] = talk.turn(turn)["output_message"]["tool_calls"]
+    talk.answer(turn, answer_to(call, "Monday"))
+    for page in pages:
+        is_over(page)
+
+    stored = shown(open_page(f"/turns/{turn}/"))
+    assert [shown(page) for page in pages] == [stored, stored]
+
+
+def test_a_waiting_turn_is_answered_on_its_page(open_page: Open, caller: Caller) -> None:
+    talk = Talk(caller, client_tools=[tool("ask_user", "question")])
+    turn = talk.say(script('call ask_user {"question": "Which day?"}', "then", "say Thank you.")).json["turn_id"]
+    page = open_page(f"/turns/{turn}/")
+    card = page.locator("[data-step][data-type=tool_execution]")
+    card.get_by_role("textbox").fill("Monday")
+    card.get_by_role("button").last.click()
+
+    is_over(page)
+    expect(page.locator("[data-step]").last).to_contain_text("Thank you.")
+    assert talk.turn(turn)["steps"][1]["tool_responses"][0]["content"] == "Monday"
+
+
+def test_a_call_is_approved_with_other_arguments_or_refused(open_page: Open, caller: Caller) -> None:
+    talk = Talk(caller, client_tools=[tool("refund", "order"), tool("close", "order")])
+    calls = ('call refund {"order": "7"}', 'call close {"order": "7"}')
+    turn = talk.say(script(*calls, "then", "say Thank you.")).json["turn_id"]
+    page = open_page(f"/turns/{turn}/")
+    refund, close = page.locator("[data-step][data-type=tool_execution]").all()
+    refund.get_by_label("Approve").check()
+    refund.get_by_label("order").fill("8")
+    close.get_by_label("Refuse").check()
+    close.get_by_label("Why not").fill("It is open.")
+    page.get_by_role("button", name="Send the answer").click()
+
+    is_over(page)
+    told = [json.loads(one["content"]) for step in talk.turn(turn)["steps"] for one in step.get("tool_responses", ())]
+    assert {"approved": True, "arguments": {"order": "8"}} in told
+    assert {"approved": False, "reason": "It is open."} in told
+
+
+def test_a_running_turn_is_cancelled_on_its_page(open_page: Open, caller: Caller, held: HeldModel) -> None:
+    question, talk = held.hold(), Talk(caller, model="held/held")
+    turn = talk.begin(question.question)
+    page = open_page(f"/turns/{turn}/")
+    question.say("Half a sent")
+    expect(page.locator("[data-step]").last).to_contain_text("Half a sent")
+    page.get_by_role("button", name="Cancel").click()
+
+    is_over(page, "cancelled")
+    expect(page.locator("[data-step]").last).to_contain_text("Half a sent")
+    assert talk.turn(turn)["status"] == "cancelled"
+
+
+def test_a_filtered_list_shows_a_new_turn_once_and_live(open_page: Open, caller: Caller, held: HeldModel) -> None:
+    talk, question = Talk(caller, model="held/held"), held.hold()
+    page = open_page(f"/logs/?q=agent:{talk.agent}")
+    rows = page.locator("main table tbody tr")
+    expect(page.locator("[data-live][data-state=live]")).to_be_visible()
+    assert rows.count() == 0
+    Talk(caller).say("Not of this list")
+    talk.begin(question.question)
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("in progress")
+    question.end("It is done.")
+    expect(rows).to_contain_text("completed")
+    expect(rows).to_contain_text("It is done.")
+    expect(rows).to_have_count(1)
+    caller.delete(talk.path)
+    expect(rows).to_have_count(0)
+
+
+def test_a_session_page_grows_with_its_turns(open_page: Open, caller: Caller, held: HeldModel) -> None:
+    talk, question = Talk(caller, model="held/held"), held.hold()
+    page = open_page(f"/sessions/{talk.session}/")
+    talk.begin(question.question)
+    expect(page.get_by_role("main")).to_contain_text(question.question)
+    question.end("Here it is.")
+    expect(page.get_by_role("main")).to_contain_text("Here it is.")
+
+
+def test_a_page_finds_back_to_a_server_that_was_away(
+    open_page: Open, demo: ServerProcess, complaints: list[str]
+) -> None:
+    talk = Talk(Caller(demo.port))
+    page = open_page(f"/logs/?q=agent:{talk.agent}")
+    live = page.locator("[data-live][data-state=live]")
+    expect(live).to_be_visible()
+    demo.stop()
+    expect(page.locator("[data-live][data-state=reconnecting]")).to_be_visible()
+    demo.start(demo.port)
+    talk.say("While nobody listened")
+    expect(live).to_be_visible()
+    expect(page.locator("main table tbody tr")).to_contain_text("While nobody listened")
+
+    refused = "ERR_CONNECTION_REFUSED"
+    assert complaints
+    assert all(refused in each for each in complaints)
+    complaints.clear()

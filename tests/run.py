@@ -1,0 +1,116 @@
+"""The checks behind ``make test`` and ``make check``, one after the other, each with its time.
+
+``quick`` is the contributor's loop: lint, types, contracts, the tests on SQLite, a browser smoke.
+``all`` adds PostgreSQL, the corpora of hostile input and the slow tests (kill rounds, fuzz, clients).
+Everything is run to its end, and the exit status says whether all of it passed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = sys.executable
+BIN = Path(PYTHON).parent
+IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
+SOURCES = ["agents", "agentsite", "tests", "bench"]
+
+
+def run(*command: str, **environment: str) -> bool:
+    """Run a command in the project's root; whether it succeeded."""
+    name = " ".join(command).replace(f"{BIN}/", "")
+    started = time.monotonic()
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, check=False)
+    mark = "ok" if done.returncode == 0 else f"FAILED ({done.returncode})"
+    print(f"--- {name}: {mark}, {time.monotonic() - started:.1f} s", flush=True)
+    return done.returncode == 0
+
+
+def lint() -> bool:
+    tool = BIN
+    return all(
+        [
+            run(f"{tool}/ruff", "format", "--check", "--quiet", *SOURCES),
+            run(f"{tool}/ruff", "check", "--quiet", *SOURCES),
+            run(f"{tool}/typos", "--quiet"),
+        ]
+    )
+
+
+def types() -> bool:
+    return run(f"{BIN}/mypy", "--no-incremental", "agents", "agentsite", "bench")
+
+
+def contracts() -> bool:
+    return run(f"{BIN}/lint-imports", "--no-cache")
+
+
+def migrations() -> bool:
+    """The models and the migrations say the same."""
+    return run(PYTHON, "manage.py", "makemigrations", "--check", "--dry-run", "--verbosity", "0", "agents")
+
+
+def pytest(*arguments: str, **environment: str) -> bool:
+    """Two workers, each with a database and servers of its own; a file's tests stay together."""
+    return run(PYTHON, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *arguments, **environment)
+
+
+def browser() -> bool:
+    """The browser smoke, where there is a Chromium or one can be had."""
+    if not _chromium():
+        print("--- browser tests: skipped, no Chromium (install the package chromium)", flush=True)
+        return not IN_CI
+    return pytest("-m", "browser and not slow")
+
+
+def _chromium() -> bool:
+    if any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
+        return True
+    if os.geteuid() or not shutil.which("apt-get"):
+        return False
+    run("apt-get", "update", "-qq")
+    return run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium")
+
+
+def postgresql() -> bool:
+    """The tests again, on PostgreSQL: the server named by TEST_DATABASE_URL, or one of our own."""
+    from tests.postgresql import server
+
+    with server() as url:
+        if url is None:
+            print("--- PostgreSQL: skipped, there is no server and none could be started", flush=True)
+            return not IN_CI
+        return pytest("-m", "not browser and not slow", TEST_DATABASE_URL=url)
+
+
+def slow() -> bool:
+    """What takes its time, one after the other; in the browser too where there is one."""
+    return pytest("-n", "0", "-m", "slow" if _chromium() else "slow and not browser")
+
+
+QUICK: list[Callable[[], bool]] = [
+    lint,
+    types,
+    contracts,
+    migrations,
+    lambda: pytest("-m", "not browser and not slow and not corpus"),
+    browser,
+]
+LONG: list[Callable[[], bool]] = [postgresql, lambda: pytest("-m", "corpus"), slow]
+
+
+def main(what: str) -> int:
+    steps = {"quick": QUICK, "all": LONG, "lint": [lint, types, contracts]}[what]
+    passed = [step() for step in steps]
+    print("all checks passed" if all(passed) else "some checks FAILED", flush=True)
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "quick"))

@@ -1,0 +1,31 @@
+"""Whatever fits the API's own description, or nearly does, is never answered with a 5xx."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.server.process import ServerProcess
+
+EXAMPLES = 60
+"""Per operation."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_it_never_answers_a_fuzzed_request_with_a_5xx(own_server: ServerProcess, tmp_path: Path) -> None:
+    command = [
+        str(Path(sys.executable).parent / "schemathesis"),
+        *("run", f"{own_server.base}/v1/openapi.json"),
+        *("--checks", "not_a_server_error"),
+        *("--phases", "examples,fuzzing"),
+        *("--max-examples", str(EXAMPLES)),
+        *("--exclude-path-regex", "events$"),  # an endless stream where the turn waits
+        "--no-color",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=800, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert " passed" in done.stdout, done.stdout[-2000:]

@@ -1,0 +1,87 @@
+"""Ending a server as an operator does: what runs may finish, nobody is cut off without a word, and
+the exit code is 0."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.server.caller import Caller, Talk, user
+from tests.server.held_model import HeldModel
+from tests.server.process import ServerProcess, eventually
+from tests.server.sockets import opened
+
+pytestmark = pytest.mark.server
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+def test_running_turns_may_finish(own_server: ServerProcess, held: HeldModel, how: signal.Signals) -> None:
+    caller = Caller(own_server.port)
+    talk, question = Talk(caller, model="held/held"), held.hold()
+    with (
+        talk.saying(question.question) as stream,
+        opened(own_server) as socket,
+        caller.sent("GET", "/v1/health") as kept,
+    ):
+        kept.getresponse().read()
+        question.say("Half ")
+        turn = stream.until(lambda frame: bool(frame.text))[0].payload["turn_id"]
+        socket.subscribe(f"turn:{turn}")
+        socket.to_op("live")
+        own_server.terminate(how)
+        eventually(lambda: not own_server.is_ready())  # it has heard, and takes nobody new
+        kept.request("POST", f"{talk.path}/turn", '{"messages": []}', {"Content-Type": "application/json"})
+        with kept.getresponse() as late:  # over a connection from before
+            assert late.status == 503
+            assert late.headers["Retry-After"]
+        question.end("and whole.")
+        told = list(stream)[-1].payload["turn"]
+        assert socket.to_op("end")[-1]["op"] == "end"
+        assert socket.closed() == 1001
+        assert own_server.wait() == 0
+
+    own_server.start(own_server.port)  # nobody holds its port or its data
+    assert told["output_message"]["content"] == "Half and whole."
+    assert talk.turns() == [told]
+
+
+def test_what_does_not_finish_is_interrupted(own_server: ServerProcess, held: HeldModel) -> None:
+    caller = Caller(own_server.port)
+    talk, other = Talk(caller, model="held/held"), Talk(caller, model="held/held")
+    question, asked = held.hold(), held.hold()
+    body = {"messages": [user(asked.question)]}
+    with (
+        talk.saying(question.question) as stream,
+        caller.sent("POST", f"{other.path}/turn", body) as waiting,
+        opened(own_server) as socket,
+    ):
+        question.say("This far")
+        turn = stream.until(lambda frame: bool(frame.text))[0].payload["turn_id"]
+        eventually(other.turns)
+        socket.subscribe("logs")
+        socket.to_op("live")
+        own_server.terminate()
+        last = list(stream)[-1].data
+        with waiting.getresponse() as response:
+            assert response.status == 409
+        assert socket.closed() == 1001
+        assert own_server.wait() == 0
+
+    assert last["error"]["type"] == "interrupted"
+    caller.port = own_server.start().port
+    kept = talk.turn(turn)
+    assert kept["status"] == other.turns()[0]["status"] == "interrupted"
+    assert kept["output_message"]["content"] == kept["steps"][0]["model_response"]["content"] == "This far"
+    again = held.hold()
+    again.end("Here again.")
+    assert talk.say(again.question).json["output_message"]["content"] == "Here again."
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_it_at_once(own_server: ServerProcess, held: HeldModel) -> None:
+    Talk(Caller(own_server.port), model="held/held").begin(held.hold().question)
+    own_server.terminate()
+    eventually(lambda: not own_server.is_ready())
+    own_server.terminate()
+    assert own_server.wait() == -signal.SIGTERM

@@ -1,0 +1,224 @@
+"""The shape of the house: who imports whom, how long a file may be, what must not stand in one."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE_LINES, FUNCTION_LINES, PARAMETERS = 400, 60, 10
+NAMES_NOBODY_UNDERSTANDS = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base2"}
+
+
+def sources(*folders: str) -> list[Path]:
+    found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [path for path in found if "migrations" not in path.parts]
+
+
+PRODUCT = sources("agents", "agentsite")
+ALL = [*PRODUCT, *sources("tests", "bench")]
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+# --------------------------------------------------------------------------------------------- imports
+
+
+def test_the_import_contracts_are_kept() -> None:
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_room_stands_on_a_floor() -> None:
+    """A package that the contract does not name could import anything."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    [floors] = [one["layers"] for one in settings["contracts"] if one["type"] == "layers"]
+    named = {room.strip() for floor in floors for room in re.split(r"[|:]", floor)}
+    rooms = {
+        f"agents.{path.stem}"
+        for path in (ROOT / "agents").iterdir()
+        if (path.suffix == ".py" or (path / "__init__.py").exists()) and path.stem not in OUTSIDE
+    }
+    assert rooms - named == set()
+
+
+OUTSIDE = {"__init__", "adminsite", "apps", "checks", "migrations", "templatetags"}
+"""Imported by Django, and by nothing of ours."""
+
+
+def test_nothing_imports_what_only_django_does() -> None:
+    for path in PRODUCT:
+        for node in ast.walk(ast.parse(path.read_text())):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for module in modules:
+                assert not re.match(r"agents\.(apps|migrations|templatetags)\b", module), (name(path), module)
+                assert not module.startswith(("tests", "bench", "conftest")), (name(path), module)
+
+
+def test_the_other_agents_package_is_not_installed() -> None:
+    """Its import name is ours."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    with pytest.raises(PackageNotFoundError):
+        distribution("openai-agents")
+
+
+# --------------------------------------------------------------------------------------------- budgets
+
+
+def test_files_stay_short() -> None:
+    long = {name(path): lines for path in PRODUCT if (lines := len(path.read_text().splitlines())) > FILE_LINES}
+    assert long == {}
+
+
+def test_functions_stay_short() -> None:
+    long = [
+        f"{name(path)}: {node.name}, {lines} lines"
+        for path in PRODUCT
+        for node in functions(path)
+        if (lines := (node.end_lineno or 0) - node.lineno + 1) > FUNCTION_LINES
+    ]
+    assert long == []
+
+
+def test_functions_take_few_parameters() -> None:
+    many = []
+    for path in PRODUCT:
+        for node in functions(path):
+            given = node.args
+            taken = len([*given.posonlyargs, *given.args, *given.kwonlyargs])
+            if taken > PARAMETERS:
+                many.append(f"{name(path)}: {node.name} takes {taken}")
+    assert many == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [name(path) for path in ALL if path.read_text() and not ast.get_docstring(ast.parse(path.read_text()))]
+    assert silent == []
+    assert [name(path) for path in PRODUCT if not path.read_text()] == []
+
+
+def test_no_module_is_called_anything() -> None:
+    assert [name(path) for path in ALL if path.stem in NAMES_NOBODY_UNDERSTANDS] == []
+
+
+def test_nothing_is_left_to_do() -> None:
+    marks = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3, "HA" + "CK")) + r")\b")
+    assert [name(path) for path in ALL if marks.search(path.read_text())] == []
+
+
+def test_every_exception_to_the_tools_gives_its_reason() -> None:
+    bare = []
+    for path in ALL:
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            ignored = re.search(r"#\s*type:\s*ignore(\[[\w, -]+\])?(.*)", line)
+            silenced = re.search(r"#\s*noqa(: [A-Z0-9, ]+)?(.*)", line)
+            for found in (ignored, silenced):
+                if found and (not found[1] or len(found[2].strip(" #-")) < 3):
+                    bare.append(f"{name(path)}:{number}")
+    assert [one for one in bare if one.startswith(("agents", "agentsite"))] == []
+
+
+# ------------------------------------------------------------------------------------- dangerous words
+
+DANGEROUS = {"eval", "exec", "compile", "__import__", "mark_safe", "format_html_join"}
+PICKLES = {"pickle", "marshal", "shelve", "dill", "yaml"}
+SAFE_HTML = {"agents/ui/markdown.py", "agents/ui/json_view.py"}
+"""Where what was cleaned or escaped is called safe."""
+
+
+def test_no_module_runs_data_or_calls_it_safe() -> None:
+    found = []
+    for path in PRODUCT:
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+            imported = {alias.name.split(".")[0] for alias in node.names} if isinstance(node, ast.Import) else set()
+            imported |= {(node.module or "").split(".")[0]} if isinstance(node, ast.ImportFrom) else set()
+            if (called in DANGEROUS and name(path) not in SAFE_HTML) or imported & PICKLES:
+                found.append(f"{name(path)}:{getattr(node, 'lineno', 0)}: {called or imported & PICKLES}")
+    assert found == []
+
+
+FRAGMENTS = {"timeline", "row", "facts", "side", "html"}
+"""What templates insert as it is: rendered by templates of ours, escaped there."""
+UNESCAPED = {"templates/rows/turn_row.html"}
+"""Writes words of ours by the hundred without escaping each, and escapes the others by hand."""
+
+
+def test_templates_escape_everything_but_fragments() -> None:
+    inline = re.compile(r"<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|javascript:")
+    found = []
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        text = path.read_text()
+        found += [f"{name(path)}: {one}|safe" for one in re.findall(r"(\S+)\s*\|\s*safe", text) if one not in FRAGMENTS]
+        found += [f"{name(path)}: {one}" for one in inline.findall(text)]
+        if re.search(r"autoescape\s+(off|false)", text) and name(path) not in UNESCAPED:
+            found.append(f"{name(path)}: autoescape")
+    assert found == []
+
+
+# ----------------------------------------------------------------------------------------- other places
+
+
+def tracked() -> list[Path]:
+    """The files of the repository; of an unpacked archive, those that would be."""
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        left_out = {".git", ".venv", ".venvs", "var", "node_modules", "__pycache__"}
+        files = [
+            path for path in ROOT.rglob("*") if path.is_file() and not left_out & set(path.relative_to(ROOT).parts)
+        ]
+        return [path for path in files if "cache" not in str(path.relative_to(ROOT))]
+    return [ROOT / one for one in listed.split("\0") if one and (ROOT / one).exists()]
+
+
+HOSTS = (
+    "pypi.",
+    "pythonhosted.",
+    "npmjs.",
+    "crates.io",
+    "rubygems.",
+    "golang.org/",
+    "-index-url",
+    "unpkg.",
+    "jsdelivr.",
+)
+PLACES = ("/work/", "/root/", "/home/", "/tmp/", "/Users/", "C:\\\\")
+
+
+def test_no_file_names_a_registry_or_a_place_on_somebodys_machine() -> None:
+    """Dependencies come from whatever registry is configured; paths are made, not known."""
+    words = re.compile("|".join(map(re.escape, (*HOSTS, *PLACES))))
+    found = []
+    for path in tracked():
+        if path == Path(__file__).resolve() or path.suffix in {".png", ".woff2", ".ico"}:
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
+            if words.search(line):
+                found.append(f"{name(path)}:{number}: {line.strip()[:80]}")
+    assert found == []
+
+
+def test_no_file_of_a_tool_is_tracked() -> None:
+    strays = re.compile(
+        r"(^|/)(__pycache__|\.\w+_cache|\.hypothesis|\.schemathesis|\.venvs?|var|node_modules)/|\.(pyc|log|sqlite3)$"
+    )
+    assert [name(path) for path in tracked() if strays.search(name(path))] == []
