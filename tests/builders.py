@@ -41,6 +41,7 @@ class Recorded:
     session: int
     agent: AgentRecord
     entries: Sequence[Entry]
+    leg: Leg
 
     @property
     def public_id(self) -> str:
@@ -65,7 +66,7 @@ def make_turn(
     entries = play(made)
     leg = open_turn(actor, agent, made, entries[0])
     record(leg, entries[1:upto], cuts)
-    return Recorded(turn, session, agent, entries)
+    return Recorded(turn, session, agent, entries, leg)
 
 
 def _run(script: str, turn: int, session: int, more: dict[str, Any]) -> Run:

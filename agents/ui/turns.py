@@ -38,7 +38,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
     turn, row, place = _load(request.actor, turn_id)
     view = request.GET.get("view", "")
     view = view if view in VIEWS else "reader"
-    start = _start(request, turn, row)
+    start = _start(request, turn)
     shown = turn.steps[start : start + WINDOW]
     context = {
         "view": view,
@@ -51,9 +51,10 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         "facts": fragments.turn_facts(turn, row),
         "side": fragments.turn_side(turn, row, place, shown if view == "reader" else None),
         "can_run": "run" in request.actor.actions,
-        "final": row.status in facts.FINAL,
+        "final": turn.status in facts.FINAL,
         "cursor": turn.next_seq - 1,
-        "live": row.status not in facts.FINAL and start + WINDOW >= len(turn.steps),
+        # by the status that was read with the cursor: a turn that ended since is followed to its end
+        "live": turn.status not in facts.FINAL and start + WINDOW >= len(turn.steps),
         **_VIEWS[view](turn, row, shown),
         **_windows(turn, start),
         **_commands(request, turn, place, row),
@@ -76,13 +77,13 @@ def _title(row: TurnRow) -> str:
     return " ".join(row.input_preview.split())[:120]
 
 
-def _start(request: PageRequest, turn: TurnValue, row: TurnRow) -> int:
+def _start(request: PageRequest, turn: TurnValue) -> int:
     """The first step of the page: as asked, else the last page of a running turn, else the first."""
     asked = request.GET.get("from", "")
     last = max(len(turn.steps) - 1, 0) // WINDOW * WINDOW
     if asked.isdecimal() and len(asked) < 10:
         return min(int(asked) // WINDOW * WINDOW, last)
-    return 0 if row.status in facts.FINAL else last
+    return 0 if turn.status in facts.FINAL else last
 
 
 def _windows(turn: TurnValue, start: int) -> dict[str, Any]:
@@ -146,7 +147,7 @@ def turn_parts(request: PageRequest, turn_id: str) -> HttpResponse:
     """What changes beside the steps while a turn runs: its facts, its side, its timeline."""
     turn, row, place = _load(request.actor, turn_id)
     wide = request.GET.get("view") == "timeline"
-    shown = turn.steps[_start(request, turn, row) :][:WINDOW]
+    shown = turn.steps[_start(request, turn) :][:WINDOW]
     parts = [fragments.turn_facts(turn, row), fragments.turn_side(turn, row, place, None if wide else shown)]
     return HttpResponse([*parts, fragments.turn_timeline(turn, shown, wide=True)] if wide else parts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from agents import ids
@@ -14,11 +15,11 @@ from agents.providers.safety.scripted import PhraseShield
 from agents.schemas.content import UserMessage
 from agents.store import agents, keys, values
 from agents.ui import fragments
-from tests.builders import Recorded, make_agent, make_session, make_turn
+from tests.builders import Recorded, make_agent, make_session, make_turn, record
 from tests.runtime.play import LOOKUP, deltas, events
 from tests.runtime.test_loop import Fixed, tool
 from tests.ui.markup import elements, unsafe, words
-from tests.ui.pages import cards, get, url_of
+from tests.ui.pages import OnceRead, cards, get, url_of
 
 pytestmark = pytest.mark.django_db
 
@@ -214,6 +215,17 @@ def test_it_can_be_followed_from_where_it_was_rendered(client: Client, me: Actor
     turn = next(each for each in elements(page) if "data-turn" in each)
     assert turn["data-cursor"] == str(seen[-1].seq)
     assert "data-live" in turn
+
+
+def test_it_follows_a_turn_that_ends_while_it_is_rendered(client: Client, me: Actor) -> None:
+    made = make_turn(me, LOOK, server_tools=tool(), upto=12)
+    end = OnceRead("agents_step", lambda: record(made.leg, made.entries[12:]))
+    with connection.execute_wrapper(end):
+        page = get(client, made)
+    turn = next(each for each in elements(page) if "data-turn" in each)
+    assert end.done
+    assert "data-live" in turn
+    assert turn["data-cursor"] == str(events(made.entries[:12])[-1].seq)
 
 
 def test_it_does_not_follow_a_turn_that_is_over(client: Client, me: Actor) -> None:
