@@ -167,7 +167,9 @@ def test_providers(client: LlamaStackClient) -> None:
 
     apis = {"inference", "safety", "vector_io", "tool_runtime", "telemetry", "agents"}
     assert apis <= {one.api for one in providers}
-    assert {one.health["status"] for one in providers} == {"OK"}
+    unwell = {one.provider_id: one.health for one in providers if one.health["status"] != "OK"}
+    assert set(unwell) <= {"code-interpreter"}, "only the sandbox may be missing on a machine"
+    assert all("bubblewrap" in str(health["message"]) for health in unwell.values())
     assert {"scripted", "held"} <= {one.provider_id for one in providers if one.api == "inference"}
     assert client.providers.retrieve("scripted").api == "inference"
 
