@@ -59,7 +59,8 @@ class AgentRevision(models.Model):
 
 
 class Session(Scoped):
-    """One conversation: a tree of turns. ``active_turn`` is its lock: the turn that runs now.
+    """One conversation: a tree of turns. ``active_turn`` is its lock: the turn that runs now;
+    ``branched`` says that a turn does not follow the one before it.
     Sums are kept in the transaction that changes a turn."""
 
     id = KeyField()
@@ -76,6 +77,7 @@ class Session(Scoped):
     last_turn = models.BigIntegerField(null=True, blank=True)
     turn_count = models.IntegerField(default=0)
     item_count = models.IntegerField(default=0)
+    branched = models.BooleanField(default=False)
     input_tokens = models.BigIntegerField(default=0)
     output_tokens = models.BigIntegerField(default=0)
     cost_nano = models.BigIntegerField(null=True, blank=True)

@@ -127,7 +127,9 @@ class TurnTag(models.Model):
 
 class Response(models.Model):
     """One leg of a turn: one request and its answer, in either dialect. ``first_seq`` and
-    ``last_seq`` are its range of events; ``fingerprint`` finds it again when a client retries."""
+    ``last_seq`` are its range of events, ``first_step`` its first step, ``first_item`` and
+    ``end_item`` its range of the session's items; ``fingerprint`` finds it again when a client
+    retries. ``settings`` are the fields a response of OpenAI's API repeats of its request."""
 
     id = KeyField()
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="responses", db_index=False)
@@ -136,15 +138,20 @@ class Response(models.Model):
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     api = models.SmallIntegerField(choices=Api.choices)
+    model = _term()
     status = models.SmallIntegerField(choices=TurnStatus.choices)
     created_at = MomentField()
     completed_at = MomentField(null=True, blank=True)
     first_seq = models.IntegerField()
     last_seq = models.IntegerField(null=True, blank=True)
+    first_step = models.IntegerField(default=0)
+    first_item = models.IntegerField(default=0)
+    end_item = models.IntegerField(null=True, blank=True)
     input_tokens = models.IntegerField(default=0)
     output_tokens = models.IntegerField(default=0)
     cached_tokens = models.IntegerField(default=0)
     reasoning_tokens = models.IntegerField(default=0)
+    settings = LongText(blank=True)
     request = models.BinaryField(default=b"", help_text="the body as received")
     request_encoding = models.SmallIntegerField(default=0)
     fingerprint = models.CharField(max_length=64, blank=True)
@@ -161,6 +168,9 @@ class Response(models.Model):
         indexes = [
             # a retried request finds its first run: by Idempotency-Key, or actor, route and body
             models.Index(fields=["fingerprint", "id"], name="response_retry", condition=~Q(fingerprint="")),
+            # the responses of OpenAI's API, newest first; those of a model
+            models.Index(fields=["id"], name="response_list", condition=Q(api=Api.RESPONSES)),
+            models.Index(fields=["model", "id"], name="response_model", condition=Q(api=Api.RESPONSES)),
         ]
 
     def __str__(self) -> str:
@@ -231,17 +241,22 @@ class StepDetail(models.Model):
 
 class Item(models.Model):
     """A message, call or result of a session, encoded as it is sent to a model: the one source of
-    history. A hidden item is out of history, never out of the turn's log."""
+    history. A hidden item is out of history, never out of the turn's log. One put into a
+    conversation has no turn; ``wire`` is an input item of OpenAI's API as it came, where ``body``
+    does not say all of it."""
 
     id = KeyField()
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="items", db_index=False)
-    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="items", db_index=False)
+    turn = models.ForeignKey(
+        Turn, null=True, blank=True, on_delete=models.CASCADE, related_name="items", db_index=False
+    )
     step = models.ForeignKey(
         Step, null=True, blank=True, on_delete=models.CASCADE, related_name="items", db_index=False
     )
     number = models.IntegerField(help_text="order in the session, from 0")
     hidden = models.BooleanField(default=False)
     body = models.BinaryField()
+    wire = models.BinaryField(default=b"")
 
     objects = ThroughTurn.as_manager()
     all_objects = models.Manager()

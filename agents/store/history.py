@@ -10,7 +10,7 @@ from agents import ids
 from agents.models import Item
 from agents.store.sql import Insert
 
-_ADD = Insert(Item, "id session_id turn_id number hidden body")
+_ADD = Insert(Item, "id session_id turn_id number hidden body wire")
 
 
 def before(session: int, *, first: int | None = None) -> list[bytes]:
@@ -34,4 +34,4 @@ def of_turn(turn: int) -> tuple[int, list[bytes]]:
 
 def append(session: int, turn: int, first: int, bodies: Sequence[bytes]) -> None:
     """Add a turn's input, numbered from ``first``, in the caller's transaction."""
-    _ADD.many((ids.new_key(), session, turn, first + place, False, body) for place, body in enumerate(bodies))
+    _ADD.many((ids.new_key(), session, turn, first + place, False, body, b"") for place, body in enumerate(bodies))

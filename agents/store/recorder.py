@@ -35,7 +35,7 @@ DAY_US = 86_400_000_000
 
 _STATE = Select(Turn, "next_seq started_at", "id = %s")
 _ITEM_COUNT = Select(Session, "item_count", "id = %s")
-_ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body")
+_ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ def _add_items(change: _Changes) -> None:
     found = _ITEM_COUNT.first(leg.session)
     first = found[0] if found else 0
     _ADD_ITEM.many(
-        (ids.new_key(), leg.session, leg.turn, step, first + place, False, body)
+        (ids.new_key(), leg.session, leg.turn, step, first + place, False, body, b"")
         for place, (step, body) in enumerate(change.items)
     )
     change.session.set(item_count=first + len(change.items))

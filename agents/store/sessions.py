@@ -51,8 +51,8 @@ def _record(row: tuple[object, ...]) -> SessionRecord:
 
 _ADD = Insert(
     Session,
-    "id agent_id name owner_id scope_id api source created_at updated_at expires_at turn_count item_count input_tokens "
-    "output_tokens metadata",
+    "id agent_id name owner_id scope_id api source created_at updated_at expires_at turn_count item_count branched "
+    "input_tokens output_tokens metadata",
 )
 
 
@@ -84,7 +84,7 @@ def create(
     def job() -> int:
         scope, expires_at = scopes.scope_for(actor), None if persist else now + RETENTION_US
         head = (key, agent, name, actor.user_id, scope, api.value, source.value, now, now, expires_at)
-        _ADD.one(*head, 0, 0, 0, 0, "{}")
+        _ADD.one(*head, 0, 0, False, 0, 0, "{}")
         changes.note(ChangeKind.SESSION, key)
         return key
 

@@ -93,8 +93,8 @@ _ADD_BODY = Insert(
 )
 _ADD_LEG = Insert(
     Response,
-    "id turn_id number api status created_at first_seq input_tokens output_tokens cached_tokens reasoning_tokens "
-    "request request_encoding fingerprint body_hash",
+    "id turn_id number api status created_at first_seq first_step first_item input_tokens output_tokens cached_tokens "
+    "reasoning_tokens settings request request_encoding fingerprint body_hash",
 )
 
 
@@ -164,7 +164,7 @@ _STATUS = Select(Turn, "status", "id = %s")
 
 def _add_leg(turn: int, number: int, api: Api, body: bytes, seq: int, at_us: int, retry: Retry | None) -> None:
     encoded, packed = encoding.pack(body)
-    head = (ids.new_key(), turn, number, api.value, TurnStatus.IN_PROGRESS.value, at_us, seq, 0, 0, 0, 0)
+    head = (ids.new_key(), turn, number, api.value, TurnStatus.IN_PROGRESS.value, at_us, seq, 0, 0, 0, 0, 0, 0, "")
     fingerprint, body_hash = (retry.fingerprint, retry.body_hash) if retry else ("", "")
     _ADD_LEG.one(*head, packed, encoded, fingerprint, body_hash)
 
