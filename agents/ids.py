@@ -41,6 +41,14 @@ class Kind(IntEnum):
     REQUEST = 8
     REVISION = 9
     COMPLETION = 20
+    TOOLGROUP = 30
+    SHIELD = 31
+    MODEL = 32
+    VECTOR_DB = 33
+    VECTOR_DOCUMENT = 34
+    FILE = 40
+    VECTOR_STORE = 41
+    FILE_BATCH = 42
 
 
 _secret = b"unset"
@@ -114,7 +122,14 @@ def parse(kind: Kind, text: str) -> int | None:
     return key
 
 
-OPENAI_PREFIXES = {Kind.COMPLETION: "chatcmpl-"}
+OPENAI_PREFIXES = {
+    Kind.RESPONSE: "resp_",
+    Kind.SESSION: "conv_",
+    Kind.COMPLETION: "chatcmpl-",
+    Kind.FILE: "file-",
+    Kind.VECTOR_STORE: "vs_",
+    Kind.FILE_BATCH: "vsfb_",
+}
 
 
 def openai(kind: Kind, key: int) -> str:
@@ -125,6 +140,21 @@ def openai(kind: Kind, key: int) -> str:
 def parse_openai(kind: Kind, text: str) -> int | None:
     """The key behind such an id; None when it is not one of ours."""
     digits = text.removeprefix(OPENAI_PREFIXES[kind])
-    if len(digits) != 32 or digits == text:
+    return None if digits == text else _parse_digits(kind, digits)
+
+
+def _parse_digits(kind: Kind, digits: str) -> int | None:
+    if len(digits) != 32:
         return None
     return parse(kind, f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
+
+
+def part(prefix: str, kind: Kind, key: int) -> str:
+    """The id of a thing that several of OpenAI's objects are made of: a step is a message (``msg``),
+    its reasoning (``rs``), a call (``fc``, ``mcp``, …)."""
+    return f"{prefix}_{public(kind, key).replace('-', '')}"
+
+
+def parse_part(kind: Kind, text: str) -> int | None:
+    """The key behind such an id, whatever its prefix."""
+    return _parse_digits(kind, text.rpartition("_")[2])

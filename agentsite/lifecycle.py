@@ -16,7 +16,7 @@ from agents.consumers import LiveConsumer
 from agents.runner import current, toolgroups
 from agents.runner.service import Service
 from agents.runner.tasks import Runner
-from agents.store import changes, closing, deletion, sessions, tokens, turns
+from agents.store import changes, closing, deletion, files, indexing, sessions, tokens, turns
 from agents.store.writer import writer
 from agentsite import equipment
 from agentsite.lanes import lanes
@@ -48,6 +48,7 @@ class Lifecycle:
         tokens.use(equipment.identify())
         current.use(service)
         await live.read(closing.recover, ids.now_us())
+        await live.read(indexing.fail_lost, ids.now_us())
         for seconds, work in (
             (LEASES_S, self._renew),
             (RECOVERY_S, self._recover),
@@ -92,14 +93,17 @@ class Lifecycle:
         running: Sequence[int] = tuple(self.runner.running)
         if running:
             await live.read(turns.renew_leases, running, self.runner.owner, ids.now_us())
+        await current.service().indexer.renew()
 
     async def _recover(self) -> None:
         await live.read(closing.recover, ids.now_us(), self.runner.running)
+        await live.read(indexing.fail_lost, ids.now_us(), current.service().indexer.running)
 
     async def _expire(self) -> None:
         await live.read(closing.expire_waiting, ids.now_us())
         await live.read(writer.write, changes.prune)
-        if await live.read(sessions.expire, ids.now_us()):
+        gone = await live.read(sessions.expire, ids.now_us()) + await live.read(files.expire, ids.now_us())
+        if gone:
             await live.read(deletion.reclaim)
 
 

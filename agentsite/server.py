@@ -12,7 +12,9 @@ import secrets
 import signal
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any
+from dataclasses import dataclass
+from io import BytesIO
+from typing import IO, Any
 
 import msgspec
 from daphne.http_protocol import HTTPFactory, WebRequest
@@ -24,10 +26,13 @@ from twisted.internet.tcp import Connection
 from twisted.logger import globalLogBeginner
 
 from agents.errors import TooLarge
+from agentsite import bodies
 
 reactor: Any = _reactor
 """Twisted's reactor is a module that behaves as an object; its stubs mean the interface."""
 
+LARGE = 1024 * 1024
+"""Bytes of a body that is handed over piece by piece."""
 WEBSOCKET_MESSAGE = 64 * 1024
 GOING_AWAY = 1001
 LAST_WORDS_S, CLEAN_UP_S = 2.0, 5.0
@@ -37,14 +42,36 @@ def _silent(event: Any) -> None:
     """Twisted's own log has nothing ours has not."""
 
 
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The most bytes a body may have: of any request, and of a file that is posted to one of ``uploads``
+    (paths), whose form may have `FORM` bytes besides."""
+
+    body: int
+    upload: int
+    uploads: frozenset[bytes] = frozenset()
+
+    FORM = 64 * 1024
+
+    def of(self, method: bytes, path: bytes) -> int:
+        is_upload = method == b"POST" and path.partition(b"?")[0] in self.uploads
+        return self.upload + self.FORM if is_upload else self.body
+
+
 class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
-    """Refuses a body over the cap before it is buffered, by length or as it arrives."""
+    """Refuses a body over the cap before it is buffered, by length or as it arrives. One that is larger
+    than other requests' may be stays on disk."""
 
     refused = False
-    received = 0
+    received = cap = 0
+    content: IO[bytes]
+    large: IO[bytes] | None = None
 
     def gotLength(self, length: int | None) -> None:
-        if length is not None and length > self.channel.factory.body_cap:
+        # Twisted would read a form to its end, for arguments that nobody here asks for
+        self._parsePOSTFormSubmission = False
+        self.cap = self.channel.factory.caps.of(self.channel._command, self.channel._path)
+        if length is not None and length > self.cap:
             self._refuse()
         else:
             super().gotLength(length)
@@ -53,13 +80,30 @@ class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
         self.received += len(data)
         if self.refused:
             return
-        if self.received > self.channel.factory.body_cap:
+        if self.received > self.cap:
             self._refuse()
         else:
             super().handleContentChunk(data)
 
     def process(self) -> Any:
-        return None if self.refused else super().process()
+        if self.refused:
+            return None
+        if self.received > LARGE:
+            self.content.seek(0)
+            self.large, self.content = self.content, BytesIO()
+        return super().process()
+
+    def connectionLost(self, reason: Any) -> None:
+        self._let_go()
+        super().connectionLost(reason)
+
+    def finish(self) -> None:
+        self._let_go()
+        super().finish()
+
+    def _let_go(self) -> None:
+        if self.large is not None:
+            self.large.close()
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         """A part of a stream goes out at once where the socket takes it: Twisted would first ask
@@ -86,7 +130,7 @@ class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
     def _refuse(self) -> None:
         self.refused = True
         request_id = secrets.token_hex(8)
-        error = TooLarge(f"The body is larger than {self.channel.factory.body_cap // 2**20} MiB.")
+        error = TooLarge(f"The body is larger than {self.cap // 2**20} MiB.")
         body = msgspec.json.encode(error.body(request_id))
         head = (
             b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -99,9 +143,9 @@ class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
 class CappedFactory(HTTPFactory):  # type: ignore[misc]  # untyped
     """Makes connections whose requests are capped."""
 
-    def __init__(self, server: Server, body_cap: int) -> None:
+    def __init__(self, server: Server, caps: Caps) -> None:
         super().__init__(server)
-        self.body_cap = body_cap
+        self.caps = caps
 
     def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
@@ -138,20 +182,21 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         application: Any,
         listening: socket.socket,
         *,
-        body_cap: int,
+        caps: Caps,
         start: Callable[[], Awaitable[None]],
         drain: Callable[[], Awaitable[None]],
         stop: Callable[[], Awaitable[None]],
     ) -> None:
+        application = bodies.reading(application)
         super().__init__(application, endpoints=["unused"], http_timeout=None, server_name="", verbosity=0)
-        self._socket, self._body_cap = listening, body_cap
+        self._socket, self._caps = listening, caps
         self._start, self._drain, self._stop = start, drain, stop
         self._port: Any = None
         self.failure: BaseException | None = None
 
     def run(self) -> None:
         self.connections: dict[Any, Any] = {}
-        self.http_factory = CappedFactory(self, self._body_cap)
+        self.http_factory = CappedFactory(self, self._caps)
         self.ws_factory = SocketFactory(self, server="")
         self.ws_factory.setProtocolOptions(
             autoPingTimeout=self.ping_timeout,
@@ -169,6 +214,12 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         reactor.callWhenRunning(self._begin)
         reactor.addSystemEventTrigger("before", "shutdown", self._end)
         reactor.run()
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        body = getattr(protocol, "large", None)
+        if body is not None:
+            scope[bodies.KEY] = body
+        return super().create_application(protocol, scope)
 
     def _begin(self) -> None:
         starting = asyncio.ensure_future(self._start())

@@ -97,6 +97,8 @@ TOOL_TIMEOUT_S = env.integer("TOOL_TIMEOUT_S", 60, low=1, high=1800)
 # ---------------------------------------------------------------------------------------------- limits
 MAX_RUNNING = env.integer("MAX_RUNNING", 64, low=1, high=10_000)
 MAX_BODY_MB = env.integer("MAX_BODY_MB", 8, low=1, high=1024)
+MAX_UPLOAD_MB = env.integer("MAX_UPLOAD_MB", 64, low=1, high=1024)
+"""The largest file that is taken by an upload."""
 DRAIN_SECONDS = env.integer("DRAIN_SECONDS", 20, high=600)
 AWAIT_DAYS = env.integer("AWAIT_DAYS", 7, low=1, high=3650)
 """How long a turn waits for its client's tools before it is closed."""

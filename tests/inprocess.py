@@ -7,7 +7,7 @@ to the store. `idle_service` runs no turn; `inline_service` plays each to its en
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -34,7 +34,14 @@ def collect_static() -> None:
     call_command("collectstatic", interactive=False, verbosity=0)
 
 
-class InlineRunner(Runner):
+class IdleRunner(Runner):
+    """Runs no turn; what belongs to none it does in the thread that starts it."""
+
+    def apart(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        asyncio.run(work())
+
+
+class InlineRunner(IdleRunner):
     """Plays a run to its end in the thread that starts it, and records it at once."""
 
     def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], *, queued: bool = False) -> None:
@@ -50,7 +57,7 @@ class InlineRunner(Runner):
 @contextmanager
 def idle_service() -> Iterator[Service]:
     """A service whose runner's loop is over: what would run a turn fails, everything else works."""
-    with _service(Runner) as made:
+    with _service(IdleRunner) as made:
         yield made
 
 

@@ -8,8 +8,9 @@ is large or rarely read beside them (`TurnBody`, `StepDetail`).
 from agents.models.access import ApiKey, GroupAttributes, Scope, User
 from agents.models.agents import Agent, AgentRevision, Session
 from agents.models.choices import Api, ChangeKind, Source, StepStatus, StepType, TurnStatus
+from agents.models.files import File, FileBlock
 from agents.models.journal import Change, DeltaBatch, Event, EventPack, Price, Term
-from agents.models.memory import Chunk, VectorDB, VectorDocument
+from agents.models.memory import Chunk, FileBatch, VectorDB, VectorDocument
 from agents.models.safety import ChatCompletion, CompletionStatus, RegisteredModel, Shield
 from agents.models.toolgroups import ToolGroup
 from agents.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, TurnTag
@@ -27,6 +28,9 @@ __all__ = [
     "DeltaBatch",
     "Event",
     "EventPack",
+    "File",
+    "FileBatch",
+    "FileBlock",
     "GroupAttributes",
     "Item",
     "Price",

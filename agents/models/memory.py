@@ -6,12 +6,14 @@ from django.db import models
 
 from agents.models.agents import Session
 from agents.models.fields import KeyField, LongText, MomentField, ShortText
+from agents.models.files import File
 from agents.models.scoped import Scoped
 
 
 class VectorDB(Scoped):
     """A place to retrieve from, under a name its makers chose. ``version`` changes with its chunks.
-    One of a session dies with it."""
+    One of a session dies with it. A vector store of OpenAI's API (``is_store``) is one whose identifier
+    is its id; where ``expires_days`` is set it is not searched that long after its last use."""
 
     id = KeyField()
     identifier = ShortText(max_length=255)
@@ -25,6 +27,9 @@ class VectorDB(Scoped):
     version = models.IntegerField(default=0)
     metadata = models.JSONField(default=dict, blank=True)
     created_at = MomentField()
+    is_store = models.BooleanField(default=False)
+    expires_days = models.IntegerField(null=True, blank=True)
+    last_active_at = MomentField(null=True, blank=True)
 
     class Meta(Scoped.Meta):
         verbose_name = "vector database"
@@ -40,9 +45,31 @@ class VectorDB(Scoped):
         return self.name or self.identifier
 
 
+class FileBatch(models.Model):
+    """Files that were put into a vector store together: as visible as that. How far it is, its
+    documents say."""
+
+    id = KeyField()
+    vector_db = models.ForeignKey(VectorDB, on_delete=models.CASCADE, related_name="batches", db_index=False)
+    cancelled = models.BooleanField(default=False)
+    created_at = MomentField()
+
+    class Meta:
+        indexes = [
+            # what goes with a store's deletion
+            models.Index(fields=["vector_db"], name="file_batch_db"),
+        ]
+
+    def __str__(self) -> str:
+        return f"a batch of {self.vector_db_id}"
+
+
 class VectorDocument(models.Model):
     """A document of a vector database: as visible as that. ``size`` in characters; ``error`` says
-    why nothing of it can be found."""
+    why nothing of it can be found. ``metadata`` is what searches filter by.
+
+    One made of a ``file`` is named by that file's id and filled later; its ``size`` is in bytes. ``work``
+    numbers the attempt to fill it: what ends an attempt counts only while its number stands here."""
 
     id = KeyField()
     vector_db = models.ForeignKey(VectorDB, on_delete=models.CASCADE, related_name="documents", db_index=False)
@@ -55,10 +82,32 @@ class VectorDocument(models.Model):
     chunk_count = models.IntegerField(default=0)
     metadata = models.JSONField(default=dict, blank=True)
     created_at = MomentField()
+    file = models.ForeignKey(
+        File, null=True, blank=True, on_delete=models.CASCADE, related_name="documents", db_index=False
+    )
+    batch = models.ForeignKey(
+        FileBatch, null=True, blank=True, on_delete=models.SET_NULL, related_name="documents", db_index=False
+    )
+    error_code = ShortText(max_length=40, blank=True)
+    chunk_tokens = models.IntegerField(default=0)
+    chunk_overlap = models.IntegerField(default=0)
+    work = models.BigIntegerField(default=0)
+    lease_owner = ShortText(max_length=32, blank=True)
+    lease_until = MomentField(null=True, blank=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["vector_db", "document_id"], name="vector_document_id"),
+        ]
+        indexes = [
+            # what goes with a file's deletion
+            models.Index(fields=["file"], name="vector_document_file", condition=models.Q(file__isnull=False)),
+            # a batch's files in order, and how many are how far
+            models.Index(fields=["batch", "id"], name="vector_document_batch", condition=models.Q(batch__isnull=False)),
+            # those that a process which is gone has left
+            models.Index(
+                fields=["lease_until"], name="vector_document_lease", condition=models.Q(status="in_progress")
+            ),
         ]
 
     def __str__(self) -> str:

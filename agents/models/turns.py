@@ -128,7 +128,8 @@ class TurnTag(models.Model):
 class Response(models.Model):
     """One leg of a turn: one request and its answer, in either dialect. ``first_seq`` and
     ``last_seq`` are its range of events, ``first_step`` its first step, ``first_item`` and
-    ``end_item`` its range of the session's items; ``fingerprint`` finds it again when a client
+    ``end_item`` its range of the session's items, the first ``input_items`` of which are its input;
+    ``previous`` is the leg it continues; ``fingerprint`` finds it again when a client
     retries. ``settings`` are the fields a response of OpenAI's API repeats of its request."""
 
     id = KeyField()
@@ -146,6 +147,7 @@ class Response(models.Model):
     last_seq = models.IntegerField(null=True, blank=True)
     first_step = models.IntegerField(default=0)
     first_item = models.IntegerField(default=0)
+    input_items = models.IntegerField(default=0)
     end_item = models.IntegerField(null=True, blank=True)
     input_tokens = models.IntegerField(default=0)
     output_tokens = models.IntegerField(default=0)

@@ -87,7 +87,7 @@ class Library:
             text = await self.text(document.content, document.mime_type, where)
             cut.append((document, text, await read(chunking.chunks, text, size)))
             _check_count(sum(len(pieces) for _, _, pieces in cut))
-        packed = iter(await self._embedded(db, [piece.text for _, _, pieces in cut for piece in pieces]))
+        packed = iter(await self.embedded(db, [piece.text for _, _, pieces in cut for piece in pieces]))
         await read(memory.insert, db.key, [_document(one, text, pieces, packed) for one, text, pieces in cut])
 
     async def insert_chunks(self, db: VectorDBRecord, given: Sequence[ChunkGiven]) -> None:
@@ -95,7 +95,7 @@ class Library:
         words = [_chunk_text(one, f"chunks.{number}") for number, one in enumerate(given)]
         own = [_own_embedding(db, one, f"chunks.{number}") for number, one in enumerate(given)]
         bare = [text for text, packed in zip(words, own, strict=True) if packed is None]
-        computed = iter(await self._embedded(db, bare))
+        computed = iter(await self.embedded(db, bare))
         by_document: dict[str, list[NewChunk]] = {}
         for text, packed, one in zip(words, own, given, strict=True):
             chunk = NewChunk(text, chunking.count(text), one.metadata, packed or next(computed))
@@ -105,7 +105,9 @@ class Library:
         ]
         await read(partial(memory.insert, db.key, documents, replace=False))
 
-    async def _embedded(self, db: VectorDBRecord, pieces: Sequence[str]) -> list[bytes | None]:
+    async def embedded(self, db: VectorDBRecord, pieces: Sequence[str]) -> list[bytes | None]:
+        """The packed vectors of texts; None for each where the database is searched by words alone. Raises
+        InvalidRequest for a model of another dimension, ProviderError."""
         model = self.model(db)
         if model is None:
             return [None] * len(pieces)
@@ -116,8 +118,10 @@ class Library:
 
     # ------------------------------------------------------------------------------------- searching
 
-    async def search(self, db: VectorDBRecord, question: str, params: SearchParams) -> list[Found]:
-        """The best chunks of one database. Raises ProviderError."""
+    async def search(
+        self, db: VectorDBRecord, question: str, params: SearchParams, within: Sequence[int] | None = None
+    ) -> list[Found]:
+        """The best chunks of one database, or of the documents ``within`` it. Raises ProviderError."""
         question = question[:LONGEST_QUESTION]
         model = self.model(db) if params.mode != "keyword" else None
         vector = (await model.embed([question]))[0] if model and question.strip() else None
@@ -126,7 +130,7 @@ class Library:
         if ranker is not None and not isinstance(ranker, WeightedRanker):
             fusion = Fusion(impact=ranker.impact_factor)
         search = partial(retrieval.search, limit=params.max_chunks, mode=params.mode or "hybrid", fusion=fusion)
-        found = await read(search, db, question, vector)
+        found = await read(search, db, question, vector, within=within)
         return [one for one in found if params.score_threshold is None or one.score >= params.score_threshold]
 
     async def search_all(self, dbs: Sequence[VectorDBRecord], question: str, params: SearchParams) -> list[Found]:

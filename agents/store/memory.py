@@ -12,7 +12,7 @@ from django.db.models import F
 from agents import ids
 from agents.access import Action, Actor
 from agents.errors import Conflict, NotFound
-from agents.models import Chunk, Session, VectorDB, VectorDocument
+from agents.models import Chunk, FileBatch, Session, VectorDB, VectorDocument
 from agents.models.fields import storable, to_datetime
 from agents.store import passages, scopes
 from agents.store.sql import Insert
@@ -153,12 +153,25 @@ def delete(actor: Actor, identifier: str) -> None:
     writer.write(lambda: drop([key]))
 
 
+def delete_key(actor: Actor, key: int) -> None:
+    """Delete this database: of several of a name, it need not be the one that is used. Raises NotFound."""
+
+    def job() -> None:
+        found = list(VectorDB.objects.visible_to(actor, "manage").filter(pk=key).values_list("pk", flat=True))
+        if not found:
+            raise NotFound("This vector database was not found.", code="vector_db_not_found")
+        drop(found)
+
+    writer.write(job)
+
+
 def drop(keys: Sequence[int]) -> None:
     """Delete databases within the caller's transaction."""
     for key in keys:
         passages.remove("vector_db_id = %s", key)
         Chunk.objects.filter(vector_db_id=key)._raw_delete("default")
         VectorDocument.objects.filter(vector_db_id=key)._raw_delete("default")
+        FileBatch.objects.filter(vector_db_id=key)._raw_delete("default")
     VectorDB.objects.unscoped("delete").filter(pk__in=keys)._raw_delete("default")
 
 
@@ -174,7 +187,8 @@ def of_sessions(sessions: Sequence[int]) -> list[int]:
 _ADD_CHUNK = Insert(Chunk, "id vector_db_id document_id position text tokens metadata embedding")
 _ADD_DOCUMENT = Insert(
     VectorDocument,
-    "id vector_db_id document_id name mime_type status error metadata created_at size chunk_count",
+    "id vector_db_id document_id name mime_type status error error_code chunk_tokens chunk_overlap work lease_owner "
+    "metadata created_at size chunk_count",
     replace="id",
 )
 
@@ -218,7 +232,11 @@ def _insert(db: int, documents: Sequence[NewDocument], shaped: Sequence[Sequence
 
 def _facts(document: NewDocument) -> tuple[object, ...]:
     named = document.document_id, document.name[:500], document.mime_type[:200]
-    return *named, "completed", "", _json(document.metadata), ids.now_us()
+    return *named, "completed", "", *_NOT_OF_A_FILE, _json(document.metadata), ids.now_us()
+
+
+_NOT_OF_A_FILE = ("", 0, 0, 0, "")
+"""Error code, chunks' tokens and overlap, work, lease: nobody fills it later."""
 
 
 def _json(value: Mapping[str, Any]) -> str:

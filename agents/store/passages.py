@@ -6,8 +6,10 @@ found without looking at those of others, and counted without telling anything a
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db import connection
 
@@ -63,16 +65,28 @@ def remove(where: str, *values: object) -> None:
     execute(f"DELETE FROM agents_chunk_search WHERE {column} IN (SELECT id FROM agents_chunk WHERE {where})", *values)  # noqa: S608 - constants
 
 
-def search(db: int, question: str, limit: int) -> list[Hit]:
-    """The chunks of a database that share words with a question, best first. Where all its words are in
-    very many chunks, only some of these are ranked (the newest, on SQLite)."""
+def search(db: int, question: str, limit: int, within: Sequence[int] | None = None) -> list[Hit]:
+    """The chunks of a database that share words with a question, best first; only those of the documents
+    ``within``, if these are named. Where all its words are in very many chunks, only some of these are
+    ranked (the newest, on SQLite)."""
     counted = _counted(list(dict.fromkeys(_marked(db, question)))[:QUESTION])
     chosen = _rarest(counted)
     if not chosen:
         return []
     if connection.vendor == "sqlite":
-        return _bm25(list(chosen), limit)
-    return _ts_rank({word: math.log(1 + MANY / count) for word, count in chosen.items()}, limit)
+        return _bm25(list(chosen), limit, within)
+    return _ts_rank({word: math.log(1 + MANY / count) for word, count in chosen.items()}, limit, within)
+
+
+def of_documents(within: Sequence[int] | None) -> tuple[str, list[Any]]:
+    """SQL for the keys of these documents' chunks, behind ``IN``, with its values; nothing where all are
+    meant. However many there are, they are one value."""
+    if within is None:
+        return "", []
+    if connection.vendor == "sqlite":
+        listed = "SELECT id FROM agents_chunk WHERE document_id IN (SELECT value FROM json_each(%s))"
+        return listed, [json.dumps(list(within))]
+    return "SELECT id FROM agents_chunk WHERE document_id = ANY(%s)", [list(within)]
 
 
 def _counted(marked: Sequence[str]) -> dict[str, int]:
@@ -102,25 +116,29 @@ def _rarest(counted: dict[str, int]) -> dict[str, int]:
     return chosen
 
 
-def _bm25(chosen: Sequence[str], limit: int) -> list[Hit]:
+def _bm25(chosen: Sequence[str], limit: int, within: Sequence[int] | None) -> list[Hit]:
     match = " OR ".join(f'"{word}"' for word in chosen)
+    listed, values = of_documents(within)
+    only = f"AND rowid IN ({listed})" if listed else ""
     sql = (
-        "SELECT rowid, -rank FROM agents_chunk_search WHERE agents_chunk_search MATCH %s AND rowid >= "
-        "(SELECT MIN(rowid) FROM (SELECT rowid FROM agents_chunk_search WHERE agents_chunk_search MATCH %s "
+        f"SELECT rowid, -rank FROM agents_chunk_search WHERE agents_chunk_search MATCH %s {only} AND rowid >= "  # noqa: S608 - marks only
+        f"(SELECT MIN(rowid) FROM (SELECT rowid FROM agents_chunk_search WHERE agents_chunk_search MATCH %s {only} "
         "ORDER BY rowid DESC LIMIT %s)) ORDER BY rank LIMIT %s"
     )
     with connection.cursor() as cursor:
-        cursor.execute(sql, [match, match, POSTINGS, limit])
+        cursor.execute(sql, [match, *values, match, *values, POSTINGS, limit])
         return [(int(key), float(score)) for key, score in cursor.fetchall()]
 
 
-def _ts_rank(weights: dict[str, float], limit: int) -> list[Hit]:
+def _ts_rank(weights: dict[str, float], limit: int, within: Sequence[int] | None) -> list[Hit]:
     """Each word's rank (normalised by the chunk's length) by how rare it is."""
     scores = " + ".join(["%s * ts_rank(words, %s::tsquery, 1)"] * len(weights))
     values = [value for word, weight in weights.items() for value in (weight, f"'{word}'")]
     match = " | ".join(f"'{word}'" for word in weights)
-    some = "SELECT id, words FROM agents_chunk_search WHERE words @@ %s::tsquery LIMIT %s"
+    listed, only = of_documents(within)
+    condition = f"AND id IN ({listed})" if listed else ""
+    some = f"SELECT id, words FROM agents_chunk_search WHERE words @@ %s::tsquery {condition} LIMIT %s"  # noqa: S608 - marks only
     sql = f"SELECT id, {scores} AS score FROM ({some}) AS hits ORDER BY score DESC, id LIMIT %s"  # noqa: S608 - marks only
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, match, POSTINGS, limit])
+        cursor.execute(sql, [*values, match, *only, POSTINGS, limit])
         return [(int(key), float(score)) for key, score in cursor.fetchall()]

@@ -46,15 +46,17 @@ def search(
     limit: int,
     mode: Mode = "hybrid",
     fusion: Fusion | None = None,
+    within: Sequence[int] | None = None,
 ) -> list[Found]:
-    """The best chunks of a database the actor was let into. Where there is no ``vector`` words decide."""
+    """The best chunks of a database the actor was let into, or of the documents ``within`` it. Where there is
+    no ``vector`` words decide."""
     if vector is None or mode == "keyword":
-        return _load(passages.search(db.key, question, limit))
+        return _load(passages.search(db.key, question, limit, within))
     if mode == "vector":
-        return _load(vectors.search(db.key, db.version, vector, limit))
+        return _load(vectors.search(db.key, db.version, vector, limit, within))
     # at a right angle, a vector says nothing, and a rank among such would count
-    near = [hit for hit in vectors.search(db.key, db.version, vector, limit * DEEP) if hit[1] > 0]
-    return _load(_fused(passages.search(db.key, question, limit * DEEP), near, fusion or Fusion())[:limit])
+    near = [hit for hit in vectors.search(db.key, db.version, vector, limit * DEEP, within) if hit[1] > 0]
+    return _load(_fused(passages.search(db.key, question, limit * DEEP, within), near, fusion or Fusion())[:limit])
 
 
 def _fused(words: Sequence[Hit], near: Sequence[Hit], fusion: Fusion) -> list[Hit]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
-from agents.store.passages import Hit
+from agents.store.passages import Hit, of_documents
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,21 +56,33 @@ def pack(vector: Sequence[float]) -> bytes | None:
     return (row / length).astype("<f4").tobytes() if length > 0 else None
 
 
-def search(db: int, version: int, question: Sequence[float], limit: int) -> list[Hit]:
-    """The chunks of a database whose vectors lie closest to the question's, best first, by cosine.
-    Vectors of another dimension (another model's) are not looked at."""
+def search(
+    db: int, version: int, question: Sequence[float], limit: int, within: Sequence[int] | None = None
+) -> list[Hit]:
+    """The chunks of a database whose vectors lie closest to the question's, best first, by cosine; only those
+    of the documents ``within``, if these are named. Vectors of another dimension (another model's) are not
+    looked at."""
     import numpy as np
 
     packed = pack(question)
     if packed is None:
         return []
     matrix = _matrix(db, version, len(packed) // 4)
-    if not len(matrix.keys):
+    scores, keys = matrix.rows @ np.frombuffer(packed, dtype="<f4"), matrix.keys
+    if within is not None:
+        chosen = np.isin(keys, np.array(_chunks_of(within), dtype=np.int64))
+        scores, keys = scores[chosen], keys[chosen]
+    if not len(keys):
         return []
-    scores = matrix.rows @ np.frombuffer(packed, dtype="<f4")
     best = np.argpartition(-scores, min(limit, len(scores)) - 1)[:limit]
-    best = best[np.lexsort((matrix.keys[best], -scores[best]))]
-    return [(int(matrix.keys[place]), float(scores[place])) for place in best]
+    best = best[np.lexsort((keys[best], -scores[best]))]
+    return [(int(keys[place]), float(scores[place])) for place in best]
+
+
+def _chunks_of(documents: Sequence[int]) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(*of_documents(documents))
+        return [row[0] for row in cursor.fetchall()]
 
 
 def _matrix(db: int, version: int, dimension: int) -> Matrix:

@@ -134,6 +134,74 @@ def test_what_is_below_the_cap_arrives_either_way(server: ServerProcess) -> None
             assert answer(connection)[0] == 200, given
 
 
+FORM = "Content-Type: multipart/form-data; boundary=x"
+UPLOAD_CAP = 64 * MIB
+
+
+def upload(size: int) -> bytes:
+    """A form with a file of that many bytes."""
+    before = b'--x\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nassistants\r\n--x\r\n'
+    file = b'Content-Disposition: form-data; name="file"; filename="large.bin"\r\n\r\n'
+    return before + file + b"x" * size + b"\r\n--x--\r\n"
+
+
+@pytest.mark.parametrize("path", ["/v1/files", "/v1/openai/v1/files", "/v1/files?x=y"])
+def test_a_file_may_be_larger_than_other_bodies(path: str, server: ServerProcess) -> None:
+    body = upload(CAP + MIB)
+    with wire(server) as connection:
+        connection.sendall(form_head(path, f"Content-Length: {len(body)}", "Connection: close") + body)
+        status, told = answer(connection)
+    assert (status, size_of(told)) == (200, CAP + MIB), told
+
+
+def size_of(told: bytes) -> int:
+    """The bytes that an answer in chunks says a file has."""
+    return int(json.loads(told[told.index(b"{") : told.rindex(b"}") + 1])["bytes"])
+
+
+def form_head(path: str, *lines: str) -> bytes:
+    return "\r\n".join((f"POST {path} HTTP/1.1", "Host: localhost", FORM, *lines, "", "")).encode()
+
+
+def test_a_file_above_its_cap_is_refused(server: ServerProcess) -> None:
+    before = resident(server)
+    with wire(server) as connection:
+        connection.sendall(form_head("/v1/files", f"Content-Length: {UPLOAD_CAP + MIB}"))
+        status, told = answer(connection)
+        assert (status, "64 MiB" in json.loads(told)["detail"]) == (413, True)
+    with wire(server) as connection:
+        connection.sendall(form_head("/v1/files", "Transfer-Encoding: chunked"))
+        chunk = b"%x\r\n%%b\r\n" % len(PIECE)
+        assert pour(connection, HUGE, chunk) < HUGE
+    body = upload(UPLOAD_CAP + 1)  # the form has room for a little more than the file
+    with wire(server) as connection:
+        connection.sendall(form_head("/v1/files", f"Content-Length: {len(body)}", "Connection: close") + body)
+        status, told = answer(connection)
+        assert (status, b'"param":"file"' in told) == (413, True)
+    assert lives(server)
+    assert resident(server) - before < GROWTH
+
+
+@pytest.mark.parametrize("path", ["/v1/files/x", "/v1/%66iles", "/v1/vector_stores", "/v1/agents?/v1/files"])
+def test_only_uploads_have_the_larger_cap(path: str, server: ServerProcess) -> None:
+    with wire(server) as connection:
+        connection.sendall(form_head(path, f"Content-Length: {CAP + 1}"))
+        assert refused(*answer(connection))
+
+
+def test_an_upload_that_breaks_off_is_stored_nowhere(server: ServerProcess) -> None:
+    body = upload(2 * MIB)
+    for _ in range(5):
+        with wire(server) as connection:
+            connection.sendall(form_head("/v1/files", f"Content-Length: {len(body) + 1}") + body)
+    assert lives(server)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("GET", "/v1/files")
+    found = json.loads(connection.getresponse().read())["data"]
+    connection.close()
+    assert 2 * MIB not in [one["bytes"] for one in found]
+
+
 @pytest.mark.parametrize(
     "lines",
     [

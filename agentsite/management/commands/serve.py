@@ -67,7 +67,7 @@ class Command(BaseCommand):
     def _serve(self, listening: socket.socket, words: str) -> None:
         # the reactor is installed by this import, so it comes as late as possible
         from agentsite.lifecycle import Lifecycle
-        from agentsite.server import AgentServer
+        from agentsite.server import AgentServer, Caps
 
         from agentsite.asgi import application  # isort: skip
 
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         server = AgentServer(
             application,
             listening,
-            body_cap=settings.MAX_BODY_MB * 2**20,
+            caps=Caps(settings.MAX_BODY_MB * 2**20, settings.MAX_UPLOAD_MB * 2**20, self._uploads()),
             start=lambda: self._start(lifecycle, words),
             drain=lifecycle.drain,
             stop=lifecycle.stop,
@@ -83,6 +83,14 @@ class Command(BaseCommand):
         server.run()
         if server.failure is not None:
             raise CommandError(f"The server did not start: {server.failure}")
+
+    @staticmethod
+    def _uploads() -> frozenset[bytes]:
+        """The paths that files are posted to."""
+        from agents.api.files import FileList
+        from agents.api.urls import routes
+
+        return frozenset(route.encode() for route, view in routes() if view is FileList)
 
     async def _start(self, lifecycle: Any, words: str) -> None:
         await lifecycle.start()

@@ -1,0 +1,43 @@
+"""Pages of a list by keys: behind or before a row, either way round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A page of a list in the order of its keys: ``limit`` rows behind the row ``after``, or those right
+    before the row ``before``; both are public ids, empty for none."""
+
+    after: str = ""
+    before: str = ""
+    limit: int = 20
+    newest_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The same with the keys that the ids mean."""
+
+    after: int | None
+    before: int | None
+    limit: int
+    newest_first: bool
+
+
+def page(rows: Any, bounds: Bounds, *columns: str) -> tuple[list[Sequence[Any]], bool]:
+    """These columns of a page of a queryset, and whether there are more rows the way it was read (towards
+    older ones, for a page that ends ``before`` a row of a list that begins with the newest: newer ones)."""
+    descending = bounds.newest_first
+    if bounds.after is not None:
+        rows = rows.filter(pk__lt=bounds.after) if descending else rows.filter(pk__gt=bounds.after)
+    if bounds.before is not None:
+        rows = rows.filter(pk__gt=bounds.before) if descending else rows.filter(pk__lt=bounds.before)
+    backwards = bounds.before is not None and bounds.after is None
+    rows = rows.order_by("-pk" if descending != backwards else "pk")
+    found = list(rows.values_list(*columns)[: bounds.limit + 1])
+    shown = found[: bounds.limit]
+    return shown[::-1] if backwards else shown, len(found) > bounds.limit
