@@ -16,7 +16,7 @@ from agents.schemas.events import Delta, Entry
 from agents.store import agents, recorder, sessions, turns
 from agents.store.agents import AgentRecord
 from agents.store.recorder import Leg
-from agents.store.turns import NewTurn
+from agents.store.turns import NewLeg, NewTurn
 from agents.store.writer import writer
 from tests.runtime.play import make_run, play
 
@@ -84,7 +84,7 @@ def open_turn(actor: Actor, agent: AgentRecord, run: Run, opening: Any) -> Leg:
         provider=run.inference.name,
         messages=run.input_messages,
         request="{}",
-        body=b"{}",
+        leg=NewLeg(ids.new_key(), b"{}"),
         queued=False,
     )
     return turns.open_turn(actor, new, [opening], "tester")[0]

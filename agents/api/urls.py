@@ -11,22 +11,30 @@ from agents.api import (
     agents,
     catalogue,
     completions,
+    conversations,
     embeddings,
+    files,
     inference,
     logs,
     memory,
     missing,
     models,
+    responses,
     safety,
     telemetry,
+    text_completions,
     tool_runtime,
     tools,
+    vector_store_files,
+    vector_stores,
 )
 from agents.api.base import ApiView
 from agents.api.openapi import SchemaView
 
 _SESSION = "agents/<str:agent_id>/session/<str:session_id>"
 _TURN = f"{_SESSION}/turn/<str:turn_id>"
+_STORE = "vector_stores/<str:vector_store_id>"
+_BATCH = f"{_STORE}/file_batches/<str:batch_id>"
 
 AGENTS: list[tuple[str, type[ApiView]]] = [
     ("agents", agents.AgentList),
@@ -44,10 +52,32 @@ AGENTS: list[tuple[str, type[ApiView]]] = [
 OPENAI: list[tuple[str, type[ApiView]]] = [
     ("models", models.ModelList),
     ("models/<path:model_id>", models.ModelDetail),
+    ("responses", responses.ResponseCreate),
+    ("responses/<str:response_id>", responses.ResponseDetail),
+    ("responses/<str:response_id>/cancel", responses.ResponseCancel),
+    ("responses/<str:response_id>/input_items", responses.ResponseItems),
+    ("conversations", conversations.ConversationCreate),
+    ("conversations/<str:conversation_id>", conversations.ConversationDetail),
+    ("conversations/<str:conversation_id>/items", conversations.ConversationItems),
+    ("conversations/<str:conversation_id>/items/<str:item_id>", conversations.ConversationItem),
     ("moderations", safety.Moderations),
     ("embeddings", embeddings.EmbeddingCreate),
+    ("completions", text_completions.CompletionCreate),
     ("chat/completions", completions.ChatCompletionList),
     ("chat/completions/<path:completion_id>", completions.ChatCompletionDetail),
+    ("files", files.FileList),
+    ("files/<str:file_id>", files.FileDetail),
+    ("files/<str:file_id>/content", files.FileContent),
+    ("vector_stores", vector_stores.VectorStoreList),
+    (_STORE, vector_stores.VectorStoreDetail),
+    (f"{_STORE}/search", vector_stores.VectorStoreSearch),
+    (f"{_STORE}/files", vector_store_files.StoreFileList),
+    (f"{_STORE}/files/<str:file_id>", vector_store_files.StoreFileDetail),
+    (f"{_STORE}/files/<str:file_id>/content", vector_store_files.StoreFileText),
+    (f"{_STORE}/file_batches", vector_store_files.FileBatchCreate),
+    (_BATCH, vector_store_files.FileBatchDetail),
+    (f"{_BATCH}/files", vector_store_files.FileBatchFiles),
+    (f"{_BATCH}/cancel", vector_store_files.FileBatchCancel),
 ]
 REST: list[tuple[str, type[ApiView]]] = [
     ("tools", tools.ToolList),

@@ -32,7 +32,7 @@ from agents.schemas.agents import AgentConfig, CreateTurn
 from agents.schemas.content import UserMessage
 from agents.store import agents, history, keys, recorder, sessions, turns
 from agents.store.agents import AgentRecord
-from agents.store.turns import NewTurn
+from agents.store.turns import NewLeg, NewTurn, Resumption
 from agents.store.writer import writer
 
 SPAN_US = 40 * 3_600_000_000
@@ -149,7 +149,7 @@ class _Cast:
             provider=run.inference.name,
             messages=body.messages,
             request="",
-            body=body.model_dump_json().encode(),
+            leg=NewLeg(self.clock.new_key(), body.model_dump_json().encode(), model=run.model),
             queued=False,
             source=Source.DEMO,
             await_days=3650,
@@ -165,9 +165,11 @@ class _Cast:
         self.clock.now_us += 9_000_000
         loop = Loop(resumed_run(run, take, scene))
         opening = loop.open()
-        turns.resume_turn(leg.turn, leg.session, opening[0], b"", "", None, waiting=True)  # type: ignore[arg-type]  # a resume opens so
-        _, items = history.of_turn(leg.turn)
-        loop.with_history(history.before(leg.session, first=first_item), items[1:])
+        new = NewLeg(self.clock.new_key(), b"", model=run.model)
+        again = Resumption(leg.turn, leg.session, opening, loop.run.resume.next_step, True, new)  # type: ignore[union-attr]  # made above
+        turns.resume_turn(again, "")
+        _, earlier = history.of_turn(leg.turn)
+        loop.with_history(history.before(leg.session, first=first_item), earlier)
         self._record(leg, asyncio.run(play(loop, scene, resumed=True)))
 
     @staticmethod

@@ -89,7 +89,7 @@ class Call:
             return assembly.completion()
         sent = {name: value for name, value in self._sent().items() if name not in ("stream", "stream_options")}
         body = await self.inference.document(PATH, msgspec.json.encode(sent), model=self.model)
-        return self._object(body)
+        return read_completion(body, self.inference.name)
 
     async def _events(self) -> AsyncGenerator[dict[str, JSON], None]:
         if not isinstance(self.inference, Relay):
@@ -101,7 +101,7 @@ class Call:
         body = msgspec.json.encode({**self._sent(), "stream": True, "stream_options": options})
         async with aclosing(self.inference.payloads(PATH, body, model=self.model)) as payloads:
             async for payload in payloads:
-                yield self._object(payload)
+                yield read_completion(payload, self.inference.name)
 
     async def _own_events(self) -> AsyncIterator[dict[str, JSON]]:
         assert self.plain is not None  # made where the endpoint is no relay
@@ -115,23 +115,12 @@ class Call:
 
     def _check_finished(self, assembly: Assembly) -> None:
         if not assembly.is_finished:
-            name = self.inference.name
-            raise ProviderError(f"{name} cut its answer: it gave no finish reason", provider=name, code="cut")
+            raise cut(self.inference.name)
 
     def _sent(self) -> dict[str, JSON]:
         """The request as its endpoint gets it."""
         kept = {name: value for name, value in self.body.items() if name not in _OURS}
         return {**kept, "model": self.model}
-
-    def _object(self, body: bytes) -> dict[str, JSON]:
-        name = self.inference.name
-        try:
-            value = msgspec.json.decode(body)
-        except (ValueError, RecursionError) as error:
-            raise ProviderError(f"{name} sent what cannot be read: {error}", provider=name) from None
-        if not isinstance(value, dict) or not isinstance(value.get("choices"), list):
-            raise ProviderError(f"{name} answered without a completion", provider=name)
-        return value
 
     # --------------------------------------------------------------------------------------- names
 
@@ -169,3 +158,20 @@ class Call:
             body=msgspec.json.encode(body),
         )
         await asyncio.shield(asyncio.ensure_future(live.read(completions.record, self.actor, record)))
+
+
+def read_completion(body: bytes, endpoint: str) -> dict[str, JSON]:
+    """A completion, or an event of one, as its endpoint sent it. Raises ProviderError."""
+    try:
+        value = msgspec.json.decode(body)
+    except (ValueError, RecursionError) as error:
+        raise ProviderError(f"{endpoint} sent what cannot be read: {error}", provider=endpoint) from None
+    if not isinstance(value, dict) or not isinstance(value.get("choices"), list):
+        raise ProviderError(f"{endpoint} answered without a completion", provider=endpoint)
+    return value
+
+
+def cut(endpoint: str) -> ProviderError:
+    """The stream ended before the answer did."""
+    words = f"{endpoint} cut its answer: it gave no finish reason"
+    return ProviderError(words, provider=endpoint, code="cut")

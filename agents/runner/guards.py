@@ -3,7 +3,8 @@ shadow, then those registered over the API that the actor sees."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agents.access import Actor
 from agents.errors import InvalidRequest
@@ -19,12 +20,22 @@ def shields(providers: Providers, actor: Actor, names: Sequence[str], param: str
 
 
 def _shield(providers: Providers, actor: Actor, name: str, param: str) -> Shield:
+    return providers.shields.make(_named(providers, actor, name, param))
+
+
+def for_a_run(providers: Providers, actor: Actor, name: str, params: Mapping[str, Any]) -> Shield:
+    """A shield with these parameters in place of its own. Raises InvalidRequest for ``shield_id`` and
+    ``params``."""
+    return providers.shields.for_a_run(_named(providers, actor, name, "shield_id"), params)
+
+
+def _named(providers: Providers, actor: Actor, name: str, param: str) -> ShieldSpec:
     spec = find(providers, actor, name)
     if spec is None:
         available = ", ".join(one.name for one in listing(providers, actor)[:50]) or "none"
         words = f"{param}: Shield '{name[:200]}' not found. Available: {available}."
         raise InvalidRequest(words, param=param, code="shield_not_found")
-    return providers.shields.make(spec)
+    return spec
 
 
 def find(providers: Providers, actor: Actor, name: str) -> ShieldSpec | None:
@@ -46,10 +57,15 @@ def listing(providers: Providers, actor: Actor) -> list[ShieldSpec]:
 def register(providers: Providers, actor: Actor, spec: ShieldSpec) -> ShieldSpec:
     """Register a shield. Raises InvalidRequest for one that could not check, Conflict when the name
     is taken."""
-    _refuse_fixed(providers, spec.name)
-    providers.shields.make(spec)
+    check_new(providers, spec)
     registered.shields.add(actor, Registration(spec.name, spec.provider, spec.resource, spec.params))
     return spec
+
+
+def check_new(providers: Providers, spec: ShieldSpec) -> None:
+    """Whether it could be registered. Raises InvalidRequest."""
+    _refuse_fixed(providers, spec.name)
+    providers.shields.make(spec)
 
 
 def unregister(providers: Providers, actor: Actor, name: str) -> None:

@@ -18,7 +18,7 @@ from agents.runner.library import Library, check_type, url_of
 from agents.runner.providers import Providers
 from agents.runner.toolset import Args, group_name
 from agents.schemas.agents import AgentToolGroup, Document
-from agents.schemas.content import ImageData, ImageItem, InputMessage, TextItem, Url, UserMessage, text_of
+from agents.schemas.content import ImageData, ImageItem, TextItem, TurnMessage, Url, UserMessage, text_of
 from agents.schemas.memory import RagDocument
 
 
@@ -105,7 +105,7 @@ def _check_number(host: str, allow_private: bool) -> None:
         raise InvalidRequest("This URL is refused: it leads to an address that may not be asked.", code="url_refused")
 
 
-def check_images(messages: Sequence[InputMessage]) -> None:
+def check_images(messages: Sequence[TurnMessage]) -> None:
     """Raises InvalidRequest for an image whose URL is none of http, https and data: the endpoint would
     look for it among its own files."""
     for number, message in enumerate(messages):

@@ -8,6 +8,7 @@ from agents.access import Actor
 from agents.errors import InvalidRequest
 from agents.providers.inference.base import Inference, Model
 from agents.runner.providers import Providers
+from agents.schemas.models import RegisterModel
 from agents.store import registered
 from agents.store.registered import Registration
 
@@ -29,6 +30,25 @@ def resolve(providers: Providers, actor: Actor, name: str) -> tuple[Inference, s
 def register(providers: Providers, actor: Actor, new: Registration) -> Model:
     """Register a name. Raises InvalidRequest for an endpoint that is none, Conflict for a name that
     is taken."""
+    check_new(providers, new)
+    if not providers.endpoints.is_qualified(new.identifier):
+        registered.models.add(actor, new)
+    return _model(new)
+
+
+def registration(providers: Providers, body: RegisterModel) -> Registration:
+    """What a request would register."""
+    provider = body.provider_id or providers.endpoints.default
+    return Registration(
+        identifier=body.model_id,
+        provider=provider,
+        resource=body.provider_model_id or body.model_id.removeprefix(f"{provider}/"),
+        params={"model_type": body.model_type, "metadata": body.metadata},
+    )
+
+
+def check_new(providers: Providers, new: Registration) -> None:
+    """Whether it could be registered. Raises InvalidRequest."""
     endpoints = providers.endpoints
     if new.provider not in endpoints.names:
         words = f"provider_id: there is no '{new.provider[:100]}'; there are {', '.join(endpoints.names)}."
@@ -36,9 +56,6 @@ def register(providers: Providers, actor: Actor, new: Registration) -> Model:
     if endpoints.is_qualified(new.identifier) and new.identifier != f"{new.provider}/{new.resource}":
         words = "model_id: a name that begins with an endpoint's name is that endpoint's model."
         raise InvalidRequest(words, param="model_id")
-    if not endpoints.is_qualified(new.identifier):
-        registered.models.add(actor, new)
-    return _model(new)
 
 
 def embedded(providers: Providers) -> list[Model]:

@@ -14,6 +14,7 @@ from agents import ids
 from agents.access import Actor
 from agents.errors import Conflict, InvalidRequest, Unavailable
 from agents.models import Source, TurnStatus
+from agents.runner.indexing import Indexer
 from agents.runner.prepare import build
 from agents.runner.providers import Providers
 from agents.runner.tasks import Runner
@@ -26,7 +27,7 @@ from agents.store import agents as agent_store
 from agents.store import closing, history, retries, sessions, turns, values
 from agents.store.agents import AgentRecord
 from agents.store.retries import Retry
-from agents.store.turns import NewTurn, TurnPlace
+from agents.store.turns import NewLeg, NewTurn, Resumption, TurnPlace
 from agents.store.writer import writer
 
 
@@ -44,6 +45,7 @@ class Service:
 
     def __init__(self, runner: Runner, providers: Providers) -> None:
         self.runner, self.providers = runner, providers
+        self.indexer = Indexer(runner, providers.library)
 
     # ----------------------------------------------------------------------------------------- start
 
@@ -65,7 +67,7 @@ class Service:
         again = retries.first_run(retry) if retry else None
         if again:
             return self._attach(actor, *again)
-        self._check_open()
+        self.check_open()
         agent_store.check_enabled(agent)
         key = ids.new_key()
         run = build(
@@ -89,10 +91,9 @@ class Service:
             provider=run.inference.name,
             messages=body.messages,
             request=body.model_dump_json(exclude={"messages", "stream"}, exclude_none=True),
-            body=raw,
+            leg=NewLeg(ids.new_key(), raw, model=run.model, retry=retry),
             queued=queued,
             source=source,
-            retry=retry,
         )
         try:
             leg, first_item = turns.open_turn(actor, new, opening, self.runner.owner)
@@ -102,7 +103,8 @@ class Service:
         self.runner.start(loop, leg, opening, queued=queued)
         return Started(key, session, opening[0].seq)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raises Unavailable while the server takes nothing new."""
         if self.runner.draining:
             raise Unavailable("The server is shutting down.", retry_after_s=5)
 
@@ -129,7 +131,7 @@ class Service:
         again = retries.first_run(retry) if retry else None
         if again:
             return self._attach(actor, *again)
-        self._check_open()
+        self.check_open()
         waiting = place.status == TurnStatus.AWAITING_INPUT
         if not waiting and place.status != TurnStatus.COMPLETED:
             raise Conflict(f"The turn is {place.status.label}; it cannot be resumed.", code="turn_not_waiting")
@@ -138,13 +140,15 @@ class Service:
         run = replace(self._resumed(actor, place, config, body, waiting), provider_data=provider_data or {})
         loop = Loop(run)
         opening = loop.open()
-        args = (place.key, place.session, opening[0], raw, self.runner.owner, retry)
+        assert run.resume is not None  # it was made just now
+        new = NewLeg(ids.new_key(), raw, model=run.model, retry=retry)
+        resumption = Resumption(place.key, place.session, opening, run.resume.next_step, waiting, new)
         try:
-            leg = turns.resume_turn(*args, waiting=waiting)  # type: ignore[arg-type]  # a resume opens with TurnResumed
+            leg = turns.resume_turn(resumption, self.runner.owner)
         except retries.AlreadyRun as repeated:
             return self._attach(actor, repeated.turn, repeated.leg)
-        first, items = history.of_turn(place.key)
-        loop.with_history(history.before(place.session, first=first), items[len(run.input_messages) :])
+        first, earlier = history.of_turn(place.key)
+        loop.with_history(history.before(place.session, first=first), earlier)
         self.runner.start(loop, leg, opening)
         return Started(place.key, place.session, opening[0].seq)
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from functools import partial
+from typing import Any
 
 from agents.bus import TurnLog, hub
 from agents.live import read
@@ -192,6 +193,7 @@ class Runner:
         self._max_running = max_running
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._stops: dict[int, tuple[FinalStatus, str]] = {}
+        self._apart: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self.draining = False
 
@@ -270,6 +272,16 @@ class Runner:
             except asyncio.CancelledError:
                 continue
 
+    def apart(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do what belongs to no turn, in a task of its own. From any thread; returns at once. When the server
+        stops it has as long as a run."""
+        self._loop.call_soon_threadsafe(self._spawn_apart, work)
+
+    def _spawn_apart(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        task = self._loop.create_task(work(), context=contextvars.Context())
+        self._apart.add(task)
+        task.add_done_callback(self._apart.discard)
+
     # ------------------------------------------------------------------------------------- stopping
 
     def cancel(self, turn: int, reason: str) -> bool:
@@ -288,10 +300,15 @@ class Runner:
     async def drain(self, seconds: float) -> None:
         """Take no more runs, let the running ones end, interrupt what is left after a while."""
         self.draining = True
-        tasks = list(self._tasks.values())
-        if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
+        if self._all:
+            await asyncio.wait(self._all, timeout=seconds)
         for turn in list(self._tasks):
             self._stop(turn, "interrupted", "the server stopped")
-        if self._tasks:
-            await asyncio.wait(list(self._tasks.values()), timeout=10)
+        for task in self._apart:
+            task.cancel()
+        if self._all:
+            await asyncio.wait(self._all, timeout=10)
+
+    @property
+    def _all(self) -> list[asyncio.Task[None]]:
+        return [*self._tasks.values(), *self._apart]

@@ -121,12 +121,26 @@ def check_new(providers: Providers, name: str, provider_id: str, uri: str, args:
     return NewGroup(name, provider_id, uri, plain, headers)
 
 
-async def register(providers: Providers, actor: Actor, new: NewGroup, provider_data: Mapping[str, Any]) -> None:
-    """Register a server and ask it what it has. One that does not answer is registered all the same,
-    with a note. Raises InvalidRequest for a URL that may not be asked, Conflict."""
+async def register(providers: Providers, actor: Actor, new: NewGroup, provider_data: Mapping[str, Any]) -> int:
+    """Register a server and ask it what it has; returns its key. One that does not answer is
+    registered all the same, with a note. Raises InvalidRequest for a URL that may not be asked,
+    Conflict."""
     await providers.mcp.check(new.uri)
     record = await read(toolgroups.register, actor, new)
     await refresh(providers, _registered(record), provider_data)
+    return record.key
+
+
+async def revise(providers: Providers, actor: Actor, key: int, new: NewGroup) -> None:
+    """Change a registered server and ask it again, as `register` does. Raises NotFound too."""
+    await providers.mcp.check(new.uri)
+    record = await read(toolgroups.revise, actor, key, new)
+    await refresh(providers, _registered(record), {})
+
+
+async def ask_again(providers: Providers, actor: Actor, key: int) -> McpFault | None:
+    """Ask a registered server what it has now. Raises NotFound."""
+    return await refresh(providers, _registered(await read(toolgroups.get, actor, key)), {})
 
 
 def unregister(providers: Providers, actor: Actor, name: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from agents.runtime import steps
 from agents.runtime.progress import Progress
-from agents.runtime.run import Run
+from agents.runtime.run import Resume, Run
 from agents.schemas.content import CompletionMessage, ToolCall, ToolResponse
 from agents.schemas.events import Entry, ErrorInfo, Event, FinalStatus, ToolDetail
 
@@ -28,7 +28,9 @@ class Loop:
         most turns that is its start and that of the first inference, which share a commit so; where
         the turn has to wait in line no step begins yet."""
         run, opening = self.run, self.progress.opening()
-        if queued or run.resume or run.input_shields or run.memory or run.documents:
+        if run.resume:
+            return [opening, *self._answered(run.resume)]
+        if queued or run.input_shields or run.memory or run.documents or run.sources:
             return [opening]
         return [opening, steps.begin_inference(self.progress)]
 
@@ -44,8 +46,6 @@ class Loop:
     async def events(self) -> AsyncIterator[Entry]:
         """Everything after `open`, to the end of the leg."""
         progress = self.progress
-        for event in self._answered():
-            yield event
         async for entry in self._prepare():
             yield entry
         while not progress.blocked and progress.error is None:
@@ -54,7 +54,7 @@ class Loop:
             calls = self._calls()
             if progress.error or not calls:
                 break
-            if progress.iterations >= self.run.max_infer_iters:
+            if progress.iterations >= self.run.max_infer_iters and not self._are_the_clients(calls):
                 break
             async for entry in self._tools(calls):
                 yield entry
@@ -66,18 +66,16 @@ class Loop:
 
     # ------------------------------------------------------------------------------------ the parts
 
-    def _answered(self) -> list[Event]:
+    def _answered(self, resume: Resume) -> list[Event]:
         """On a resume: the steps whose answers have come."""
-        resume = self.run.resume
-        if resume is None:
-            return []
         if not resume.pending:
             return self._unasked(list(resume.responses))
         answers = {response.call_id: response for response in resume.responses}
-        return [
-            self.progress.pending_ended(pending.step, pending.started_at, pending.call, answers[pending.call.call_id])
-            for pending in resume.pending
+        ended: list[Event] = [
+            self.progress.pending_ended(pending, answers.get(pending.call.call_id)) for pending in resume.pending
         ]
+        self.progress.hear(resume.messages)
+        return ended
 
     def _unasked(self, responses: list[ToolResponse]) -> list[Event]:
         """Answers to calls the server never saw: one step that says what came back."""
@@ -90,11 +88,29 @@ class Loop:
         if run.input_shields:
             async for entry in steps.check_shields(progress, run.input_shields, "user-input"):
                 yield entry
+        if run.sources and not progress.blocked:
+            async for entry in steps.list_tools(progress):
+                yield entry
         if run.documents and not progress.blocked:
             await steps.prepare_documents(progress)
         if run.memory and run.resume is None and not progress.blocked and progress.error is None:
             async for entry in steps.retrieve(progress):
                 yield entry
+        async for entry in self._approved():
+            yield entry
+
+    async def _approved(self) -> AsyncIterator[Entry]:
+        """On a resume: the calls of ours that the client let us make."""
+        resume, progress = self.run.resume, self.progress
+        asked = {one.call.call_id: one.step for one in resume.pending if one.approved} if resume else {}
+        if resume and asked and not progress.blocked and progress.error is None:
+            calls = [one.call for one in resume.pending if one.approved]
+            async for entry in steps.run_tools(progress, calls, asked):
+                yield entry
+
+    def _are_the_clients(self, calls: list[ToolCall]) -> bool:
+        """Whether calls at the bound of rounds are handed out all the same."""
+        return self.run.ends_with_client_calls and all(steps.waits_for_client(self.progress, call) for call in calls)
 
     def _calls(self) -> list[ToolCall]:
         message = self.progress.message
@@ -105,7 +121,7 @@ class Loop:
     async def _tools(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
         """The server's calls first; then, if the client has some to make, wait for it."""
         progress = self.progress
-        theirs = [call for call in calls if steps.is_client_call(progress, call)]
+        theirs = [call for call in calls if steps.waits_for_client(progress, call)]
         ours = [call for call in calls if call not in theirs]
         if ours:
             async for entry in steps.run_tools(progress, ours):

@@ -7,12 +7,15 @@ to close whatever is open when a run is stopped from outside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from agents import ids
 from agents.providers.memory.base import Prepared
 from agents.providers.safety.base import Said
-from agents.runtime.run import Run
-from agents.schemas.content import CompletionMessage, ToolCall, ToolResponse, Usage, text_of
+from agents.providers.tools.base import Labelled
+from agents.runtime.run import PendingCall, Run
+from agents.schemas.content import CompletionMessage, ToolCall, ToolDef, ToolResponse, TurnMessage, Usage, text_of
 from agents.schemas.events import (
     Delta,
     ErrorInfo,
@@ -30,7 +33,7 @@ from agents.schemas.events import (
     TurnResumed,
     TurnStarted,
 )
-from agents.schemas.items import input_item, items_of, system_item
+from agents.schemas.items import input_item, input_items, items_of, joined_calls, system_item
 
 
 @dataclass(slots=True)
@@ -48,6 +51,15 @@ class Draft:
             message = CompletionMessage(content="".join(self.text), stop_reason="out_of_tokens")
             return InferenceDetail(model_response=message, model=self.model, reasoning="".join(self.reasoning))
         return self.started.detail or OtherDetail(kind=self.started.step_type)
+
+
+def _answered(pending: PendingCall, response: ToolResponse | None) -> ToolDetail:
+    responses = [response] if response else []
+    if pending.approved is None:
+        return ToolDetail(tool_calls=[pending.call], tool_responses=responses)
+    word: Literal["approved", "refused"] = "approved" if pending.approved else "refused"
+    detail = pending.detail or ToolDetail(tool_calls=[pending.call])
+    return detail.model_copy(update={"tool_responses": responses, "approval": word})
 
 
 class Progress:
@@ -71,6 +83,7 @@ class Progress:
         self._items: list[bytes] = []
         self._retrieved = ""
         self._documents = Prepared()
+        self._calls_made: list[str] = []
         self.over = False
 
     # ------------------------------------------------------------------------------------ numbers
@@ -92,7 +105,13 @@ class Progress:
         seq, at = self._stamp()
         resume = self.run.resume
         if resume:
-            return TurnResumed(seq=seq, at=at, leg=resume.leg, tool_responses=list(resume.responses))
+            return TurnResumed(
+                seq=seq,
+                at=at,
+                leg=resume.leg,
+                tool_responses=list(resume.responses),
+                input_messages=list(resume.messages),
+            )
         return TurnStarted(seq=seq, at=at, model=self.run.model, input_messages=list(self.run.input_messages))
 
     def awaiting(self, message: CompletionMessage) -> TurnAwaiting:
@@ -139,8 +158,10 @@ class Progress:
         *,
         call: ToolCall | None = None,
         waits: bool = False,
+        asked: int | None = None,
     ) -> StepStarted:
-        """Begin a step; ``call`` for tools, ``waits`` for those only the client can run."""
+        """Begin a step; ``call`` for tools, ``waits`` for those only the client can run or approve,
+        ``asked`` is the step in which it approved."""
         seq, at = self._stamp()
         event = StepStarted(
             seq=seq,
@@ -152,12 +173,34 @@ class Progress:
             name=name,
             server_side=not waits,
             status="awaiting_input" if waits else "in_progress",
-            detail=ToolDetail(tool_calls=[call]) if call else None,
+            detail=self.tool_detail(call, asks=waits, asked=asked) if call else None,
         )
         self._number += 1
         if not waits:
             self._open[event.step] = Draft(event)
         return event
+
+    def tool_detail(
+        self,
+        call: ToolCall,
+        responses: Sequence[ToolResponse] = (),
+        *,
+        asks: bool = False,
+        asked: int | None = None,
+    ) -> ToolDetail:
+        """What a step of a call holds: of a tool of OpenAI's API also which of them it is, and whether
+        the step asks for approval or was approved in another."""
+        tool = self.run.server_tools.get(call.tool_name)
+        if not isinstance(tool, Labelled):
+            return ToolDetail(tool_calls=[call], tool_responses=list(responses))
+        return ToolDetail(
+            tool_calls=[call],
+            tool_responses=list(responses),
+            kind=tool.kind,
+            label=tool.label,
+            approval="requested" if asks else None,
+            asked=None if asked is None else ids.public(ids.Kind.STEP, asked),
+        )
 
     def draft(self, step: int) -> Draft:
         return self._open[step]
@@ -193,17 +236,18 @@ class Progress:
         self._items += items_of(event)
         return event
 
-    def pending_ended(self, step: int, started_at: int, call: ToolCall, response: ToolResponse) -> StepEnded:
-        """End a step that waited for its client since an earlier leg."""
+    def pending_ended(self, pending: PendingCall, response: ToolResponse | None) -> StepEnded:
+        """End a step that waited for its client since an earlier leg: for an answer, or for its word
+        on a call of ours (refused, that is the answer)."""
         seq, at = self._stamp()
         event = StepEnded(
             seq=seq,
             at=at,
-            step=step,
+            step=pending.step,
             step_type="tool_execution",
-            name=call.tool_name,
-            started_at=min(started_at, at - 1),
-            detail=ToolDetail(tool_calls=[call], tool_responses=[response]),
+            name=pending.call.tool_name,
+            started_at=min(pending.started_at, at - 1),
+            detail=_answered(pending, response),
         )
         self._items += items_of(event)
         return event
@@ -213,6 +257,35 @@ class Progress:
     def delta(self, step: int, channel: str, offset: int, text: str, index: int = 0) -> Delta:
         self._ordinal += 1
         return Delta(step, channel, offset, text, self._seq - 1, self._ordinal, index)  # type: ignore[arg-type]  # callers pass literals
+
+    # -------------------------------------------------------------------------------------- tools
+
+    def offer(self, tools: Sequence[Labelled]) -> None:
+        """More of the server's tools. A name that is taken already gets its server's before it."""
+        known = dict(self.run.server_tools)
+        taken = {*known, *(tool.name for tool in self.run.client_tools)}
+        for tool in tools:
+            name = tool.definition.name
+            if name in taken:
+                name = f"{tool.label}_{name}"[:200]
+                tool = replace(tool, name=name)
+            known[name] = tool
+            taken.add(name)
+        self.run = replace(self.run, server_tools=known)
+
+    def count_calls(self, calls: Sequence[ToolCall]) -> None:
+        """These of the server's tools are called now."""
+        self._calls_made += [call.call_id for call in calls]
+
+    def spent(self, call: ToolCall) -> bool:
+        """Whether a call is beyond those that may be made."""
+        limit = self.run.max_tool_calls
+        return limit is not None and call.call_id not in self._calls_made[:limit]
+
+    def tools(self) -> Sequence[ToolDef]:
+        """What the model may call now: the client's tools alone once the server's calls are used up."""
+        limit = self.run.max_tool_calls
+        return self.run.client_tools if limit is not None and len(self._calls_made) >= limit else self.run.tools
 
     # ------------------------------------------------------------------------------------ history
 
@@ -224,14 +297,20 @@ class Progress:
         """What this turn's documents became: it follows the last input message too."""
         self._documents = documents
 
+    def hear(self, messages: Sequence[TurnMessage]) -> None:
+        """What the caller said beside its answers."""
+        self._items += input_items(messages)
+
     def messages(self) -> list[bytes]:
         """What the model is sent now: instructions, history, this turn's input, what it did."""
         run = self.run
         head = [system_item(run.instructions)] if run.instructions else []
-        return [*head, *run.history, *self._input_items(), *run.earlier, *self._items]
+        return joined_calls([*head, *run.history, *self._input_items(), *run.earlier, *self._items])
 
     def _input_items(self) -> list[bytes]:
         messages = self.run.input_messages
+        if not messages:
+            return []
         context = "\n\n".join(filter(None, (self.run.context, self._documents.context, self._retrieved)))
         *before, last = messages
         return [*map(input_item, before), input_item(last, context, self._documents.images)]
@@ -245,5 +324,6 @@ class Progress:
     def said(self) -> list[Said]:
         """What shields look at: this turn's input, a tool's answer in it too, and what the model
         said last."""
-        asked = [Said("user", text_of(message.content)) for message in self.run.input_messages]
+        heard = [*self.run.input_messages, *(self.run.resume.messages if self.run.resume else ())]
+        asked = [Said("user", text_of(one.content)) for one in heard if one.role in ("user", "tool")]
         return [*asked, Said("assistant", text_of(self.message.content))] if self.message else asked

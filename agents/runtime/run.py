@@ -10,26 +10,30 @@ from agents import ids
 from agents.providers.inference.base import Inference
 from agents.providers.memory.base import Documents, Memory
 from agents.providers.safety.base import Shield
-from agents.providers.tools.base import Tool
+from agents.providers.tools.base import Tool, ToolSource
 from agents.schemas.content import (
-    InputMessage,
     ResponseFormat,
     SamplingParams,
     ToolCall,
     ToolConfig,
     ToolDef,
     ToolResponse,
+    TurnMessage,
     Usage,
 )
+from agents.schemas.events import ToolDetail
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A client's tool call this turn was waiting for: its step, and when the waiting began."""
+    """A client's tool call this turn was waiting for: its step, and when the waiting began. Of a call
+    of ours that the client had to approve, ``approved`` is its word."""
 
     step: int
     call: ToolCall
     started_at: int
+    approved: bool | None = None
+    detail: ToolDetail | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class Resume:
     """How a turn goes on: the answers, the calls they answer, and where the numbers stand.
 
     ``pending`` is empty when a completed turn is resumed (a ReAct client finds calls in text that
-    the server never saw)."""
+    the server never saw); ``messages`` are what the caller said beside its answers."""
 
     leg: int
     responses: Sequence[ToolResponse]
@@ -47,6 +51,7 @@ class Resume:
     round: int
     iterations: int
     usage: Usage
+    messages: Sequence[TurnMessage] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,12 @@ class Run:
     ``history`` are the session's items before this turn and ``earlier`` what its earlier legs added,
     encoded; ``context`` is text that follows the last input message in this turn's inferences
     (documents); ``documents`` are those that have to be prepared first. ``provider_data``
-    is what the caller sent along for providers: it lives as long as the run, and is never stored."""
+    is what the caller sent along for providers: it lives as long as the run, and is never stored.
+
+    ``sources`` have more of the server's tools, and are asked for them first.
+    ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
+    with ``ends_with_client_calls`` calls of the client's tools end the leg also at that bound.
+    ``max_tool_calls`` bounds the server's calls of a leg, ``one_call`` those of an inference."""
 
     turn: int
     session: int
@@ -65,12 +75,13 @@ class Run:
     inference_model: str
     inference: Inference
     instructions: str
-    input_messages: Sequence[InputMessage]
+    input_messages: Sequence[TurnMessage]
     history: Sequence[bytes] = ()
     earlier: Sequence[bytes] = ()
     context: str = ""
     client_tools: Sequence[ToolDef] = ()
     server_tools: Mapping[str, Tool] = field(default_factory=dict)
+    sources: Sequence[ToolSource] = ()
     tool_config: ToolConfig = field(default_factory=ToolConfig)
     sampling: SamplingParams = field(default_factory=SamplingParams)
     response_format: ResponseFormat | None = None
@@ -78,7 +89,11 @@ class Run:
     output_shields: Sequence[Shield] = ()
     memory: Memory | None = None
     documents: Documents | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     max_infer_iters: int = 10
+    max_tool_calls: int | None = None
+    one_call: bool = False
+    ends_with_client_calls: bool = False
     tool_timeout_s: float = 60.0
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
     resume: Resume | None = None

@@ -7,7 +7,8 @@ failure is a step with an error there, never an exception.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -16,18 +17,19 @@ from agents.errors import AgentsError, ProviderError
 from agents.providers.inference.base import CallPart, Finish, InferenceRequest, Reasoning, Text
 from agents.providers.safety import checking
 from agents.providers.safety.base import Shield, Touchpoint
-from agents.providers.tools.base import Tool, ToolContext, ToolResult, failure
+from agents.providers.tools.base import Labelled, Offered, Tool, ToolContext, ToolResult, failure
 from agents.providers.tools.running import cut_for_model, run_one
 from agents.runtime.progress import Draft, Progress
 from agents.schemas.content import CompletionMessage, StopReason, ToolCall, ToolResponse, text_of
 from agents.schemas.events import (
     Entry,
     ErrorInfo,
+    FinalStatus,
     InferenceDetail,
     MemoryDetail,
+    OtherDetail,
     ShieldDetail,
     StepStarted,
-    ToolDetail,
 )
 
 STOP_REASONS: dict[str | None, StopReason] = {
@@ -122,6 +124,7 @@ class _Answer:
         self._text_at = self._reasoning_at = 0
         self._calls: dict[int, tuple[str, str, list[str]]] = {}
         self._call_at: dict[int, int] = {}
+        self._late = False
 
     def take(self, chunk: Text | Reasoning | CallPart) -> Entry:
         match chunk:
@@ -130,6 +133,7 @@ class _Answer:
                 at, self._text_at = self._text_at, self._text_at + len(text)
                 return self._progress.delta(self._step, "text", at, text)
             case Reasoning(text):
+                self._late = self._late or (not self._reasoning_at and bool(self._text_at))
                 self._draft.reasoning.append(text)
                 at, self._reasoning_at = self._reasoning_at, self._reasoning_at + len(text)
                 return self._progress.delta(self._step, "reasoning", at, text)
@@ -142,6 +146,7 @@ class _Answer:
 
     def message(self, finish: str | None) -> CompletionMessage:
         calls = _distinct([tool_call(*self._calls[index]) for index in sorted(self._calls)])
+        calls = calls[:1] if self._progress.run.one_call else calls
         reason = STOP_REASONS.get(finish, "end_of_turn")
         if calls and reason == "end_of_turn":
             reason = "end_of_message"  # some endpoints say "stop" after tool calls
@@ -153,6 +158,7 @@ class _Answer:
             model=self._draft.model,
             finish_reason=finish,
             reasoning="".join(self._draft.reasoning),
+            reasoning_last=self._late or None,
         )
 
 
@@ -228,18 +234,53 @@ def _request(progress: Progress) -> InferenceRequest:
     return InferenceRequest(
         model=run.inference_model,
         messages=progress.messages(),
-        tools=() if choice == "none" else run.tools,
+        tools=() if choice == "none" else progress.tools(),
         tool_choice=choice,
         sampling=run.sampling,
         response_format=run.response_format,
+        options=run.options,
     )
 
 
 # --------------------------------------------------------------------------------------------- tools
 
 
-async def run_tools(progress: Progress, calls: Sequence[ToolCall]) -> AsyncIterator[Entry]:
-    """Run the server's tools a model asked for, all at once, recorded in call order."""
+async def list_tools(progress: Progress) -> AsyncIterator[Entry]:
+    """Ask the sources what tools they have, all at once: a step each. One that does not say fails the
+    turn: a model must not answer without the tools it was promised."""
+    sources = progress.run.sources
+    asked = [asyncio.ensure_future(source.offer()) for source in sources]
+    try:
+        await asyncio.wait(asked)
+    except asyncio.CancelledError:
+        for task in asked:
+            task.cancel()
+        raise
+    for source, task in zip(sources, asked, strict=True):
+        started = progress.step_started("other", source.label)
+        yield started
+        shown, error = _offered(progress, task)
+        data = {"server_label": source.label, "tools": shown, "error": error.message if error else None}
+        status: FinalStatus = "failed" if error else "completed"
+        yield progress.step_ended(started, OtherDetail(kind="mcp_list_tools", data=data), status=status, error=error)
+        progress.error = progress.error or error
+
+
+def _offered(progress: Progress, asked: asyncio.Future[Offered]) -> tuple[list[dict[str, Any]], ErrorInfo | None]:
+    try:
+        offered = asked.result()
+    except AgentsError as error:
+        return [], error_info(error)
+    progress.offer(offered.tools)
+    return list(offered.shown), None
+
+
+async def run_tools(
+    progress: Progress, calls: Sequence[ToolCall], asked: Mapping[str, int] | None = None
+) -> AsyncIterator[Entry]:
+    """Run the server's tools a model asked for, all at once, recorded in call order. ``asked`` are the
+    steps in which the client approved them."""
+    asked = asked or {}
     run = progress.run
     context = ToolContext(
         ids.public(ids.Kind.SESSION, run.session),
@@ -247,9 +288,13 @@ async def run_tools(progress: Progress, calls: Sequence[ToolCall]) -> AsyncItera
         run.actor,
         run.provider_data,
     )
-    started = [progress.step_started("tool_execution", call.tool_name, call=call) for call in calls]
+    started = [
+        progress.step_started("tool_execution", call.tool_name, call=call, asked=asked.get(call.call_id))
+        for call in calls
+    ]
     for event in started:
         yield event
+    progress.count_calls(calls)
     async with asyncio.TaskGroup() as group:
         work = [group.create_task(_run_tool(progress, call, context)) for call in calls]
         for event, call, task in zip(started, calls, work, strict=True):
@@ -262,13 +307,15 @@ async def run_tools(progress: Progress, calls: Sequence[ToolCall]) -> AsyncItera
             )
             yield progress.step_ended(
                 event,
-                ToolDetail(tool_calls=[call], tool_responses=[response]),
+                progress.tool_detail(call, [response], asked=asked.get(call.call_id)),
                 status="failed" if result.error else "completed",
                 error=ErrorInfo(type="tool_error", message=result.error) if result.error else None,
             )
 
 
 async def _run_tool(progress: Progress, call: ToolCall, context: ToolContext) -> ToolResult:
+    if progress.spent(call):
+        return failure(f"Not run: the limit of {progress.run.max_tool_calls} tool calls is reached. Answer without.")
     tool = progress.run.server_tools.get(call.tool_name)
     if tool is None:
         return failure(f"Unknown tool `{call.tool_name}` was called.")
@@ -277,9 +324,12 @@ async def _run_tool(progress: Progress, call: ToolCall, context: ToolContext) ->
     return await run_one(tool, call.arguments, context, progress.run.tool_timeout_s)
 
 
-def is_client_call(progress: Progress, call: ToolCall) -> bool:
-    """Whether only the client can run this call. A call of an unknown tool is the server's to
-    answer: with an error."""
+def waits_for_client(progress: Progress, call: ToolCall) -> bool:
+    """Whether only the client can run this call, or has to approve it. A call of an unknown tool is the
+    server's to answer: with an error."""
+    tool = progress.run.server_tools.get(call.tool_name)
+    if isinstance(tool, Labelled) and tool.asks:
+        return True
     return any(tool.name == call.tool_name for tool in progress.run.client_tools)
 
 
@@ -292,9 +342,10 @@ __all__ = [
     "check_shields",
     "error_info",
     "infer",
-    "is_client_call",
+    "list_tools",
     "prepare_documents",
     "retrieve",
     "run_tools",
+    "waits_for_client",
     "words_of",
 ]

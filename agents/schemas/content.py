@@ -90,7 +90,12 @@ class CompletionMessage(Wire):
 
 
 InputMessage = Annotated[UserMessage | ToolResponseMessage, Field(discriminator="role")]
-"""What a turn may be started with."""
+"""What the Agents API may start a turn with."""
+
+TurnMessage = Annotated[
+    UserMessage | ToolResponseMessage | SystemMessage | CompletionMessage, Field(discriminator="role")
+]
+"""What a turn may be started with: OpenAI's API also hands in what was said elsewhere."""
 
 
 class SafetyViolation(Wire):
@@ -114,6 +119,7 @@ class ToolDef(Wire):
     description: str | None = None
     parameters: list[ToolParameter] | None = None
     input_schema: dict[str, Any] | None = None
+    strict: bool | None = None
     metadata: dict[str, Any] | None = None
 
 

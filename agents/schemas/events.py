@@ -20,10 +20,10 @@ from agents.schemas.base import Moment, Sent, StepKey
 from agents.schemas.content import (
     CompletionMessage,
     Content,
-    InputMessage,
     SafetyViolation,
     ToolCall,
     ToolResponse,
+    TurnMessage,
     Usage,
 )
 
@@ -47,17 +47,27 @@ class ErrorInfo(Sent):
 
 
 class InferenceDetail(Sent):
+    """``reasoning_last`` says that the words came before the first thought."""
+
     model_response: CompletionMessage
     model: str = ""
     finish_reason: str | None = None
     reasoning: str = ""
+    reasoning_last: bool | None = None
 
 
 class ToolDetail(Sent):
-    """One call. ``tool_responses`` is empty while the tool runs, or when it never answered."""
+    """One call. ``tool_responses`` is empty while the tool runs, or when it never answered. ``kind``
+    and ``label`` say which of OpenAI's tools it is, and of which server. ``approval`` says that the
+    step is not the call itself but the question whether it may be made; ``asked`` is, of a call that
+    was approved, the step of that question."""
 
     tool_calls: list[ToolCall]
     tool_responses: list[ToolResponse] = []
+    kind: Literal["web_search", "file_search", "code_interpreter", "mcp"] | None = None
+    label: str | None = None
+    approval: Literal["requested", "approved", "refused"] | None = None
+    asked: str | None = None
 
 
 class ShieldDetail(Sent):
@@ -91,15 +101,17 @@ class TurnStarted(_Event):
 
     type: Literal["turn.started"] = "turn.started"
     model: str
-    input_messages: list[InputMessage]
+    input_messages: list[TurnMessage]
 
 
 class TurnResumed(_Event):
-    """The caller answered the pending calls; the events of leg number ``leg`` follow."""
+    """The caller answered the pending calls, and may have said more (``input_messages``); the events
+    of leg number ``leg`` follow."""
 
     type: Literal["turn.resumed"] = "turn.resumed"
     leg: int
     tool_responses: list[ToolResponse]
+    input_messages: list[TurnMessage] = []
 
 
 class StepStarted(_Event):

@@ -17,17 +17,25 @@ from agents.schemas.content import (
     Content,
     ContentItem,
     ImageItem,
-    InputMessage,
+    SystemMessage,
     TextItem,
     ToolCall,
     ToolDef,
     ToolParameter,
     ToolResponse,
     ToolResponseMessage,
+    TurnMessage,
     UserMessage,
     text_of,
 )
-from agents.schemas.events import Event, InferenceDetail, ShieldDetail, StepEnded, ToolDetail, TurnEnded
+from agents.schemas.events import (
+    Event,
+    InferenceDetail,
+    ShieldDetail,
+    StepEnded,
+    ToolDetail,
+    TurnEnded,
+)
 
 encode = msgspec.json.encode
 
@@ -51,11 +59,15 @@ def system_item(instructions: str) -> bytes:
     return encode({"role": "system", "content": instructions})
 
 
-def input_item(message: InputMessage, extra_text: str = "", images: Sequence[ImageItem] = ()) -> bytes:
+def input_item(message: TurnMessage, extra_text: str = "", images: Sequence[ImageItem] = ()) -> bytes:
     """A message of the caller. ``context``, ``extra_text`` (documents, retrieved text) and ``images``
     follow its words: they belong to this inference, so history drops them."""
     if isinstance(message, ToolResponseMessage):
         return encode({"role": "tool", "tool_call_id": message.call_id, "content": text_of(message.content)})
+    if isinstance(message, CompletionMessage):
+        return assistant_item(message)
+    if isinstance(message, SystemMessage):
+        return system_item(text_of(message.content))
     more = "\n".join(part for part in (text_of(message.context), extra_text) if part)
     content = _parts(message.content, more)
     if images:
@@ -132,6 +144,8 @@ def items_of(event: Event) -> list[bytes]:
     match event:
         case StepEnded(status="completed", detail=InferenceDetail(model_response=message)):
             return [assistant_item(message)]
+        case StepEnded(detail=ToolDetail(approval="approved")):
+            return []  # the call itself follows
         case StepEnded(detail=ToolDetail(tool_responses=[], tool_calls=calls)):
             return [_unanswered(call) for call in calls]
         case StepEnded(detail=ToolDetail(tool_responses=responses)):
@@ -144,12 +158,34 @@ def items_of(event: Event) -> list[bytes]:
             return []
 
 
-def input_items(messages: list[InputMessage]) -> list[bytes]:
+_ASSISTANT = b'{"role":"assistant"'
+
+
+def joined_calls(history: Sequence[bytes]) -> list[bytes]:
+    """A history whose neighbouring assistant messages are one where the later one makes calls:
+    endpoints want all calls of a round in one message, before the answers. Only such are parsed."""
+    out: list[bytes] = []
+    for item in history:
+        if out and item.startswith(_ASSISTANT) and out[-1].startswith(_ASSISTANT) and b'"tool_calls"' in item:
+            out[-1] = _with_calls(out[-1], item)
+        else:
+            out.append(item)
+    return out
+
+
+def _with_calls(first: bytes, second: bytes) -> bytes:
+    one, two = msgspec.json.decode(first), msgspec.json.decode(second)
+    words = [text for text in (one.get("content"), two.get("content")) if text]
+    calls = [*one.get("tool_calls", ()), *two.get("tool_calls", ())]
+    return encode({"role": "assistant", "content": "\n".join(words), "tool_calls": calls})
+
+
+def input_items(messages: Sequence[TurnMessage]) -> list[bytes]:
     """The items of a turn's input as history keeps them, without this turn's own context."""
     return [input_item(_without_context(message)) for message in messages]
 
 
-def _without_context(message: InputMessage) -> InputMessage:
+def _without_context(message: TurnMessage) -> TurnMessage:
     if isinstance(message, UserMessage) and message.context is not None:
         return message.model_copy(update={"context": None})
     return message
@@ -158,7 +194,9 @@ def _without_context(message: InputMessage) -> InputMessage:
 def tool_definition(tool: ToolDef) -> dict[str, Any]:
     """A tool as chat completions wants it."""
     schema = tool.input_schema or _schema(tool.parameters or [])
-    function = {"name": tool.name, "description": tool.description or "", "parameters": schema}
+    function: dict[str, Any] = {"name": tool.name, "description": tool.description or "", "parameters": schema}
+    if tool.strict is not None:
+        function["strict"] = tool.strict
     return {"type": "function", "function": function}
 
 

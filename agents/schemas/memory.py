@@ -6,6 +6,7 @@ import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from agents.schemas.base import Wire, null_is
 from agents.schemas.content import Content, Url
@@ -117,11 +118,19 @@ class ChunkGiven(Wire):
 
 
 class VectorInsert(Wire):
-    """``ttl_seconds`` is read and, as upstream, has no effect."""
+    """``ttl_seconds`` is refused: chunks stay until their document or database is deleted, and who
+    counts on their expiry must know."""
 
     vector_db_id: Name
     chunks: list[ChunkGiven] = Field(max_length=10_000)
     ttl_seconds: int | None = None
+
+    @field_validator("ttl_seconds")
+    @classmethod
+    def _not_known(cls, value: int | None) -> int | None:
+        if value is not None:
+            raise PydanticCustomError("refused", "chunks do not expire here; leave it out")
+        return value
 
 
 class VectorQuery(Wire):

@@ -42,7 +42,8 @@ class ShieldPage(DataList[ShieldObject]):
 
 
 class RunShield(Wire):
-    """``params`` are taken and have no effect: those a shield was registered with hold."""
+    """``params`` hold for this run, in place of those of their names that the shield was registered
+    with: ``excluded_categories`` (llama-guard, moderation), ``phrases`` (scripted). Others are refused."""
 
     shield_id: str = Field(min_length=1, max_length=300)
     messages: list[Message] = Field(min_length=1)

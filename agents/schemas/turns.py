@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import TypeAdapter
 
-from agents.schemas.content import CompletionMessage, InputMessage, Usage
+from agents.schemas.content import CompletionMessage, TurnMessage, Usage
 from agents.schemas.events import (
     ErrorInfo,
     Event,
@@ -25,7 +25,7 @@ from agents.schemas.events import (
     TurnStatus,
 )
 
-MESSAGES = TypeAdapter(list[InputMessage])
+MESSAGES = TypeAdapter(list[TurnMessage])
 """Reads and writes the messages a turn was started with."""
 
 
@@ -66,6 +66,18 @@ class TurnValue:
     error: ErrorInfo | None = None
     usage: Usage = field(default_factory=Usage)
     next_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ItemValue:
+    """An item of a session: its chat message(s) as JSON, the form it came in, and what it is made of:
+    its step, and of a model's message the steps of the client's calls it asked for."""
+
+    key: int
+    body: bytes
+    wire: bytes = b""
+    step: StepValue | None = None
+    calls: tuple[StepValue, ...] = ()
 
 
 def fold(key: int, session: int, events: Iterable[Event]) -> TurnValue:

@@ -38,7 +38,7 @@ def delete_sessions(keys: list[int]) -> None:
         _refuse_running(chunk)
         turns = list(Turn.objects.unscoped("delete").filter(session_id__in=chunk).values_list("pk", flat=True))
         for part in _chunks(turns):
-            _delete_turns(part)
+            delete_turns(part)
         Item.objects.unscoped("delete").filter(session_id__in=chunk)._raw_delete("default")
         memory.drop(memory.of_sessions(chunk))
         Session.objects.unscoped("delete").filter(pk__in=chunk)._raw_delete("default")
@@ -54,7 +54,8 @@ def _refuse_running(sessions: list[int]) -> None:
         raise Conflict(f"Session '{public_id}' has a turn in progress; cancel it first.", code="session_busy")
 
 
-def _delete_turns(turns: list[int]) -> None:
+def delete_turns(turns: list[int]) -> None:
+    """Delete turns with everything below them, within the caller's transaction."""
     steps = list(Step.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
     search.remove(turns, steps)
     Item.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.db import connection
 
-from agents import ids
-from agents.models import Item
+from agents.models import Item, Response
 from agents.store.sql import Insert
 
 _ADD = Insert(Item, "id session_id turn_id number hidden body wire")
@@ -22,16 +22,61 @@ def before(session: int, *, first: int | None = None) -> list[bytes]:
         params.append(first)
     with connection.cursor() as cursor:
         cursor.execute(f"{sql} ORDER BY number", params)
-        return [bytes(body) for (body,) in cursor.fetchall()]
+        return [bytes(body) for (body,) in cursor.fetchall() if body]
+
+
+# The legs from the first of a session to one of its turns: back to the first leg of each turn, and
+# from there to the leg that turn continues.
+PATH = """
+WITH RECURSIVE path(turn_id, end_item, previous_id) AS (
+    SELECT r.turn_id, r.end_item, f.previous_id
+    FROM agents_response r JOIN agents_response f ON f.turn_id = r.turn_id AND f.number = 1 WHERE r.id = %s
+    UNION ALL
+    SELECT r.turn_id, r.end_item, f.previous_id
+    FROM path p JOIN agents_response r ON r.id = p.previous_id
+    JOIN agents_response f ON f.turn_id = r.turn_id AND f.number = 1
+)
+"""
+
+
+# The visible items of a path: those of its turns, and those put into the conversation by hand before
+# its end. Two marks: the last leg, twice.
+ON_PATH = """
+FROM agents_item i LEFT JOIN path p ON p.turn_id = i.turn_id
+WHERE NOT i.hidden
+AND i.session_id = (SELECT t.session_id FROM agents_response r JOIN agents_turn t ON t.id = r.turn_id WHERE r.id = %s)
+AND (p.turn_id IS NOT NULL AND (p.end_item IS NULL OR i.number < p.end_item)
+     OR i.turn_id IS NULL AND i.number < (SELECT COALESCE(MAX(end_item), 2147483647) FROM path))
+"""
+
+
+def upto(leg: int) -> list[bytes]:
+    """The visible items of the path that ends with a leg, in order."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{PATH} SELECT i.body {ON_PATH} ORDER BY i.number", [leg, leg])  # noqa: S608 - ours
+        return [bytes(body) for (body,) in cursor.fetchall() if body]
 
 
 def of_turn(turn: int) -> tuple[int, list[bytes]]:
-    """(number of its first item, a turn's items in order)."""
-    rows = Item.objects.unscoped("its run was let in").filter(turn_id=turn).order_by("number")
-    found = list(rows.values_list("number", "body"))
-    return (found[0][0] if found else 0), [bytes(body) for _, body in found]
+    """(number of its first item, what a turn that is being resumed has said and done since its input
+    and before this resume, in order)."""
+    legs = Response.objects.unscoped("its run was let in").filter(turn_id=turn).order_by("number")
+    (first, given), *_, (end, _) = legs.values_list("first_item", "input_items")
+    rows = Item.objects.unscoped("its run was let in").filter(turn_id=turn, hidden=False)
+    rows = rows.filter(number__gte=first + given, number__lt=end).order_by("number")
+    return first, [bytes(body) for body in rows.values_list("body", flat=True) if body]
 
 
-def append(session: int, turn: int, first: int, bodies: Sequence[bytes]) -> None:
-    """Add a turn's input, numbered from ``first``, in the caller's transaction."""
-    _ADD.many((ids.new_key(), session, turn, first + place, False, body, b"") for place, body in enumerate(bodies))
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """An item to be added: its chat message (or several, joined by commas; none where a model is told
+    nothing of it), and the form it came in."""
+
+    key: int
+    body: bytes
+    wire: bytes = b""
+
+
+def append(session: int, turn: int | None, first: int, items: Sequence[NewItem]) -> None:
+    """Add items, numbered from ``first``, in the caller's transaction."""
+    _ADD.many((item.key, session, turn, first + place, False, item.body, item.wire) for place, item in enumerate(items))

@@ -86,13 +86,12 @@ def newest(actor: Actor, query: Query | None, limit: int) -> list[int]:
 
 def turn_rows(actor: Actor, keys: Sequence[int], query: Query | None = None) -> list[TurnRow]:
     """Those of these turns that the actor may see and the query accepts, newest first."""
-    found = _visible(actor, query).filter(pk__in=list(keys)).order_by("-pk").values_list("pk", flat=True)
-    return _rows(list(found))
+    return _rows(sorted(visible_keys(actor, keys, query), reverse=True))
 
 
-def visible_keys(actor: Actor, keys: Sequence[int]) -> set[int]:
-    """Those of these turns that the actor may see."""
-    return set(Turn.objects.visible_to(actor).filter(pk__in=list(keys)).values_list("pk", flat=True))
+def visible_keys(actor: Actor, keys: Sequence[int], query: Query | None = None) -> set[int]:
+    """Those of these turns that the actor may see and the query accepts."""
+    return set(_visible(actor, query).filter(pk__in=list(keys)).values_list("pk", flat=True))
 
 
 # ---------------------------------------------------------------------------------------------- rows

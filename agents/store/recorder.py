@@ -24,7 +24,7 @@ from agents.schemas.events import (
     TurnStarted,
 )
 from agents.schemas.events import Event as AnyEvent
-from agents.schemas.items import items_of
+from agents.schemas.items import input_items, items_of
 from agents.store import changes, replay, search, steps
 from agents.store.sql import Insert, Select, Update
 
@@ -77,9 +77,13 @@ class _Changes:
         self.leg, self.turn_started_at = leg, turn_started_at
         self.turn, self.body, self.session = Update(Turn), Update(TurnBody), Update(Session)
         self.items: list[tuple[int | None, bytes]] = []
+        self.said: list[bytes] = []
+        self.end: Update | None = None
 
     def write(self) -> None:
         _add_items(self)
+        if self.end:
+            self.end.write("turn_id", self.leg.turn, "AND last_seq IS NULL")
         self.turn.write("id", self.leg.turn)
         self.body.write("turn_id", self.leg.turn)
         if self.session.write("id", self.leg.session):
@@ -104,6 +108,7 @@ def _fold_one(change: _Changes, event: AnyEvent) -> None:
             pass
         case TurnResumed():
             change.turn.set(status=TurnStatus.IN_PROGRESS.value)
+            change.said = input_items(event.input_messages)
         case StepStarted():
             change.turn.add("step_count", 1)
             change.turn.add("tool_count", int(event.step_type == "tool_execution"))
@@ -193,12 +198,15 @@ def _release(change: _Changes, at_us: int) -> None:
 
 
 def _close_leg(change: _Changes, seq: int, at_us: int, status: TurnStatus) -> None:
-    leg = Update(Response)
-    leg.set(last_seq=seq, status=status.value, completed_at=at_us)
-    leg.write("turn_id", change.leg.turn, "AND last_seq IS NULL")
+    change.end = Update(Response)
+    change.end.set(last_seq=seq, status=status.value, completed_at=at_us)
+    counted = "(SELECT item_count FROM agents_session WHERE id = %s)"
+    change.end.express("end_item", counted, change.leg.session)
 
 
 def _add_items(change: _Changes) -> None:
+    # what was said beside answers comes behind them: they are of the same batch, and later events
+    change.items += [(None, body) for body in change.said]
     if not change.items:
         return
     leg = change.leg
@@ -209,3 +217,5 @@ def _add_items(change: _Changes) -> None:
         for place, (step, body) in enumerate(change.items)
     )
     change.session.set(item_count=first + len(change.items))
+    if change.end:
+        change.end.set(end_item=first + len(change.items))

@@ -6,6 +6,7 @@ way. Who sees several of one name uses the oldest, so that nobody can put anothe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,18 +51,18 @@ class Registry:
             found.setdefault(row.identifier, _registration(row))
         return list(found.values())
 
-    def add(self, actor: Actor, new: Registration) -> None:
-        """Register it. The same again changes nothing; another of a name that the actor sees is a
-        Conflict."""
+    def add(self, actor: Actor, new: Registration) -> int:
+        """Register it; returns its key. The same again changes nothing; another of a name that the
+        actor sees is a Conflict."""
         try:
-            writer.write(lambda: self._add(actor, new))
+            return writer.write(lambda: self._add(actor, new))
         except IntegrityError as error:  # another process was first
             raise self._taken(new) from error
 
-    def _add(self, actor: Actor, new: Registration) -> None:
-        there = self.find(actor, new.identifier, "manage")
-        if there == new:
-            return
+    def _add(self, actor: Actor, new: Registration) -> int:
+        there = self._rows(actor, "manage").filter(identifier=new.identifier).order_by("id").first()
+        if there is not None and _registration(there) == new:
+            return int(there.pk)
         if there is not None:
             raise self._taken(new)
         row = self._table(
@@ -74,6 +75,12 @@ class Registry:
             created_at=to_datetime(ids.now_us()),
         )
         row.save(force_insert=True)
+        return int(row.pk)
+
+    def revise(self, actor: Actor, key: int, new: Registration) -> None:
+        """Change one under its name: what uses the name uses this from now on. Raises NotFound."""
+        changes = {"provider": new.provider, "resource": new.resource, "params": new.params}
+        self._change(actor, key, lambda rows: int(rows.update(**changes)))
 
     def delete(self, actor: Actor, identifier: str) -> None:
         """Forget the one of this name. Raises NotFound."""
@@ -85,6 +92,18 @@ class Registry:
 
         if not writer.write(job):
             raise NotFound(f"{self._noun} '{identifier[:200]}' not found.")
+
+    def drop(self, actor: Actor, key: int) -> None:
+        """Forget this one: of several of a name, it need not be the one that is used. Raises NotFound."""
+        self._change(actor, key, lambda rows: int(rows.delete()[0]))
+
+    def _change(self, actor: Actor, key: int, change: Callable[[Any], int]) -> None:
+        def job() -> int:
+            keys = list(self._rows(actor, "manage").filter(pk=key).values_list("pk", flat=True))
+            return change(self._table.objects.unscoped("checked above").filter(pk__in=keys))
+
+        if not writer.write(job):
+            raise NotFound(f"This {self._noun.lower()} was not found.")
 
     def _taken(self, new: Registration) -> Conflict:
         words = f"{self._noun} '{new.identifier[:200]}' is registered already, otherwise than this; delete it first."

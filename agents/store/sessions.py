@@ -78,18 +78,31 @@ def create(
     source: Source = Source.NATIVE,
 ) -> int:
     """Store a new session; returns its key. One not asked to persist may go after a day."""
+    new = NewSession(ids.new_key(), agent, name, persist, api, source)
+    writer.write(lambda: add(actor, new))
+    return new.key
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """What a session begins with. One that is not ``kept`` may go after a day."""
+
+    key: int
+    agent: int | None = None
+    name: str = ""
+    kept: bool = True
+    api: Api = Api.AGENTS
+    source: Source = Source.NATIVE
+    metadata: str = "{}"
+
+
+def add(actor: Actor, new: NewSession) -> None:
+    """Store a session in the caller's transaction."""
     now = ids.now_us()
-    key = ids.new_key()
-
-    def job() -> int:
-        scope, expires_at = scopes.scope_for(actor), None if persist else now + RETENTION_US
-        head = (key, agent, name, actor.user_id, scope, api.value, source.value, now, now, expires_at)
-        _ADD.one(*head, 0, 0, False, 0, 0, "{}")
-        changes.note(ChangeKind.SESSION, key)
-        return key
-
-    writer.write(job)
-    return key
+    expires_at = None if new.kept else now + RETENTION_US
+    head = (new.key, new.agent, new.name, actor.user_id, scopes.scope_for(actor), new.api.value, new.source.value)
+    _ADD.one(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata)
+    changes.note(ChangeKind.SESSION, new.key)
 
 
 def get(actor: Actor, key: int, *, agent: int | None = None, action: Action = "read") -> SessionRecord:

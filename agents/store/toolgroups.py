@@ -58,14 +58,14 @@ class GroupRecord:
 def find(actor: Actor, name: str, action: Action = "read") -> GroupRecord | None:
     """The group of this name that the actor may see."""
     row = _rows(actor, action).filter(name=name).order_by("id").first()
-    return _record(row) if row else None
+    return opened(row) if row else None
 
 
 def listing(actor: Actor) -> list[GroupRecord]:
     """The groups the actor may see, the oldest first, each name once; at most `LISTED` rows."""
     found: dict[str, GroupRecord] = {}
     for row in _rows(actor).order_by("id")[:LISTED]:
-        found.setdefault(row.name, _record(row))
+        found.setdefault(row.name, opened(row))
     return list(found.values())
 
 
@@ -77,7 +77,7 @@ def register(actor: Actor, new: NewGroup) -> GroupRecord:
         raise _taken(new.name) from error
     record = find(actor, new.name)
     if record is None:
-        raise NotFound(f"Tool group '{new.name[:200]}' not found.", code="toolgroup_not_found")
+        raise _missing(new.name)
     return record
 
 
@@ -101,15 +101,50 @@ def _register(actor: Actor, new: NewGroup) -> None:
     row.save(force_insert=True)
 
 
+def revise(actor: Actor, key: int, new: NewGroup) -> GroupRecord:
+    """Change a group under its name; ``headers`` are all it has from now on. One with another URL
+    has no listing yet. Raises NotFound."""
+
+    def job() -> None:
+        row = _rows(actor, "manage").filter(pk=key).first()
+        if row is None:
+            raise _missing(new.name)
+        if row.uri != new.uri:
+            row.tools, row.listed_at, row.note = "", None, ""
+        row.provider_id, row.uri = new.provider_id, new.uri
+        row.args = msgspec.json.encode(new.args).decode()
+        row.secrets = sealed.seal(new.uri, dict(new.headers))
+        row.save(force_update=True)
+
+    writer.write(job)
+    return get(actor, key)
+
+
+def get(actor: Actor, key: int, action: Action = "read") -> GroupRecord:
+    """One group. Raises NotFound."""
+    row = _rows(actor, action).filter(pk=key).first()
+    if row is None:
+        raise _missing("")
+    return opened(row)
+
+
 def unregister(actor: Actor, name: str) -> None:
     """Forget a group. Raises NotFound."""
+    keys = _rows(actor, "manage").filter(name=name).order_by("id").values_list("pk", flat=True)
+    _forget(keys[:1], name)
 
+
+def drop(actor: Actor, key: int) -> None:
+    """Forget this group: of several of a name, it need not be the one that is used. Raises NotFound."""
+    _forget(_rows(actor, "manage").filter(pk=key).values_list("pk", flat=True), "")
+
+
+def _forget(found: Any, name: str) -> None:
     def job() -> int:
-        keys = list(_rows(actor, "manage").filter(name=name).order_by("id").values_list("pk", flat=True)[:1])
-        return ToolGroup.objects.unscoped("checked above").filter(pk__in=keys).delete()[0]
+        return ToolGroup.objects.unscoped("checked by the caller").filter(pk__in=list(found.all())).delete()[0]
 
     if not writer.write(job):
-        raise NotFound(f"Tool group '{name[:200]}' not found.", code="toolgroup_not_found")
+        raise _missing(name)
 
 
 def keep_listing(key: int, tools: Sequence[ToolDef] | None, note: str) -> None:
@@ -131,7 +166,13 @@ def _definitions(text: str) -> Sequence[ToolDef]:
     return _DEFINITIONS.validate_json(text or "[]")
 
 
-def _record(row: ToolGroup) -> GroupRecord:
+def tools_of(row: ToolGroup) -> Sequence[ToolDef]:
+    """What a group the actor was let into last said it has."""
+    return _definitions(row.tools)
+
+
+def opened(row: ToolGroup) -> GroupRecord:
+    """The record of a row the actor was let into, its headers unsealed: not to be shown."""
     headers = sealed.unseal(row.uri, row.secrets)
     lost = "" if headers is not None else "Its stored headers can no longer be read; register it anew. "
     return GroupRecord(
@@ -141,10 +182,15 @@ def _record(row: ToolGroup) -> GroupRecord:
         uri=row.uri,
         args=msgspec.json.decode(row.args or "{}"),
         headers=headers or {},
-        tools=_definitions(row.tools),
+        tools=tools_of(row),
         listed_at=to_us(row.listed_at) if row.listed_at else None,
         note=lost + row.note,
     )
+
+
+def _missing(name: str) -> NotFound:
+    named = f"Tool group '{name[:200]}'" if name else "This tool group was"
+    return NotFound(f"{named} not found.", code="toolgroup_not_found")
 
 
 def _taken(name: str) -> Conflict:

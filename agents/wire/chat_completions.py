@@ -36,7 +36,9 @@ def inference_request(model: str, messages: Sequence[JSON], body: PlainCompletio
         messages=[encode(message) for message in messages],
         tools=[_tool(tool) for tool in body.tools or ()],
         tool_choice=choice.function.name if isinstance(choice, NamedTool) else choice,
-        sampling=_sampling(body),
+        sampling=sampling(
+            body.temperature, body.top_p, limit=body.max_completion_tokens or body.max_tokens or 0, stop=body.stop
+        ),
         response_format=_format(body),
     )
 
@@ -47,14 +49,14 @@ def _tool(tool: FunctionTool) -> ToolDef:
     return ToolDef(name=function.name, description=function.description, input_schema=schema)
 
 
-def _sampling(body: PlainCompletion) -> SamplingParams:
+def sampling(
+    temperature: float | None, top_p: float | None, *, limit: int, stop: str | list[str] | None
+) -> SamplingParams:
+    """OpenAI's words for it as ours. ``limit`` is in tokens, 0 for none."""
     strategy: SamplingStrategy = GreedyStrategy()
-    if body.temperature:
-        strategy = TopPStrategy(temperature=body.temperature, top_p=body.top_p)
-    limit = body.max_completion_tokens or body.max_tokens or 0
-    return SamplingParams(
-        strategy=strategy, max_tokens=limit, stop=[body.stop] if isinstance(body.stop, str) else body.stop
-    )
+    if temperature:
+        strategy = TopPStrategy(temperature=temperature, top_p=top_p)
+    return SamplingParams(strategy=strategy, max_tokens=limit, stop=[stop] if isinstance(stop, str) else stop)
 
 
 def _format(body: PlainCompletion) -> JsonSchemaFormat | None:

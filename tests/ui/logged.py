@@ -23,7 +23,7 @@ from agents.schemas.events import (
 )
 from agents.store import agents, recorder, sessions, turns
 from agents.store.recorder import Leg
-from agents.store.turns import NewTurn
+from agents.store.turns import NewLeg, NewTurn
 from agents.store.writer import writer
 
 
@@ -66,7 +66,7 @@ def log_turn(
         provider="demo",
         messages=begun.input_messages,
         request="",
-        body=b"",
+        leg=NewLeg(ids.new_key(), b""),
         queued=False,
     )
     turns.open_turn(actor, new, [begun], owner="test")

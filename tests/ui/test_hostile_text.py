@@ -51,7 +51,7 @@ from agents.schemas.events import (
 )
 from agents.store import agents, keys, recorder, sessions, turns
 from agents.store.recorder import Leg
-from agents.store.turns import NewTurn
+from agents.store.turns import NewLeg, NewTurn
 from agents.store.writer import writer
 from tests.inprocess import collect_static, inline_service
 from tests.ui.markup import VOID, words
@@ -136,7 +136,7 @@ def _turn(actor: Actor, session: int, texts: Sequence[str]) -> int:
         provider=first,
         messages=opening.input_messages,
         request="{}",
-        body=b"{}",
+        leg=NewLeg(ids.new_key(), b"{}"),
         queued=False,
         end_user=first,
     )

@@ -7,7 +7,7 @@ what it has received. A provider retries only before its first chunk.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -18,7 +18,8 @@ from agents.schemas.content import ResponseFormat, SamplingParams, ToolDef, Usag
 class InferenceRequest:
     """``messages`` are encoded chat-completions messages (`agents.schemas.items`), sent as they
     are. ``tool_choice`` is ``auto``, ``required``, ``none`` or a tool's name. ``model`` is the
-    name as the endpoint knows it."""
+    name as the endpoint knows it. ``options`` are further fields of chat completions, sent as they
+    are and in place of ours of the same name."""
 
     model: str
     messages: Sequence[bytes]
@@ -26,6 +27,7 @@ class InferenceRequest:
     tool_choice: str = "auto"
     sampling: SamplingParams = field(default_factory=SamplingParams)
     response_format: ResponseFormat | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ inference with its number. The round is the number of times tools were called si
 after the last one the results are told as usual.
 
 ``tool_choice`` is heeded, also by scripts: ``none`` drops calls, ``required`` and a tool's name add
-one to a round that has none. Of the sampling only ``max_tokens`` has an effect. Usage counts
-words, long ones in pieces.
+one to a round that has none. Of the sampling only ``max_tokens`` and ``stop`` have an
+effect. Usage counts words, long ones in pieces.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ class Scripted:
                 case Fail() | Cut():
                     raise self._failure(act)
                 case End(reason=reason):
-                    yield performance.finish(reason)
+                    for chunk in performance.end(reason):
+                        yield chunk
                     return
                 case Say() | Repeat() | Think() | Call():
                     for chunk in performance.tokens(act):
@@ -110,9 +111,10 @@ class Scripted:
                         yield chunk
                 case _:
                     assert_never(act)
-            if performance.is_cut_short:
+            if performance.is_over:
                 break
-        yield performance.finish()
+        for chunk in performance.end():
+            yield chunk
 
     async def models(self) -> list[Model]:
         return [

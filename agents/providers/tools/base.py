@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from agents.schemas.content import Content, ToolDef
 
@@ -90,6 +90,51 @@ class WithArgs:
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return await self.tool.call({**arguments, **self.args}, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A tool as OpenAI's API offers it: under a name of its own, of a ``kind`` (``web_search``,
+    ``file_search``, ``code_interpreter``, ``mcp``) and, where there are several, of a ``label``. One
+    that ``asks`` runs only what the client has approved."""
+
+    tool: Tool
+    kind: Literal["web_search", "file_search", "code_interpreter", "mcp"]
+    label: str | None = None
+    name: str | None = None
+    description: str | None = None
+    asks: bool = False
+
+    @property
+    def group(self) -> str:
+        return self.tool.group
+
+    @property
+    def definition(self) -> ToolDef:
+        given = {"name": self.name, "description": self.description}
+        return self.tool.definition.model_copy(update={name: value for name, value in given.items() if value})
+
+    async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        return await self.tool.call(arguments, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What a source of tools has, and how it describes it."""
+
+    tools: Sequence[Labelled]
+    shown: Sequence[dict[str, Any]]
+
+
+class ToolSource(Protocol):
+    """Tools that are known only once somebody was asked for them."""
+
+    @property
+    def label(self) -> str: ...
+
+    async def offer(self) -> Offered:
+        """Raises AgentsError."""
+        ...
 
 
 def failure(words: str) -> ToolResult:

@@ -162,7 +162,8 @@ class WebSearch:
             return failure(f"{name} cannot be reached ({type(error).__name__}).")
         rows = [{"title": one.title, "url": one.url, "content": one.content} for one in found]
         text = msgspec.json.encode({"query": query, "top_k": rows}).decode()
-        return ToolResult(content=text, metadata={"provider": name})
+        sources = [{"type": "url", "url": one.url} for one in found]
+        return ToolResult(content=text, metadata={"provider": name, "sources": sources})
 
 
 def group(tool: WebSearch) -> ToolGroup:

@@ -41,6 +41,7 @@ def encode(request: InferenceRequest, max_tokens_field: str = "max_tokens") -> b
         **_sampling(request.sampling, max_tokens_field),
         **_tools(request),
         **_response_format(request.response_format),
+        **request.options,
     }
     try:
         model, rest = _encode(request.model), _encode(options)

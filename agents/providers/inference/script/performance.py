@@ -1,9 +1,10 @@
-"""Acts as chunks: cut into tokens, counted, bounded by ``max_tokens``. No waiting happens here."""
+"""Acts as chunks: cut into tokens, counted, bounded by ``max_tokens`` and by words to stop at. No
+waiting happens here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 from agents.providers.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
@@ -14,15 +15,50 @@ from agents.schemas.content import Usage
 _TOKEN = re.compile(r"\s*\S{1,16}|\s+")
 
 
+class Stops:
+    """Texts at which an answer ends, none of them a part of it: what may be the beginning of one is
+    held back until it is clear."""
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self._stops = [stop for stop in stops if stop]
+        self._held = ""
+        self.hit = False
+
+    def take(self, text: str) -> str:
+        """What can be said of all so far."""
+        if not self._stops:
+            return text
+        text = self._held + text
+        found = [place for place in map(text.find, self._stops) if place >= 0]
+        if found:
+            self.hit, self._held = True, ""
+            return text[: min(found)]
+        keep = max(self._beginning(text, stop) for stop in self._stops)
+        self._held = text[len(text) - keep :]
+        return text[: len(text) - keep]
+
+    @staticmethod
+    def _beginning(text: str, stop: str) -> int:
+        """How many characters at the end of the text begin this stop."""
+        return next((size for size in range(min(len(stop) - 1, len(text)), 0, -1) if text.endswith(stop[:size])), 0)
+
+    def rest(self) -> str:
+        """What was held back, once nothing more comes."""
+        held, self._held = self._held, ""
+        return held
+
+
 class Performance:
     """The performance of one request. With ``max_tokens`` used up it falls silent, and
-    ``is_cut_short`` as soon as there was more to tell. ``produced`` counts tokens so far."""
+    ``is_cut_short`` as soon as there was more to tell; so it does at a stop. ``produced`` counts
+    tokens so far."""
 
     def __init__(self, request: InferenceRequest, *, prompt_words: int) -> None:
         self._prompt_words = prompt_words
         self._limit = request.sampling.max_tokens or None
         # The same request gets the same ids; the next round is another request.
         self._ids = blake2b(b"\n".join(request.messages), digest_size=12)
+        self._stops = Stops(request.sampling.stop or ())
         self.is_cut_short = False
         self._calls = 0
         self._thoughts = 0
@@ -36,10 +72,28 @@ class Performance:
                 return
             self.produced += 1
             self._thoughts += isinstance(chunk, Reasoning)
-            yield chunk
+            yield from self._let_through(chunk)
+            if self._stops.hit:
+                return
 
-    def finish(self, reason: str | None = None) -> Finish:
-        """With ``reason``, unless it ended earlier by its own."""
+    def _let_through(self, chunk: Chunk) -> Iterator[Chunk]:
+        if not isinstance(chunk, Text):
+            yield chunk
+        elif said := self._stops.take(chunk.text):
+            yield Text(said)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is told, whatever comes."""
+        return self.is_cut_short or self._stops.hit
+
+    def end(self, reason: str | None = None) -> Iterator[Chunk]:
+        """The last chunks, with ``reason`` unless it ended earlier by its own."""
+        if rest := self._stops.rest():
+            yield Text(rest)
+        yield self._finish("stop" if self._stops.hit else reason)
+
+    def _finish(self, reason: str | None) -> Finish:
         usage = Usage(input_tokens=self._prompt_words, output_tokens=self.produced, reasoning_tokens=self._thoughts)
         if self.is_cut_short:
             return Finish("length", usage)

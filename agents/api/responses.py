@@ -1,0 +1,210 @@
+"""OpenAI's Responses API: create, retrieve, follow, cancel, delete, input items, and the list for the
+logs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from agents import ids, live
+from agents.access import Actor
+from agents.api.base import ApiView, Awaited, answer, stream
+from agents.api.cursors import CURSOR, cursor
+from agents.api.lists import item_page, list_json
+from agents.api.negotiation import json_response
+from agents.api.provider_data import provider_data
+from agents.api.response_streams import drained, frames, streamed
+from agents.errors import Conflict, InvalidRequest
+from agents.query.parser import parse
+from agents.runner import response_files
+from agents.runner import responses as runs
+from agents.runner.current import service
+from agents.runner.responses import Asked, Begun
+from agents.schemas.input_items import items_of_input
+from agents.schemas.openai import Deleted, ItemList, ResponseList, ResponseObject
+from agents.schemas.responses import CreateResponse
+from agents.schemas.turns import StepValue
+from agents.store import conversations, items, responses, retries
+from agents.store.keyset import Cursor
+from agents.store.responses import ResponseRecord, Told, Wanted
+from agents.wire import responses as wire
+from agents.wire.items import items_json
+from agents.wire.responses import Outcome, response_json
+
+
+def outcome_of(record: ResponseRecord, told: Told) -> Outcome:
+    """How far a response is, as its rows tell."""
+    head, status = runs.head_of(record), record.status.label
+    finish = next((_finish(step) for step in reversed(told.steps) if step.type == "inference" and step.detail), None)
+    refused = any(wire.violation(step) is not None for step in told.steps)
+    over = not record.is_live
+    incomplete = wire.incomplete_reason(told.reason, finish) if over and not refused else None
+    status = wire.status_of(status, incomplete)
+    return Outcome(
+        status,
+        wire.output_of(told.steps, cites=head.cites, guarded=head.guarded),
+        record.completed_at,
+        told.usage if over else None,
+        wire.error_json(told.error, record.status.label, told.reason),
+        incomplete if status == "incomplete" else None,
+    )
+
+
+def _finish(step: StepValue) -> str | None:
+    found: str | None = msgspec.json.decode(step.detail or b"{}").get("finish_reason")
+    return found
+
+
+def _json(record: ResponseRecord, told: Told) -> bytes:
+    return response_json(runs.head_of(record), outcome_of(record, told))
+
+
+def _one(record: ResponseRecord) -> HttpResponse:
+    return json_response(_json(record, responses.told([record])[record.key]))
+
+
+def _begun(asked: Asked) -> HttpResponseBase:
+    """A response on its way, as its request wants to see it."""
+    begun = runs.begin(service(), asked)
+    if asked.body.stream:
+        return Awaited(partial(streamed, begun))
+    if asked.body.background:
+        outcome = Outcome("queued" if begun.queued else "in_progress")
+        return json_response(response_json(begun.head, outcome))
+    return Awaited(partial(drained, begun))
+
+
+async def _read_and_begun(asked: Asked) -> HttpResponseBase:
+    """The same for a request with files: they are read first."""
+    given = items_of_input(asked.body.input)
+    readable = await response_files.readable(service().providers.library, asked.actor, given)
+    answer = await live.read(_begun, replace(asked, readable=readable))
+    return await answer.work() if isinstance(answer, Awaited) else answer
+
+
+class ResponseCreate(ApiView):
+    actions = {"get": "read", "post": "run"}
+
+    @extend_schema(operation_id="create_response", request=CreateResponse, responses=ResponseObject)
+    def post(self, request: Request) -> HttpResponseBase:
+        body = self.body(CreateResponse)
+        headers = request._request.headers
+        named, count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
+        retry = retries.read(self.actor, request.path, self.raw, named, count)
+        begun = runs.begin(service(), Asked(self.actor, body, self.raw, retry, provider_data(request._request)))
+        if body.stream:
+            return Awaited(partial(streamed, begun))
+        if body.background and begun.again:
+            return _one(responses.get(self.actor, begun.head.id, "run"))
+        if body.background:
+            outcome = Outcome("queued" if begun.queued else "in_progress")
+            return json_response(response_json(begun.head, outcome))
+        return Awaited(partial(drained, begun))
+
+    @extend_schema(
+        operation_id="list_responses",
+        parameters=[*CURSOR, *(OpenApiParameter(name, str) for name in ("model", "q", "conversation"))],
+        responses=ResponseList,
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """Ours beside what Llama Stack has: ``q`` (the query language of the logs), ``conversation`` and
+        ``metadata[key]=value``."""
+        bounds = cursor(request._request, page=50)
+        records, more = responses.page(self.actor, _wanted(request._request, bounds))
+        told = responses.told(records)
+        asked = items.own_inputs(records)
+        shown = [_with_input(_json(one, told[one.key]), items_json(asked[one.key])) for one in records]
+        return list_json(shown, [one.public_id for one in records], more=more)
+
+
+def _with_input(response: bytes, given: list[wire.JSON]) -> bytes:
+    return b'%b,"input":%b}' % (response[:-1], wire.encode(given))
+
+
+def _wanted(request: HttpRequest, bounds: Cursor) -> Wanted:
+    given = request.GET
+    metadata = {
+        name[len("metadata[") : -1]: str(value)
+        for name, value in given.items()
+        if name.startswith("metadata[") and name.endswith("]")
+    }
+    conversation = given.get("conversation", "")
+    return Wanted(
+        after=bounds.after,
+        before=bounds.before,
+        limit=bounds.limit,
+        newest_first=bounds.newest_first,
+        model=given.get("model", ""),
+        query=parse(given["q"], now_us=ids.now_us()) if given.get("q", "").strip() else None,
+        metadata=metadata,
+        conversation=conversations.key_of(conversation) if conversation else None,
+    )
+
+
+class ResponseDetail(ApiView):
+    actions = {"get": "read", "delete": "run"}
+
+    @extend_schema(
+        operation_id="get_response",
+        parameters=[OpenApiParameter("stream", bool), OpenApiParameter("starting_after", int)],
+        responses=ResponseObject,
+    )
+    def get(self, request: Request, response_id: str) -> HttpResponseBase:
+        record = responses.get(self.actor, response_id)
+        given = request._request.GET
+        if given.get("stream", "").lower() not in ("true", "1"):
+            return _one(record)
+        after = _starting_after(given.get("starting_after", ""))
+        return stream(frames(Begun(runs.head_of(record), record.turn, record.first_seq), after))
+
+    @extend_schema(operation_id="delete_response", responses=Deleted)
+    def delete(self, request: Request, response_id: str) -> HttpResponse:
+        responses.delete(self.actor, response_id)
+        return answer(Deleted(id=response_id, object="response", deleted=True))
+
+
+def _starting_after(raw: str) -> int:
+    if not raw:
+        return -1
+    if not raw.isdecimal() or len(raw) > 12:
+        raise InvalidRequest("starting_after: must be the number of an event.", param="starting_after")
+    return int(raw)
+
+
+class ResponseCancel(ApiView):
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="cancel_response", request=None, responses=ResponseObject)
+    def post(self, request: Request, response_id: str) -> HttpResponseBase:
+        record = responses.get(self.actor, response_id, "run")
+        if record.status.label == "cancelled":
+            return _one(record)
+        if not record.is_live:
+            words = f"Cannot cancel a response that is {record.status.label}."
+            raise Conflict(words, code="response_over")
+        service().cancel_turn(self.actor, record.turn)
+        return Awaited(partial(self._settled, record))
+
+    async def _settled(self, record: ResponseRecord) -> HttpResponse:
+        async for _ in frames(Begun(runs.head_of(record), record.turn, record.first_seq)):
+            pass
+        return await live.read(_again, self.actor, record.public_id)
+
+
+def _again(actor: Actor, response_id: str) -> HttpResponse:
+    return _one(responses.get(actor, response_id, "run"))
+
+
+class ResponseItems(ApiView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="list_input_items", parameters=CURSOR, responses=ItemList)
+    def get(self, request: Request, response_id: str) -> HttpResponse:
+        record = responses.get(self.actor, response_id)
+        return item_page(request._request, items_json(items.input_of(record)))

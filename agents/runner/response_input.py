@@ -1,0 +1,184 @@
+"""The input of a response: where in which session it belongs, and what a model is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from agents import ids
+from agents.access import Actor
+from agents.errors import InvalidRequest, NotFound
+from agents.models import TurnStatus
+from agents.runtime.run import PendingCall
+from agents.schemas.content import ToolCall, ToolResponse, TurnMessage, text_of
+from agents.schemas.events import ToolDetail
+from agents.schemas.input_items import (
+    ApprovalItem,
+    FunctionCallItem,
+    FunctionOutputItem,
+    MessageItem,
+    items_of_input,
+    messages_of,
+    wire,
+)
+from agents.schemas.items import input_items
+from agents.schemas.responses import CreateResponse
+from agents.store import conversations, responses, sessions, turns
+from agents.store.history import NewItem
+from agents.store.responses import ResponseRecord
+from agents.store.turns import Pending
+
+_PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a response continues: in which session (None: a new one), after which leg, and the turn
+    that waits there for its client, if one does."""
+
+    session: int | None = None
+    conversation: str | None = None
+    after: ResponseRecord | None = None
+    waiting: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A request's input: ``items`` as they came, the messages they are, and the rows they become;
+    ``told`` are the items as a model can read them."""
+
+    items: Sequence[Any]
+    messages: Sequence[TurnMessage]
+    rows: Sequence[NewItem]
+    told: Sequence[Any]
+
+    @property
+    def outputs(self) -> list[FunctionOutputItem]:
+        return [item for item in self.items if isinstance(item, FunctionOutputItem)]
+
+    @property
+    def approvals(self) -> list[ApprovalItem]:
+        return [item for item in self.items if isinstance(item, ApprovalItem)]
+
+
+def place_of(actor: Actor, body: CreateResponse) -> Place:
+    """Where a request belongs. Raises NotFound; InvalidRequest for a response that still runs."""
+    if body.previous_response_id is not None:
+        return _after(actor, body.previous_response_id)
+    if body.conversation_id is not None:
+        return _conversation(actor, body.conversation_id)
+    return Place()
+
+
+def _after(actor: Actor, public_id: str) -> Place:
+    record = responses.get(actor, public_id, "run")
+    if record.is_live:
+        words = f"previous_response_id: Response '{record.public_id}' is still in progress."
+        raise InvalidRequest(words, param="previous_response_id", code="response_in_progress")
+    waits = record.is_last and record.turn_status == TurnStatus.AWAITING_INPUT
+    return Place(record.session, after=record, waiting=record.turn if waits else None)
+
+
+def _conversation(actor: Actor, public_id: str) -> Place:
+    key = conversations.key_of(public_id)
+    try:
+        record = sessions.get(actor, key, action="run")
+    except NotFound:
+        raise conversations.missing(public_id) from None
+    last = turns.state(record.last_turn) if record.last_turn is not None else None
+    waits = last is not None and last[0] == TurnStatus.AWAITING_INPUT
+    return Place(key, conversation=public_id, waiting=record.last_turn if waits else None)
+
+
+# ---------------------------------------------------------------------------------------------- items
+
+
+def read(given: str | Sequence[Any], readable: Sequence[Any] | None = None) -> Given:
+    """A request's input; ``readable`` are its items as a model can read them."""
+    items = items_of_input(given)
+    told = items if readable is None else readable
+    messages = [message for item in told for message in messages_of(item)]
+    return Given(items, messages, [row_of(item, shown) for item, shown in zip(items, told, strict=True)], told)
+
+
+def row_of(item: Any, told: Any = None) -> NewItem:
+    """The row of an item. An id the client gave is kept only where it is none of ours: ours name
+    rows."""
+    key = ids.new_key()
+    item_id = ids.part(_PREFIXES.get(item.type, "item"), ids.Kind.ITEM, key)
+    body = b",".join(input_items(messages_of(told or item)))
+    return NewItem(key, body, wire(item, item_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the input answers of a turn that waits: the calls, with the client's word on those it was to
+    approve, and the answers; ``rest`` is what it says beside them."""
+
+    pending: Sequence[PendingCall]
+    responses: Sequence[ToolResponse]
+    rest: Given
+
+
+def answers(given: Given, pending: Sequence[Pending], *, required: bool) -> Answers | None:
+    """The answers to what a turn waits for; None where the input has none and none is ``required``.
+    Raises InvalidRequest, in OpenAI's words, when some are missing."""
+    outputs = {item.call_id: item for item in given.told if isinstance(item, FunctionOutputItem)}
+    words = {item.approval_request_id: item for item in given.approvals}
+    calls = [_pending(one, words) for one in pending]
+    absent = [one.call for one in calls if one.approved is None and one.call.call_id not in outputs]
+    if len(absent) == len(calls) and not required:
+        return None
+    if absent:
+        text = f"No tool output found for function call {absent[0].call_id}."
+        raise InvalidRequest(text, param="input", code="missing_tool_output")
+    responses = [_response(one, outputs, words) for one in calls if not one.approved]
+    rest = [place for place, item in enumerate(given.items) if not _answers(item, calls)]
+    return Answers(calls, responses, read([given.items[at] for at in rest], [given.told[at] for at in rest]))
+
+
+def _pending(one: Pending, words: dict[str, ApprovalItem]) -> PendingCall:
+    call, detail = ToolCall.model_validate_json(one.call), ToolDetail.model_validate_json(one.detail)
+    word = words.get(_request_id(one.step)) if one.asks else None
+    return PendingCall(one.step, call, one.started_at, word.approve if word else None, detail)
+
+
+def _request_id(step: int) -> str:
+    return ids.part("mcpr", ids.Kind.STEP, step)
+
+
+def _response(one: PendingCall, outputs: dict[str, FunctionOutputItem], words: dict[str, ApprovalItem]) -> ToolResponse:
+    if one.approved is None:
+        [message] = messages_of(outputs[one.call.call_id])
+        text = text_of(message.content)
+    else:
+        why = words[_request_id(one.step)].reason
+        text = f"The user did not approve this call: {why}" if why else "The user did not approve this call."
+    return ToolResponse(call_id=one.call.call_id, tool_name=one.call.tool_name, content=text)
+
+
+def _answers(item: Any, calls: Sequence[PendingCall]) -> bool:
+    """Whether an item is an answer to one of these calls."""
+    if isinstance(item, ApprovalItem):
+        return any(item.approval_request_id == _request_id(one.step) for one in calls)
+    return isinstance(item, FunctionOutputItem) and any(item.call_id == one.call.call_id for one in calls)
+
+
+def check_outputs(given: Given, history: Sequence[bytes]) -> None:
+    """Raises InvalidRequest, in OpenAI's words, for an output whose call was never made."""
+    called = {item.call_id for item in given.items if isinstance(item, FunctionCallItem)}
+    for item in given.outputs:
+        if item.call_id in called:
+            continue
+        name = b'"id":%b' % msgspec.json.encode(item.call_id)
+        if not any(name in message for message in history):
+            words = f"No tool call found for function call output with call_id {item.call_id}."
+            raise InvalidRequest(words, param="input", code="unknown_call_id")
+
+
+def is_asked(given: Given) -> bool:
+    """Whether there is anything for a model to answer."""
+    return any(isinstance(item, MessageItem) for item in given.items) or bool(given.messages)

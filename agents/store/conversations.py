@@ -1,0 +1,156 @@
+"""Conversations of OpenAI's API: sessions, with metadata, into which items can be put by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from agents import ids
+from agents.access import Action, Actor
+from agents.errors import InvalidRequest, NotFound
+from agents.models import Api, ChangeKind, Item, Session
+from agents.models.fields import to_us
+from agents.store import changes, history, sessions
+from agents.store.history import NewItem
+from agents.store.sessions import NewSession
+from agents.store.sql import Select, execute
+from agents.store.writer import writer
+
+_COLUMNS = ("pk", "name", "created_at", "metadata", "active_turn")
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRecord:
+    """``created_at`` in microseconds."""
+
+    key: int
+    name: str
+    created_at: int
+    metadata: Mapping[str, Any]
+    active_turn: int | None
+
+    @property
+    def public_id(self) -> str:
+        return ids.openai(ids.Kind.SESSION, self.key)
+
+
+def missing(public_id: str) -> NotFound:
+    return NotFound(f"Conversation '{public_id[:80]}' not found.")
+
+
+def key_of(public_id: str) -> int:
+    """The session that a conversation is. Raises InvalidRequest for what is no such id, NotFound."""
+    if not public_id.startswith("conv_"):
+        words = f"conversation: '{public_id[:80]}' is not the id of a conversation; those begin with conv_."
+        raise InvalidRequest(words, param="conversation", code="invalid_conversation_id")
+    key = ids.parse_openai(ids.Kind.SESSION, public_id)
+    if key is None:
+        raise missing(public_id)
+    return key
+
+
+def get(actor: Actor, public_id: str, action: Action = "read") -> ConversationRecord:
+    """One conversation. Raises NotFound, also for one the actor may not see."""
+    return of_key(actor, key_of(public_id), action)
+
+
+def of_key(actor: Actor, key: int, action: Action = "read") -> ConversationRecord:
+    """The conversation that a session is. Raises NotFound."""
+    row = Session.objects.visible_to(actor, action).filter(pk=key).values_list(*_COLUMNS).first()
+    if row is None:
+        raise missing(ids.openai(ids.Kind.SESSION, key))
+    return _record(row)
+
+
+def _record(row: tuple[Any, ...]) -> ConversationRecord:
+    key, name, created, metadata, active = row
+    return ConversationRecord(key, name, to_us(created), metadata, active)
+
+
+def listing(
+    actor: Actor, *, after: str = "", before: str = "", limit: int = 20, newest_first: bool = True
+) -> tuple[list[ConversationRecord], bool]:
+    """A page of the conversations an actor may see (every session is one), and whether there are more
+    behind it."""
+    rows = Session.objects.visible_to(actor)
+    if after:
+        rows = rows.filter(pk__lt=key_of(after)) if newest_first else rows.filter(pk__gt=key_of(after))
+    backwards = bool(before)
+    if before:
+        rows = rows.filter(pk__gt=key_of(before)) if newest_first else rows.filter(pk__lt=key_of(before))
+    descending = newest_first != backwards
+    found = list(rows.order_by("-pk" if descending else "pk").values_list(*_COLUMNS)[: limit + 1])
+    shown = [_record(row) for row in found[:limit]]
+    return shown[::-1] if backwards else shown, len(found) > limit
+
+
+def create(actor: Actor, items: Sequence[NewItem], metadata: Mapping[str, str]) -> int:
+    """Store a new conversation; returns its key."""
+    name = str(metadata.get("name", ""))[:500]
+    new = NewSession(ids.new_key(), name=name, api=Api.RESPONSES, metadata=_json(metadata))
+
+    def job() -> None:
+        sessions.add(actor, new)
+        _append(new.key, 0, items)
+
+    writer.write(job)
+    return new.key
+
+
+def _json(metadata: Mapping[str, str]) -> str:
+    return msgspec.json.encode(metadata).decode()
+
+
+_PLACE = Select(Session, "item_count active_turn", "id = %s")
+
+
+def _append(session: int, first: int, items: Sequence[NewItem]) -> None:
+    history.append(session, None, first, items)
+    execute("UPDATE agents_session SET item_count = %s WHERE id = %s", first + len(items), session)
+
+
+def update(record: ConversationRecord, metadata: Mapping[str, str]) -> None:
+    """Put other metadata in the place of a conversation's. The caller may."""
+
+    def job() -> None:
+        Session.objects.unscoped("checked by the caller").filter(pk=record.key).update(metadata=dict(metadata))
+        changes.note(ChangeKind.SESSION, record.key)
+
+    writer.write(job)
+
+
+def add(record: ConversationRecord, items: Sequence[NewItem]) -> None:
+    """Put items at the end of a conversation. Raises InvalidRequest while a response of it runs."""
+
+    def job() -> None:
+        place = _PLACE.first(record.key)
+        if place is None:
+            raise missing(record.public_id)
+        if place[1] is not None:
+            raise locked()
+        _append(record.key, place[0], items)
+        changes.note(ChangeKind.SESSION, record.key)
+
+    writer.write(job)
+
+
+def locked() -> InvalidRequest:
+    """A conversation takes one response at a time, and OpenAI's clients know it by this code."""
+    words = "Another response of this conversation is in progress."
+    headers = {"x-should-retry": "false"}
+    return InvalidRequest(words, code="conversation_locked", param="conversation", headers=headers)
+
+
+def remove(record: ConversationRecord, row: int, left: bytes | None) -> None:
+    """Take an item out of the history: its row, or of a row of several what is not ``left``. The log of
+    the turn it came from keeps it."""
+
+    def job() -> None:
+        rows = Item.objects.unscoped("checked by the caller").filter(pk=row, session_id=record.key)
+        rows.update(**({"hidden": True} if left is None else {"body": left}))
+        changes.note(ChangeKind.SESSION, record.key)
+
+    writer.write(job)
