@@ -16,8 +16,9 @@ from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 _GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("agents", gettext_noop("Agents"), ("Agent", "Price")),
-    ("record", gettext_noop("Record"), ("Session", "Turn", "Step", "Response", "Item", "Change")),
+    ("agents", gettext_noop("Agents"), ("Agent", "ToolGroup", "Shield", "RegisteredModel", "Price")),
+    ("knowledge", gettext_noop("Knowledge"), ("VectorDB", "VectorDocument")),
+    ("record", gettext_noop("Record"), ("Session", "Turn", "Step", "Response", "Item", "ChatCompletion", "Change")),
     ("access", gettext_noop("Access"), ("User", "Group", "ApiKey", "Scope")),
 )
 
@@ -43,7 +44,7 @@ class AgentsAdminSite(AdminSite):
         return redirect("account-password")
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """The tables in three groups; one of Django's apps as it is where that is asked for."""
+        """The tables in groups; one of Django's apps as it is where that is asked for."""
         apps = super().get_app_list(request, app_label)
         if app_label is not None:
             return apps

@@ -18,7 +18,7 @@ from agents import ids
 from agents.access import Actor
 from agents.admin import columns
 from agents.admin.acting import actor_of
-from agents.admin.base import ModelAdmin, ReadAdmin, StoreAdmin
+from agents.admin.base import ManagedAdmin, ModelAdmin, ReadAdmin
 from agents.admin.cells import When
 from agents.admin.filters import Since, SourceFilter
 from agents.admin.forms import AgentForm, PriceForm
@@ -78,14 +78,13 @@ class RevisionInline(_Inline):
 
 
 @admin.register(Agent)
-class AgentAdmin(When, StoreAdmin):
+class AgentAdmin(When, ManagedAdmin):
     kind = Kind.AGENT
     id_columns = {Kind.AGENT: "pk"}
-    delete_action = "manage"
     prefetched = (Prefetch("revision", AgentRevision.objects.only("number")),)
     form = AgentForm
     inlines = (RevisionInline,)
-    actions = ("enable", "disable", *StoreAdmin.actions)
+    actions = ("enable", "disable", *ManagedAdmin.actions)
     list_display = ("title", "by_model", "state", "revision_number", "source", "created", "updated", "its_sessions")
     list_filter = (Since, SourceFilter)
     search_help_text = _("A public id, or a part of the name or the model.")
@@ -105,27 +104,10 @@ class AgentAdmin(When, StoreAdmin):
     def view_on_site(self, obj: Any) -> str:
         return f"/agents/{ids.public(Kind.AGENT, obj.pk)}/"
 
-    # ---------------------------------------------------------------------------------- permissions
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return ModelAdmin.has_add_permission(self, request) and "manage" in actor_of(request).actions
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return ModelAdmin.has_change_permission(self, request, obj) and "manage" in actor_of(request).actions
-
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        may = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
-        return super().get_fieldsets(request, obj) if may else self.read_fieldsets
-
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return self.inlines if obj else ()
 
     # ------------------------------------------------------------------------------ through the store
-
-    def get_form(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
-        form: Any = super().get_form(request, *args, **options)
-        form.actor = actor_of(request)  # a class of this request alone
-        return form
 
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
         actor = actor_of(request)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.contrib.admin import actions
+from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -218,3 +219,37 @@ class StoreAdmin(RecordAdmin):
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
         """Nothing: Django logs before a deletion, which may be refused; `delete_model` does after."""
         return []
+
+
+class ManagedAdmin(StoreAdmin):
+    """A table whose records are made and changed here too, by whom the product lets manage. Its form
+    knows who acts as ``actor``."""
+
+    delete_action = "manage"
+    more_fieldsets: tuple[Any, ...] = ()
+    """What stands, to be read, below the form of a record that is there."""
+    read_fieldsets: tuple[Any, ...] = ()
+    """The page of those who may only look."""
+    fixed: tuple[str, ...] = ()
+    """Fields of the form that are given once and for all."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return ModelAdmin.has_add_permission(self, request) and "manage" in actor_of(request).actions
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return ModelAdmin.has_change_permission(self, request, obj) and "manage" in actor_of(request).actions
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            may = self.has_add_permission(request)
+            return super().get_fieldsets(request, obj) if may else self.read_fieldsets
+        may = self.has_change_permission(request, obj)
+        return (*super().get_fieldsets(request, obj), *self.more_fieldsets) if may else self.read_fieldsets
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return (*self.fixed, *flatten_fieldsets(self.more_fieldsets)) if obj else ()
+
+    def get_form(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
+        form: Any = super().get_form(request, *args, **options)
+        form.actor = actor_of(request)  # a class of this request alone
+        return form

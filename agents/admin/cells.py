@@ -77,3 +77,15 @@ class Worded:
     @admin.display(description=_("source"))
     def from_source(self, record: Any) -> str:
         return str(record.get_source_display())
+
+
+class Owned:
+    """Of something that belongs to somebody, and is for those who share its scope."""
+
+    @admin.display(description=_("owner"))
+    def owned_by(self, record: Any) -> str:
+        return str(record.owner or columns.NOTHING)
+
+    @admin.display(description=_("scope"))
+    def scope_words(self, record: Any) -> str:
+        return str(record.scope)

@@ -32,6 +32,12 @@ _TABLES = {
     Kind.RESPONSE: "response",
     Kind.ITEM: "item",
     Kind.KEY: "apikey",
+    Kind.COMPLETION: "chatcompletion",
+    Kind.TOOLGROUP: "toolgroup",
+    Kind.SHIELD: "shield",
+    Kind.MODEL: "registeredmodel",
+    Kind.VECTOR_DB: "vectordb",
+    Kind.VECTOR_DOCUMENT: "vectordocument",
 }
 
 

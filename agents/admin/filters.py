@@ -15,7 +15,7 @@ from agents import ids
 from agents.admin.acting import actor_of
 from agents.admin.reach import newest
 from agents.ids import Kind
-from agents.models import Api, Source, StepStatus, StepType, TurnStatus
+from agents.models import Api, CompletionStatus, Source, StepStatus, StepType, TurnStatus
 from agents.models.choices import TermKind
 from agents.store import agents, terms
 from agents.ui import format
@@ -90,6 +90,10 @@ class StepStatusFilter(_Word):
     title, parameter_name, values = _("status"), "status", StepStatus
 
 
+class CompletionStatusFilter(_Word):
+    title, parameter_name, values = _("status"), "status", CompletionStatus
+
+
 class StepTypeFilter(_Word):
     title, parameter_name, values = _("type"), "type", StepType
 
@@ -161,6 +165,10 @@ def _with_chosen(names: list[tuple[str, str]], chosen: Iterable[tuple[str, Any]]
 
 class OfSession(_Of):
     title, parameter_name, kind, column = _("session"), "session", Kind.SESSION, "session_id"
+
+
+class OfVectorDB(_Of):
+    title, parameter_name, kind, column = _("vector database"), "db", Kind.VECTOR_DB, "vector_db_id"
 
 
 class OfTurn(_Of):

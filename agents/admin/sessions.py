@@ -12,7 +12,7 @@ from agents import ids
 from agents.access import Actor
 from agents.admin import columns
 from agents.admin.base import StoreAdmin
-from agents.admin.cells import Used, When, Worded
+from agents.admin.cells import Owned, Used, When, Worded
 from agents.admin.filters import ApiFilter, OfAgent, Since, SourceFilter
 from agents.admin.reach import counted, newest
 from agents.ids import Kind
@@ -21,7 +21,7 @@ from agents.store import sessions
 
 
 @admin.register(Session)
-class SessionAdmin(When, Used, Worded, StoreAdmin):
+class SessionAdmin(When, Used, Worded, Owned, StoreAdmin):
     kind = Kind.SESSION
     id_columns = {Kind.SESSION: "pk", Kind.AGENT: "agent_id"}
     delete_action = "run"
@@ -75,11 +75,3 @@ class SessionAdmin(When, Used, Worded, StoreAdmin):
     @admin.display(description=_("metadata"))
     def metadata_text(self, session: Session) -> str:
         return columns.plain(session.metadata)
-
-    @admin.display(description=_("owner"))
-    def owned_by(self, session: Session) -> str:
-        return str(session.owner or columns.NOTHING)
-
-    @admin.display(description=_("scope"))
-    def scope_words(self, session: Session) -> str:
-        return str(session.scope)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from agents import ids
 from agents.admin import columns
 from agents.admin.base import RecordAdmin
-from agents.admin.cells import Took, Used, Worded
+from agents.admin.cells import Owned, Took, Used, Worded
 from agents.admin.filters import (
     ApiFilter,
     LegStatusFilter,
@@ -37,7 +37,7 @@ PREVIEWS = TurnBody.all_objects.only("turn_id", "input_preview", "output_preview
 
 
 @admin.register(Turn)
-class TurnAdmin(Took, Used, Worded, RecordAdmin):
+class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
     kind = Kind.TURN
     id_columns = {Kind.TURN: "pk", Kind.SESSION: "session_id", Kind.AGENT: "agent_id"}
     prefetched = ("agent", "session", "model", Prefetch("body", PREVIEWS))
@@ -153,14 +153,6 @@ class TurnAdmin(Took, Used, Worded, RecordAdmin):
     def by_key(self, turn: Turn) -> str:
         key = ApiKey.objects.filter(pk=turn.actor_key).first() if turn.actor_key else None
         return columns.link(Kind.KEY, turn.actor_key, str(key or ""))
-
-    @admin.display(description=_("owner"))
-    def owned_by(self, turn: Turn) -> str:
-        return str(turn.owner or columns.NOTHING)
-
-    @admin.display(description=_("scope"))
-    def scope_words(self, turn: Turn) -> str:
-        return str(turn.scope)
 
     @admin.display(description=_("lease"))
     def lease(self, turn: Turn) -> str:

@@ -144,13 +144,13 @@ def locked() -> InvalidRequest:
     return InvalidRequest(words, code="conversation_locked", param="conversation", headers=headers)
 
 
-def remove(record: ConversationRecord, row: int, left: bytes | None) -> None:
-    """Take an item out of the history: its row, or of a row of several what is not ``left``. The log of
-    the turn it came from keeps it."""
+def remove(record: ConversationRecord, row: int, left: tuple[bytes, bytes] | None) -> None:
+    """Take an item out of the history: its row, or of a row of several what is not ``left`` (as its body
+    and wire). The log of the turn it came from keeps it."""
 
     def job() -> None:
         rows = Item.objects.unscoped("checked by the caller").filter(pk=row, session_id=record.key)
-        rows.update(**({"hidden": True} if left is None else {"body": left}))
+        rows.update(**({"hidden": True} if left is None else {"body": left[0], "wire": left[1]}))
         changes.note(ChangeKind.SESSION, record.key)
 
     writer.write(job)

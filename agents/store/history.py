@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
 
 from agents.models import Item, Response
+from agents.schemas.chat import messages_of_row
 from agents.store.sql import Insert
 
 _ADD = Insert(Item, "id session_id turn_id number hidden body wire")
@@ -22,7 +23,12 @@ def before(session: int, *, first: int | None = None) -> list[bytes]:
         params.append(first)
     with connection.cursor() as cursor:
         cursor.execute(f"{sql} ORDER BY number", params)
-        return [bytes(body) for (body,) in cursor.fetchall() if body]
+        return _messages(body for (body,) in cursor.fetchall())
+
+
+def _messages(bodies: Iterable[bytes]) -> list[bytes]:
+    """The messages of rows; of some a model is told nothing."""
+    return [message for body in bodies if body for message in messages_of_row(bytes(body))]
 
 
 # The legs from the first of a session to one of its turns: back to the first leg of each turn, and
@@ -54,7 +60,7 @@ def upto(leg: int) -> list[bytes]:
     """The visible items of the path that ends with a leg, in order."""
     with connection.cursor() as cursor:
         cursor.execute(f"{PATH} SELECT i.body {ON_PATH} ORDER BY i.number", [leg, leg])  # noqa: S608 - ours
-        return [bytes(body) for (body,) in cursor.fetchall() if body]
+        return _messages(body for (body,) in cursor.fetchall())
 
 
 def of_turn(turn: int) -> tuple[int, list[bytes]]:
@@ -64,7 +70,7 @@ def of_turn(turn: int) -> tuple[int, list[bytes]]:
     (first, given), *_, (end, _) = legs.values_list("first_item", "input_items")
     rows = Item.objects.unscoped("its run was let in").filter(turn_id=turn, hidden=False)
     rows = rows.filter(number__gte=first + given, number__lt=end).order_by("number")
-    return first, [bytes(body) for body in rows.values_list("body", flat=True) if body]
+    return first, _messages(rows.values_list("body", flat=True))
 
 
 @dataclass(frozen=True, slots=True)

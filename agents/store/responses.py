@@ -13,7 +13,7 @@ from typing import Any
 from agents import ids
 from agents.access import Action, Actor
 from agents.errors import Conflict, InvalidRequest, NotFound
-from agents.models import Api, Response, Turn, TurnBody, TurnStatus, TurnTag
+from agents.models import Api, Response, Session, Turn, TurnBody, TurnStatus, TurnTag
 from agents.models.choices import LIVE, TermKind
 from agents.models.fields import to_us
 from agents.query.tree import Query
@@ -251,7 +251,7 @@ def _cursor(actor: Actor, public_id: str, name: str) -> int:
 
 def delete(actor: Actor, public_id: str) -> None:
     """Forget a response. Its turn goes with it, unless other responses are made of it or build upon
-    it. Raises NotFound; Conflict while it runs."""
+    it, or it belongs to a conversation. Raises NotFound; Conflict while it runs."""
     record = get(actor, public_id, "run")
     if record.is_live:
         raise Conflict(f"Response '{record.public_id}' is in progress; cancel it first.", code="response_in_progress")
@@ -261,12 +261,16 @@ def delete(actor: Actor, public_id: str) -> None:
 def _delete(record: ResponseRecord) -> None:
     rows = Response.objects.unscoped("checked")
     rows.filter(pk=record.key).update(api=Api.NONE, settings="")
+    if b'"conversation":null' not in record.settings:
+        return  # what was said is the conversation's, and stays until that is deleted
     siblings = rows.filter(turn_id=record.turn, api=Api.RESPONSES).exists()
     built_upon = Turn.objects.unscoped("checked").filter(parent_id=record.turn).exists()
     if siblings or built_upon:
         return
     others = Turn.objects.unscoped("checked").filter(session_id=record.session).exclude(pk=record.turn)
-    if b'"conversation":null' in record.settings and not others.exists():
+    if not others.exists():
         delete_sessions([record.session])  # it was made for this response, and nobody else can name it
     else:
         delete_turns([record.turn])
+        last = others.order_by("-number").values_list("pk", flat=True).first()
+        Session.objects.unscoped("checked").filter(pk=record.session, last_turn=record.turn).update(last_turn=last)
