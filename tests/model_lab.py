@@ -1,5 +1,5 @@
 """An endpoint that judges: a real HTTP server that plays Llama Guard, ``/moderations``,
-``/embeddings`` and a chat model with habits of its own. What it was sent is in ``seen``.
+``/embeddings`` and a model of chats and texts with habits of its own. What it was sent is in ``seen``.
 
 Unsafe is what speaks of a bomb (S9), of somebody's address (S7) or of a novelty (S99, of no policy),
 in the last message of the side that the prompt asks about. The model's name picks a habit: ``mute``
@@ -70,7 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.lab.seen.append((path, body))
         with suppress(OSError):
-            {"/chat/completions": self._chat, "/moderations": self._moderate, "/embeddings": self._embed}[path](body)
+            answer = {"/chat/completions": self._chat, "/completions": self._complete}
+            {**answer, "/moderations": self._moderate, "/embeddings": self._embed}[path](body)
 
     def _moderate(self, body: dict[str, Any]) -> None:
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
@@ -99,6 +100,42 @@ class _Handler(BaseHTTPRequestHandler):
         if body["model"] == "mute":
             return "I would rather not say."
         return verdict(text) if "<BEGIN CONVERSATION>" in text else f"You said: {text}"
+
+    def _complete(self, body: dict[str, Any]) -> None:
+        """Texts that go on after theirs; ``cut`` breaks off in the middle of the second part."""
+        prompts = [body["prompt"]] if isinstance(body["prompt"], str) else body["prompt"]
+        head = {
+            "id": "cmpl-1",
+            "object": "text_completion",
+            "created": 5,
+            "model": "chat-0613",
+            "system_fingerprint": "fp",
+        }
+        choices = [
+            {"index": index, "text": f"{prompt} and on", "finish_reason": "stop", "logprobs": None}
+            for index, prompt in enumerate(prompts)
+        ]
+        if body["model"] == "strict":
+            self._json({"error": {"message": "logprobs: not for this model", "code": "no"}}, 400)
+        elif not body.get("stream"):
+            self._json({**head, "choices": choices, "usage": USAGE})
+        else:
+            self._stream_texts(body, head, choices)
+
+    def _stream_texts(self, body: dict[str, Any], head: dict[str, Any], choices: list[dict[str, Any]]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for choice in choices:
+            half = len(choice["text"]) // 2
+            self._event({**head, "choices": [{**choice, "text": choice["text"][:half], "finish_reason": None}]})
+            if body["model"] == "slow":
+                self._wait()
+            if body["model"] != "cut":
+                self._event({**head, "choices": [{**choice, "text": choice["text"][half:]}]})
+        if (body.get("stream_options") or {}).get("include_usage"):
+            self._event({**head, "choices": [], "usage": USAGE})
+        self.wfile.write(b"data: [DONE]\n\n")
 
     def _stream(self, body: dict[str, Any]) -> None:
         self.send_response(200)

@@ -16,7 +16,6 @@ from agents.runner import models
 from agents.runner.current import service
 from agents.schemas.models import ModelObject, ModelPage, RegisterModel
 from agents.store import registered
-from agents.store.registered import Registration
 
 
 def _shown(model: Model) -> ModelObject:
@@ -54,14 +53,7 @@ class ModelList(ApiView):
     def post(self, request: Request) -> HttpResponse:
         body: RegisterModel = self.body(RegisterModel)
         providers = service().providers
-        provider = body.provider_id or providers.endpoints.default
-        new = Registration(
-            identifier=body.model_id,
-            provider=provider,
-            resource=body.provider_model_id or body.model_id.removeprefix(f"{provider}/"),
-            params={"model_type": body.model_type, "metadata": body.metadata},
-        )
-        return answer(_shown(models.register(providers, self.actor, new)))
+        return answer(_shown(models.register(providers, self.actor, models.registration(providers, body))))
 
 
 class ModelDetail(ApiView):

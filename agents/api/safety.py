@@ -90,7 +90,7 @@ class ShieldRun(ApiView):
     @extend_schema(operation_id="run_shield", request=RunShield, responses=ShieldVerdict)
     def post(self, request: Request) -> HttpResponseBase:
         body: RunShield = self.body(RunShield)
-        chosen = guards.shields(service().providers, self.actor, [body.shield_id], "shield_id")
+        chosen = [guards.for_a_run(service().providers, self.actor, body.shield_id, body.params)]
         said = [_said(message) for message in body.messages]
         touchpoint: Touchpoint = "assistant-output" if said[-1].role == "assistant" else "user-input"
 

@@ -19,6 +19,7 @@ from agents.runner.response_input import Answers, Given, Place
 from agents.runner.service import Service
 from agents.runtime.loop import Loop
 from agents.runtime.run import Resume, Run
+from agents.schemas.chat import paired
 from agents.schemas.content import (
     JsonSchemaFormat,
     ResponseFormat,
@@ -116,11 +117,11 @@ def _start(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
     session = place.session if place.session is not None else ids.new_key()
     run = _run(service, asked, turn, session, given)
     if given.outputs:
-        response_input.check_outputs(given, _history(place, session, None))
+        response_input.check_outputs(given, _history(place, session, None, given))
     loop, queued = Loop(run), service.runner.is_full
     head = _head(asked, place)
     if not body.store:
-        loop.with_history(_history(place, session, None))
+        loop.with_history(_history(place, session, None, given))
         return Begun(head, turn, 0, opening=loop.open(), loop=loop)
     opening = loop.open(queued=queued)
     new = NewTurn(
@@ -140,7 +141,7 @@ def _start(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
         metadata=body.metadata,
     )
     leg, first_item = turns.open_turn(asked.actor, new, opening, service.runner.owner)
-    loop.with_history(_history(place, session, first_item))
+    loop.with_history(_history(place, session, first_item, given))
     service.runner.start(loop, leg, opening, queued=queued)
     return Begun(replace(head, created_at=opening[0].at), turn, 0, queued)
 
@@ -173,14 +174,15 @@ def _without_secrets(asked: Asked) -> bytes:
     return msgspec.json.encode(request)
 
 
-def _history(place: Place, session: int, first_item: int | None) -> list[bytes]:
-    """What was said before a turn: the path to the response it continues, or all of its session."""
+def _history(place: Place, session: int, first_item: int | None, given: Given) -> list[bytes]:
+    """What was said before a turn: the path to the response it continues, or all of its session. Of
+    what was deleted in part only whole pairs of call and answer are told."""
     if place.session is None:
         return []
-    after = place.after
+    after, answered = place.after, {output.call_id for output in given.outputs}
     if after is not None and (after.branched or not after.ends_its_session):
-        return history.upto(after.key)
-    return history.before(session, first=first_item)
+        return paired(history.upto(after.key), answered)
+    return paired(history.before(session, first=first_item), answered)
 
 
 # --------------------------------------------------------------------------------------------- resume
@@ -219,8 +221,8 @@ def _before_turn(turn: int, session: int, first: int) -> list[bytes]:
     """What was said before a turn that is continued."""
     previous, branched = turns.previous_leg(turn)
     if not branched:
-        return history.before(session, first=first)
-    return history.upto(previous) if previous is not None else []
+        return paired(history.before(session, first=first))
+    return paired(history.upto(previous)) if previous is not None else []
 
 
 # ------------------------------------------------------------------------------------------------ run
@@ -254,6 +256,7 @@ def _run(service: Service, asked: Asked, turn: int, session: int, given: Given) 
         max_tool_calls=body.max_tool_calls,
         one_call=not body.parallel_tool_calls,
         ends_with_client_calls=True,
+        truncates=body.truncation == "auto",
         tool_timeout_s=providers.tool_timeout_s,
         provider_data=asked.provider_data,
         clock=ids.now_us,

@@ -171,9 +171,19 @@ INCLUDES = (
     "web_search_call.action.sources",
     "message.input_image.image_url",
     "code_interpreter_call.outputs",
-    "computer_call_output.output.image_url",
-    "reasoning.encrypted_content",
 )
+"""What may be asked for beside the usual: all of it is always there."""
+
+REFUSED = (
+    "prompt",
+    "context_management",
+    "moderation",
+    "image",
+    "access_programs",
+    "background_options",
+    "prompt_cache_options",
+)
+"""Fields of OpenAI's that would change what a request means, and that this server cannot do."""
 
 
 def _shape(value: Any) -> str | None:
@@ -220,8 +230,6 @@ class CreateResponse(Wire):
     safety_identifier: str | None = None
     user: str | None = None
     stream_options: StreamOptions | None = None
-    prompt: dict[str, Any] | None = None
-    context_management: list[dict[str, Any]] | None = None
 
     @field_validator("metadata")
     @classmethod
@@ -241,13 +249,15 @@ class CreateResponse(Wire):
             raise ValueError("previous_response_id and conversation exclude each other")
         if self.background and not self.store:
             raise ValueError("background needs store=true")
-        if self.prompt is not None:
-            raise ValueError("prompt: there are no stored prompts here; send instructions and input")
-        if self.context_management:
-            raise ValueError("context_management is not supported here; truncation and previous_response_id are")
-        if self.truncation == "auto":
-            raise ValueError("truncation: only 'disabled' is supported")
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing_in_silence(cls, data: Any) -> Any:
+        for name in REFUSED:
+            if isinstance(data, dict) and data.get(name):
+                raise ValueError(f"{name}: this server does not support it")
+        return data
 
     @field_validator("top_logprobs")
     @classmethod

@@ -57,6 +57,9 @@ def rows() -> list[int]:
             {**INSERT, "chunks": [INSERT["chunks"][0], {"content": "x", "metadata": 1}]},
             "chunks.1.metadata",
         ),  # type: ignore[index]
+        ("vector-io/insert", {**INSERT, "ttl_seconds": 60}, "ttl_seconds"),
+        ("vector-io/insert", {**INSERT, "ttl_seconds": 0}, "ttl_seconds"),
+        ("vector-io/insert", {**INSERT, "ttl_seconds": "soon"}, "ttl_seconds"),
         ("vector-io/query", {**QUERY, "params": {"max_chunks": 0}}, "params.max_chunks"),
         ("vector-io/query", {**QUERY, "params": {"mode": "magic"}}, "params.mode"),
         ("vector-io/query", {"vector_db_id": "kb"}, "query"),

@@ -59,6 +59,20 @@ BODIES: dict[str, dict[str, Any]] = {
     "inference/completion": {"model_id": "scripted/fast", "content": "hello", "stream": False},
     "inference/embeddings": {"model_id": "scripted/embed", "contents": ["a", {"type": "text", "text": "b"}]},
     "embeddings": {"model": "scripted/embed", "input": ["a"], "encoding_format": "float", "dimensions": 384},
+    "completions": {
+        "model": "scripted/fast",
+        "prompt": ["hello", "a kettle"],
+        "n": 2,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "max_tokens": 5,
+        "stop": ["x"],
+        "stream": False,
+        "echo": False,
+        "logprobs": None,
+        "suffix": None,
+        "best_of": 2,
+    },
     "chat/completions": {
         "model": "scripted/fast",
         "messages": [*HELLO, {"role": "assistant", "content": "hi"}, *HELLO],
@@ -151,6 +165,18 @@ WRONG = [
     ("models", {"model_id": "scripted/other", "provider_model_id": "fast"}, "model_id", "that endpoint's"),
     ("moderations", {"input": []}, "input", ""),
     ("safety/run-shield", {"shield_id": "demo_guard", "messages": []}, "messages", "at least 1"),
+    (
+        "safety/run-shield",
+        {"shield_id": "demo_guard", "messages": HELLO, "params": {"phrase": ["x"]}},
+        "params.phrase",
+        "of a run of 'scripted' are phrases",
+    ),
+    (
+        "safety/run-shield",
+        {"shield_id": "demo_guard", "messages": HELLO, "params": {"phrases": []}},
+        "params.phrases",
+        "at least 1",
+    ),
     ("chat/completions", {"model": "scripted/fast", "messages": []}, "messages", "at least 1"),
     ("chat/completions", {"model": "scripted/fast", "messages": HELLO, "n": 2}, "n", "1"),
     (
@@ -159,6 +185,22 @@ WRONG = [
         "tools.0",
         "function",
     ),
+    ("completions", {"model": "scripted/fast"}, "prompt", "required"),
+    ("completions", {"model": "scripted/fast", "prompt": []}, "prompt", "1 to 128 texts"),
+    ("completions", {"model": "scripted/fast", "prompt": ["a", 1]}, "prompt", "1 to 128 texts"),
+    ("completions", {"model": "scripted/fast", "prompt": ["a"] * 129}, "prompt", "1 to 128 texts"),
+    ("completions", {"model": "scripted/fast", "prompt": [[]]}, "prompt", "1 to 128 texts"),
+    ("completions", {"model": "scripted/fast", "prompt": {"a": 1}}, "prompt", "1 to 128 texts"),
+    ("completions", {"model": "scripted/fast", "prompt": [1, 2]}, "prompt", "not tokens"),
+    ("completions", {"model": "scripted/fast", "prompt": [[1], [2]]}, "prompt", "not tokens"),
+    ("completions", {"model": "scripted/fast", "prompt": "a", "n": 0}, "n", "greater than"),
+    ("completions", {"model": "scripted/fast", "prompt": ["a", "b"], "n": 65}, "n", "more than 128"),
+    ("completions", {"model": "scripted/fast", "prompt": "a", "best_of": 3}, "best_of", "cannot choose"),
+    ("completions", {"model": "scripted/fast", "prompt": "a", "echo": True}, "echo", "does not give"),
+    ("completions", {"model": "scripted/fast", "prompt": "a", "logprobs": 0}, "logprobs", "probabilities"),
+    ("completions", {"model": "scripted/fast", "prompt": "a", "suffix": "z"}, "suffix", "fill in"),
+    ("completions", {"model": "scripted/fast", "prompt": "a", "max_tokens": 0}, "max_tokens", "greater than"),
+    ("completions", {"model": "scripted/fast", "prompt": "a", "temperature": 3}, "temperature", "less than"),
     ("inference/embeddings", {"model_id": "none", "contents": ["a"]}, "model_id", "not found"),
     ("embeddings", {"model": "scripted/embed", "input": [1, 2]}, "input", "not tokens"),
     ("embeddings", {"model": "scripted/embed", "input": "a", "dimensions": 5}, "dimensions", "384"),
@@ -172,10 +214,33 @@ def test_the_reason_is_told(route: str, body: Any, param: str, words: str) -> No
     assert words in error["message"]
 
 
-@pytest.mark.parametrize("route", ["chat/completions", "inference/chat-completion", "inference/completion"])
+@pytest.mark.parametrize(
+    "route", ["completions", "chat/completions", "inference/chat-completion", "inference/completion"]
+)
 @pytest.mark.parametrize("value", ["x", 2, [], {}, 1.5])
 def test_stream_is_a_yes_or_a_no(route: str, value: Any) -> None:
     assert refusal(post(route, {**BODIES[route], "stream": value}))["param"] == "stream"
+
+
+def violated(shield_id: str, **body: Any) -> bool:
+    answer = post("safety/run-shield", {"shield_id": shield_id, "messages": HELLO, **body})
+    assert answer.status_code == 200, answer.content
+    return answer.json()["violation"] is not None
+
+
+def test_a_run_brings_parameters_of_its_own() -> None:
+    """For this run alone, and none but those it may choose."""
+    assert violated("demo_guard", params={"phrases": ["hell"]})
+    assert not violated("demo_guard", params={})
+    assert not violated("demo_guard", params=None)
+    post("shields", {"shield_id": "own", "provider_id": "scripted", "params": {"phrases": ["hello"]}})
+    assert violated("own")
+    assert not violated("own", params={"phrases": ["goodbye"]})
+    assert violated("own")
+    assert post("shields", BODIES["shields"]).status_code == 200
+    rules = {"rules": [{"keywords": ["hello"]}]}
+    error = refusal(post("safety/run-shield", {"shield_id": "words", "messages": HELLO, "params": rules}))
+    assert error["param"] == "params.rules"
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=-1", "limit=x", "order=up", "after=x", "limit=9999999"])

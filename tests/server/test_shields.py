@@ -138,6 +138,11 @@ def test_a_shield_runs_alone(client: LlamaStackClient) -> None:
     assert violation is not None
     assert violation.metadata["violation_type"] == "S7"
 
+    excluded = {"excluded_categories": ["S7"]}
+    assert client.safety.run_shield(shield_id="guard", messages=[asked], params=excluded).violation is None
+    with pytest.raises(BadRequestError, match=r"params\.excluded"):
+        client.safety.run_shield(shield_id="guard", messages=[asked], params={"excluded": ["S7"]})
+
     answered = {"role": "assistant", "content": "That is private.", "stop_reason": "end_of_turn"}
     assert client.safety.run_shield(shield_id="guard", messages=[asked, answered], params={}).violation is None
 

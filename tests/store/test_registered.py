@@ -72,3 +72,19 @@ def test_who_may_only_read_registers_nothing_twice(registry: Registry, make_user
     registry.add(manager, NEW)
     registry.add(manager, NEW)
     assert registry.listing(me) == [NEW]
+
+
+def test_one_is_changed_and_dropped_by_its_key_by_those_who_may(registry: Registry, make_user: MakeUser) -> None:
+    me = make_user("me", teams=["red"])
+    key = registry.add(me, NEW)
+    assert registry.add(me, NEW) == key
+    for actor in (make_user("stranger", teams=["green"]), make_user("reader", teams=["red"], roles=["reader"])):
+        with pytest.raises(NotFound):
+            registry.revise(actor, key, replace(NEW, resource="theirs"))
+        with pytest.raises(NotFound):
+            registry.drop(actor, key)
+    changed = replace(NEW, provider="scripted", resource="x", params={})
+    registry.revise(make_user("mate", teams=["red"]), key, changed)
+    assert registry.find(me, "guard") == changed
+    registry.drop(me, key)
+    assert registry.find(me, "guard") is None

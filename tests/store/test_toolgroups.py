@@ -71,6 +71,23 @@ def test_it_is_for_those_who_see_it(owner: Actor, make_user: MakeUser, admin: Ac
     assert toolgroups.find(mate, "mcp::one") == record
 
 
+def test_it_is_changed_and_dropped_by_those_who_may(owner: Actor, make_user: MakeUser) -> None:
+    key = toolgroups.register(owner, NEW).key
+    for actor in (make_user("stranger", teams=["green"]), make_user("reader", teams=["red"], roles=["reader"])):
+        with pytest.raises(NotFound):
+            toolgroups.revise(actor, key, NewGroup("mcp::one", "model-context-protocol", "https://evil.example/"))
+        with pytest.raises(NotFound):
+            toolgroups.drop(actor, key)
+    assert toolgroups.get(owner, key).headers == HEADERS
+
+    other = NewGroup("mcp::one", "model-context-protocol", "https://mcp.example/other", {}, {"X-Key": "new"})
+    changed = toolgroups.revise(make_user("mate", teams=["red"]), key, other)
+    assert (changed.key, changed.uri, changed.headers) == (key, other.uri, other.headers)
+    toolgroups.drop(owner, key)
+    with pytest.raises(NotFound, match="This tool group was not found"):
+        toolgroups.get(owner, key)
+
+
 def test_it_is_gone_once_unregistered(owner: Actor) -> None:
     toolgroups.register(owner, NEW)
     toolgroups.unregister(owner, "mcp::one")

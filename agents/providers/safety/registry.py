@@ -7,8 +7,8 @@ URL of a request's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
@@ -22,6 +22,13 @@ from agents.providers.safety.rules import RuleParams, RuleShield
 from agents.providers.safety.scripted import PHRASES, PhraseShield
 from agents.schemas.base import Wire, null_is
 
+_OF_A_RUN = {
+    "llama-guard": ("excluded_categories",),
+    "moderation": ("excluded_categories",),
+    "scripted": ("phrases",),
+}
+"""Parameters that a run may bring along. Rules are not among them: who may only run does not choose
+what the server compiles."""
 PROVIDERS = ("llama-guard", "rules", "moderation", "scripted")
 
 
@@ -59,6 +66,19 @@ class Shields:
             raise InvalidRequest(f"{place}: {words}", param=place) from None
         except ValueError as error:
             raise InvalidRequest(f"params: {error}", param="params") from None
+
+    def for_a_run(self, spec: ShieldSpec, params: Mapping[str, Any]) -> Shield:
+        """The shield with these parameters in place of its own, for one run of it. Raises InvalidRequest
+        naming the one that cannot be changed, or is wrong."""
+        known = _OF_A_RUN.get(spec.provider, ())
+        for name in params:
+            if name not in known:
+                words = (
+                    f"those of a run of '{spec.provider}' are {', '.join(known)}" if known else "it has none of a run"
+                )
+                place = f"params.{name[:80]}"
+                raise InvalidRequest(f"{place}: not a parameter this shield can be run with; {words}.", param=place)
+        return self.make(replace(spec, params={**spec.params, **params}) if params else spec)
 
     def _made(self, spec: ShieldSpec) -> Shield:
         match spec.provider:

@@ -156,6 +156,32 @@ def test_it_does_nothing_more_after_max_tokens(perform: Build) -> None:
     assert (answer.thought, answer.text, answer.reason, answer.pauses) == ("one", "", "length", [])
 
 
+@pytest.mark.parametrize(
+    ("stop", "text"),
+    [
+        (["two"], "one "),
+        (["e t"], "on"),
+        (["three", "two"], "one "),
+        (["e three\nfo"], "one two three\nfour"),
+        (["four"], "one two three\n"),
+        (["our five"], "one two three\nfour"),
+        (["one"], ""),
+        (["", "x"], "one two three\nfour"),
+    ],
+)
+def test_it_ends_before_a_stop(perform: Build, stop: list[str], text: str) -> None:
+    answer = perform("!script\nsay one two three\nsay four", sampling=SamplingParams(stop=stop))
+    assert (answer.text, answer.reason) == (text, "stop")
+
+
+def test_it_does_nothing_more_after_a_stop(perform: Build) -> None:
+    script = "!script\nsay one two\nwait 1s\ncall f\nfinish length"
+    answer = perform(script, sampling=SamplingParams(stop=["two"]))
+    assert (answer.text, answer.calls, answer.reason, answer.pauses) == ("one ", [], "stop", [])
+    cut = perform(script, sampling=SamplingParams(stop=["two three"], max_tokens=2))
+    assert (cut.text, cut.reason) == ("one two", "length")
+
+
 def test_it_counts_words(perform: Build) -> None:
     finish = perform({"role": "system", "content": "Be very nice."}, "!script\nthink a b\nsay c d e").finish
     assert finish is not None

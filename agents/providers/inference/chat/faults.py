@@ -87,7 +87,7 @@ class Faults:
             text = f"{text} (request {request_id})"
         return self.error(
             f"answered {status}: {text}",
-            code="model_not_found" if complaint.is_about_the_model(status, model) else None,
+            code=complaint.kind(status, model),
             status=status,
             retryable=is_worth_repeating(status) and complaint.code != "insufficient_quota",
             retry_after_s=_retry_after_s(headers),
@@ -98,7 +98,7 @@ class Faults:
         status = complaint.status
         return self.error(
             f"broke off: {self.quote(complaint.message) or 'without a message'}",
-            code="model_not_found" if complaint.is_about_the_model(status, model) else None,
+            code=complaint.kind(status, model),
             status=status,
         )
 
@@ -138,6 +138,19 @@ class Complaint(msgspec.Struct, frozen=True):
         number = next((value for value in (code, status) if type(value) is int and 400 <= value <= 599), None)
         message = inner.get("message") or inner.get("detail") or inner
         return cls(message=_text(message), code=_text(code), status=number)
+
+    def kind(self, status: int | None, model: str) -> str | None:
+        """The code of what callers can do something about: a model that is not there, a history that is
+        too long for it."""
+        if self.is_about_the_model(status, model):
+            return "model_not_found"
+        return "context_length_exceeded" if self._is_about_the_length(status) else None
+
+    def _is_about_the_length(self, status: int | None) -> bool:
+        if self.code == "context_length_exceeded":
+            return True
+        text = self.message.lower()
+        return status in (None, 400, 413) and ("context length" in text or "context window" in text)
 
     def is_about_the_model(self, status: int | None, model: str) -> bool:
         """Whether it says that the model does not exist. A bare 404 says that the URL is wrong."""
