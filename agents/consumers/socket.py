@@ -37,7 +37,8 @@ UNAUTHENTICATED, TOO_MANY, FLOOD = 4401, 4429, 4008
 
 
 class Subscribe(msgspec.Struct, forbid_unknown_fields=False):
-    """What a client sends. ``as`` is ``json`` or ``html``; ``after`` a cursor or null."""
+    """What a client sends. ``as`` is ``json`` or ``html``; ``after`` a cursor or null; ``shown`` the
+    turns of a list that its page has."""
 
     op: str
     id: int = 0
@@ -46,6 +47,7 @@ class Subscribe(msgspec.Struct, forbid_unknown_fields=False):
     q: str = ""
     after: str | None = None
     form: str = msgspec.field(default="json", name="as")
+    shown: list[str] = []
 
 
 class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types
@@ -128,6 +130,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
             q=message.q,
             after=message.after or "",
             form=message.form,
+            shown=tuple(message.shown),
         )
         head = b'{"id":%d,"op":' % message.id
         try:

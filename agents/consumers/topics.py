@@ -39,13 +39,16 @@ PACKETS_KEPT = 64
 """Ticks that a socket may be behind the others of its list."""
 NEWEST, REMEMBERED = 100, 1000
 """Turns of a list taken to be on the page at first, and remembered later."""
+SHOWN, LONGEST_ID = 500, 64
+"""Turns that a page may say it has, and characters of their ids."""
 
 _encode = msgspec.json.encode
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a client asked for. ``after`` is a turn's cursor, or the change feed's number."""
+    """What a client asked for. ``after`` is a turn's cursor, or the change feed's number. ``shown``
+    are the turns that a list's page has: it is told which of them are not in the list, now or later."""
 
     actor: Actor
     topic: str
@@ -53,6 +56,7 @@ class Subscription:
     q: str
     after: str
     form: str
+    shown: tuple[str, ...] = ()
 
     @property
     def html(self) -> bool:
@@ -181,6 +185,7 @@ class _Watch:
         self.actor, self.query, self.html = actor, query, html
         self.readers = 0
         self.made = 0
+        self.looks = 0
         self._packets: deque[Packet] = deque(maxlen=PACKETS_KEPT)
         self._readers = Waiters()
         self._changed: dict[int, None] = {}
@@ -204,6 +209,7 @@ class _Watch:
     async def _look(self) -> None:
         keys, self._changed = list(self._changed), {}
         seq = self._seq
+        self.looks += 1
         try:
             events = await live.read(list_events, self.actor, self.query, keys, self.html, frozenset(self._sent))
         except Exception:
@@ -260,6 +266,14 @@ def list_events(
     return [*events, *({"type": "gone", "id": name} for name in gone)]
 
 
+def _without(actor: Actor, query: Query, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Which of the turns a page has are not in its list. Whether one that is not was there ever is not
+    told: each is only not there."""
+    keys = {name: ids.parse(ids.Kind.TURN, name) for name in names}
+    there = logs.visible_keys(actor, [key for key in keys.values() if key is not None], query)
+    return [{"type": "gone", "id": name} for name, key in keys.items() if key not in there]
+
+
 def list_packet(op: str, events: Sequence[dict[str, Any]], seq: int) -> bytes:
     return b'"%b",%b' % (op.encode(), _encode({"events": events, "cursor": str(seq)})[1:])
 
@@ -275,6 +289,8 @@ _watches: dict[tuple[Any, ...], _Watch] = {}
 async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
     if wanted.level != "turns":
         raise InvalidRequest("level: only turns can be followed so far.", param="level")
+    if len(wanted.shown) > SHOWN or any(len(name) > LONGEST_ID for name in wanted.shown):
+        raise InvalidRequest(f"shown: at most {SHOWN} ids of turns.", param="shown")
     query = await live.read(partial(parse, q, now_us=ids.now_us()))
     name = (wanted.actor.name, wanted.actor.key_id, str(wanted.actor), query.text, wanted.html)
     watch = _watches.get(name)
@@ -285,8 +301,14 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
     try:
         if watch.readers == 1:
             watch.remember(await live.read(_shown_at_first, wanted.actor, query))
-        seen, packet = await _catch_up(wanted, query)
-        yield packet
+        looks = watch.looks
+        seen, events = await _catch_up(wanted, query)
+        shown = _shown(wanted, events or ())
+        watch.remember(shown)
+        if events is not None and watch.looks != looks:
+            # the watch may have looked at a deletion before it knew of these
+            events += await live.read(_without, wanted.actor, query, shown)
+        yield _gap(seen) if events is None else list_packet("replay", events, seen)
         yield b'"live"}'
         async for packet in watch.follow(place, seen):
             yield packet
@@ -303,18 +325,29 @@ def _shown_at_first(actor: Actor, query: Query) -> list[str]:
     return [ids.public(ids.Kind.TURN, key) for key in reversed(logs.newest(actor, query, NEWEST))]
 
 
-async def _catch_up(wanted: Subscription, query: Query) -> Packet:
-    """What changed since the page was rendered."""
-    if not wanted.after:
-        latest = await live.read(changes.latest)
-        return latest, list_packet("replay", [], latest)
-    if not wanted.after.isdecimal() or len(wanted.after) > 18:
+def _shown(wanted: Subscription, events: Sequence[dict[str, Any]]) -> list[str]:
+    """What is on a page that has caught up."""
+    of = {kind: [event["id"] for event in events if event["type"] == kind] for kind in ("row", "gone")}
+    return [*dict.fromkeys(name for name in (*wanted.shown, *of["row"]) if name not in {*of["gone"]})]
+
+
+async def _catch_up(wanted: Subscription, query: Query) -> tuple[int, list[dict[str, Any]] | None]:
+    """What changed since the page was rendered, and what it has that is gone; with the change feed's
+    number. None for more than is told."""
+    if wanted.after and (not wanted.after.isdecimal() or len(wanted.after) > 18):
         raise InvalidRequest("after: a list's cursor is a number.", param="after")
-    seen, turns_changed = await live.read(_changed_turns, int(wanted.after))
-    if len(turns_changed) > REPLAY_CAP:
-        return seen, _gap(seen)
-    events = await live.read(list_events, wanted.actor, query, turns_changed, wanted.html)
-    return seen, list_packet("replay", events, seen)
+    if not wanted.after:
+        seen, events = await live.read(changes.latest), []
+    else:
+        seen, changed = await live.read(_changed_turns, int(wanted.after))
+        if len(changed) > REPLAY_CAP:
+            return seen, None
+        events = await live.read(list_events, wanted.actor, query, changed, wanted.html)
+    if wanted.shown:
+        told = {event["id"] for event in events}
+        gone = await live.read(_without, wanted.actor, query, wanted.shown)
+        events += [event for event in gone if event["id"] not in told]
+    return seen, events
 
 
 def _changed_turns(after: int) -> tuple[int, list[int]]:

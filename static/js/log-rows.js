@@ -13,6 +13,8 @@ const older = document.querySelector("[data-older]");
 const empty = document.querySelector("[data-empty]");
 
 export const rowOf = (id) => body.querySelector(`[data-id="${CSS.escape(id)}"]`);
+/** The turns on the page, as many as may be named. */
+export const shownIds = () => Array.from(body.rows, (row) => row.dataset.id).filter(Boolean).slice(0, 500);
 const last = () => body.rows[body.rows.length - 1];
 const belongs = (id) => older.hidden || !body.rows.length || id > last().dataset.id;
 

@@ -4,7 +4,7 @@
 // moving over the rows, new ones wait behind the pill, and what changed is replaced in its place.
 // Paused, everything waits.
 
-import { apply, atTop, body, isNew, rowOf, table } from "./log-rows.js";
+import { apply, atTop, body, isNew, rowOf, shownIds, table } from "./log-rows.js";
 import { refreshSums } from "./log-sums.js";
 import { onState, subscribe } from "./socket.js";
 
@@ -85,6 +85,7 @@ onState((state) => {
 });
 subscribe({ topic: "logs", level: "turns", q, after: cursor, as: "html" }, {
   events: receive,
+  shown: shownIds,
   gap() { location.reload(); },
   error(message) {
     connection = "stopped";

@@ -2,7 +2,10 @@
 // or doubled over a reconnect. Knows the protocol of /ws/live and nothing about pages.
 //
 //   const stop = subscribe({ topic: "logs", level: "turns", q: "status:failed", after: "812", as: "html" },
-//                          { events(list) {}, live() {}, gap() {}, end() {}, error(message) {} });
+//                          { events(list) {}, live() {}, gap() {}, end() {}, error(message) {}, shown() {} });
+//
+// ``shown`` gives the ids of the turns that a list's page has: it is told which of them are gone.
+//
 //   onState((state) => …)      "connecting", "live", "reconnecting", "idle"; called at once, then at each change
 
 const FIRST_DELAY = 500;
@@ -41,7 +44,8 @@ function unsubscribe(id) {
 }
 
 function ask(id) {
-  send({ op: "subscribe", id, ...subscriptions.get(id).request });
+  const { request, handlers } = subscriptions.get(id);
+  send({ op: "subscribe", id, ...request, shown: handlers.shown?.() });
 }
 
 function send(message) {

@@ -14,11 +14,12 @@ from django.test import Client
 
 from agents import ids
 from agents.bus import hub
+from agents.consumers import topics
 from agents.models import ChangeKind, User
 from agents.routing import websocket
 from agents.store import sessions
 from tests.access.asking import leaks as all_leaks
-from tests.access.matrix import NAMES, Who, World
+from tests.access.matrix import NAMES, Chain, Who, World
 
 HOST = b"testserver"
 UNAUTHENTICATED = 4401
@@ -66,7 +67,7 @@ async def said(ws: WebsocketCommunicator, topic: str, **more: Any) -> Frames:
     return frames
 
 
-def topics(world: World) -> list[tuple[str, str]]:
+def named_topics(world: World) -> list[tuple[str, str]]:
     """(topic, what it is) for all that can be named: red, green, and what is not there."""
     unknown = {name: ids.public(kind, ids.new_key()) for name, kind in (("turn", 3), ("session", 2), ("agent", 1))}  # type: ignore[arg-type]
     out = [("logs", "all")]
@@ -99,7 +100,7 @@ def test_a_socket_tells_only_what_may_be_seen(name: str, world: World) -> None:
             if not may_open(who):
                 assert (await ws.receive_output())["code"] == UNAUTHENTICATED
                 return
-        for topic, kind in topics(world):
+        for topic, kind in named_topics(world):
             for more in ({}, {"as": "html"}, {"after": "0", "as": "html"}, {"after": "0", "q": "zebra"}):
                 if topic.startswith("turn:") and "q" in more:
                     continue
@@ -179,6 +180,91 @@ def test_a_list_says_what_it_shows_no_longer(world: World) -> None:
     async_to_sync(flow)()
 
 
+def gone(frames: Frames) -> list[str]:
+    return [event["id"] for frame in frames for event in frame["events"] if event["type"] == "gone"]
+
+
+def delete_session_of(world: World, turn: Chain) -> None:
+    sessions.delete(world.owner, sessions.key_of(turn.ids["session_id"]))
+
+
+def test_a_list_says_that_a_turn_is_gone_which_it_sent_to_catch_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it was none of the newest."""
+    monkeypatch.setattr(topics, "NEWEST", 0)
+    fresh = world.fresh()
+    key = ids.parse(ids.Kind.TURN, fresh.ids["turn_id"])
+    assert key
+
+    async def flow() -> None:
+        async with socket(headers(world.who["owner"])) as ws:
+            await ws.connect()
+            frames = await said(ws, "logs", after="0")
+            assert fresh.ids["turn_id"] in [event["id"] for event in frames[0]["events"]]
+            await sync_to_async(delete_session_of)(world, fresh)
+            hub.ring(LATER, [(ChangeKind.TURN, key)])
+            assert gone([await ws.receive_json_from(timeout=5)]) == [fresh.ids["turn_id"]]
+
+    async_to_sync(flow)()
+
+
+@pytest.mark.parametrize("after", [None, "0"])
+def test_a_list_says_what_is_gone_of_what_is_shown(world: World, after: str | None) -> None:
+    """To who comes back, or whose page is older than the deletion."""
+    fresh = world.fresh()
+    shown = [fresh.ids["turn_id"], world.red.ids["turn_id"]]
+    delete_session_of(world, fresh)
+
+    async def flow() -> None:
+        async with socket(headers(world.who["owner"])) as ws:
+            await ws.connect()
+            frames = await said(ws, "logs", after=after, shown=shown)
+            assert gone(frames[:1]) == [fresh.ids["turn_id"]]
+
+    async_to_sync(flow)()
+
+
+def test_what_is_shown_stays_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older page, beside a newer one of the same list."""
+    monkeypatch.setattr(topics, "NEWEST", 0)
+    fresh = world.fresh()
+    key = ids.parse(ids.Kind.TURN, fresh.ids["turn_id"])
+    assert key
+
+    async def flow() -> None:
+        async with socket(headers(world.who["owner"])) as newer, socket(headers(world.who["owner"])) as older:
+            await newer.connect()
+            await older.connect()
+            await said(newer, "logs")
+            await said(older, "logs", shown=[fresh.ids["turn_id"]])
+            await sync_to_async(delete_session_of)(world, fresh)
+            hub.ring(LATER, [(ChangeKind.TURN, key)])
+            assert gone([await older.receive_json_from(timeout=5)]) == [fresh.ids["turn_id"]]
+
+    async_to_sync(flow)()
+
+
+@pytest.mark.parametrize("name", ["outsider", "reader"])
+def test_naming_turns_tells_nothing_of_them(name: str, world: World) -> None:
+    """Foreign, deleted, unknown, of another kind or no id at all: none of them is shown, and that is all."""
+    who = world.who[name]
+    foreign = [world.green.ids["turn_id"], world.gone.ids["turn_id"], ids.public(ids.Kind.TURN, ids.new_key())]
+    named = [*foreign, world.green.ids["agent_id"], "00000000-0000-4000-8000-000000000000", "no-id"]
+    key = ids.parse(ids.Kind.TURN, world.green.ids["turn_id"])
+    assert key
+
+    async def flow() -> None:
+        async with socket(headers(who)) as ws:
+            await ws.connect()
+            frames = await said(ws, "logs", shown=named)
+            assert sorted(gone(frames[:1])) == sorted(named)
+            hub.ring(LATER, [(ChangeKind.TURN, key)])
+            assert (await ws.receive_json_from(timeout=5))["events"] == []
+
+    async_to_sync(flow)()
+
+
 @pytest.mark.parametrize("q", ["(", "step(agent:x)", "turn(status:failed)", "nothing:x", "a" * 3000, "limit:\x00:("])
 @pytest.mark.parametrize("after", [None, "0"])
 def test_a_list_that_cannot_be_asked_for_is_refused_at_once(q: str, after: str | None, world: World) -> None:
@@ -211,6 +297,10 @@ WRONG = [
     '{"op":"subscribe","topic":"logs","as":"xml"}',
     '{"op":"subscribe","topic":"logs","level":"steps"}',
     '{"op":"subscribe","topic":"logs","after":"x"}',
+    '{"op":"subscribe","topic":"logs","shown":"x"}',
+    '{"op":"subscribe","topic":"logs","shown":[1]}',
+    '{"op":"subscribe","topic":"logs","shown":[' + ",".join(['"x"'] * 501) + "]}",
+    '{"op":"subscribe","topic":"logs","shown":["' + "x" * 100 + '"]}',
     '{"op":"subscribe","topic":"logs","after":"99999999999999999999"}',
     '{"op":"subscribe","topic":"\\ud800"}',
     '{"op":"subscribe","topic":"turn:' + "x" * 5000 + '"}',

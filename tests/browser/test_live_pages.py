@@ -133,6 +133,19 @@ def test_a_filtered_list_shows_a_new_turn_once_and_live(open_page: Open, caller:
     expect(rows).to_have_count(0)
 
 
+def test_a_list_names_the_turns_it_shows(open_page: Open, caller: Caller) -> None:
+    """So that it is told which of them are gone since, whoever looks."""
+    talk = Talk(caller)
+    turn = talk.say("Hello").json["turn_id"]
+    page, sent = open_page(f"/logs/?q=agent:{talk.agent}"), []
+    page.on("websocket", lambda opened: opened.on("framesent", lambda frame: sent.append(json.loads(frame))))
+    page.reload()
+    expect(page.locator("[data-live][data-state=live]")).to_be_visible()
+    talk.aside().say("Hello again")
+    expect(page.locator("main table tbody tr")).to_have_count(2)  # what it sent before has been heard, too
+    assert [frame["shown"] for frame in sent if frame.get("topic") == "logs"][-1:] == [[turn]]
+
+
 def test_a_session_page_grows_with_its_turns(open_page: Open, caller: Caller, held: HeldModel) -> None:
     talk, question = Talk(caller, model="held/held"), held.hold()
     page = open_page(f"/sessions/{talk.session}/")
