@@ -14,7 +14,7 @@ import aiohttp
 
 from bench.faults import Broken, Missing
 from bench.models import answer, plan_of
-from bench.streams import CHAT, TURN, Timing, frame_of, read_stream
+from bench.streams import CHAT, RESPONSE, TURN, Timing, frame_of, read_stream
 
 T = TypeVar("T")
 JSON = Any
@@ -38,6 +38,7 @@ class Api:
     def __init__(self, http: aiohttp.ClientSession, base: str, *, prefix: str = "/v1", model_prefix: str = "") -> None:
         self.http, self.base = http, base.rstrip("/")
         self.agents = f"{self.base}{prefix}/agents"
+        self.responses = f"{self.base}{prefix}/responses"
         self._model_prefix = model_prefix
 
     # ----------------------------------------------------------------------------------- any request
@@ -124,6 +125,26 @@ class Api:
         check_answer(turn, model)
         return seconds
 
+    # ------------------------------------------------------------------------------------- responses
+
+    async def response(self, model: str) -> Timing:
+        """A streamed response, checked as a turn is."""
+        began = time.monotonic()
+        body = {"model": self._model_prefix + model, "instructions": INSTRUCTIONS, "input": PROMPT, "stream": True}
+        async with self.open("POST", self.responses, body) as response:
+            timing = await read_stream(response, RESPONSE, began)
+        timing.check(plan_of(model).tokens)
+        return timing
+
+    async def whole_response(self, model: str) -> float:
+        """Seconds of a response that is not streamed."""
+        body = {"model": self._model_prefix + model, "instructions": INSTRUCTIONS, "input": PROMPT}
+        began = time.monotonic()
+        response = await self.ask("POST", self.responses, body)
+        seconds = time.monotonic() - began
+        check_response(response, model)
+        return seconds
+
     async def completion(self, endpoint: str, model: str) -> Timing:
         """A chat completion straight from a model endpoint, streamed and checked."""
         messages = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": PROMPT}]
@@ -150,6 +171,20 @@ def check_answer(turn: JSON, model: str) -> None:
     said = turn["output_message"]["content"]
     if said != answer(model):
         raise Broken(f"the turn says {str(said)[:80]!r}…, the endpoint said {answer(model)[:80]!r}…")
+
+
+def check_response(response: JSON, model: str) -> None:
+    """Raises Broken unless a response is complete and says the very text the endpoint sent."""
+    said = response["output"][-1]["content"][0]["text"]
+    if response["status"] != "completed" or said != answer(model):
+        raise Broken(f"the response says {str(said)[:80]!r}…, the endpoint said {answer(model)[:80]!r}…")
+
+
+def check_responses(timings: Sequence[Timing], model: str) -> None:
+    """`check_response` for streams; after the measuring, as it decodes them."""
+    for timing in timings:
+        data = next(line for line in timing.end.split(b"\n") if line.startswith(b"data:"))
+        check_response(json.loads(data[5:])["response"], model)
 
 
 def check_answers(timings: Sequence[Timing], model: str) -> None:

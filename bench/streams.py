@@ -30,6 +30,7 @@ class Dialect:
 
 CHAT = Dialect(re.compile(rb'"delta": ?\{[^}]*"content": ?"[^"]'), re.compile(rb"^data: ?\[DONE\]"))
 TURN = Dialect(re.compile(rb'"step_progress".*"text": ?"[^"]'), re.compile(rb'"turn_(?:complete|awaiting_input)"'))
+RESPONSE = Dialect(re.compile(rb'"type":"response\.output_text\.delta"'), re.compile(rb'"type":"response\.completed"'))
 
 
 @dataclass(slots=True)

@@ -297,6 +297,17 @@ class Progress:
         """What this turn's documents became: it follows the last input message too."""
         self._documents = documents
 
+    def forget_older(self) -> bool:
+        """Leave the older half of the history out from now on, from one of the user's messages to
+        another; False where there is nothing that may be left out."""
+        history = self.run.history
+        if not self.run.truncates or not history:
+            return False
+        middle = (len(history) + 1) // 2
+        asked = (place for place in range(middle, len(history)) if history[place].startswith(b'{"role":"user"'))
+        self.run = replace(self.run, history=history[next(asked, len(history)) :])
+        return True
+
     def hear(self, messages: Sequence[TurnMessage]) -> None:
         """What the caller said beside its answers."""
         self._items += input_items(messages)

@@ -66,7 +66,8 @@ class Run:
     ``sources`` have more of the server's tools, and are asked for them first.
     ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
     with ``ends_with_client_calls`` calls of the client's tools end the leg also at that bound.
-    ``max_tool_calls`` bounds the server's calls of a leg, ``one_call`` those of an inference."""
+    ``max_tool_calls`` bounds the server's calls of a leg, ``one_call`` those of an inference. One that ``truncates``
+    leaves older history out rather than fail where it is too long for the model."""
 
     turn: int
     session: int
@@ -94,6 +95,7 @@ class Run:
     max_tool_calls: int | None = None
     one_call: bool = False
     ends_with_client_calls: bool = False
+    truncates: bool = False
     tool_timeout_s: float = 60.0
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
     resume: Resume | None = None

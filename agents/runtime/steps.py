@@ -14,7 +14,7 @@ import msgspec
 
 from agents import ids
 from agents.errors import AgentsError, ProviderError
-from agents.providers.inference.base import CallPart, Finish, InferenceRequest, Reasoning, Text
+from agents.providers.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.providers.safety import checking
 from agents.providers.safety.base import Shield, Touchpoint
 from agents.providers.tools.base import Labelled, Offered, Tool, ToolContext, ToolResult, failure
@@ -204,7 +204,7 @@ async def infer(progress: Progress) -> AsyncIterator[Entry]:
     draft.model = run.inference_model
     answer, end, first_at, error = _Answer(progress, started, draft), None, None, None
     try:
-        async for chunk in run.inference.stream(_request(progress)):
+        async for chunk in _truncating(progress) if run.truncates else run.inference.stream(_request(progress)):
             if isinstance(chunk, Finish):
                 end = chunk
                 break
@@ -224,6 +224,21 @@ async def infer(progress: Progress) -> AsyncIterator[Entry]:
         ttft_us=first_at - started.at if first_at else None,
         error=error,
     )
+
+
+async def _truncating(progress: Progress) -> AsyncIterator[Chunk]:
+    """The model's answer. A history that is too long for it is sent again without its older half.
+    Raises ProviderError."""
+    while True:
+        began = False
+        try:
+            async for chunk in progress.run.inference.stream(_request(progress)):
+                began = True
+                yield chunk
+            return
+        except ProviderError as error:
+            if began or error.code != "context_length_exceeded" or not progress.forget_older():
+                raise
 
 
 def _request(progress: Progress) -> InferenceRequest:
