@@ -13,10 +13,10 @@ from agents.runtime.loop import Loop
 from agents.runtime.run import Run
 from agents.schemas.agents import AgentConfig
 from agents.schemas.events import Delta, Entry
-from agents.store import agents, recorder, sessions, turns
+from agents.store import agents, legs, recorder, sessions
 from agents.store.agents import AgentRecord
+from agents.store.legs import NewLeg, NewTurn
 from agents.store.recorder import Leg
-from agents.store.turns import NewLeg, NewTurn
 from agents.store.writer import writer
 from tests.runtime.play import make_run, play
 
@@ -87,7 +87,7 @@ def open_turn(actor: Actor, agent: AgentRecord, run: Run, opening: Any) -> Leg:
         leg=NewLeg(ids.new_key(), b"{}"),
         queued=False,
     )
-    return turns.open_turn(actor, new, [opening], "tester")[0]
+    return legs.open_turn(actor, new, [opening], "tester")[0]
 
 
 def record(leg: Leg, entries: Sequence[Entry], cuts: Sequence[int] = ()) -> None:

@@ -110,7 +110,8 @@ class ConversationItem(ApiView):
     def delete(self, request: Request, conversation_id: str, item_id: str) -> HttpResponse:
         record = conversations.get(self.actor, conversation_id, "run")
         row, _ = _found(items.of_session(record.key), item_id)
-        conversations.remove(record, row.key, without(row, item_id))
+        left = without(row, item_id)
+        conversations.remove(record, row.key, (left.body, left.wire) if left else None)
         return answer(Deleted(id=item_id, object="conversation.item.deleted"))
 
 

@@ -27,7 +27,7 @@ from agents.runner import responses as runs
 from agents.runner.current import service
 from agents.runner.responses import Asked, Begun
 from agents.schemas.input_items import items_of_input
-from agents.schemas.openai import Deleted, ItemList, ResponseList, ResponseObject
+from agents.schemas.openai import Deleted, ItemList, ResponseEvent, ResponseList, ResponseObject
 from agents.schemas.responses import CreateResponse
 from agents.schemas.turns import StepValue
 from agents.store import conversations, items, responses, retries
@@ -36,6 +36,8 @@ from agents.store.responses import ResponseRecord, Told, Wanted
 from agents.wire import responses as wire
 from agents.wire.items import items_json
 from agents.wire.responses import Outcome, response_json
+
+STREAMED = {200: ResponseObject, (200, "text/event-stream"): ResponseEvent}
 
 
 def outcome_of(record: ResponseRecord, told: Told) -> Outcome:
@@ -91,7 +93,7 @@ async def _read_and_begun(asked: Asked) -> HttpResponseBase:
 class ResponseCreate(ApiView):
     actions = {"get": "read", "post": "run"}
 
-    @extend_schema(operation_id="create_response", request=CreateResponse, responses=ResponseObject)
+    @extend_schema(operation_id="create_response", request=CreateResponse, responses=STREAMED)
     def post(self, request: Request) -> HttpResponseBase:
         body = self.body(CreateResponse)
         headers = request._request.headers
@@ -153,7 +155,7 @@ class ResponseDetail(ApiView):
     @extend_schema(
         operation_id="get_response",
         parameters=[OpenApiParameter("stream", bool), OpenApiParameter("starting_after", int)],
-        responses=ResponseObject,
+        responses=STREAMED,
     )
     def get(self, request: Request, response_id: str) -> HttpResponseBase:
         record = responses.get(self.actor, response_id)

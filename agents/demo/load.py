@@ -30,9 +30,9 @@ from agents.runner.providers import Providers
 from agents.runtime.loop import Loop
 from agents.schemas.agents import AgentConfig, CreateTurn
 from agents.schemas.content import UserMessage
-from agents.store import agents, history, keys, recorder, sessions, turns
+from agents.store import agents, history, keys, legs, recorder, sessions
 from agents.store.agents import AgentRecord
-from agents.store.turns import NewLeg, NewTurn, Resumption
+from agents.store.legs import NewLeg, NewTurn, Resumption
 from agents.store.writer import writer
 
 SPAN_US = 40 * 3_600_000_000
@@ -154,7 +154,7 @@ class _Cast:
             source=Source.DEMO,
             await_days=3650,
         )
-        leg, first_item = turns.open_turn(self.actor, new, opening, "")
+        leg, first_item = legs.open_turn(self.actor, new, opening, "")
         loop.with_history(history.before(session, first=first_item))
         take = asyncio.run(play(loop, scene))
         self._record(leg, take)
@@ -167,7 +167,7 @@ class _Cast:
         opening = loop.open()
         new = NewLeg(self.clock.new_key(), b"", model=run.model)
         again = Resumption(leg.turn, leg.session, opening, loop.run.resume.next_step, True, new)  # type: ignore[union-attr]  # made above
-        turns.resume_turn(again, "")
+        legs.resume_turn(again, "")
         _, earlier = history.of_turn(leg.turn)
         loop.with_history(history.before(leg.session, first=first_item), earlier)
         self._record(leg, asyncio.run(play(loop, scene, resumed=True)))

@@ -26,10 +26,13 @@ from agents.schemas.input_items import (
 )
 from agents.schemas.items import input_items
 from agents.schemas.responses import CreateResponse
+from agents.schemas.turns import ItemValue
 from agents.store import conversations, responses, sessions, turns
+from agents.store import items as stored_items
 from agents.store.history import NewItem
 from agents.store.responses import ResponseRecord
 from agents.store.turns import Pending
+from agents.wire.items import of_row
 
 _PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
 
@@ -37,12 +40,14 @@ _PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "f
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a response continues: in which session (None: a new one), after which leg, and the turn
-    that waits there for its client, if one does."""
+    that waits there for its client, if one does. ``earlier`` is what a new session begins with: a
+    response that leaves its conversation takes along what was said, and adds nothing to it."""
 
     session: int | None = None
     conversation: str | None = None
     after: ResponseRecord | None = None
     waiting: int | None = None
+    earlier: Sequence[NewItem] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,15 @@ def _after(actor: Actor, public_id: str) -> Place:
         words = f"previous_response_id: Response '{record.public_id}' is still in progress."
         raise InvalidRequest(words, param="previous_response_id", code="response_in_progress")
     waits = record.is_last and record.turn_status == TurnStatus.AWAITING_INPUT
-    return Place(record.session, after=record, waiting=record.turn if waits else None)
+    if record.in_conversation and not waits:
+        return Place(earlier=[_copy(row) for row in stored_items.upto(record)])
+    conversation = ids.openai(ids.Kind.SESSION, record.session) if record.in_conversation else None
+    return Place(record.session, conversation, record, record.turn if waits else None)
+
+
+def _copy(row: ItemValue) -> NewItem:
+    """What was said in a conversation, for a session that leaves it: under the same ids."""
+    return NewItem(ids.new_key(), row.body, msgspec.json.encode(of_row(row)))
 
 
 def _conversation(actor: Actor, public_id: str) -> Place:
@@ -130,8 +143,8 @@ def answers(given: Given, pending: Sequence[Pending], *, required: bool) -> Answ
     words = {item.approval_request_id: item for item in given.approvals}
     calls = [_pending(one, words) for one in pending]
     absent = [one.call for one in calls if one.approved is None and one.call.call_id not in outputs]
-    if len(absent) == len(calls) and not required:
-        return None
+    if not calls or (len(absent) == len(calls) and not required):
+        return None  # nothing waits any more: someone else was faster
     if absent:
         text = f"No tool output found for function call {absent[0].call_id}."
         raise InvalidRequest(text, param="input", code="missing_tool_output")

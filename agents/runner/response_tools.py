@@ -21,7 +21,7 @@ from agents.schemas.responses import (
     CodeInterpreterTool,
     CreateResponse,
     FileSearchTool,
-    FunctionTool,
+    FunctionParam,
     McpTool,
     WebSearchTool,
 )
@@ -41,7 +41,7 @@ class Offer:
 
 def offer(providers: Providers, actor: Actor, body: CreateResponse, provider_data: Mapping[str, Any]) -> Offer:
     """The tools of a request. Raises InvalidRequest for what there is not, or twice."""
-    client = [_function(tool) for tool in body.tools if isinstance(tool, FunctionTool)]
+    client = [_function(tool) for tool in body.tools if isinstance(tool, FunctionParam)]
     server: dict[str, Tool] = {}
     sources: dict[str, ToolSource] = {}
     for place, tool in enumerate(body.tools):
@@ -49,7 +49,7 @@ def offer(providers: Providers, actor: Actor, body: CreateResponse, provider_dat
             if tool.server_label in sources:
                 raise InvalidRequest(f"tools: there are two servers '{tool.server_label}'.", param="tools")
             sources[tool.server_label] = response_mcp.source(providers, tool, f"tools.{place}", provider_data)
-        elif not isinstance(tool, FunctionTool):
+        elif not isinstance(tool, FunctionParam):
             made = _server_tool(providers, actor, tool, f"tools.{place}")
             if made.definition.name in server:
                 raise InvalidRequest(f"tools: {tool.type} is there twice.", param="tools")
@@ -58,7 +58,7 @@ def offer(providers: Providers, actor: Actor, body: CreateResponse, provider_dat
     return _chosen(body, client, server, sources)
 
 
-def _function(tool: FunctionTool) -> ToolDef:
+def _function(tool: FunctionParam) -> ToolDef:
     schema = tool.parameters or {"type": "object", "properties": {}}
     return ToolDef(name=tool.name, description=tool.description, input_schema=schema, strict=tool.strict)
 

@@ -30,10 +30,11 @@ from agents.schemas.content import (
 from agents.schemas.events import Event
 from agents.schemas.responses import CreateResponse, McpTool
 from agents.schemas.turns import MESSAGES
-from agents.store import conversations, history, responses, retries, turns, values
+from agents.store import conversations, history, legs, responses, retries, turns, values
+from agents.store.legs import NewLeg, NewTurn, Resumption
 from agents.store.retries import Retry
 from agents.store.sessions import NewSession
-from agents.store.turns import NewLeg, NewTurn, Resumption
+from agents.store.turns import TurnPlace
 from agents.wire.response_settings import settings_json
 from agents.wire.responses import ResponseHead
 
@@ -84,10 +85,11 @@ def begin(service: Service, asked: Asked) -> Begun:
 
 def _begin(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
     if place.waiting is not None and asked.body.store:
+        where = turns.place(asked.actor, place.waiting, action="run")  # before what it waits for
         pending = turns.pending_calls(place.waiting)
         answers = response_input.answers(given, pending, required=place.after is not None)
         if answers is not None:
-            return _resume(service, asked, place, given, answers)
+            return _resume(service, asked, place, where, given, answers)
     if not given.messages:
         raise InvalidRequest("input: there is nothing in it that a model could answer.", param="input")
     return _start(service, asked, place, given)
@@ -138,9 +140,10 @@ def _start(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
         end_user=body.safety_identifier or body.user or "",
         after=place.after.key if place.after else None,
         opens=None if place.session is not None else NewSession(session, api=Api.RESPONSES),
+        earlier=place.earlier,
         metadata=body.metadata,
     )
-    leg, first_item = turns.open_turn(asked.actor, new, opening, service.runner.owner)
+    leg, first_item = legs.open_turn(asked.actor, new, opening, service.runner.owner)
     loop.with_history(_history(place, session, first_item, given))
     service.runner.start(loop, leg, opening, queued=queued)
     return Begun(replace(head, created_at=opening[0].at), turn, 0, queued)
@@ -177,9 +180,9 @@ def _without_secrets(asked: Asked) -> bytes:
 def _history(place: Place, session: int, first_item: int | None, given: Given) -> list[bytes]:
     """What was said before a turn: the path to the response it continues, or all of its session. Of
     what was deleted in part only whole pairs of call and answer are told."""
-    if place.session is None:
-        return []
     after, answered = place.after, {output.call_id for output in given.outputs}
+    if place.session is None:
+        return paired(history.messages(item.body for item in place.earlier), answered)
     if after is not None and (after.branched or not after.ends_its_session):
         return paired(history.upto(after.key), answered)
     return paired(history.before(session, first=first_item), answered)
@@ -188,11 +191,9 @@ def _history(place: Place, session: int, first_item: int | None, given: Given) -
 # --------------------------------------------------------------------------------------------- resume
 
 
-def _resume(service: Service, asked: Asked, place: Place, given: Given, answers: Answers) -> Begun:
-    assert place.waiting is not None  # only then there is something to resume
-    where = turns.place(asked.actor, place.waiting, action="run")
+def _resume(service: Service, asked: Asked, place: Place, where: TurnPlace, given: Given, answers: Answers) -> Begun:
     value = values.turn(asked.actor, where.key, "run")
-    turns.check_unmoved(where.key, where.next_seq)
+    legs.check_unmoved(where.key, where.next_seq)
     next_step, next_round = turns.counts(where.key)
     resume = Resume(
         leg=where.leg_count + 1,
@@ -210,7 +211,7 @@ def _resume(service: Service, asked: Asked, place: Place, given: Given, answers:
     loop, head = Loop(run), _head(asked, place)
     opening = loop.open()
     again = Resumption(where.key, where.session, opening, next_step, True, _leg(asked, head, given))
-    leg = turns.resume_turn(again, service.runner.owner)
+    leg = legs.resume_turn(again, service.runner.owner)
     first, earlier = history.of_turn(where.key)
     loop.with_history(_before_turn(where.key, where.session, first), earlier)
     service.runner.start(loop, leg, opening)

@@ -24,10 +24,11 @@ from agents.schemas.agents import AgentConfig, CreateTurn, ResumeTurn
 from agents.schemas.content import ToolCall, Usage
 from agents.schemas.turns import MESSAGES
 from agents.store import agents as agent_store
-from agents.store import closing, history, retries, sessions, turns, values
+from agents.store import closing, history, legs, retries, sessions, turns, values
 from agents.store.agents import AgentRecord
+from agents.store.legs import NewLeg, NewTurn, Resumption
 from agents.store.retries import Retry
-from agents.store.turns import NewLeg, NewTurn, Resumption, TurnPlace
+from agents.store.turns import TurnPlace
 from agents.store.writer import writer
 
 
@@ -96,7 +97,7 @@ class Service:
             source=source,
         )
         try:
-            leg, first_item = turns.open_turn(actor, new, opening, self.runner.owner)
+            leg, first_item = legs.open_turn(actor, new, opening, self.runner.owner)
         except retries.AlreadyRun as repeated:
             return self._attach(actor, repeated.turn, repeated.leg)
         loop.with_history(history.before(session, first=first_item))
@@ -144,7 +145,7 @@ class Service:
         new = NewLeg(ids.new_key(), raw, model=run.model, retry=retry)
         resumption = Resumption(place.key, place.session, opening, run.resume.next_step, waiting, new)
         try:
-            leg = turns.resume_turn(resumption, self.runner.owner)
+            leg = legs.resume_turn(resumption, self.runner.owner)
         except retries.AlreadyRun as repeated:
             return self._attach(actor, repeated.turn, repeated.leg)
         first, earlier = history.of_turn(place.key)
@@ -156,7 +157,7 @@ class Service:
         value = values.turn(actor, place.key, "run")
         pending = turns.pending_calls(place.key) if waiting else []
         calls = [PendingCall(one.step, ToolCall.model_validate_json(one.call), one.started_at) for one in pending]
-        turns.check_unmoved(place.key, place.next_seq)
+        legs.check_unmoved(place.key, place.next_seq)
         if waiting:
             turns.check_answers([one.call.call_id for one in calls], body.tool_responses)
         else:

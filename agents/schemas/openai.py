@@ -54,6 +54,15 @@ class ResponseObject(Wire):
     incomplete_details: dict[str, Any] | None = None
 
 
+class ResponseEvent(Wire):
+    """One frame of a response's stream; ``type`` says what more it has."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    type: str
+    sequence_number: int
+
+
 class ResponseList(Wire):
     object: Literal["list"] = "list"
     data: list[ResponseObject]

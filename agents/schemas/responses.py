@@ -16,7 +16,7 @@ from agents.schemas.input_items import InputItem
 NAME = r"^[a-zA-Z0-9_.:/-]+$"
 
 
-class FunctionTool(Wire):
+class FunctionParam(Wire):
     """A function of the client's. ``strict`` is handed to the endpoint."""
 
     type: Literal["function"]
@@ -90,7 +90,7 @@ class CodeInterpreterTool(Wire):
 
 
 ResponseTool = Annotated[
-    FunctionTool | WebSearchTool | FileSearchTool | McpTool | CodeInterpreterTool, Field(discriminator="type")
+    FunctionParam | WebSearchTool | FileSearchTool | McpTool | CodeInterpreterTool, Field(discriminator="type")
 ]
 
 
@@ -99,10 +99,16 @@ class ChosenTool(Wire):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    type: (
-        Literal["function", "mcp", "file_search", "code_interpreter"]
-        | Literal["web_search", "web_search_preview", "web_search_preview_2025_03_11", "web_search_2025_08_26"]
-    )
+    type: Literal[
+        "function",
+        "mcp",
+        "file_search",
+        "code_interpreter",
+        "web_search",
+        "web_search_preview",
+        "web_search_preview_2025_03_11",
+        "web_search_2025_08_26",
+    ]
     name: str | None = None
     server_label: str | None = None
 
@@ -121,7 +127,7 @@ class AllowedTools(Wire):
     tools: list[ChosenTool] = Field(min_length=1)
 
 
-ToolChoice = Literal["none", "auto", "required"] | AllowedTools | ChosenTool
+ToolChoice = Literal["none", "auto", "required"] | Annotated[AllowedTools | ChosenTool, Field(discriminator="type")]
 
 
 class TextFormat(Wire):
@@ -161,7 +167,7 @@ class Guardrail(Wire):
     type: str = Field(min_length=1)
 
 
-class StreamOptions(Wire):
+class ResponseStreamOptions(Wire):
     include_obfuscation: bool | None = None
 
 
@@ -229,7 +235,7 @@ class CreateResponse(Wire):
     prompt_cache_retention: str | None = None
     safety_identifier: str | None = None
     user: str | None = None
-    stream_options: StreamOptions | None = None
+    stream_options: ResponseStreamOptions | None = None
 
     @field_validator("metadata")
     @classmethod

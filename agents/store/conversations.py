@@ -16,7 +16,7 @@ from agents.models.fields import to_us
 from agents.store import changes, history, sessions
 from agents.store.history import NewItem
 from agents.store.sessions import NewSession
-from agents.store.sql import Select, execute
+from agents.store.sql import Select
 from agents.store.writer import writer
 
 _COLUMNS = ("pk", "name", "created_at", "metadata", "active_turn")
@@ -94,7 +94,7 @@ def create(actor: Actor, items: Sequence[NewItem], metadata: Mapping[str, str]) 
 
     def job() -> None:
         sessions.add(actor, new)
-        _append(new.key, 0, items)
+        history.put(new.key, 0, items)
 
     writer.write(job)
     return new.key
@@ -105,11 +105,6 @@ def _json(metadata: Mapping[str, str]) -> str:
 
 
 _PLACE = Select(Session, "item_count active_turn", "id = %s")
-
-
-def _append(session: int, first: int, items: Sequence[NewItem]) -> None:
-    history.append(session, None, first, items)
-    execute("UPDATE agents_session SET item_count = %s WHERE id = %s", first + len(items), session)
 
 
 def update(record: ConversationRecord, metadata: Mapping[str, str]) -> None:
@@ -131,7 +126,7 @@ def add(record: ConversationRecord, items: Sequence[NewItem]) -> None:
             raise missing(record.public_id)
         if place[1] is not None:
             raise locked()
-        _append(record.key, place[0], items)
+        history.put(record.key, place[0], items)
         changes.note(ChangeKind.SESSION, record.key)
 
     writer.write(job)

@@ -9,7 +9,7 @@ from django.db import connection
 
 from agents.models import Item, Response
 from agents.schemas.chat import messages_of_row
-from agents.store.sql import Insert
+from agents.store.sql import Insert, execute
 
 _ADD = Insert(Item, "id session_id turn_id number hidden body wire")
 
@@ -23,10 +23,10 @@ def before(session: int, *, first: int | None = None) -> list[bytes]:
         params.append(first)
     with connection.cursor() as cursor:
         cursor.execute(f"{sql} ORDER BY number", params)
-        return _messages(body for (body,) in cursor.fetchall())
+        return messages(body for (body,) in cursor.fetchall())
 
 
-def _messages(bodies: Iterable[bytes]) -> list[bytes]:
+def messages(bodies: Iterable[bytes]) -> list[bytes]:
     """The messages of rows; of some a model is told nothing."""
     return [message for body in bodies if body for message in messages_of_row(bytes(body))]
 
@@ -59,8 +59,8 @@ AND (p.turn_id IS NOT NULL AND (p.end_item IS NULL OR i.number < p.end_item)
 def upto(leg: int) -> list[bytes]:
     """The visible items of the path that ends with a leg, in order."""
     with connection.cursor() as cursor:
-        cursor.execute(f"{PATH} SELECT i.body {ON_PATH} ORDER BY i.number", [leg, leg])  # noqa: S608 - ours
-        return _messages(body for (body,) in cursor.fetchall())
+        cursor.execute(f"{PATH} SELECT i.body {ON_PATH} ORDER BY i.number", [leg, leg])
+        return messages(body for (body,) in cursor.fetchall())
 
 
 def of_turn(turn: int) -> tuple[int, list[bytes]]:
@@ -70,7 +70,7 @@ def of_turn(turn: int) -> tuple[int, list[bytes]]:
     (first, given), *_, (end, _) = legs.values_list("first_item", "input_items")
     rows = Item.objects.unscoped("its run was let in").filter(turn_id=turn, hidden=False)
     rows = rows.filter(number__gte=first + given, number__lt=end).order_by("number")
-    return first, _messages(rows.values_list("body", flat=True))
+    return first, messages(rows.values_list("body", flat=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +86,9 @@ class NewItem:
 def append(session: int, turn: int | None, first: int, items: Sequence[NewItem]) -> None:
     """Add items, numbered from ``first``, in the caller's transaction."""
     _ADD.many((item.key, session, turn, first + place, False, item.body, item.wire) for place, item in enumerate(items))
+
+
+def put(session: int, first: int, items: Sequence[NewItem]) -> None:
+    """Add items that are no turn's, numbered from ``first``, in the caller's transaction."""
+    append(session, None, first, items)
+    execute("UPDATE agents_session SET item_count = %s WHERE id = %s", first + len(items), session)

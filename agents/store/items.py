@@ -46,6 +46,11 @@ def before(record: ResponseRecord) -> list[ItemValue]:
     return _items(_rows(history.ON_PATH, [record.previous, record.previous], head=history.PATH))
 
 
+def upto(record: ResponseRecord) -> list[ItemValue]:
+    """Everything that was said up to the end of a response, in order."""
+    return _items(_rows(history.ON_PATH, [record.key, record.key], head=history.PATH))
+
+
 def own_inputs(records: Sequence[ResponseRecord]) -> dict[int, list[ItemValue]]:
     """What these responses were asked with, by their keys: one query for the rows of all."""
     if not records:

@@ -6,9 +6,11 @@ twice. Pages go by key, which is unique and in the order of creation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
+
+import msgspec
 
 from agents import ids
 from agents.access import Action, Actor
@@ -20,7 +22,7 @@ from agents.query.tree import Query
 from agents.schemas.content import Usage
 from agents.schemas.events import ErrorInfo
 from agents.schemas.turns import StepValue
-from agents.store import terms, values
+from agents.store import encoding, terms, values
 from agents.store.deletion import delete_sessions, delete_turns
 from agents.store.query import condition
 from agents.store.writer import writer
@@ -46,6 +48,12 @@ _COLUMNS = (
     "turn__stop_reason",
     "turn__next_seq",
 )
+
+
+class _Settings(msgspec.Struct):
+    """What interests here of a response's settings."""
+
+    conversation: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,11 @@ class ResponseRecord:
     @property
     def is_live(self) -> bool:
         return self.status in LIVE
+
+    @property
+    def in_conversation(self) -> bool:
+        """Whether it was asked for in a conversation, whose items are then the conversation's."""
+        return msgspec.json.decode(self.settings or b"{}", type=_Settings).conversation is not None
 
     @property
     def ends_its_session(self) -> bool:
@@ -128,6 +141,37 @@ def of_leg(actor: Actor, turn: int, number: int) -> ResponseRecord:
     if row is None:
         raise NotFound("The response was deleted.")
     return _record(row)
+
+
+def of_turn(actor: Actor, turn: int, action: Action = "read") -> list[ResponseRecord]:
+    """The responses that a turn's legs are, in order; none of one that came by another API."""
+    rows = _responses(actor, action).filter(turn_id=turn).order_by("number").values_list(*_COLUMNS)
+    return [_record(row) for row in rows]
+
+
+def request_of(record: ResponseRecord) -> bytes:
+    """A response's request as it was received, but for its secrets. The caller has been let in to it."""
+    rows = Response.objects.unscoped("its response was read").filter(pk=record.key)
+    kind, body = rows.values_list("request_encoding", "request").get()
+    return encoding.unpack(kind, body)
+
+
+def ids_of_turns(turns: Collection[int]) -> dict[int, list[str]]:
+    """The public ids of the responses that the legs of turns are, in order, by turn. The caller has been
+    let in to them."""
+    rows = Response.objects.unscoped("their turns are visible").filter(turn_id__in=turns, api=Api.RESPONSES)
+    found: dict[int, list[str]] = {}
+    for turn, key in rows.order_by("turn_id", "number").values_list("turn_id", "pk"):
+        found.setdefault(turn, []).append(ids.openai(ids.Kind.RESPONSE, key))
+    return found
+
+
+def last_settings(turn: int) -> bytes:
+    """What the last response of a turn repeats of its request, for a turn that was read already; empty
+    where none of its legs is one."""
+    rows = Response.objects.unscoped("the turn was read").filter(turn_id=turn, api=Api.RESPONSES)
+    found = rows.order_by("-number").values_list("settings", flat=True).first()
+    return (found or "").encode()
 
 
 def _responses(actor: Actor, action: Action = "read") -> Any:
@@ -261,7 +305,7 @@ def delete(actor: Actor, public_id: str) -> None:
 def _delete(record: ResponseRecord) -> None:
     rows = Response.objects.unscoped("checked")
     rows.filter(pk=record.key).update(api=Api.NONE, settings="")
-    if b'"conversation":null' not in record.settings:
+    if record.in_conversation:
         return  # what was said is the conversation's, and stays until that is deleted
     siblings = rows.filter(turn_id=record.turn, api=Api.RESPONSES).exists()
     built_upon = Turn.objects.unscoped("checked").filter(parent_id=record.turn).exists()

@@ -74,6 +74,7 @@ def test_every_parameter_of_a_path_is_described(description: dict[str, Any]) -> 
         assert given == set(re.findall(r"{(\w+)}", path))
 
 
+CURSOR = {"after", "before", "limit", "order"}
 QUERIES = {
     "list_runtime_tools": {"tool_group_id", "mcp_endpoint"},
     "list_agents": {"start_index", "limit"},
@@ -83,6 +84,13 @@ QUERIES = {
     "list_turn_log": {"q", "tz", "after", "before", "limit"},
     "list_tools": {"toolgroup_id"},
     "list_chat_completions": {"after", "limit", "model", "order"},
+    **dict.fromkeys(("list_conversations", "list_conversation_items", "list_input_items"), CURSOR),
+    "list_responses": {*CURSOR, "model", "q", "conversation"},
+    "get_response": {"stream", "starting_after"},
+    "list_files": {"after", "before", "limit", "order", "purpose"},
+    "list_vector_stores": {"after", "before", "limit", "order"},
+    "list_vector_store_files": {"after", "before", "limit", "order", "filter"},
+    "list_file_batch_files": {"after", "before", "limit", "order", "filter"},
 }
 
 
@@ -95,12 +103,13 @@ def test_every_query_is_described(description: dict[str, Any]) -> None:
 
 
 def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> None:
-    takes_none = {"cancel_turn"}
+    takes_none = {"cancel_turn", "cancel_file_batch", "cancel_response"}
     for path, method, operation in operations(description):
         if method == "post" and operation["operationId"] not in takes_none:
             [kind] = operation["requestBody"]["content"]
             schema = operation["requestBody"]["content"][kind]["schema"]
-            assert (kind, schema["$ref"].startswith(REF)) == ("application/json", True), path
+            wanted = "multipart/form-data" if operation["operationId"] == "upload_file" else "application/json"
+            assert (kind, schema["$ref"].startswith(REF)) == (wanted, True), path
         else:
             assert "requestBody" not in operation, path
         [status] = operation["responses"]
@@ -112,8 +121,8 @@ def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> N
         for _, _, operation in operations(description)
         if "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
     }
-    chats = {"create_chat_completion", "inference_chat_completion", "inference_completion"}
-    assert streamed == {"create_turn", "resume_turn", "follow_turn", *chats}
+    chats = {"create_chat_completion", "create_completion", "inference_chat_completion", "inference_completion"}
+    assert streamed == {"create_turn", "resume_turn", "follow_turn", "create_response", "get_response", *chats}
 
 
 # ----------------------------------------------------------------------------------------------- types
@@ -160,17 +169,27 @@ FREE_UNIONS = {"TextItem", "ImageItem", "Url", "ToolGroupWithArgs", "ToolCall"}
 """Wire types that stand beside a plain text in a union, or (documents) beside each other without a tag."""
 
 
+TOLD_OTHERWISE = [
+    {"string", "array"},
+    {"MessageItem", "FunctionCallItem", "FunctionOutputItem", "ApprovalItem", "ReferenceItem", "OtherItem"},
+]
+"""A text or a list; and items, of which a message need not say what it is."""
+
+
 def test_unions_are_told_apart_by_a_word(description: dict[str, Any]) -> None:
     seen = 0
     for node in nodes(description["components"]["schemas"]):
         if not isinstance(node, dict):
             continue
-        if "oneOf" in node:
+        if "oneOf" in node and "discriminator" not in node:
+            assert {one.get("$ref", one.get("type", "")).removeprefix(REF) for one in node["oneOf"]} in TOLD_OTHERWISE
+        elif "oneOf" in node:
             mapping = node["discriminator"]["mapping"]
             assert {one["$ref"] for one in node["oneOf"]} == set(mapping.values())
             for word, ref in mapping.items():
                 kind = description["components"]["schemas"][ref.removeprefix(REF)]
-                assert kind["properties"][node["discriminator"]["propertyName"]]["const"] == word
+                told = kind["properties"][node["discriminator"]["propertyName"]]
+                assert word in (told.get("const"), *told.get("enum", ()))
             seen += 1
         refs = {one["$ref"].removeprefix(REF) for one in node.get("anyOf", ()) if "$ref" in one}
         assert len(refs) < 2 or refs <= FREE_UNIONS, refs

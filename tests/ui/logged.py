@@ -21,9 +21,9 @@ from agents.schemas.events import (
     TurnEnded,
     TurnStarted,
 )
-from agents.store import agents, recorder, sessions, turns
+from agents.store import agents, legs, recorder, sessions
+from agents.store.legs import NewLeg, NewTurn
 from agents.store.recorder import Leg
-from agents.store.turns import NewLeg, NewTurn
 from agents.store.writer import writer
 
 
@@ -69,7 +69,7 @@ def log_turn(
         leg=NewLeg(ids.new_key(), b""),
         queued=False,
     )
-    turns.open_turn(actor, new, [begun], owner="test")
+    legs.open_turn(actor, new, [begun], owner="test")
     events, at = _worked(steps, at)
     if status is not None:
         events.append(_end(len(events) + 1, at, status, answered, error))

@@ -49,9 +49,9 @@ from agents.schemas.events import (
     TurnEnded,
     TurnStarted,
 )
-from agents.store import agents, keys, recorder, sessions, turns
+from agents.store import agents, keys, legs, recorder, sessions
+from agents.store.legs import NewLeg, NewTurn
 from agents.store.recorder import Leg
-from agents.store.turns import NewLeg, NewTurn
 from agents.store.writer import writer
 from tests.inprocess import collect_static, inline_service
 from tests.ui.markup import VOID, words
@@ -140,7 +140,7 @@ def _turn(actor: Actor, session: int, texts: Sequence[str]) -> int:
         queued=False,
         end_user=first,
     )
-    turns.open_turn(actor, new, [opening], owner="test")
+    legs.open_turn(actor, new, [opening], owner="test")
     numbers = count(1)
     events: list[Any] = [event for place, text in enumerate(texts) for event in _steps(numbers, at, place, text)]
     final = CompletionMessage(content=MARKDOWN + "\n\n".join(texts), stop_reason="end_of_turn")
