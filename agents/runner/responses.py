@@ -14,7 +14,7 @@ from agents.access import Actor
 from agents.errors import Conflict, InvalidRequest
 from agents.models import Api
 from agents.providers.safety.base import Shield
-from agents.runner import guards, knowledge, models, response_input, response_tools
+from agents.runner import guards, knowledge, models, response_input, response_join, response_tools
 from agents.runner.response_input import Answers, Given, Place
 from agents.runner.service import Service
 from agents.runtime.loop import Loop
@@ -75,6 +75,8 @@ def begin(service: Service, asked: Asked) -> Begun:
     service.check_open()
     place = response_input.place_of(asked.actor, asked.body)
     given = response_input.read(asked.body.input, asked.readable)
+    if place.session is None and asked.body.store:
+        place, given = response_join.join(asked.actor, given) or (place, given)
     try:
         return _begin(service, asked, place, given)
     except retries.AlreadyRun as repeated:

@@ -15,7 +15,7 @@ import msgspec
 from agents import ids
 from agents.access import Action, Actor
 from agents.errors import Conflict, InvalidRequest, NotFound
-from agents.models import Api, Response, Session, Turn, TurnBody, TurnStatus, TurnTag
+from agents.models import Api, Response, Session, Step, Turn, TurnBody, TurnStatus, TurnTag
 from agents.models.choices import LIVE, TermKind
 from agents.models.fields import to_us
 from agents.query.tree import Query
@@ -172,6 +172,14 @@ def last_settings(turn: int) -> bytes:
     rows = Response.objects.unscoped("the turn was read").filter(turn_id=turn, api=Api.RESPONSES)
     found = rows.order_by("-number").values_list("settings", flat=True).first()
     return (found or "").encode()
+
+
+def of_step(actor: Actor, step: int) -> ResponseRecord | None:
+    """The last response of the turn that a step belongs to; None where the actor may not go on with it."""
+    turn = Step.objects.unscoped("its response is looked up as the actor's").filter(pk=step)
+    rows = _responses(actor, "run").filter(turn_id__in=turn.values("turn_id")).order_by("-number")
+    row = rows.values_list(*_COLUMNS).first()
+    return None if row is None else _record(row)
 
 
 def _responses(actor: Actor, action: Action = "read") -> Any:
