@@ -246,6 +246,17 @@ def _call(call_id: str, name: str, arguments: str) -> ToolCall:
     return ToolCall(call_id=call_id, tool_name=name, arguments=known, arguments_json=arguments or "{}")
 
 
+def _error_words(error: Any) -> str:
+    """An error as a text, or as OpenAI has it: with content, or with a message."""
+    if not isinstance(error, dict):
+        return str(error or "")
+    content = error.get("content")
+    parts = (
+        [str(part.get("text", "")) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    )
+    return "\n".join(parts) or str(error.get("message") or "")
+
+
 def _told(item: OtherItem) -> list[TurnMessage]:
     """A finished call of a server's tool: the call, and what came of it."""
     extra = item.__pydantic_extra__ or {}
@@ -254,7 +265,7 @@ def _told(item: OtherItem) -> list[TurnMessage]:
     match item.type:
         case "mcp_call":
             name, arguments = str(extra.get("name") or name), extra.get("arguments") or "{}"
-            output = str(extra.get("output") or extra.get("error") or "")
+            output = str(extra.get("output") or _error_words(extra.get("error")))
         case "file_search_call":
             name, arguments = "knowledge_search", {"query": " ".join(map(str, extra.get("queries") or ()))}
             results = extra.get("results") or []

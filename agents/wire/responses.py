@@ -154,9 +154,10 @@ def inference_items(step: int, detail: JSON, status: str, names: Names | None = 
     out: list[JSON] = []
     message = detail["model_response"]
     item_status = "completed" if status == "completed" else "incomplete"
-    if detail.get("reasoning"):
-        out.append(reasoning_item(step, detail["reasoning"], item_status))
     words = message.get("content") or ""
+    if detail.get("reasoning"):
+        was_over = bool(words) and not detail.get("reasoning_last")  # when the words began
+        out.append(reasoning_item(step, detail["reasoning"], "completed" if was_over else item_status))
     if words or not message.get("tool_calls"):
         text, annotations = citations.read(words, names) if names is not None else (words, [])
         out.append(message_item(step, text, annotations, item_status))
@@ -296,10 +297,14 @@ def _mcp(detail: JSON, call: JSON, answer: JSON, status: str) -> JSON:
         "name": call["tool_name"],
         "arguments": arguments_of(call),
         "output": None if failed or status == "in_progress" else words,
-        "error": (words or "The call did not end.") if failed else None,
+        "error": _mcp_error(words or "The call did not end.") if failed else None,
         "status": status,
         "approval_request_id": f"mcpr_{asked.replace('-', '')}" if asked else None,
     }
+
+
+def _mcp_error(words: str) -> JSON:
+    return {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": words}]}
 
 
 _FIELDS = {

@@ -362,5 +362,7 @@ class _Thought:
     def close(self, status: str, item: JSON | None = None) -> None:
         item = item or wire.reasoning_item(self._step, "".join(self._text), status)
         text = item["content"][0]["text"] if item["content"] else ""
+        if text and not self._text:
+            self.type(text)  # it came after words, and is told whole
         self._stream.send(b"response.reasoning_text.done", b'%b,"text":%b' % (self._place, encode(text)))
         self._stream.end(self._index, item)

@@ -103,7 +103,7 @@ def test_a_call_that_fails_is_told_to_the_model(client: OpenAI, mcp: McpProcess)
 
     call: Any = response.output[1]
     assert (call.status, call.output) == ("failed", None)
-    assert "get_boiling_point" in call.error
+    assert "get_boiling_point" in call.error.content[0]["text"]
     assert response.output_text == "Nobody knows."
 
 
