@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents.api.base import ApiView, answer
+from agents import live
+from agents.access import Actor
+from agents.api.base import ApiView, Awaited, answer
 from agents.api.cursors import CURSOR, cursor
 from agents.api.lists import item_page, list_json
 from agents.api.negotiation import json_response
 from agents.errors import NotFound
+from agents.runner import response_files
+from agents.runner.current import service
 from agents.runner.response_input import row_of
 from agents.schemas.openai import (
     AddItems,
@@ -28,6 +34,7 @@ from agents.schemas.openai import (
 from agents.schemas.turns import ItemValue
 from agents.store import conversations, items, sessions
 from agents.store.conversations import ConversationRecord
+from agents.store.history import NewItem
 from agents.wire.items import items_json, of_row, without
 from agents.wire.responses import encode
 
@@ -37,16 +44,33 @@ def _conversation(record: ConversationRecord) -> Conversation:
     return Conversation(id=record.public_id, created_at=record.created_at // 1_000_000, metadata=metadata)
 
 
+def _with_rows(
+    actor: Actor, given: Sequence[Any], then: Callable[[Sequence[NewItem]], HttpResponse]
+) -> HttpResponseBase:
+    """What is answered once the rows of items are made; those with files are read first."""
+    if not response_files.are_there(given):
+        return then([row_of(item) for item in given])
+
+    async def work() -> HttpResponseBase:
+        told = await response_files.readable(service().providers.library, actor, given)
+        return await live.read(then, [row_of(*pair) for pair in zip(given, told, strict=True)])
+
+    return Awaited(work)
+
+
 class ConversationCreate(ApiView):
     """Ours is the list: OpenAI has none."""
 
     actions = {"get": "read", "post": "run"}
 
     @extend_schema(operation_id="create_conversation", request=CreateConversation, responses=Conversation)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         body = self.body(CreateConversation)
-        key = conversations.create(self.actor, [row_of(item) for item in body.items], body.metadata)
-        return answer(_conversation(conversations.of_key(self.actor, key)))
+        return _with_rows(self.actor, body.items, partial(self._created, body))
+
+    def _created(self, body: CreateConversation, rows: Sequence[NewItem]) -> HttpResponse:
+        key = conversations.create(self.actor, rows, body.metadata)
+        return answer(_conversation(conversations.of_key(self.actor, key, "run")))
 
     @extend_schema(operation_id="list_conversations", parameters=CURSOR, responses=ConversationList)
     def get(self, request: Request) -> HttpResponse:
@@ -70,7 +94,7 @@ class ConversationDetail(ApiView):
         body = self.body(UpdateConversation)
         record = conversations.get(self.actor, conversation_id, "run")
         conversations.update(record, body.metadata)
-        return answer(_conversation(conversations.get(self.actor, conversation_id)))
+        return answer(_conversation(conversations.get(self.actor, conversation_id, "run")))
 
     @extend_schema(operation_id="delete_conversation", responses=Deleted)
     def delete(self, request: Request, conversation_id: str) -> HttpResponse:
@@ -88,13 +112,16 @@ class ConversationItems(ApiView):
         return item_page(request._request, items_json(items.of_session(record.key)))
 
     @extend_schema(operation_id="add_conversation_items", request=AddItems, responses=ItemList)
-    def post(self, request: Request, conversation_id: str) -> HttpResponse:
+    def post(self, request: Request, conversation_id: str) -> HttpResponseBase:
         body = self.body(AddItems)
         record = conversations.get(self.actor, conversation_id, "run")
-        rows = [row_of(item) for item in body.items]
-        conversations.add(record, rows)
-        shown = items_json(ItemValue(row.key, row.body, row.wire) for row in rows)
-        return list_json([encode(item) for item in shown], [item["id"] for item in shown], more=False)
+        return _with_rows(self.actor, body.items, partial(_added, record))
+
+
+def _added(record: ConversationRecord, rows: Sequence[NewItem]) -> HttpResponse:
+    conversations.add(record, rows)
+    shown = items_json(ItemValue(row.key, row.body, row.wire) for row in rows)
+    return list_json([encode(item) for item in shown], [item["id"] for item in shown], more=False)
 
 
 class ConversationItem(ApiView):

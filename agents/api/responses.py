@@ -76,6 +76,8 @@ def _begun(asked: Asked) -> HttpResponseBase:
     begun = runs.begin(service(), asked)
     if asked.body.stream:
         return Awaited(partial(streamed, begun))
+    if asked.body.background and begun.again:
+        return _one(responses.get(asked.actor, begun.head.id, "run"))
     if asked.body.background:
         outcome = Outcome("queued" if begun.queued else "in_progress")
         return json_response(response_json(begun.head, outcome))
@@ -99,15 +101,10 @@ class ResponseCreate(ApiView):
         headers = request._request.headers
         named, count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
         retry = retries.read(self.actor, request.path, self.raw, named, count)
-        begun = runs.begin(service(), Asked(self.actor, body, self.raw, retry, provider_data(request._request)))
-        if body.stream:
-            return Awaited(partial(streamed, begun))
-        if body.background and begun.again:
-            return _one(responses.get(self.actor, begun.head.id, "run"))
-        if body.background:
-            outcome = Outcome("queued" if begun.queued else "in_progress")
-            return json_response(response_json(begun.head, outcome))
-        return Awaited(partial(drained, begun))
+        asked = Asked(self.actor, body, self.raw, retry, provider_data(request._request))
+        if response_files.are_there(items_of_input(body.input)):
+            return Awaited(partial(_read_and_begun, asked))
+        return _begun(asked)
 
     @extend_schema(
         operation_id="list_responses",
