@@ -74,10 +74,7 @@ class ConversationCreate(ApiView):
 
     @extend_schema(operation_id="list_conversations", parameters=CURSOR, responses=ConversationList)
     def get(self, request: Request) -> HttpResponse:
-        bounds = cursor(request._request)
-        records, more = conversations.listing(
-            self.actor, after=bounds.after, before=bounds.before, limit=bounds.limit, newest_first=bounds.newest_first
-        )
+        records, more = conversations.listing(self.actor, cursor(request._request))
         bodies = [_conversation(record).model_dump_json().encode() for record in records]
         return list_json(bodies, [record.public_id for record in records], more=more)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 
@@ -41,19 +40,10 @@ async def _entries(begun: Begun) -> Batches:
 
 async def _frames(begun: Begun, after: int, batches: Batches, first: Sequence[Sequence[Entry]]) -> AsyncIterator[bytes]:
     encoder = Stream(begun.head, after=after)
-    body = b"".join(encoder.feed(batch) for batch in first)
-    yield body or sse.KEEP_ALIVE
-    sent_at = time.monotonic()
+    seen = b"".join(encoder.feed(batch) for batch in first)
     async with aclosing(batches):
-        async for batch in batches:
-            body = encoder.feed(batch)
-            if body:
-                yield body
-            elif time.monotonic() - sent_at < sse.KEEP_ALIVE_S:
-                continue
-            else:
-                yield sse.KEEP_ALIVE
-            sent_at = time.monotonic()
+        async for body in sse.paced(batches, encoder.feed, first=seen):
+            yield body
 
 
 def frames(begun: Begun, after: int = -1) -> AsyncIterator[bytes]:

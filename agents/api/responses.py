@@ -31,7 +31,6 @@ from agents.schemas.openai import Deleted, ItemList, ResponseEvent, ResponseList
 from agents.schemas.responses import CreateResponse
 from agents.schemas.turns import StepValue
 from agents.store import conversations, items, responses, retries
-from agents.store.keyset import Cursor
 from agents.store.responses import ResponseRecord, Told, Wanted
 from agents.wire import responses as wire
 from agents.wire.items import items_json
@@ -114,8 +113,7 @@ class ResponseCreate(ApiView):
     def get(self, request: Request) -> HttpResponse:
         """Ours beside what Llama Stack has: ``q`` (the query language of the logs), ``conversation`` and
         ``metadata[key]=value``."""
-        bounds = cursor(request._request, page=50)
-        records, more = responses.page(self.actor, _wanted(request._request, bounds))
+        records, more = responses.page(self.actor, _wanted(request._request), cursor(request._request, page=50))
         told = responses.told(records)
         asked = items.own_inputs(records)
         shown = [_with_input(_json(one, told[one.key]), items_json(asked[one.key])) for one in records]
@@ -126,7 +124,7 @@ def _with_input(response: bytes, given: list[wire.JSON]) -> bytes:
     return b'%b,"input":%b}' % (response[:-1], wire.encode(given))
 
 
-def _wanted(request: HttpRequest, bounds: Cursor) -> Wanted:
+def _wanted(request: HttpRequest) -> Wanted:
     given = request.GET
     metadata = {
         name[len("metadata[") : -1]: str(value)
@@ -135,10 +133,6 @@ def _wanted(request: HttpRequest, bounds: Cursor) -> Wanted:
     }
     conversation = given.get("conversation", "")
     return Wanted(
-        after=bounds.after,
-        before=bounds.before,
-        limit=bounds.limit,
-        newest_first=bounds.newest_first,
         model=given.get("model", ""),
         query=parse(given["q"], now_us=ids.now_us()) if given.get("q", "").strip() else None,
         metadata=metadata,

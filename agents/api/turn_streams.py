@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 
 import msgspec
@@ -25,16 +24,8 @@ async def frames(started: Started, *, after: Cursor | None = None, with_ids: boo
     """The frames of a leg (or of everything behind a cursor), with comments in quiet times."""
     seen = (started.first_seq - 1, 1 << 62) if after is None else after
     encoder = Stream(started.turn, started.session, after=seen, with_ids=with_ids)
-    sent_at = -sse.KEEP_ALIVE_S  # at once: the headers wait for the first byte
-    async for batch in live.follow(started.turn, until_leg=started.first_seq):
-        body = encoder.feed(batch)
-        if body:
-            yield body
-        elif time.monotonic() - sent_at < sse.KEEP_ALIVE_S:
-            continue
-        else:
-            yield sse.KEEP_ALIVE
-        sent_at = time.monotonic()
+    async for body in sse.paced(live.follow(started.turn, until_leg=started.first_seq), encoder.feed):
+        yield body
 
 
 async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpResponse:

@@ -13,8 +13,9 @@ from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import Api, ChangeKind, Item, Session
 from agents.models.fields import to_us
-from agents.store import changes, history, sessions
+from agents.store import changes, history, keyset, sessions
 from agents.store.history import NewItem
+from agents.store.keyset import Bounds, Cursor
 from agents.store.sessions import NewSession
 from agents.store.sql import Select
 from agents.store.writer import writer
@@ -65,26 +66,18 @@ def of_key(actor: Actor, key: int, action: Action = "read") -> ConversationRecor
     return _record(row)
 
 
-def _record(row: tuple[Any, ...]) -> ConversationRecord:
+def _record(row: Sequence[Any]) -> ConversationRecord:
     key, name, created, metadata, active = row
     return ConversationRecord(key, name, to_us(created), metadata, active)
 
 
-def listing(
-    actor: Actor, *, after: str = "", before: str = "", limit: int = 20, newest_first: bool = True
-) -> tuple[list[ConversationRecord], bool]:
+def listing(actor: Actor, cursor: Cursor) -> tuple[list[ConversationRecord], bool]:
     """A page of the conversations an actor may see (every session is one), and whether there are more
     behind it."""
-    rows = Session.objects.visible_to(actor)
-    if after:
-        rows = rows.filter(pk__lt=key_of(after)) if newest_first else rows.filter(pk__gt=key_of(after))
-    backwards = bool(before)
-    if before:
-        rows = rows.filter(pk__gt=key_of(before)) if newest_first else rows.filter(pk__lt=key_of(before))
-    descending = newest_first != backwards
-    found = list(rows.order_by("-pk" if descending else "pk").values_list(*_COLUMNS)[: limit + 1])
-    shown = [_record(row) for row in found[:limit]]
-    return shown[::-1] if backwards else shown, len(found) > limit
+    after, before = (key_of(one) if one else None for one in (cursor.after, cursor.before))
+    bounds = Bounds(after, before, cursor.limit, cursor.newest_first)
+    found, more = keyset.page(Session.objects.visible_to(actor), bounds, *_COLUMNS)
+    return [_record(row) for row in found], more
 
 
 def create(actor: Actor, items: Sequence[NewItem], metadata: Mapping[str, str]) -> int:

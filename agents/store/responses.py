@@ -7,7 +7,7 @@ twice. Pages go by key, which is unique and in the order of creation.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import msgspec
@@ -22,8 +22,9 @@ from agents.query.tree import Query
 from agents.schemas.content import Usage
 from agents.schemas.events import ErrorInfo
 from agents.schemas.turns import StepValue
-from agents.store import encoding, terms, values
+from agents.store import encoding, keyset, terms, values
 from agents.store.deletion import delete_sessions, delete_turns
+from agents.store.keyset import Bounds, Cursor
 from agents.store.query import condition
 from agents.store.writer import writer
 
@@ -105,7 +106,7 @@ class ResponseRecord:
         return self.is_last and self.last_turn == self.turn
 
 
-_NAMES = [field.name for field in fields(ResponseRecord)]
+_NAMES = [one.name for one in fields(ResponseRecord)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,36 +242,23 @@ def _errors(turns: Sequence[int]) -> dict[int, ErrorInfo]:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A page of responses: behind (or before) one of them, newest first or oldest first, and which."""
+    """Which responses: of a model, of a conversation, with this metadata, of turns that a query takes."""
 
-    after: str = ""
-    before: str = ""
-    limit: int = 50
-    newest_first: bool = True
     model: str = ""
     query: Query | None = None
-    metadata: Mapping[str, str] | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
     conversation: int | None = None
 
 
-def page(actor: Actor, wanted: Wanted) -> tuple[list[ResponseRecord], bool]:
-    """A page, and whether there are more behind it. Raises InvalidRequest for an unknown ``after``."""
-    rows = _filtered(actor, wanted)
-    newest_first = wanted.newest_first
-    if wanted.after:
-        key = _cursor(actor, wanted.after, "after")
-        rows = rows.filter(pk__lt=key) if newest_first else rows.filter(pk__gt=key)
-    if wanted.before:
-        key = _cursor(actor, wanted.before, "before")
-        rows = rows.filter(pk__gt=key) if newest_first else rows.filter(pk__lt=key)
-        newest_first = not newest_first
+def page(actor: Actor, wanted: Wanted, cursor: Cursor) -> tuple[list[ResponseRecord], bool]:
+    """A page, and whether there are more behind it. Raises InvalidRequest for what is no response's id."""
+    bounds = Bounds(_edge(cursor.after, "after"), _edge(cursor.before, "before"), cursor.limit, cursor.newest_first)
     # ids first and the rest after: a sort never carries settings
-    keys = list(rows.order_by("-pk" if newest_first else "pk").values_list("pk", flat=True)[: wanted.limit + 1])
-    shown = keys[: wanted.limit]
+    keys, more = keyset.page(_filtered(actor, wanted), bounds, "pk")
+    shown = [key for (key,) in keys]
     found = Response.objects.unscoped("ids checked").filter(pk__in=shown).values_list(*_COLUMNS)
     records = {row[0]: _record(row) for row in found}
-    ordered = [records[key] for key in sorted(records, reverse=wanted.newest_first)]
-    return ordered, len(keys) > wanted.limit
+    return [records[key] for key in shown if key in records], more
 
 
 def _filtered(actor: Actor, wanted: Wanted) -> Any:
@@ -283,7 +271,7 @@ def _filtered(actor: Actor, wanted: Wanted) -> Any:
     if wanted.query is not None:
         turns = Turn.objects.visible_to(actor).filter(condition(wanted.query))
         rows = rows.filter(turn_id__in=turns.values("pk"))
-    for key, value in (wanted.metadata or {}).items():
+    for key, value in wanted.metadata.items():
         term = terms.find(TermKind.META, f"{key}={value}")
         if term is None:
             return rows.none()
@@ -291,9 +279,9 @@ def _filtered(actor: Actor, wanted: Wanted) -> Any:
     return rows
 
 
-def _cursor(actor: Actor, public_id: str, name: str) -> int:
-    key = ids.parse_openai(ids.Kind.RESPONSE, public_id)
-    if key is None:
+def _edge(public_id: str, name: str) -> int | None:
+    key = ids.parse_openai(ids.Kind.RESPONSE, public_id) if public_id else None
+    if public_id and key is None:
         raise InvalidRequest(f"{name}: Response '{public_id[:80]}' not found.", param=name)
     return key
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
 KEEP_ALIVE = b": ping\n\n"
 KEEP_ALIVE_S = 10.0
 """Clients give up after 60 s without a byte; proxies earlier."""
@@ -11,6 +17,24 @@ HEADERS = {
     "Cache-Control": "no-cache, no-transform",
     "X-Accel-Buffering": "no",
 }
+
+
+async def paced(batches: AsyncIterable[T], feed: Callable[[T], bytes], *, first: bytes = b"") -> AsyncIterator[bytes]:
+    """The frames that batches of entries become, and comments in quiet times; ``first`` are frames that
+    are there already."""
+    sent_at = -KEEP_ALIVE_S  # at once: the headers wait for the first byte
+    if first:
+        yield first
+        sent_at = time.monotonic()
+    async for batch in batches:
+        body = feed(batch)
+        if body:
+            yield body
+        elif time.monotonic() - sent_at < KEEP_ALIVE_S:
+            continue
+        else:
+            yield KEEP_ALIVE
+        sent_at = time.monotonic()
 
 
 def frame(body: bytes, cursor: str = "") -> bytes:
