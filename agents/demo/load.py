@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
 from django.db import transaction
 
 from agents import ids
 from agents.access import Actor
 from agents.demo.scenes import ROLES, Role, Scene
 from agents.demo.stage import Clock, Prompted, Take, play, resumed_run
-from agents.models import Agent, Price, Source
+from agents.models import Agent, Api, Price, Source
 from agents.models.fields import to_datetime
 from agents.providers.inference.registry import Endpoints
 from agents.providers.inference.scripted import Scripted
@@ -25,15 +26,19 @@ from agents.providers.safety.registry import Shields
 from agents.providers.safety.scripted import PhraseShield
 from agents.providers.tools import scripted as tools
 from agents.providers.tools.base import ToolGroup
+from agents.runner import response_input
 from agents.runner.prepare import build
 from agents.runner.providers import Providers
 from agents.runtime.loop import Loop
 from agents.schemas.agents import AgentConfig, CreateTurn
-from agents.schemas.content import UserMessage
+from agents.schemas.content import ToolResponse, UserMessage
+from agents.schemas.items import tool_definition
+from agents.schemas.responses import CreateResponse
 from agents.store import agents, history, keys, legs, recorder, sessions
 from agents.store.agents import AgentRecord
 from agents.store.legs import NewLeg, NewTurn, Resumption
 from agents.store.writer import writer
+from agents.wire.response_settings import settings_json
 
 SPAN_US = 40 * 3_600_000_000
 """How far back the first scene lies."""
@@ -104,11 +109,13 @@ class _Cast:
 
     def perform(self, role: Role, session: str, scene: Scene) -> None:
         """One scene, stored with its times."""
-        agent = self._agent(role)
-        key = (role.name, session)
+        key, agent = (role.name, session), None if role.responds else self._agent(role)
         if key not in self._sessions:
-            self._sessions[key] = sessions.create(self.actor, agent=agent.key, name=session, source=Source.DEMO)
-        self._turn(agent, self._sessions[key], scene)
+            of, api = (agent.key, Api.AGENTS) if agent else (None, Api.RESPONSES)
+            self._sessions[key] = sessions.create(self.actor, agent=of, name=session, api=api, source=Source.DEMO)
+        self._turn(
+            agent.config if agent else AgentConfig.model_validate(role.config), agent, self._sessions[key], scene
+        )
 
     def _agent(self, role: Role) -> AgentRecord:
         if role.name not in self._agents:
@@ -133,23 +140,23 @@ class _Cast:
             memory={memory.GROUP: lambda actor, session, args: _PacedMemory(found, self.clock)},
         )
 
-    def _turn(self, agent: AgentRecord, session: int, scene: Scene) -> None:
+    def _turn(self, config: AgentConfig, agent: AgentRecord | None, session: int, scene: Scene) -> None:
         body = CreateTurn(messages=[UserMessage(content=scene.asked)])
         turn = self.clock.new_key()
-        built = build(self._providers(scene), self.actor, turn=turn, session=session, config=agent.config, body=body)
+        built = build(self._providers(scene), self.actor, turn=turn, session=session, config=config, body=body)
         run = _with(built, clock=self.clock, new_key=self.clock.new_key)
         loop = Loop(run)
         opening = loop.open()
         new = NewTurn(
             key=turn,
             session=session,
-            agent=agent.key,
-            revision=agent.revision,
+            agent=agent.key if agent else None,
+            revision=agent.revision if agent else None,
             model=run.model,
             provider=run.inference.name,
             messages=body.messages,
             request="",
-            leg=NewLeg(self.clock.new_key(), body.model_dump_json().encode(), model=run.model),
+            leg=self._leg(config, agent, session, scene.asked),
             queued=False,
             source=Source.DEMO,
             await_days=3650,
@@ -159,13 +166,32 @@ class _Cast:
         take = asyncio.run(play(loop, scene))
         self._record(leg, take)
         if take.waits and scene.answers:
-            self._answer(run, leg, take, scene, first_item)
+            again = resumed_run(run, take, scene)
+            given = [] if agent or again.resume is None else list(map(_output, again.resume.responses))
+            self._answer(again, leg, self._leg(config, agent, session, given), scene, first_item)
 
-    def _answer(self, run: Any, leg: recorder.Leg, take: Take, scene: Scene, first_item: int) -> None:
+    def _leg(self, config: AgentConfig, agent: AgentRecord | None, session: int, asked: Any) -> NewLeg:
+        """A request of an agent's client, or of a program that wants a response."""
+        key = self.clock.new_key()
+        if agent:
+            return NewLeg(key, msgspec.json.encode(asked), model=config.model)
+        conversation = ids.openai(ids.Kind.SESSION, session)
+        request = {
+            "model": config.model,
+            "instructions": config.instructions,
+            "input": asked,
+            "conversation": conversation,
+            "tools": [{"type": "function", **tool_definition(tool)["function"]} for tool in config.client_tools],
+        }
+        wanted = CreateResponse.model_validate(request)
+        settings = settings_json(wanted, conversation=conversation).decode()
+        items = response_input.read(wanted.input).rows
+        return NewLeg(key, msgspec.json.encode(request), Api.RESPONSES, config.model, settings, items)
+
+    def _answer(self, run: Any, leg: recorder.Leg, new: NewLeg, scene: Scene, first_item: int) -> None:
         self.clock.now_us += 9_000_000
-        loop = Loop(resumed_run(run, take, scene))
+        loop = Loop(run)
         opening = loop.open()
-        new = NewLeg(self.clock.new_key(), b"", model=run.model)
         again = Resumption(leg.turn, leg.session, opening, loop.run.resume.next_step, True, new)  # type: ignore[union-attr]  # made above
         legs.resume_turn(again, "")
         _, earlier = history.of_turn(leg.turn)
@@ -175,6 +201,10 @@ class _Cast:
     @staticmethod
     def _record(leg: recorder.Leg, take: Take) -> None:
         writer.write(partial(recorder.record, leg, take.events, take.deltas))  # type: ignore[arg-type]  # a list of events
+
+
+def _output(response: ToolResponse) -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": response.call_id, "output": str(response.content)}
 
 
 def _with(run: Any, **changes: Any) -> Any:

@@ -153,7 +153,8 @@ def inference_items(step: int, detail: JSON, status: str, names: Names | None = 
     """What a model thought, and what it said."""
     out: list[JSON] = []
     message = detail["model_response"]
-    item_status = "completed" if status == "completed" else "incomplete"
+    whole = status == "completed" and incomplete_reason(None, detail.get("finish_reason")) is None
+    item_status = "completed" if whole else "incomplete"
     words = message.get("content") or ""
     if detail.get("reasoning"):
         was_over = bool(words) and not detail.get("reasoning_last")  # when the words began
