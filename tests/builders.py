@@ -9,15 +9,19 @@ from typing import Any
 
 from agents import ids
 from agents.access import Actor
+from agents.models import Api
 from agents.runtime.loop import Loop
 from agents.runtime.run import Run
 from agents.schemas.agents import AgentConfig
 from agents.schemas.events import Delta, Entry
+from agents.schemas.responses import CreateResponse
 from agents.store import agents, legs, recorder, sessions
 from agents.store.agents import AgentRecord
 from agents.store.legs import NewLeg, NewTurn
 from agents.store.recorder import Leg
+from agents.store.sessions import NewSession
 from agents.store.writer import writer
+from agents.wire.response_settings import settings_json
 from tests.runtime.play import make_run, play
 
 
@@ -67,6 +71,47 @@ def make_turn(
     leg = open_turn(actor, agent, made, entries[0])
     record(leg, entries[1:upto], cuts)
     return Recorded(turn, session, agent, entries, leg)
+
+
+@dataclass(frozen=True)
+class Responded:
+    """A response that was played and stored: its key, and what happened in it."""
+
+    key: int
+    turn: int
+    session: int
+    settings: bytes
+    entries: Sequence[Entry]
+
+    @property
+    def public_id(self) -> str:
+        return ids.openai(ids.Kind.RESPONSE, self.key)
+
+
+def make_response(actor: Actor, script: str = "say Hello.", *, said: str = "hi", **run: Any) -> Responded:
+    """A response the loop ran, in a session of its own; ``said`` is in all that it repeats."""
+    key, turn, session = ids.new_key(), ids.new_key(), ids.new_key()
+    made = _run(script, turn, session, run)
+    body = CreateResponse(model=said, input=said, instructions=said, metadata={"of": said})
+    settings = settings_json(body, conversation=None)
+    leg = NewLeg(key, b"{}", Api.RESPONSES, model=said, settings=settings.decode())
+    new = NewTurn(
+        key=turn,
+        session=session,
+        agent=None,
+        revision=None,
+        model=said,
+        provider=made.inference.name,
+        messages=made.input_messages,
+        request="{}",
+        leg=leg,
+        queued=False,
+        opens=NewSession(session, name=said, api=Api.RESPONSES),
+        metadata=body.metadata,
+    )
+    entries = play(made)
+    record(legs.open_turn(actor, new, [entries[0]], "tester")[0], entries[1:])  # type: ignore[list-item]  # its start
+    return Responded(key, turn, session, settings, entries)
 
 
 def _run(script: str, turn: int, session: int, more: dict[str, Any]) -> Run:

@@ -18,7 +18,7 @@ from agents.api.cursors import CURSOR, cursor
 from agents.api.lists import item_page, list_json
 from agents.api.negotiation import json_response
 from agents.errors import NotFound
-from agents.runner import response_files
+from agents.runner import references, response_files
 from agents.runner.current import service
 from agents.runner.response_input import row_of
 from agents.schemas.openai import (
@@ -48,6 +48,7 @@ def _with_rows(
     actor: Actor, given: Sequence[Any], then: Callable[[Sequence[NewItem]], HttpResponse]
 ) -> HttpResponseBase:
     """What is answered once the rows of items are made; those with files are read first."""
+    given = references.resolved(actor, given, "items")
     if not response_files.are_there(given):
         return then([row_of(item) for item in given])
 

@@ -22,7 +22,7 @@ from agents.api.provider_data import provider_data
 from agents.api.response_streams import drained, frames, streamed
 from agents.errors import Conflict, InvalidRequest
 from agents.query.parser import parse
-from agents.runner import response_files
+from agents.runner import references, response_files
 from agents.runner import responses as runs
 from agents.runner.current import service
 from agents.runner.responses import Asked, Begun
@@ -97,6 +97,8 @@ class ResponseCreate(ApiView):
     @extend_schema(operation_id="create_response", request=CreateResponse, responses=STREAMED)
     def post(self, request: Request) -> HttpResponseBase:
         body = self.body(CreateResponse)
+        if not isinstance(body.input, str):
+            body = body.model_copy(update={"input": references.resolved(self.actor, body.input, "input")})
         headers = request._request.headers
         named, count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
         retry = retries.read(self.actor, request.path, self.raw, named, count)
@@ -179,7 +181,7 @@ class ResponseCancel(ApiView):
         if record.status.label == "cancelled":
             return _one(record)
         if not record.is_live:
-            words = f"Cannot cancel a response that is {record.status.label}."
+            words = f"Cannot cancel a response that is {wire.status_of(record.status.label, None)}."
             raise Conflict(words, code="response_over")
         service().cancel_turn(self.actor, record.turn)
         return Awaited(partial(self._settled, record))

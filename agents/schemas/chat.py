@@ -22,25 +22,31 @@ def messages_of_row(body: bytes) -> list[bytes]:
 
 
 def paired(history: Sequence[bytes], answered: Collection[str] = ()) -> list[bytes]:
-    """A history without calls that have no answer and answers that have no call. The answers to the
-    calls in ``answered`` are still to come."""
-    kept: list[bytes | None] = list(history)
+    """A history without calls that have no answer and answers that have no call; answers stand right
+    behind their calls. Those to the calls in ``answered`` are still to come."""
+    answers: dict[int, list[bytes]] = {}
     waiting: list[tuple[str, int]] = []
     for place, message in enumerate(history):
         if message.startswith(_ANSWER):
             call_id = msgspec.json.decode(message)["tool_call_id"]
             found = next((one for one in reversed(waiting) if one[0] == call_id), None)
-            if found is None:
-                kept[place] = None
-            else:
+            if found is not None:
                 waiting.remove(found)
+                answers.setdefault(found[1], []).append(message)
         elif _CALLS in message:
             calls = msgspec.json.decode(message).get("tool_calls", ())
             waiting += [(call["id"], place) for call in calls]
-    for place in {place for _, place in waiting}:
+    if not waiting and not answers:
+        return [message for message in history if not message.startswith(_ANSWER)]
+    out: list[bytes] = []
+    for place, message in enumerate(history):
+        if message.startswith(_ANSWER):
+            continue
         lost = {call_id for call_id, where in waiting if where == place and call_id not in answered}
-        kept[place] = _without_calls(history[place], lost)
-    return [message for message in kept if message is not None]
+        told = _without_calls(message, lost)
+        out += [told] if told is not None else []
+        out += answers.get(place, ())
+    return out
 
 
 def _without_calls(message: bytes, lost: Collection[str]) -> bytes | None:

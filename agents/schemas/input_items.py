@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from agents.schemas.base import Wire
+from agents.schemas.base import Wire, null_is
 from agents.schemas.content import (
     CompletionMessage,
     ContentItem,
@@ -105,7 +105,7 @@ class ApprovalItem(_Kept):
 class ReferenceItem(_Kept):
     """An item that is stored here, by its id."""
 
-    type: Literal["item_reference"]
+    type: Annotated[Literal["item_reference"], null_is("item_reference")] = "item_reference"
     id: str
 
 
@@ -267,8 +267,8 @@ def _told(item: OtherItem) -> list[TurnMessage]:
             name, arguments = str(extra.get("name") or name), extra.get("arguments") or "{}"
             output = str(extra.get("output") or _error_words(extra.get("error")))
         case "file_search_call":
-            name, arguments = "knowledge_search", {"query": " ".join(map(str, extra.get("queries") or ()))}
-            results = extra.get("results") or []
+            name, arguments = "knowledge_search", {"query": " ".join(map(str, _list(extra.get("queries"))))}
+            results = _list(extra.get("results"))
             output = "\n\n".join(str(one.get("text", "")) for one in results if isinstance(one, dict))
         case _:
             return []
@@ -276,3 +276,8 @@ def _told(item: OtherItem) -> list[TurnMessage]:
     call_id = item.id or f"call_{name}"
     call = CompletionMessage(content="", tool_calls=[_call(call_id, name, raw)])
     return [call, ToolResponseMessage(call_id=call_id, content=output)]
+
+
+def _list(value: Any) -> list[Any]:
+    """A field that is kept as it came, read as the list it should be."""
+    return value if isinstance(value, list) else []

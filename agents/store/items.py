@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from agents.models import Item
+from agents import ids
+from agents.access import Actor
+from agents.models import Item, Session, Step
 from agents.schemas.turns import ItemValue, StepValue
 from agents.store import history, values
 from agents.store.responses import ResponseRecord
@@ -49,6 +51,21 @@ def before(record: ResponseRecord) -> list[ItemValue]:
 def upto(record: ResponseRecord) -> list[ItemValue]:
     """Everything that was said up to the end of a response, in order."""
     return _items(_rows(history.ON_PATH, [record.key, record.key], head=history.PATH))
+
+
+def near(actor: Actor, item_id: str) -> list[ItemValue]:
+    """The rows among which an item is, by its public id; none that the actor may not see. An item that a
+    turn made is named by one of its steps, which need not be that of its row."""
+    step, row = ids.parse_part(ids.Kind.STEP, item_id), ids.parse_part(ids.Kind.ITEM, item_id)
+    if step is not None:
+        turn = Step.objects.visible_to(actor, "run").filter(pk=step).values_list("turn_id", flat=True).first()
+        return _items(_rows("FROM agents_item i WHERE i.turn_id = %s AND NOT i.hidden", [turn])) if turn else []
+    if row is None:
+        return []
+    session = Item.objects.unscoped("its session is looked at").filter(pk=row).values("session_id")
+    if not Session.objects.visible_to(actor, "run").filter(pk__in=session).exists():
+        return []
+    return _items(_rows("FROM agents_item i WHERE i.id = %s AND NOT i.hidden", [row]))
 
 
 def own_inputs(records: Sequence[ResponseRecord]) -> dict[int, list[ItemValue]]:

@@ -169,7 +169,8 @@ def _place(new: NewTurn, at_us: int) -> _Place:
     parent = _TURN_OF.first(new.after)
     if parent is None:
         raise InvalidRequest("The previous response was deleted just now.", param="previous_response_id")
-    return _Place(parent[0], new.after, turns, items, scope, bool(branched) or new.after != previous)
+    moved_on = new.after != previous or parent[1] != items
+    return _Place(parent[0], new.after, turns, items, scope, bool(branched) or moved_on)
 
 
 def _session_row(session: int) -> tuple[Any, ...]:
@@ -180,7 +181,7 @@ def _session_row(session: int) -> tuple[Any, ...]:
 
 
 _LAST_LEG = Select(Response, "id", "turn_id = %s ORDER BY number DESC LIMIT 1")
-_TURN_OF = Select(Response, "turn_id", "id = %s")
+_TURN_OF = Select(Response, "turn_id end_item", "id = %s")
 
 
 def _words(messages: Sequence[TurnMessage]) -> str:

@@ -39,11 +39,13 @@ _COLUMNS = (
     "first_step",
     "first_item",
     "input_items",
+    "end_item",
     "previous_id",
     "settings",
     "turn__session_id",
     "turn__session__branched",
     "turn__session__last_turn",
+    "turn__session__item_count",
     "turn__status",
     "turn__leg_count",
     "turn__stop_reason",
@@ -60,7 +62,8 @@ class _Settings(msgspec.Struct):
 @dataclass(frozen=True, slots=True)
 class ResponseRecord:
     """A leg that is a response. Times are microseconds; ``settings`` JSON; ``turn_*`` are its turn's,
-    ``turn_legs`` how many legs that has; ``branched`` and ``last_turn`` are its session's."""
+    ``turn_legs`` how many legs that has; ``branched``, ``last_turn`` and ``item_count``
+    are its session's."""
 
     key: int
     turn: int
@@ -72,11 +75,13 @@ class ResponseRecord:
     first_step: int
     first_item: int
     input_items: int
+    end_item: int | None
     previous: int | None
     settings: bytes
     session: int
     branched: bool
     last_turn: int | None
+    item_count: int
     turn_status: TurnStatus
     turn_legs: int
     stop_reason: str
@@ -103,7 +108,7 @@ class ResponseRecord:
     @property
     def ends_its_session(self) -> bool:
         """Whether nothing was said in its session since."""
-        return self.is_last and self.last_turn == self.turn
+        return self.is_last and self.last_turn == self.turn and self.end_item == self.item_count
 
 
 _NAMES = [one.name for one in fields(ResponseRecord)]

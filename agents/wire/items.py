@@ -1,13 +1,14 @@
 """The items of a session as OpenAI's APIs give them: what was put in as it came, what a turn made of
 its steps.
 
-Of a model's message only the parts are given that its row still holds, so that a deleted part is
-gone here and in history alike.
+A model's message and its calls are one row. Once a part of it was deleted, the row holds what is left
+in both forms: the message that a model is told, and the list of the items.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -20,6 +21,14 @@ from agents.wire import responses as wire
 JSON = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a row: the message a model is told (empty: nothing), and its items as a list."""
+
+    body: bytes
+    wire: bytes
+
+
 def items_json(rows: Iterable[ItemValue]) -> list[JSON]:
     """The items these rows are, in order: a row may be several, or none."""
     return [item for row in rows for item in of_row(row)]
@@ -28,7 +37,8 @@ def items_json(rows: Iterable[ItemValue]) -> list[JSON]:
 def of_row(row: ItemValue) -> list[JSON]:
     """The items a row is."""
     if row.wire:
-        return [msgspec.json.decode(row.wire)]
+        kept = msgspec.json.decode(row.wire)
+        return kept if isinstance(kept, list) else [kept]
     step = row.step
     if step is None:
         return [item for message in messages(row.body) if (item := _plain(row.key, message))]
@@ -45,12 +55,9 @@ def of_row(row: ItemValue) -> list[JSON]:
 
 
 def _said(row: ItemValue, step: StepValue) -> list[JSON]:
-    """A model's message: what its row still holds of it, and the client's calls it asked for."""
-    left = msgspec.json.decode(row.body)
-    held = {call["id"] for call in left.get("tool_calls", ())}
-    shown = [item for item in wire.items_of_step(step, {}) if item["type"] != "message" or left.get("content")]
+    """A model's message, and the client's calls it asked for."""
     asked = [item for call in row.calls for item in wire.items_of_step(call)]
-    return [*shown, *(item for item in asked if item.get("call_id", "") in held or "call_id" not in item)]
+    return [*wire.items_of_step(step, {}), *asked]
 
 
 def _output(row: ItemValue, step: StepValue) -> JSON:
@@ -66,20 +73,26 @@ def _output(row: ItemValue, step: StepValue) -> JSON:
     }
 
 
-def without(row: ItemValue, item_id: str) -> bytes | None:
-    """What is left of a row's chat message when one of its items is taken out; None when nothing is."""
+def without(row: ItemValue, item_id: str) -> Left | None:
+    """What is left of a row when one of its items is taken out; None when nothing is."""
     shown = of_row(row)
-    if row.wire or len(shown) == 1:
-        return None
     gone = next(item for item in shown if item["id"] == item_id)
-    if gone["type"] == "reasoning":
-        return row.body  # a model is never told of it
-    left = msgspec.json.decode(row.body)
+    rest = [item for item in shown if item is not gone]
+    is_one = row.wire and not row.wire.startswith(b"[")
+    body = b"" if is_one or not row.body.startswith(b'{"role":"assistant"') else _told_without(row.body, gone)
+    return Left(body, wire.encode(rest)) if rest or body else None
+
+
+def _told_without(body: bytes, gone: JSON) -> bytes:
+    """A model's message without one of its items. A model is never told of its reasoning."""
+    left = msgspec.json.decode(body)
     if gone["type"] == "message":
         left["content"] = ""
-    else:
+    elif gone["type"] != "reasoning":
         left["tool_calls"] = [call for call in left.get("tool_calls", ()) if call["id"] != gone.get("call_id")]
-    return wire.encode(left) if left.get("content") or left.get("tool_calls") else None
+    if not left.get("tool_calls"):
+        left.pop("tool_calls", None)
+    return wire.encode(left) if left.get("content") or left.get("tool_calls") else b""
 
 
 def messages(body: bytes) -> list[JSON]:

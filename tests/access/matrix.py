@@ -15,13 +15,32 @@ from django.contrib.auth.models import Group
 from agents import ids
 from agents.access import ACTIONS, Action, Actor
 from agents.models import ApiKey, CompletionStatus, GroupAttributes, User
+from agents.runner.response_input import row_of
 from agents.schemas.content import Usage
 from agents.schemas.events import StepStarted
-from agents.store import agents, completions, keys, memory, registered, vectors
+from agents.schemas.input_items import items_of_input
+from agents.store import (
+    agents,
+    completions,
+    conversations,
+    files,
+    indexing,
+    keys,
+    memory,
+    registered,
+    responses,
+    sessions,
+    vector_files,
+    vector_stores,
+    vectors,
+)
 from agents.store.completions import Record
+from agents.store.files import NewFile
 from agents.store.memory import NewChunk, NewDocument
 from agents.store.registered import Registration
-from tests.builders import make_agent, make_session, make_turn
+from agents.store.vector_files import Wanted
+from agents.store.vector_stores import NewStore
+from tests.builders import make_agent, make_response, make_session, make_turn
 from tests.runtime.play import LOOKUP
 
 # ---------------------------------------------------------------------------------------------- actors
@@ -90,13 +109,22 @@ KINDS = {
 """The parameters of routes that name what belongs to someone, by ids of ours."""
 NAMED = {"vector_db_id", "shield_id", "model_id", "completion_id"}
 """The same, by names their makers chose."""
-OWNED = {*KINDS, *NAMED}
+OPENAI = {
+    "file_id": ids.Kind.FILE,
+    "vector_store_id": ids.Kind.VECTOR_STORE,
+    "batch_id": ids.Kind.FILE_BATCH,
+    "response_id": ids.Kind.RESPONSE,
+    "conversation_id": ids.Kind.SESSION,
+}
+"""The same, by ids among OpenAI's objects."""
+OWNED = {*KINDS, *NAMED, *OPENAI, "item_id"}
 
 
 @dataclass(frozen=True)
 class Chain:
     """An agent, a session of it, a failed turn in that, a step of that, a key, a vector database, a shield, a model,
-    a chat completion: ``ids`` by parameter.
+    a chat completion, a vector store with a file from a batch, a response, a conversation with an item:
+    ``ids`` by parameter.
     The canary is in every text of them, behind a word that searches find. The agent is disabled: who
     gets as far as starting a turn is refused only there."""
 
@@ -123,6 +151,8 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     named = {param: ids.public(KINDS[param], key) for param, key in zip(KINDS, numbers, strict=False)}
     db = make_vector_db(owner, f"db/{canary}-{ids.new_key()}", words)
     more = {"vector_db_id": db, **make_registered(owner, canary), "completion_id": make_completion(owner, words)}
+    more |= {**make_files(owner, words), **make_conversation(owner, words)}
+    more["response_id"] = make_response(owner, f"think {words}\nsay {words}", said=words).public_id
     return Chain(name, canary, {**named, "key_id": make_key(owner, words)[0], **more})
 
 
@@ -141,6 +171,24 @@ def make_completion(owner: Actor, words: str) -> str:
     body = json.dumps({"id": public, "input_messages": [{"role": "user", "content": words}]})
     completions.record(owner, Record(key, words, CompletionStatus.COMPLETED, Usage(), body.encode()))
     return public
+
+
+def make_files(owner: Actor, words: str) -> dict[str, str]:
+    """A file, in a vector store by a batch, and read."""
+    file = files.create(owner, NewFile(words, "assistants", "text/plain"), [words.encode()]).public_id
+    store = vector_files.create_store(owner, NewStore(words, words, 4, metadata={"of": words}), [], "").store
+    public = ids.openai(ids.Kind.VECTOR_STORE, store)
+    added = vector_files.add(owner, public, [Wanted(file, 800, 400, {"of": words})], "", batch=True)
+    assert added.batch is not None
+    indexing.fill(added.work[0], store, [NewChunk(words, 2)], len(words))
+    return {"file_id": file, "vector_store_id": public, "batch_id": ids.openai(ids.Kind.FILE_BATCH, added.batch)}
+
+
+def make_conversation(owner: Actor, words: str) -> dict[str, str]:
+    """A conversation with an item that was put in by hand."""
+    row = row_of(*items_of_input(words))
+    key = conversations.create(owner, [row], {"name": words})
+    return {"conversation_id": ids.openai(ids.Kind.SESSION, key), "item_id": ids.part("msg", ids.Kind.ITEM, row.key)}
 
 
 def make_vector_db(owner: Actor, name: str, words: str) -> str:
@@ -194,6 +242,8 @@ class World:
     def _wrong(self, first: str) -> dict[str, Mapping[str, str]]:
         other = {param: self.red.ids["agent_id" if param != "agent_id" else "session_id"] for param in OWNED}
         unknown = {param: ids.public(kind, ids.new_key()) for param, kind in KINDS.items()}
+        unknown |= {param: ids.openai(kind, ids.new_key()) for param, kind in OPENAI.items()}
+        unknown["item_id"] = ids.part("msg", ids.Kind.ITEM, ids.new_key())
         wrong: dict[str, Mapping[str, str]] = {
             "unknown": {**unknown, **dict.fromkeys(NAMED, "no/such name")},
             "deleted": self.gone.ids,
@@ -201,6 +251,9 @@ class World:
             "malformed": dict.fromkeys(OWNED, "no-id"),
             "forged": dict.fromkeys(OWNED, "00000000-0000-4000-8000-000000000000"),
         }
+        for values in (wrong["other kind"], wrong["malformed"], wrong["forged"]):
+            # what does not look like a conversation's id is refused by its form, whoever asks
+            values["conversation_id"] = f"conv_{values['conversation_id'].replace('-', '')}"  # type: ignore[index]
         return wrong
 
 
@@ -214,6 +267,10 @@ def make_world() -> World:
     registered.shields.delete(owner, gone.ids["shield_id"])
     registered.models.delete(owner, gone.ids["model_id"])
     completions.delete(owner, gone.ids["completion_id"])
+    responses.delete(owner, gone.ids["response_id"])
+    sessions.delete(owner, conversations.key_of(gone.ids["conversation_id"]))
+    vector_stores.delete(owner, gone.ids["vector_store_id"])
+    files.delete(owner, gone.ids["file_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
     everyone = [
         Who("anonymous"),

@@ -95,7 +95,7 @@ def actor_of(world: World, name: str) -> Actor:
     return keys.of_secret(world.who[name].secret)
 
 
-@pytest.mark.parametrize(("name", "turns"), [("outsider", 0), ("reader", 3), ("owner", 3), ("admin", 6)])
+@pytest.mark.parametrize(("name", "turns"), [("outsider", 0), ("reader", 4), ("owner", 4), ("admin", 8)])
 def test_counts_are_of_what_may_be_seen(name: str, turns: int, world: World) -> None:
     actor = actor_of(world, name)
     every = parse("", now_us=0)

@@ -88,7 +88,7 @@ def is_guarded(model: Any) -> bool:
     return isinstance(model._default_manager.all(), ScopedQuerySet)
 
 
-ROOTS = {"Agent", "Session", "Turn", "VectorDB", "ToolGroup", "Shield", "RegisteredModel", "ChatCompletion"}
+ROOTS = {"Agent", "Session", "Turn", "VectorDB", "File", "ToolGroup", "Shield", "RegisteredModel", "ChatCompletion"}
 
 
 def test_all_that_belongs_to_someone_is_guarded() -> None:

@@ -15,11 +15,14 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from agents.access import ACTIONS
 from agents.api.agents import AgentDetail, SessionDetail, TurnCreate, TurnResume
 from agents.api.base import ApiView
+from agents.api.files import FileList
 from agents.api.memory import RagInsertion, RagSearch, VectorDBDetail, VectorInsertion, VectorSearch
 from agents.api.models import ModelDetail
+from agents.api.responses import ResponseCancel, ResponseCreate
 from agents.api.safety import ShieldDetail
 from agents.api.tools import ToolGroupDetail
 from agents.api.urls import routes
+from agents.api.vector_store_files import FileBatchCreate, StoreFileList
 from agents.store import agents
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
 from tests.access.matrix import NAMES, OWNED, Target, Who, World, api_status
@@ -68,6 +71,17 @@ BODIES: dict[str, dict[str, Any]] = {
     "ModelList": {"model_id": "by the matrix"},
     "ChatCompletionList": {"model": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
     "ChatCompletion": {"model_id": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
+    "VectorStoreList": {"name": "by the matrix"},
+    "VectorStoreDetail": {"name": "by the matrix"},
+    "VectorStoreSearch": {"query": "zebra"},
+    "StoreFileList": {"file_id": "file-nobody's"},
+    "StoreFileDetail": {"attributes": {}},
+    "FileBatchCreate": {"file_ids": ["file-nobody's"]},
+    "ResponseCreate": {"model": "scripted/fast", "input": "hello", "conversation": "conv_nobodys"},
+    "ConversationCreate": {"metadata": {"name": "by the matrix"}},
+    "ConversationDetail": {"metadata": {"name": "by the matrix"}},
+    "ConversationItems": {"items": [{"role": "user", "content": "by the matrix"}]},
+    "CompletionCreate": {"model": "scripted/fast", "prompt": "hello"},
     "Completion": {"model_id": "scripted/fast", "content": "hello"},
     "Embeddings": {"model_id": "scripted/embed", "contents": ["hello"]},
     "EmbeddingCreate": {"model": "scripted/embed", "input": "hello"},
@@ -89,14 +103,19 @@ DONE = {
     ("delete", ShieldDetail): 204,
     ("delete", ModelDetail): 204,
     **dict.fromkeys([("post", view) for view in (VectorInsertion, VectorSearch, RagInsertion, RagSearch)], 404),
+    ("post", FileList): 415,
+    **dict.fromkeys([("post", view) for view in (StoreFileList, FileBatchCreate)], 404),
+    ("post", ResponseCreate): 404,
+    ("post", ResponseCancel): 409,
     ("delete", ToolGroupDetail): 400,
     ("post", TurnCreate): 400,
     ("post", TurnResume): 409,
     ("delete", AgentDetail): 204,
     ("delete", SessionDetail): 204,
 }
-"""A disabled agent starts no turn, a failed turn is not resumed, a group of the settings is not
-unregistered; all are said only to those let in."""
+"""A disabled agent starts no turn, a response that is over is not cancelled, a failed turn is not
+resumed, a group of the settings is not unregistered, an upload is no JSON; all are said only to those
+let in."""
 
 
 def api_cells(world: World, who: Who, catalogue: dict[str, str]) -> Iterator[Cell]:

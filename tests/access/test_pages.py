@@ -17,13 +17,14 @@ from agents.access import Action
 from agents.models import User
 from agents.ui.urls import urlpatterns
 from tests.access.asking import PARAM, Cell, filled, leaks
-from tests.access.matrix import KINDS, Target, Who, World, page_status
+from tests.access.matrix import OWNED, Target, Who, World, page_status
 from tests.inprocess import told
 
 FORMS: dict[str, dict[str, str]] = {
     "agent-new": {"name": "by the matrix", "model": "scripted/fast", "instructions": "x"},
     "agent-try": {"text": "hello"},
     "session-say": {"text": "hello"},
+    "turn-say": {"text": "hello"},
     "login": {"username": "nobody", "password": "wrong"},
 }
 DONE = {
@@ -31,6 +32,9 @@ DONE = {
     "agent-new": 302,
     "agent-try": 400,  # the agent is disabled, which only those are told who may see it
     "session-say": 400,
+    "turn-say": 400,
+    "response": 302,
+    "conversation": 302,
     "turn-answer": 409,  # the turn does not wait
     "turn-cancel": 302,
     "key-revoke": 302,
@@ -42,7 +46,7 @@ DONE = {
 ASKED_FOR = {"turn-value": "?part=input-0", "welcome": ""}
 FREE = {"token": "no-token"}
 """Parameters that name nothing of anyone's."""
-POST_ONLY = {"agent-new", "agent-try", "session-say", "turn-answer", "turn-cancel", "key-revoke", "logout"}
+POST_ONLY = {"agent-new", "agent-try", "session-say", "turn-say", "turn-answer", "turn-cancel", "key-revoke", "logout"}
 
 
 def login(world: World, who: Who) -> Client:
@@ -57,8 +61,8 @@ def cells(world: World, who: Who) -> Iterator[tuple[str, Cell]]:
         action: Action | None = pattern.callback.action  # type: ignore[attr-defined]  # the decorator's
         route, name = f"/{pattern.pattern}", str(pattern.name)
         params = PARAM.findall(route)
-        owned = [param for param in params if param in KINDS]
-        assert set(params) <= {*KINDS, *FREE}, f"teach the matrix what {route} names"
+        owned = [param for param in params if param in OWNED]
+        assert set(params) <= {*OWNED, *FREE}, f"teach the matrix what {route} names"
         method = "post" if name in POST_ONLY else "get"
         for target in world.targets(owned) if owned else [Target("all", {})]:
             expected = page_status(who, action, target, DONE.get(name, 200))

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from openai import OpenAI
 
 from tests import model_lab
 from tests.model_lab import ModelLab
@@ -99,3 +100,10 @@ def start_server(tmp_path: Path, held: HeldModel) -> Iterator[Callable[..., Serv
 def caller(server: ServerProcess) -> Caller:
     """A plain caller of the shared server."""
     return Caller(server.port)
+
+
+@pytest.fixture
+def openai_client(server: ServerProcess) -> Iterator[OpenAI]:
+    """OpenAI's client of the shared server; it does not repeat what fails."""
+    with OpenAI(base_url=f"{server.base}/v1", api_key="none", max_retries=0) as client:
+        yield client

@@ -3,6 +3,7 @@ forgotten by a crash."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -64,3 +65,31 @@ def test_a_crash_interrupts_those_in_line(narrow: ServerProcess, held: HeldModel
 
     assert first.turn(running)["status"] == waiting.turn(turn)["status"] == "interrupted"
     assert waiting.say(script("say Again.")).json["output_message"]["content"] == "Again."
+
+
+def test_a_response_in_line_is_told_the_same_later(narrow: ServerProcess, held: HeldModel) -> None:
+    caller = Caller(narrow.port)
+    _, _, question = occupied(caller, held)
+    body = {"model": "scripted/fast", "input": script("say At last."), "background": True}
+    waiting = caller.post("/v1/responses", body).json
+    assert (waiting["status"], waiting["output"]) == ("queued", [])
+    path = f"/v1/responses/{waiting['id']}"
+    with caller.open("GET", f"{path}?stream=true") as response:
+        first = response.readline() + response.readline()
+        question.end("Done.")
+        whole = first + b"\n" + response.read().lstrip(b"\n")
+    assert caller.get(f"{path}?stream=true").body == whole
+    assert b'"status":"queued"' not in whole
+    assert caller.get(path).json["status"] == "completed"
+
+
+def test_a_response_in_line_is_streamed_as_any_other(narrow: ServerProcess, held: HeldModel) -> None:
+    caller = Caller(narrow.port)
+    _, _, question = occupied(caller, held)
+    body = {"model": "scripted/fast", "input": script("say At last."), "stream": True}
+    with caller.open("POST", "/v1/responses", body) as response:
+        first = response.readline()
+        question.end("Done.")
+        whole = first + response.read()
+    last = json.loads(whole.rstrip().rpartition(b"data: ")[2])
+    assert caller.get(f"/v1/responses/{last['response']['id']}?stream=true").body == whole

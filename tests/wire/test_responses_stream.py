@@ -246,7 +246,11 @@ def agree(entries: Sequence[Entry], response: dict[str, Any]) -> None:
     calls = [item["call_id"] for item in response["output"] if item["type"] == "function_call"]
     if theirs:
         assert theirs == calls
-    ended = {"failed": {"failed"}, "awaiting_input": {"completed", "incomplete"}, "completed": {"completed", "incomplete"}}
+    ended = {
+        "failed": {"failed"},
+        "awaiting_input": {"completed", "incomplete"},
+        "completed": {"completed", "incomplete"},
+    }
     assert response["status"] in ended[turn["status"]]
 
 
