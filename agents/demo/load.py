@@ -16,6 +16,7 @@ from agents import ids
 from agents.access import Actor
 from agents.demo.scenes import ROLES, Role, Scene
 from agents.demo.stage import Clock, Prompted, Take, play, resumed_run
+from agents.demo.visits import CONCIERGE
 from agents.models import Agent, Api, Price, Source
 from agents.models.fields import to_datetime
 from agents.providers.inference.registry import Endpoints
@@ -80,7 +81,11 @@ def _plan() -> Iterator[tuple[Role, str, Scene]]:
     over, in new sessions."""
     for lap in itertools.count():
         rounds = itertools.zip_longest(
-            *([(role, name, scene) for scene in scenes] for role in ROLES for name, scenes in role.sessions.items())
+            *(
+                [(role, name, scene) for scene in scenes]
+                for role in (*ROLES, CONCIERGE)
+                for name, scenes in role.sessions.items()
+            )
         )
         for role, name, scene in (entry for entries in rounds for entry in entries if entry):
             yield role, f"{name}-{lap}" if lap else name, scene

@@ -41,7 +41,7 @@ class Role:
     responds: bool = False
 
 
-def _tool(name: str, description: str, **parameters: str) -> dict[str, Any]:
+def tool_def(name: str, description: str, **parameters: str) -> dict[str, Any]:
     return {
         "name": name,
         "description": description,
@@ -59,7 +59,9 @@ SUPPORT = Role(
         "model": "scripted/demo",
         "instructions": "You help the customers of a small shop. Look up orders before you speak about them.",
         "toolgroups": [TOOLS, POLICIES],
-        "client_tools": [_tool("approve_refund", "Ask a colleague to approve a refund", order="int", amount="float")],
+        "client_tools": [
+            tool_def("approve_refund", "Ask a colleague to approve a refund", order="int", amount="float")
+        ],
         "input_shields": ["demo_guard"],
         "output_shields": ["demo_guard"],
         "enable_session_persistence": True,
@@ -268,7 +270,7 @@ CODER = Role(
         "name": "coder",
         "model": "scripted/demo",
         "instructions": "You fix builds. Show code, be brief.",
-        "client_tools": [_tool("run_tests", "Run the project's tests", path="str")],
+        "client_tools": [tool_def("run_tests", "Run the project's tests", path="str")],
         "enable_session_persistence": True,
     },
     {
@@ -370,48 +372,4 @@ NIGHTLY = Role(
     },
 )
 
-CONCIERGE = Role(
-    "concierge",
-    {
-        "name": "concierge",
-        "model": "scripted/demo",
-        "instructions": "You plan visits to the shop. Be short.",
-        "client_tools": [_tool("find_slot", "Find a free quarter of an hour", day="str")],
-    },
-    {
-        "visit-in-march": [
-            Scene(
-                "Could I come by on Thursday to see the blue kettles?",
-                """
-                wait 300ms
-                call find_slot {"day": "Thursday"}
-                then
-                wait 300ms
-                say Yes: **Thursday at 10:15**. Shall I put it down?
-                """,
-                answers=["10:15"],
-            ),
-            Scene(
-                "Please do. How long will it take?",
-                """
-                wait 400ms
-                think They ask for the length of a visit, which I know: a quarter of an hour.
-                say It is down. A visit takes a quarter of an hour; the kettles are left of the door.
-                """,
-            ),
-        ],
-        "opening-hours": [
-            Scene(
-                "When are you open on Sundays?",
-                """
-                wait 200ms
-                say On Sundays we are closed, but for the first one in
-                length
-                """,
-            ),
-        ],
-    },
-    responds=True,
-)
-
-ROLES = (SUPPORT, RESEARCH, CODER, NIGHTLY, CONCIERGE)
+ROLES = (SUPPORT, RESEARCH, CODER, NIGHTLY)

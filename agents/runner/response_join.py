@@ -33,12 +33,18 @@ def join(actor: Actor, given: Given) -> tuple[Place, Given] | None:
 def _last_of_ours(items: Sequence[object]) -> tuple[int, int] | None:
     """(place, step) of the last item that a step of ours said or called."""
     for place in range(len(items) - 1, -1, -1):
-        item = items[place]
-        said = isinstance(item, MessageItem) and item.role == "assistant"
-        if (said or isinstance(item, FunctionCallItem)) and item.id:  # type: ignore[attr-defined]  # both kinds have one
-            step = ids.parse_part(ids.Kind.STEP, item.id)  # type: ignore[attr-defined]
+        name = _name(items[place])
+        if name:
+            step = ids.parse_part(ids.Kind.STEP, name)
             return None if step is None else (place, step)
     return None
+
+
+def _name(item: object) -> str | None:
+    """The id of an item that a model said or called."""
+    if isinstance(item, MessageItem):
+        return item.id if item.role == "assistant" else None
+    return item.id if isinstance(item, FunctionCallItem) else None
 
 
 def _is_told(given: Given, count: int, leg: int) -> bool:

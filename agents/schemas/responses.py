@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from agents.schemas.base import Wire, null_is
 from agents.schemas.input_items import InputItem
@@ -192,6 +192,14 @@ REFUSED = (
 """Fields of OpenAI's that would change what a request means, and that this server cannot do."""
 
 
+def _refuse(value: Any) -> None:
+    if value:
+        raise ValueError("this server does not support it")
+
+
+Unsupported = Annotated[Any, BeforeValidator(_refuse)]
+
+
 def _shape(value: Any) -> str | None:
     return "text" if isinstance(value, str) else "items" if isinstance(value, list) else None
 
@@ -236,6 +244,13 @@ class CreateResponse(Wire):
     safety_identifier: str | None = None
     user: str | None = None
     stream_options: ResponseStreamOptions | None = None
+    prompt: Unsupported = None
+    context_management: Unsupported = None
+    moderation: Unsupported = None
+    image: Unsupported = None
+    access_programs: Unsupported = None
+    background_options: Unsupported = None
+    prompt_cache_options: Unsupported = None
 
     @field_validator("metadata")
     @classmethod
@@ -256,14 +271,6 @@ class CreateResponse(Wire):
         if self.background and not self.store:
             raise ValueError("background needs store=true")
         return self
-
-    @model_validator(mode="before")
-    @classmethod
-    def _nothing_in_silence(cls, data: Any) -> Any:
-        for name in REFUSED:
-            if isinstance(data, dict) and data.get(name):
-                raise ValueError(f"{name}: this server does not support it")
-        return data
 
     @field_validator("top_logprobs")
     @classmethod

@@ -131,7 +131,8 @@ def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> t
     items = new.leg.items
     if items is None:
         items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
-    _add_leg(new.key, new.leg, _LegPlace(1, opening[0].seq, at, 0, place.items, len(items), place.previous))
+    status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
+    _add_leg(new.key, new.leg, status, _LegPlace(1, opening[0].seq, at, 0, place.items, len(items), place.previous))
     history.append(new.session, new.key, place.items, items)
     search.index_turn(new.key, words)
     change = Update(Session)
@@ -252,10 +253,10 @@ class _LegPlace:
     previous: int | None
 
 
-def _add_leg(turn: int, new: NewLeg, place: _LegPlace) -> None:
+def _add_leg(turn: int, new: NewLeg, status: TurnStatus, place: _LegPlace) -> None:
     encoded, packed = encoding.pack(new.body)
     model = terms.intern(TermKind.MODEL, new.model)
-    identity = (new.key, turn, place.number, place.previous, new.api.value, model, TurnStatus.IN_PROGRESS.value)
+    identity = (new.key, turn, place.number, place.previous, new.api.value, model, status.value)
     start = (place.at_us, place.seq, place.step, place.item, place.items)
     fingerprint, body_hash = (new.retry.fingerprint, new.retry.body_hash) if new.retry else ("", "")
     _ADD_LEG.one(*identity, *start, 0, 0, 0, 0, new.settings, packed, encoded, fingerprint, body_hash)
@@ -305,7 +306,7 @@ def _resume(again: Resumption, owner: str) -> Leg:
     given = len(opening.tool_responses) + len(opening.input_messages)
     last, items = _LAST_LEG.first(key), _session_row(again.session)[2]
     place = _LegPlace(opening.leg, opening.seq, opening.at, again.first_step, items, given, last[0] if last else None)
-    _add_leg(key, again.leg, place)
+    _add_leg(key, again.leg, TurnStatus.IN_PROGRESS, place)
     recorder.record(leg, again.opening)
     return leg
 

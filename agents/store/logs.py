@@ -258,22 +258,23 @@ def forget() -> None:
     _choices.clear()
 
 
-def choices(actor: Actor) -> Choices:
-    """What can be chosen in the facets, with counts over the newest `CAP` turns; remembered for a
-    few seconds for those who see the same."""
-    sight = actor.is_admin or (actor.user_id, tuple(readable_scopes(actor)))
+def choices(actor: Actor, *, api: str | None = None) -> Choices:
+    """What can be chosen in the facets, with counts over the newest `CAP` turns, those of one API if one
+    is named; remembered for a few seconds for those who see the same."""
+    sight = (actor.is_admin or (actor.user_id, tuple(readable_scopes(actor))), api)
     found = _choices.get(sight)
     if found is None or time.monotonic() - found[0] > CHOICES_FRESH_S:
         if len(_choices) > 1000:
             _choices.clear()
-        found = _choices[sight] = time.monotonic(), _count_choices(actor)
+        found = _choices[sight] = time.monotonic(), _count_choices(actor, api)
     return found[1]
 
 
-def _count_choices(actor: Actor) -> Choices:
-    rows = list(
-        Turn.objects.visible_to(actor).order_by("-pk").values_list("pk", "agent_id", "status", "model_id")[:CAP]
-    )
+def _count_choices(actor: Actor, api: str | None) -> Choices:
+    turns = Turn.objects.visible_to(actor)
+    if api is not None:
+        turns = turns.filter(api=Api[api.upper()])
+    rows = list(turns.order_by("-pk").values_list("pk", "agent_id", "status", "model_id")[:CAP])
     agents = Agent.objects.unscoped("of visible turns").filter(pk__in={row[1] for row in rows if row[1]})
     names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
     models = terms.texts({row[3] for row in rows})
@@ -282,13 +283,15 @@ def _count_choices(actor: Actor) -> Choices:
         "status": _ranked(Counter(TurnStatus(row[2]).label for row in rows)),
         "agent": _ranked(Counter(names.get(row[1], "") for row in rows)),
         "model": _ranked(Counter(models[row[3]] for row in rows)),
-        **_step_choices(actor, oldest),
+        **_step_choices(actor, oldest, api),
     }
 
 
-def _step_choices(actor: Actor, oldest: int) -> Choices:
+def _step_choices(actor: Actor, oldest: int, api: str | None) -> Choices:
     """Turns per step type and per tool."""
     steps = Step.objects.visible_to(actor).filter(turn_id__gte=oldest)
+    if api is not None:
+        steps = steps.filter(turn__api=Api[api.upper()])
     pairs = set(steps.values_list("turn_id", "type", "tool_id"))
     tools = terms.texts({tool for _, _, tool in pairs})
     return {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agents import ids
 from agents.errors import Conflict
-from agents.models import ChangeKind, Item, Response, Session, Turn, TurnBody, TurnStatus
+from agents.models import Api, ChangeKind, Item, Response, Session, Turn, TurnBody, TurnStatus
 from agents.schemas.content import CompletionMessage, text_of
 from agents.schemas.events import (
     Delta,
@@ -26,7 +26,7 @@ from agents.schemas.events import (
 from agents.schemas.events import Event as AnyEvent
 from agents.schemas.items import input_items, items_of
 from agents.store import changes, replay, search, steps
-from agents.store.sql import Insert, Select, Update
+from agents.store.sql import Insert, Select, Update, execute
 
 PREVIEW = 240
 """Characters of first and last words in a row."""
@@ -35,6 +35,11 @@ DAY_US = 86_400_000_000
 
 _STATE = Select(Turn, "next_seq started_at", "id = %s")
 _ITEM_COUNT = Select(Session, "item_count", "id = %s")
+# A response that failed leaves nothing in its conversation: it will be asked again.
+_HIDE = (
+    "UPDATE agents_item SET hidden = TRUE WHERE turn_id = %s AND number >= "
+    "(SELECT first_item FROM agents_response WHERE turn_id = %s AND last_seq IS NULL AND api = %s)"
+)
 _ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire")
 
 
@@ -79,9 +84,12 @@ class _Changes:
         self.items: list[tuple[int | None, bytes]] = []
         self.said: list[bytes] = []
         self.end: Update | None = None
+        self.failed = False
 
     def write(self) -> None:
         _add_items(self)
+        if self.failed:
+            execute(_HIDE, self.leg.turn, self.leg.turn, Api.RESPONSES.value)
         if self.end:
             self.end.write("turn_id", self.leg.turn, "AND last_seq IS NULL")
         self.turn.write("id", self.leg.turn)
@@ -178,6 +186,7 @@ def _fold_end(change: _Changes, event: TurnEnded) -> None:
         expires_at=None,
         error_type_id=steps.error_term(error),
     )
+    change.failed = event.status == "failed"
     answer = text_of(message.content) if message else ""
     last_words = error.message if error else answer or _calls(message) or event.reason or ""
     change.body.set(

@@ -92,7 +92,9 @@ def mark_running(key: int) -> None:
     """A queued turn has begun."""
 
     def job() -> None:
-        Turn.objects.unscoped("runner").filter(pk=key, status=TurnStatus.QUEUED).update(status=TurnStatus.IN_PROGRESS)
+        queued, running = TurnStatus.QUEUED, TurnStatus.IN_PROGRESS
+        Turn.objects.unscoped("runner").filter(pk=key, status=queued).update(status=running)
+        Response.objects.unscoped("runner").filter(turn_id=key, status=queued).update(status=running)
         changes.note(ChangeKind.TURN, key)
 
     writer.write(job)

@@ -1,6 +1,6 @@
 """A program for a venv of its own: runs of the openai-agents SDK, as JSON on its output.
 
-Argument: the server's URL.
+Arguments: the server's URL, and that of an MCP server it is to call.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from openai import AsyncOpenAI
 
 from agents import (
     Agent,
+    HostedMCPTool,
     ModelSettings,
     OpenAIConversationsSession,
     OpenAIResponsesModel,
@@ -104,6 +105,15 @@ async def session(model: OpenAIResponsesModel, client: AsyncOpenAI) -> Any:
     }
 
 
+async def hosted_mcp(model: OpenAIResponsesModel, _: AsyncOpenAI) -> Any:
+    """The server calls an MCP server itself."""
+    lab = {"type": "mcp", "server_label": "lab", "server_url": sys.argv[2], "require_approval": "never"}
+    agent = Agent(name="helper", model=model, tools=[HostedMCPTool(tool_config=lab)])
+    asked = script('call get_boiling_point {"liquid_name": "polyjuice"}', "then", "say Minus one hundred.")
+    result = await Runner.run(agent, asked)
+    return {"said": result.final_output, "output": [item.type for item in result.raw_responses[0].output]}
+
+
 async def server_state(model: OpenAIResponsesModel, client: AsyncOpenAI) -> Any:
     """The server remembers: by the last response, and by a conversation."""
     agent = Agent(name="helper", model=model, tools=[get_weather])
@@ -120,6 +130,7 @@ PARTS: list[Callable[[OpenAIResponsesModel, AsyncOpenAI], Coroutine[Any, Any, An
     handoff,
     streaming,
     session,
+    hosted_mcp,
     server_state,
 ]
 

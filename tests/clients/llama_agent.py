@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+import time
 from typing import Any
 
 from llama_stack_client import NOT_GIVEN, Agent, LlamaStackClient
@@ -35,6 +36,21 @@ def turn(agent: Agent, session: str, *lines: str) -> list[dict[str, Any]]:
     return [told(chunk.event) for chunk in chunks]
 
 
+def search(client: LlamaStackClient) -> list[dict[str, Any]]:
+    """A turn that searches a file on the server."""
+    file = client.files.create(file=("kettles.txt", b"The blue kettle was sent back."), purpose="assistants")
+    store = client.vector_stores.create(name="orders")
+    attached = client.vector_stores.files.create(vector_store_id=store.id, file_id=file.id)
+    until = time.monotonic() + 30
+    while attached.status == "in_progress" and time.monotonic() < until:
+        time.sleep(0.1)
+        attached = client.vector_stores.files.retrieve(file.id, vector_store_id=store.id)
+    tools: list[Any] = [{"type": "file_search", "vector_store_ids": [store.id]}]
+    agent = Agent(client, model="scripted/fast", instructions="Look it up.", tools=tools)
+    call = 'call knowledge_search {"query": "blue kettle"}'
+    return turn(agent, agent.create_session("a search"), call, "then", "say It was sent back.")
+
+
 def main(url: str) -> dict[str, Any]:
     with LlamaStackClient(base_url=url, max_retries=0) as client:
         plain = Agent(client, model="scripted/fast", instructions="Be brief.")
@@ -49,6 +65,7 @@ def main(url: str) -> dict[str, Any]:
         call = 'call get_weather {"city": "Paris"}'
         tools = turn(handy, errand, "say Let me look.", call, "then", "say It is sunny.")
         both = turn(handy, errand, call, 'call get_weather {"city": "Rome"}', "then", call, "then", "say Everywhere.")
+        searched = search(client)
         failed = turn(plain, plain.create_session("a failure"), "say Half", "fail 500 on fire")
         items = client.conversations.items.list(errand, order="asc", limit=100, after=NOT_GIVEN, include=NOT_GIVEN)
         listed = [item.type for item in items.data]
@@ -60,6 +77,7 @@ def main(url: str) -> dict[str, Any]:
         "whole": whole.output_text,
         "tools": tools,
         "both": both,
+        "searched": searched,
         "failed": failed,
         "items": listed,
         "metadata": metadata,

@@ -12,6 +12,7 @@ from llama_stack_client import LlamaStackClient
 
 from tests.server import client_venvs
 from tests.server.caller import Caller, script
+from tests.server.mcp_process import served
 from tests.server.openai_api import MODEL, function
 from tests.server.process import ServerProcess
 
@@ -88,6 +89,16 @@ def test_calls_may_be_many_and_again(agent: dict[str, Any]) -> None:
     assert len(events[-1]["response_ids"]) == 3
 
 
+def test_a_tool_of_the_servers_is_a_step_too(agent: dict[str, Any]) -> None:
+    events = agent["searched"]
+    [started] = [one for one in events if one["event_type"] == "step_started" and one["metadata"]]
+    assert started["metadata"]["server_side"] is True
+    assert (started["metadata"]["tool_type"], started["step_type"]) == ("file_search", "tool_execution")
+    kinds = [one["step_type"] for one in events if one["event_type"] == "step_completed"]
+    assert kinds == ["inference", "tool_execution", "inference"]
+    assert (events[-1]["event_type"], events[-1]["final_text"]) == ("turn_completed", "It was sent back.")
+
+
 def test_a_conversation_holds_all_of_it(agent: dict[str, Any]) -> None:
     first = ["message", "message", "function_call", "function_call_output", "message"]
     second = ["message", *["function_call"] * 2, *["function_call_output"] * 2]
@@ -125,7 +136,8 @@ def test_the_clients_turn_is_one_turn_of_the_log(agent: dict[str, Any], server: 
 @pytest.fixture(scope="module")
 def sdk(server: ServerProcess) -> dict[str, Any]:
     """What the Agents SDK did."""
-    done: dict[str, Any] = client_venvs.run("openai-agents", "agents_sdk.py", server.base)
+    with served() as lab:
+        done: dict[str, Any] = client_venvs.run("openai-agents", "agents_sdk.py", server.base, lab.url)
     return done
 
 
@@ -164,6 +176,13 @@ def test_a_session_of_the_sdk_is_a_conversation(sdk: dict[str, Any]) -> None:
     assert done["kinds"] == ["message", "reasoning", "message", "message", *calls, "message"]
     assert done["latest"] == ["function_call_output", "message"]
     assert (done["popped"], done["left"]) == ("It is sunny.", [9, 8])
+
+
+def test_the_server_calls_mcp_for_the_sdk(sdk: dict[str, Any]) -> None:
+    assert sdk["hosted_mcp"] == {
+        "said": "Minus one hundred.",
+        "output": ["mcp_list_tools", "mcp_call", "message"],
+    }
 
 
 def test_the_server_may_remember_for_the_sdk(sdk: dict[str, Any]) -> None:

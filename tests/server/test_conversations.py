@@ -42,6 +42,16 @@ def words(items: list[Any]) -> list[str]:
     return [part.text for item in items if item.type == "message" for part in item.content]
 
 
+def test_a_response_that_failed_leaves_nothing_in_it(client: OpenAI, held: HeldModel) -> None:
+    talk = client.conversations.create().id
+    client.responses.create(model=MODEL, input=script("say One."), conversation=talk)
+    with pytest.raises(openai.InternalServerError):
+        client.responses.create(model=MODEL, input=script("say Half", "fail 500 on fire"), conversation=talk)
+
+    assert len(items_of(client, talk)) == 2
+    assert [message["role"] for message in told(client, held, talk)] == ["user", "assistant"]
+
+
 def held_answer(held: HeldModel, *answer: str) -> Held:
     """A question whose answer is known already."""
     made = held.hold()
