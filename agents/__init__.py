@@ -13,7 +13,7 @@ A module may import only from floors below its own; ``tests/test_architecture.py
 ``bus``                live turns in memory, and the doorbell of changes between readers
 ``models/``            the tables
 ``store/``             the only code that reads and writes the tables (besides the admin); sync
-``wire/``              the dialects: our events and rows as Agents API bodies, SSE frames
+``wire/``              the dialects: our events and rows as bodies and frames of the Agents and Responses APIs
 ``runner/``            starts, resumes and cancels runs: one task each, outliving the request
 ``live``               follow a turn or a list: catch up from the store, then the bus
 ``api/``               the REST edge (Django REST framework, sync views)
