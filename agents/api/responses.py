@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -25,11 +24,11 @@ from agents.query.parser import parse
 from agents.runner import references, response_files
 from agents.runner import responses as runs
 from agents.runner.current import service
+from agents.runner.response_outcome import outcome_of
 from agents.runner.responses import Asked, Begun
 from agents.schemas.input_items import items_of_input
 from agents.schemas.openai import Deleted, ItemList, ResponseEvent, ResponseList, ResponseObject
 from agents.schemas.responses import CreateResponse
-from agents.schemas.turns import StepValue
 from agents.store import conversations, items, responses, retries
 from agents.store.responses import ResponseRecord, Told, Wanted
 from agents.wire import responses as wire
@@ -37,29 +36,6 @@ from agents.wire.items import items_json
 from agents.wire.responses import Outcome, response_json
 
 STREAMED = {200: ResponseObject, (200, "text/event-stream"): ResponseEvent}
-
-
-def outcome_of(record: ResponseRecord, told: Told) -> Outcome:
-    """How far a response is, as its rows tell."""
-    head, status = runs.head_of(record), record.status.label
-    finish = next((_finish(step) for step in reversed(told.steps) if step.type == "inference" and step.detail), None)
-    refused = any(wire.violation(step) is not None for step in told.steps)
-    over = not record.is_live
-    incomplete = wire.incomplete_reason(told.reason, finish) if over and not refused else None
-    status = wire.status_of(status, incomplete)
-    return Outcome(
-        status,
-        wire.output_of(told.steps, cites=head.cites, guarded=head.guarded),
-        record.completed_at,
-        told.usage if over else None,
-        wire.error_json(told.error, record.status.label, told.reason),
-        incomplete if status == "incomplete" else None,
-    )
-
-
-def _finish(step: StepValue) -> str | None:
-    found: str | None = msgspec.json.decode(step.detail or b"{}").get("finish_reason")
-    return found
 
 
 def _json(record: ResponseRecord, told: Told) -> bytes:

@@ -24,6 +24,7 @@ from agents.bus import Waiters, hub
 from agents.consumers import shown
 from agents.errors import InvalidRequest, NotFound
 from agents.models import ChangeKind
+from agents.query.chips import within
 from agents.query.parser import parse
 from agents.query.tree import Query
 from agents.schemas.events import EVENT, Delta, Entry, cursor_of, parse_cursor
@@ -39,6 +40,8 @@ PACKETS_KEPT = 64
 """Ticks that a socket may be behind the others of its list."""
 NEWEST, REMEMBERED = 100, 1000
 """Turns of a list taken to be on the page at first, and remembered later."""
+LEVELS = ("turns", "responses")
+"""What the rows of a list are; responses are the turns of their API, under their ids."""
 SHOWN, LONGEST_ID = 500, 64
 """Turns that a page may say it has, and characters of their ids."""
 
@@ -181,8 +184,8 @@ class _Watch:
     """One query for one actor: asked once per tick, whoever many sockets wait for it. What it found
     is kept for a while with readers as cursors, so that one who is still catching up misses none."""
 
-    def __init__(self, actor: Actor, query: Query, html: bool) -> None:
-        self.actor, self.query, self.html = actor, query, html
+    def __init__(self, actor: Actor, query: Query, form: shown.Form) -> None:
+        self.actor, self.query, self.form = actor, query, form
         self.readers = 0
         self.made = 0
         self.looks = 0
@@ -211,7 +214,7 @@ class _Watch:
         seq = self._seq
         self.looks += 1
         try:
-            events = await live.read(list_events, self.actor, self.query, keys, self.html, frozenset(self._sent))
+            events = await live.read(list_events, self.actor, self.query, keys, self.form, frozenset(self._sent))
         except Exception:
             # the list is behind, not over: what changed is asked for again at the next tick
             log.exception("query=%s: a live list could not be read", self.query.text)
@@ -249,7 +252,7 @@ class _Watch:
 
 
 def list_events(
-    actor: Actor, query: Query, keys: Sequence[int], html: bool, sent: frozenset[str] = frozenset()
+    actor: Actor, query: Query, keys: Sequence[int], form: shown.Form, sent: frozenset[str] = frozenset()
 ) -> list[dict[str, Any]]:
     """What a list shows of changed turns: rows it accepts, and which are not (or no more) in it.
     Of turns the actor may not see nothing is said, unless they were ``sent`` before and are gone; who
@@ -257,8 +260,8 @@ def list_events(
     rows = logs.turn_rows(actor, keys, query)
     found = {row.id for row in rows}
     events: list[dict[str, Any]] = [
-        {"type": "row", "id": ids.public(ids.Kind.TURN, row.id), **shown.row(row, html, query)}
-        for row in reversed(rows)
+        {"type": "row", "id": ids.public(ids.Kind.TURN, row.id), **told}
+        for row, told in zip(reversed(rows), reversed(shown.rows(rows, form, query)), strict=True)
     ]
     seen = logs.visible_keys(actor, keys)
     others = {key: ids.public(ids.Kind.TURN, key) for key in keys if key not in found}
@@ -286,16 +289,23 @@ def _gap(seq: int) -> bytes:
 _watches: dict[tuple[Any, ...], _Watch] = {}
 
 
+def _query(q: str, level: str) -> Query:
+    """The query of a list. Raises QuerySyntax."""
+    query = parse(q, now_us=ids.now_us())
+    return parse(within(query.text, "api:responses"), now_us=ids.now_us()) if level == "responses" else query
+
+
 async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
-    if wanted.level != "turns":
-        raise InvalidRequest("level: only turns can be followed so far.", param="level")
+    if wanted.level not in LEVELS:
+        raise InvalidRequest("level: only turns and responses can be followed so far.", param="level")
     if len(wanted.shown) > SHOWN or any(len(name) > LONGEST_ID for name in wanted.shown):
         raise InvalidRequest(f"shown: at most {SHOWN} ids of turns.", param="shown")
-    query = await live.read(partial(parse, q, now_us=ids.now_us()))
-    name = (wanted.actor.name, wanted.actor.key_id, str(wanted.actor), query.text, wanted.html)
+    query = await live.read(partial(_query, q, wanted.level))
+    form = shown.Form(wanted.level, wanted.html)
+    name = (wanted.actor.name, wanted.actor.key_id, str(wanted.actor), query.text, form)
     watch = _watches.get(name)
     if watch is None:
-        watch = _watches[name] = _Watch(wanted.actor, query, wanted.html)
+        watch = _watches[name] = _Watch(wanted.actor, query, form)
     watch.readers += 1
     place = watch.made  # before catching up: what comes meanwhile is sent after it
     try:
@@ -303,11 +313,11 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
             watch.remember(await live.read(_shown_at_first, wanted.actor, query))
         looks = watch.looks
         seen, events = await _catch_up(wanted, query)
-        shown = _shown(wanted, events or ())
-        watch.remember(shown)
+        on_page = _shown(wanted, events or ())
+        watch.remember(on_page)
         if events is not None and watch.looks != looks:
             # the watch may have looked at a deletion before it knew of these
-            events += await live.read(_without, wanted.actor, query, shown)
+            events += await live.read(_without, wanted.actor, query, on_page)
         yield _gap(seen) if events is None else list_packet("replay", events, seen)
         yield b'"live"}'
         async for packet in watch.follow(place, seen):
@@ -342,7 +352,7 @@ async def _catch_up(wanted: Subscription, query: Query) -> tuple[int, list[dict[
         seen, changed = await live.read(_changed_turns, int(wanted.after))
         if len(changed) > REPLAY_CAP:
             return seen, None
-        events = await live.read(list_events, wanted.actor, query, changed, wanted.html)
+        events = await live.read(list_events, wanted.actor, query, changed, shown.Form(wanted.level, wanted.html))
     if wanted.shown:
         told = {event["id"] for event in events}
         gone = await live.read(_without, wanted.actor, query, wanted.shown)

@@ -107,6 +107,11 @@ def with_term(query_text: str, field: str, value: str, *, exclude: bool = False)
     return _read(written(all_of(edited))).text
 
 
+def within(query_text: str, condition: str) -> str:
+    """The query of what both accept, whatever it says of the same field itself. Raises QuerySyntax."""
+    return _read(written(all_of((*_conditions(query_text), *_conditions(condition))))).text
+
+
 def without_term(query_text: str, field: str, value: str) -> str:
     """The query without this value, whether it was chosen or excluded. Raises QuerySyntax."""
     return written(all_of(_all_less(_conditions(query_text), _term(field, value))))

@@ -98,6 +98,18 @@ def content(call: ToolCall, tools: list[ToolDef], posted: Mapping[str, str]) -> 
             return posted.get(f"call:{call.call_id}", "")
 
 
+def decision(call: ToolCall, posted: Mapping[str, str]) -> tuple[bool, str]:
+    """Whether a call may be made that the client is asked about, and why not. Raises InvalidRequest when
+    the form does not say."""
+    match posted.get(f"decision:{call.call_id}"):
+        case "approve":
+            return True, ""
+        case "refuse":
+            return False, posted.get(f"reason:{call.call_id}", "").strip()
+        case _:
+            raise InvalidRequest(f"{call.tool_name}: say whether this call may be made.", param="decision")
+
+
 def _told(**answer: Any) -> str:
     return msgspec.json.encode(answer).decode()
 

@@ -18,7 +18,7 @@ LONGEST = 20_000
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where to send: ``base_url`` without a slash at its end; ``with_key`` where a login is asked
-    for, so that the command needs an API key."""
+    for, so that the command needs an API key. A turn of the Responses API has no ``agent``."""
 
     base_url: str
     agent: str
@@ -29,7 +29,7 @@ class Place:
 def continue_session(place: Place) -> str:
     """Say something more in the same session, streamed."""
     body = {"messages": [{"role": "user", "content": "Tell me more."}], "stream": True}
-    return _post(place, f"/v1/agents/{place.agent}/session/{place.session}/turn", body)
+    return post(place, f"/v1/agents/{place.agent}/session/{place.session}/turn", body)
 
 
 def create_again(place: Place, messages: Any, settings: dict[str, Any], name: str) -> str:
@@ -38,12 +38,13 @@ def create_again(place: Place, messages: Any, settings: dict[str, Any], name: st
     if len(json.dumps(body)) > LONGEST:
         return ""
     url = f"/v1/agents/{place.agent}/session"
-    new = _post(place, url, {"session_name": name[:200]}, stream=False)
+    new = post(place, url, {"session_name": name[:200]}, stream=False)
     first = f'SESSION=$({new} |\n  sed \'s/.*"session_id": *"\\([^"]*\\)".*/\\1/\')'
-    return f"{first}\n{_post(place, f'{url}/$SESSION/turn', body)}"
+    return f"{first}\n{post(place, f'{url}/$SESSION/turn', body)}"
 
 
-def _post(place: Place, path: str, body: dict[str, Any], *, stream: bool = True) -> str:
+def post(place: Place, path: str, body: dict[str, Any], *, stream: bool = True) -> str:
+    """A request with a JSON body."""
     # double quotes around the URL: $SESSION is to be filled in; the rest of it is ours
     parts = [f'curl -sS{"N" if stream else ""} "{place.base_url}{path}"', "-H 'Content-Type: application/json'"]
     if place.with_key:

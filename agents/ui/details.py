@@ -60,8 +60,15 @@ class Inference(msgspec.Struct):
 
 
 class Tool(msgspec.Struct):
+    """``kind`` and ``label``: which of OpenAI's tools it is, and of which server. ``approval`` says that
+    the step only asks whether the call may be made, ``asked`` that one before it did."""
+
     tool_calls: list[Call] = []
     tool_responses: list[Answer] = []
+    kind: str | None = None
+    label: str | None = None
+    approval: str | None = None
+    asked: str | None = None
 
 
 class Violation(msgspec.Struct):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from django.utils.translation import gettext, gettext_noop
 
@@ -60,18 +59,16 @@ class Facet:
     more: tuple[Value, ...] = ()
 
 
-def link(text: str, **more: str) -> str:
-    """The logs under a query."""
-    values = {"q": text, **more} if text else more
-    return f"/logs/?{urlencode(values)}" if values else "/logs/"
+Link = Callable[[str], str]
+"""Leads to the list under a query."""
 
 
-def facets(query: Query, choices: Mapping[str, Sequence[tuple[str, int]]]) -> list[Facet]:
+def facets(query: Query, choices: Mapping[str, Sequence[tuple[str, int]]], link: Link) -> list[Facet]:
     """Time first, then what the store counted, in the order of the titles; empty ones left out."""
     states = dict(_states(query))
-    found = [_periods(query, states)]
+    found = [_periods(query, states, link)]
     for field, title in _TITLES.items():
-        values = _values(query, field, choices.get(field, ()), states)
+        values = _values(query, field, choices.get(field, ()), states, link)
         if values:
             found.append(_facet(field, gettext(title), values))
     return found
@@ -102,11 +99,11 @@ def _facet(field: str, title: str, values: Sequence[Value]) -> Facet:
 
 
 def _values(
-    query: Query, field: str, counted: Sequence[tuple[str, int]], states: Mapping[tuple[str, str], str]
+    query: Query, field: str, counted: Sequence[tuple[str, int]], states: Mapping[tuple[str, str], str], link: Link
 ) -> list[Value]:
     most = max((count for _, count in counted), default=0)
     word = _WORDS.get(field, str)
-    return [_value(query, field, value, word(value), states, count=count, most=most) for value, count in counted]
+    return [_value(query, field, value, word(value), states, link, count=count, most=most) for value, count in counted]
 
 
 def _value(
@@ -115,6 +112,7 @@ def _value(
     value: str,
     name: str,
     states: Mapping[tuple[str, str], str],
+    link: Link,
     *,
     count: int | None = None,
     most: int = 0,
@@ -132,8 +130,8 @@ def _value(
     return Value(name, count, max(share, 1) if count else 0, state, url, exclude)
 
 
-def _periods(query: Query, states: Mapping[tuple[str, str], str]) -> Facet:
-    values = tuple(_value(query, "started", text, gettext(name), states) for text, name in _PERIODS.items())
+def _periods(query: Query, states: Mapping[tuple[str, str], str], link: Link) -> Facet:
+    values = tuple(_value(query, "started", text, gettext(name), states, link) for text, name in _PERIODS.items())
     return Facet("started", gettext("Started"), values)
 
 

@@ -19,6 +19,7 @@ STATUS_WORDS = {
     "in_progress": gettext_noop("in progress"),
     "awaiting_input": gettext_noop("awaiting input"),
     "completed": gettext_noop("completed"),
+    "incomplete": gettext_noop("incomplete"),
     "failed": gettext_noop("failed"),
     "cancelled": gettext_noop("cancelled"),
     "interrupted": gettext_noop("interrupted"),

@@ -14,7 +14,8 @@ from django.utils.translation import ngettext
 from agents import ids
 from agents.schemas.events import EVENT, Delta, Entry, Event, StepEnded, StepStarted
 from agents.schemas.turns import TurnValue
-from agents.ui import format, json_view
+from agents.store.responses import ResponseRecord
+from agents.ui import format, json_view, legs
 from agents.ui.json_view import Shown
 from agents.wire.agents import turn_json
 
@@ -78,6 +79,66 @@ def _typed(run: Sequence[Delta]) -> Line:
     body = json_view.shown(text)
     place = f"{run[0].after}.{run[0].ordinal}"
     return Line(place, f"delta {run[0].channel}", "", f"{count}, {letters}", body.html, body.cut)
+
+
+# ------------------------------------------------------------------------------------------ responses
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response as it is stored, and the frames of its stream; ``more`` says that there are others."""
+
+    whole: Shown
+    frames: list[Line]
+    more: bool
+
+
+def response(record: ResponseRecord) -> Response:
+    """A response for the page."""
+    found = list(itertools.islice(_frames(legs.stream(record)), ENTRIES + 1))
+    return Response(json_view.shown(legs.as_json(record).decode()), found[:ENTRIES], len(found) > ENTRIES)
+
+
+def _frames(stream: bytes) -> Iterator[Line]:
+    """The frames of a stream; neighbours that type the same text are one."""
+    frames = (frame for frame in stream.split(b"\n\n") if frame.startswith(b"event: "))
+    for kind, run in itertools.groupby(frames, key=_kind):
+        told = list(run)
+        if kind.endswith(".delta") and len(told) > 1:
+            yield _typed_frames(kind, told)
+        else:
+            yield from (_frame(kind, frame) for frame in told)
+
+
+def _kind(frame: bytes) -> str:
+    return frame.partition(b"\n")[0].removeprefix(b"event: ").decode()
+
+
+def _data(frame: bytes) -> bytes:
+    return frame.partition(b"\ndata: ")[2]
+
+
+class _Told(msgspec.Struct):
+    """What of a frame names it, and what it adds to a text."""
+
+    sequence_number: int = 0
+    delta: str = ""
+
+
+_told = msgspec.json.Decoder(_Told)
+
+
+def _frame(kind: str, frame: bytes) -> Line:
+    body = json_view.shown(_data(frame).decode())
+    return Line(str(_told.decode(_data(frame)).sequence_number), kind, "", "", body.html, body.cut)
+
+
+def _typed_frames(kind: str, frames: Sequence[bytes]) -> Line:
+    told = [_told.decode(_data(frame)) for frame in frames]
+    text = "".join(one.delta for one in told)
+    count = ngettext("%(count)d frame", "%(count)d frames", len(told)) % {"count": len(told)}
+    body = json_view.shown(text)
+    return Line(str(told[0].sequence_number), kind, "", count, body.html, body.cut)
 
 
 def events_json(log: Iterable[Entry]) -> Iterator[bytes]:

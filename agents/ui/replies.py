@@ -1,4 +1,4 @@
-"""What a form that started or changed a turn is answered: the turn's page, or its ids for a script."""
+"""Answers that are no pages: what a form that started or changed a turn is told, and whole values."""
 
 from __future__ import annotations
 
@@ -11,3 +11,10 @@ def turn_reply(request: HttpRequest, turn_id: str, **ids: str) -> HttpResponse:
     if request.headers.get("Accept", "").startswith("application/json"):
         return JsonResponse({"turn_id": turn_id, **ids})
     return redirect("turn", turn_id)
+
+
+def plain(body: str | bytes, kind: str = "text/plain") -> HttpResponse:
+    """Hostile text by itself: never a page, whatever it looks like."""
+    data = body.encode(errors="replace") if isinstance(body, str) else body
+    headers = {"Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff"}
+    return HttpResponse(data, content_type=f"{kind}; charset=utf-8", headers=headers)

@@ -18,8 +18,9 @@ from agents import ids
 from agents.schemas.content import ToolDef
 from agents.schemas.events import ErrorInfo
 from agents.schemas.turns import StepValue, TurnValue
-from agents.ui import answers, blocks, details, format
+from agents.ui import answers, blocks, details, format, searches
 from agents.ui.blocks import Block, Value
+from agents.ui.searches import Source
 
 PASSAGES = 20
 """Retrieved passages shown; the rest is in the raw view."""
@@ -36,8 +37,9 @@ class Typing:
 @dataclass(frozen=True, slots=True)
 class Card:
     """``code``: the title is a name of code. ``note`` stands beside the title, ``speaker`` before
-    what was said aloud, ``call_id`` is set while an answer is waited for. ``since`` is microseconds
-    since 1970, ``elapsed_ms`` how long an open step has been going."""
+    what was said aloud, ``sources`` are what it rests on, ``folded`` is there to be opened.
+    ``call_id`` is set while an answer is waited for, ``asks`` where that is only whether the call may be
+    made. ``since`` is microseconds since 1970, ``elapsed_ms`` how long an open step has been going."""
 
     id: str
     number: int
@@ -52,7 +54,11 @@ class Card:
     thought: Block | None = None
     body: tuple[Block, ...] = ()
     error: str = ""
+    folded: tuple[Block, ...] = ()
+    folded_as: str = ""
+    sources: tuple[Source, ...] = ()
     call_id: str = ""
+    asks: bool = False
     is_last_call: bool = False
     fields: tuple[answers.Field, ...] = ()
     since: int | None = None
@@ -93,7 +99,7 @@ def card(
     )
     match step.type:
         case "inference":
-            return _inference(base, step, agent_name, typing, rendered)
+            return _inference(base, turn, step, agent_name, typing, rendered)
         case "tool_execution":
             return _tool(base, turn, step, client_tools)
         case "shield_call":
@@ -120,7 +126,7 @@ def error_words(error: ErrorInfo | None) -> str:
 
 def values(step: StepValue) -> list[Value]:
     """The whole texts a step holds, by name."""
-    return _VALUES[step.type](step)
+    return [*_VALUES[step.type](step), *searches.values(step)]
 
 
 # ------------------------------------------------------------------------------------------ inference
@@ -134,17 +140,21 @@ def _inference_values(step: StepValue) -> list[Value]:
     return [value for value in (said, Value("reasoning", found.reasoning)) if value.text]
 
 
-def _inference(base: Card, step: StepValue, agent_name: str, typing: Typing | None, rendered: bool) -> Card:
+def _inference(
+    base: Card, turn: TurnValue, step: StepValue, agent_name: str, typing: Typing | None, rendered: bool
+) -> Card:
     if base.is_open:
         return replace(base, speaker=agent_name, title=step.name, typing=typing or Typing())
     found = details.read(step, details.Inference)
     whole = {value.name: value for value in _inference_values(step)}
+    words, cited = searches.cited(whole["said"].text, turn.steps) if "said" in whole else ("", ())
     return replace(
         base,
         speaker=agent_name,
         title=step.name,
         note=_inference_note(base, found, spoke="said" in whole),
-        said=blocks.said(whole["said"], rendered=rendered) if "said" in whole else None,
+        said=blocks.said(Value("said", words, said=True), rendered=rendered) if "said" in whole else None,
+        sources=cited,
         thought=blocks.typed(whole["reasoning"]) if "reasoning" in whole else None,
     )
 
@@ -179,15 +189,21 @@ def _numbered(name: str, number: int) -> str:
 def _tool(base: Card, turn: TurnValue, step: StepValue, client_tools: Callable[[], list[ToolDef]]) -> Card:
     found = details.read(step, details.Tool) or details.Tool()
     waits = step.status == "awaiting_input" and turn.status == "awaiting_input" and bool(found.tool_calls)
+    asks = waits and found.approval == "requested"
     images = [image for one in found.tool_responses for image in blocks.pictures(one.content)]
+    results = searches.results(found)
+    told = [value for value in _tool_values(step) if _tells(value, base.error)]
+    shown = [value for value in told if not (results and value.name.startswith("result"))]
     return replace(
         base,
         title=step.name,
         code=True,
-        note=_where(step, waits),
-        body=(*(_piece(value) for value in _tool_values(step) if _tells(value, base.error)), *images),
+        note=_where(step, found, waits),
+        body=(*map(_piece, shown), *results[:PASSAGES], *images),
+        sources=searches.sources(found),
         call_id=found.tool_calls[0].call_id if waits else "",
-        fields=_fields(found.tool_calls[0], client_tools()) if waits else (),
+        asks=asks,
+        fields=_fields(found.tool_calls[0], client_tools()) if waits and not asks else (),
         is_last_call=waits and step.key == _last_waiting(turn.steps),
         since=step.started_at if waits else None,
     )
@@ -210,12 +226,33 @@ def _tells(value: Value, error: str) -> bool:
     return not (value.name.startswith("result") and value.text in {"", error})
 
 
-def _where(step: StepValue, waits: bool) -> str:
+def _where(step: StepValue, found: details.Tool, waits: bool) -> str:
+    if found.approval:
+        return _asked(step, found, waits)
     if waits:
         return _("waits for an answer from the client, or from you")
     if step.status == "in_progress":
-        return _("is running")
+        return _("is running on %(label)s") % {"label": found.label} if found.label else _("is running")
+    if found.label:
+        said = _("ran on %(label)s") % {"label": found.label}
+        return _("%(where)s, approved by the client") % {"where": said} if found.asked else said
     return _("ran on the server") if step.server_side else _("answered by the client")
+
+
+def _asked(step: StepValue, found: details.Tool, waits: bool) -> str:
+    """What became of the question whether a call may be made."""
+    label = {"label": found.label or "?"}
+    if waits:
+        return _("waits for approval: it would run on %(label)s") % label
+    if found.approval == "requested":
+        return _("asked for approval to run on %(label)s, and got no answer") % label
+    approved = found.approval == "approved"
+    said = (
+        _("approved by the client, to run on %(label)s")
+        if approved
+        else _("refused by the client: not run on %(label)s")
+    )
+    return said % label
 
 
 def _last_waiting(steps: Sequence[StepValue]) -> int | None:
@@ -317,12 +354,27 @@ def _other_values(step: StepValue) -> list[Value]:
 
 def _other(base: Card, step: StepValue) -> Card:
     found = details.read(step, details.Other)
+    if found and found.kind == searches.LISTING:
+        return _listing(base, step, found)
     return replace(
         base,
         title=(found.kind if found else "") or step.name or _("other"),
         code=True,
         note=step.name if found and found.kind and step.name != found.kind else "",
         body=tuple(blocks.data(value) for value in _other_values(step) if value.text != "{}"),
+    )
+
+
+def _listing(base: Card, step: StepValue, found: details.Other) -> Card:
+    """What a server of tools said it has."""
+    tools = searches.listed(found)
+    count = ngettext("%(count)d tool", "%(count)d tools", len(tools)) % {"count": len(tools)}
+    return replace(
+        base,
+        title=_("Tools of %(label)s") % {"label": step.name},
+        note="" if base.status == "failed" or tools else count,
+        folded=tools,
+        folded_as=count,
     )
 
 

@@ -92,6 +92,14 @@ def _span(turn: TurnValue, step: StepValue, now_us: int) -> Span:
 # ------------------------------------------------------------------------------------------ the axis
 
 
+def _label(step: StepValue) -> str:
+    if step.type == "other" and step.detail and b'"kind":"mcp_list_tools"' in step.detail:
+        return _("Tools of")
+    if _is_wait(step):
+        return _("Approval") if step.detail and b'"approval":"' in step.detail else _("Client tool")
+    return _(TYPE_WORDS[step.type]).capitalize()
+
+
 def _is_wait(step: StepValue) -> bool:
     return step.type == "tool_execution" and not step.server_side
 
@@ -177,7 +185,7 @@ def _bar(step: StepValue, span: Span, axis: _Axis) -> Bar:
         number=step.number,
         type=step.type,
         status=step.status,
-        label=_("Client tool") if _is_wait(step) else _(TYPE_WORDS[step.type]).capitalize(),
+        label=_label(step),
         name=_name(step),
         x=round(min(start, 100 - width), 2),
         width=round(width, 2),

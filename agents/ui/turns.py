@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -15,14 +15,16 @@ from agents import ids
 from agents.access import Actor
 from agents.errors import NotFound
 from agents.schemas.logs import TurnRow
-from agents.schemas.turns import StepValue, TurnValue
+from agents.schemas.turns import ItemValue, StepValue, TurnValue
 from agents.store import agents, logs, replay, sessions, turns, values
 from agents.store.turns import TurnPlace
-from agents.ui import acting, blocks, curl, details, facts, fragments, raw, steps
+from agents.ui import acting, blocks, commands, curl, details, facts, fragments, legs, raw, steps
 from agents.ui.access import PageRequest, page
 from agents.ui.blocks import Value
+from agents.ui.commands import Command
 from agents.ui.facts import WINDOW
-from agents.ui.replies import turn_reply
+from agents.ui.legs import Leg
+from agents.ui.replies import plain, turn_reply
 from agents.ui.steps import Typing
 from agents.wire.agents import turn_json
 
@@ -40,6 +42,8 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
     view = view if view in VIEWS else "reader"
     start = _start(request, turn)
     shown = turn.steps[start : start + WINDOW]
+    answered = legs.of_turn(request.actor, turn.key) if row.api == "responses" else []
+    page = Page(request.actor, turn, row, shown, start, answered)
     context = {
         "view": view,
         "turn_id": turn_id,
@@ -49,18 +53,19 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         "agent_id": ids.public(ids.Kind.AGENT, row.agent_id) if row.agent_id else "",
         "speaker": row.agent_name or row.model,
         "facts": fragments.turn_facts(turn, row),
-        "side": fragments.turn_side(turn, row, place, shown if view == "reader" else None),
+        "side": fragments.turn_side(turn, row, place, shown if view == "reader" else None, answered),
         "can_run": "run" in request.actor.actions,
         "final": turn.status in facts.FINAL,
         "cursor": turn.next_seq - 1,
         # by the status that was read with the cursor: a turn that ended since is followed to its end
         "live": turn.status not in facts.FINAL and start + WINDOW >= len(turn.steps),
-        **_VIEWS[view](turn, row, shown),
+        **_VIEWS[view](page),
         **_windows(turn, start),
-        **_commands(request, turn, place, row),
+        "commands": _commands(request, page, place),
+        "say_url": f"/turns/{turn_id}/say/" if place.agent is None else "",
     }
     if view == "reader" and context["final"] and context["can_run"]:
-        context["may_continue"] = _may_continue(request.actor, turn, place)
+        context["may_continue"] = _may_continue(page, place)
     return render(request, "agents/turn_detail.html", context)
 
 
@@ -100,17 +105,47 @@ def _windows(turn: TurnValue, start: int) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------- the views
 
 
-def _reader(turn: TurnValue, row: TurnRow, shown: Sequence[StepValue]) -> dict[str, Any]:
-    url = f"{facts.turn_url(turn)}value/"
-    asked = details.messages(turn.input_messages) if not shown or shown[0].number == 0 else []
-    rendered = within_budget(shown)
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a view of a turn is made from: ``shown`` are its steps from number ``start`` on,
+    ``answered`` the responses it is made of."""
+
+    actor: Actor
+    turn: TurnValue
+    row: TurnRow
+    shown: Sequence[StepValue]
+    start: int
+    answered: Sequence[Leg]
+
+
+def _reader(page: Page) -> dict[str, Any]:
+    given = legs.inputs([leg.record for leg in page.answered])
     return {
-        "messages_html": [fragments.turn_message(message, number, url) for number, message in enumerate(asked)],
-        "steps_html": [
-            fragments.step_card(turn, step, row.agent_name, typing=_typing(turn, step), rendered=step.key in rendered)
-            for step in shown
-        ],
+        "messages_html": _asked(page, given) if page.start == 0 else [],
+        "steps_html": [html for _, html in sorted(_thread(page, given), key=lambda pair: pair[0])],
     }
+
+
+def _asked(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> list[str]:
+    """What the turn was started with."""
+    url, asked = f"{facts.turn_url(page.turn)}value/", details.messages(page.turn.input_messages)
+    first = [leg for leg in page.answered if leg.number == 1]
+    roles = legs.said_by(asked, given[first[0].record.key] if first else ())
+    said = zip(asked, roles, strict=True)
+    return [fragments.turn_message(message, str(place), url, role) for place, (message, role) in enumerate(said)]
+
+
+def _thread(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> Iterator[tuple[float, str]]:
+    """The steps and, between them, where later responses begin and what these brought along: each with
+    its place."""
+    rendered = within_budget(page.shown)
+    for step in page.shown:
+        typing, drawn = _typing(page.turn, step), step.key in rendered
+        html = fragments.step_card(page.turn, step, page.row.agent_name, typing=typing, rendered=drawn)
+        yield step.number, html
+    for leg in page.answered:
+        if leg.number > 1 and page.start <= leg.record.first_step <= page.start + len(page.shown):
+            yield leg.record.first_step - 0.5, fragments.leg_head(page.turn, leg, given[leg.record.key])
 
 
 def within_budget(shown: Sequence[StepValue]) -> set[int]:
@@ -130,13 +165,20 @@ def _typing(turn: TurnValue, step: StepValue) -> Typing | None:
     return Typing(replay.typed_text(turn.key, step.key), replay.typed_text(turn.key, step.key, "reasoning"))
 
 
-def _timeline(turn: TurnValue, row: TurnRow, shown: Sequence[StepValue]) -> dict[str, Any]:
-    return {"timeline": fragments.turn_timeline(turn, shown, wide=True)}
+def _timeline(page: Page) -> dict[str, Any]:
+    return {"timeline": fragments.turn_timeline(page.turn, page.shown, wide=True)}
 
 
-def _raw(turn: TurnValue, row: TurnRow, shown: Sequence[StepValue]) -> dict[str, Any]:
-    lines, more = raw.lines(turn, replay.load(turn.key))
-    return {"whole": raw.whole_turn(turn), "lines": lines, "more_lines": more}
+def _raw(page: Page) -> dict[str, Any]:
+    lines, more = raw.lines(page.turn, replay.load(page.turn.key))
+    told = [(leg, raw.response(leg.record)) for leg in page.answered]
+    return {
+        "whole": raw.whole_turn(page.turn),
+        "lines": lines,
+        "more_lines": more,
+        "events_url": f"{facts.turn_url(page.turn)}events.jsonl",
+        "responses": told,
+    }
 
 
 _VIEWS = {"reader": _reader, "timeline": _timeline, "raw": _raw}
@@ -148,40 +190,35 @@ def turn_parts(request: PageRequest, turn_id: str) -> HttpResponse:
     turn, row, place = _load(request.actor, turn_id)
     wide = request.GET.get("view") == "timeline"
     shown = turn.steps[_start(request, turn) :][:WINDOW]
-    parts = [fragments.turn_facts(turn, row), fragments.turn_side(turn, row, place, None if wide else shown)]
+    answered = legs.of_turn(request.actor, turn.key) if row.api == "responses" else []
+    side = fragments.turn_side(turn, row, place, None if wide else shown, answered)
+    parts = [fragments.turn_facts(turn, row), side]
     return HttpResponse([*parts, fragments.turn_timeline(turn, shown, wide=True)] if wide else parts)
 
 
-def _may_continue(actor: Actor, turn: TurnValue, place: TurnPlace) -> bool:
-    """Whether the conversation ends with this turn and its agent still takes turns."""
-    session = sessions.get(actor, turn.session)
-    return session.last_turn == turn.key and place.agent is not None and not agents.get(actor, place.agent).disabled
-
-
-def _commands(request: PageRequest, turn: TurnValue, place: TurnPlace, row: TurnRow) -> dict[str, str]:
+def _may_continue(page: Page, place: TurnPlace) -> bool:
+    """Whether the conversation ends with this turn and its agent still takes turns; behind a response it
+    always goes on, if only as a branch."""
     if place.agent is None:
-        return {}
+        return bool(page.answered) and page.answered[-1].record.is_last
+    session = sessions.get(page.actor, page.turn.session)
+    return session.last_turn == page.turn.key and not agents.get(page.actor, place.agent).disabled
+
+
+def _commands(request: PageRequest, page: Page, place: TurnPlace) -> list[Command]:
+    """What can be copied to ask the same again, or to go on."""
     where = curl.Place(
         base_url=request.build_absolute_uri("/")[:-1],
-        agent=ids.public(ids.Kind.AGENT, place.agent),
-        session=ids.public(ids.Kind.SESSION, turn.session),
+        agent=ids.public(ids.Kind.AGENT, place.agent) if place.agent else "",
+        session=ids.public(ids.Kind.SESSION, page.turn.session),
         with_key=settings.REQUIRE_LOGIN,
     )
-    asked, own = json.loads(turn.input_messages), json.loads(place.request or "{}")
-    return {
-        "curl_continue": curl.continue_session(where),
-        "curl_again": curl.create_again(where, asked, own, row.session_name),
-    }
+    if page.answered:
+        return commands.of_responses(where, page.turn, [leg.record for leg in page.answered])
+    return commands.of_agent(where, page.turn, place, page.row.session_name) if place.agent else []
 
 
 # ------------------------------------------------------------------------------------- whole values
-
-
-def _plain(body: str | bytes, kind: str = "text/plain") -> HttpResponse:
-    """Hostile text by itself: never a page, whatever it looks like."""
-    data = body.encode(errors="replace") if isinstance(body, str) else body
-    headers = {"Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(data, content_type=f"{kind}; charset=utf-8", headers=headers)
 
 
 @page("read")
@@ -193,7 +230,7 @@ def step_value(request: PageRequest, turn_id: str, step_id: str) -> HttpResponse
     if step is None:
         raise NotFound(f"Step '{step_id[:80]}' not found.")
     part = request.GET.get("part", "")
-    return _plain(_part(steps.values(step), part) if part else step.detail or b"{}")
+    return plain(_part(steps.values(step), part) if part else step.detail or b"{}")
 
 
 @page("read")
@@ -207,7 +244,8 @@ def turn_value(request: PageRequest, turn_id: str) -> HttpResponse:
         for number, message in enumerate(details.messages(turn.input_messages))
         for name, content in (("input", message.content), ("context", message.context))
     ]
-    return _plain(_part(whole, request.GET.get("part", "")))
+    whole += legs.later_values(request.actor, turn.key)
+    return plain(_part(whole, request.GET.get("part", "")))
 
 
 def _part(whole: Sequence[Value], name: str) -> str:
@@ -220,14 +258,14 @@ def _part(whole: Sequence[Value], name: str) -> str:
 @page("read")
 def turn_as_json(request: PageRequest, turn_id: str) -> HttpResponse:
     """The turn as the Agents API gives it."""
-    return _plain(turn_json(values.turn(request.actor, turns.key_of(turn_id))), "application/json")
+    return plain(turn_json(values.turn(request.actor, turns.key_of(turn_id))), "application/json")
 
 
 @page("read")
 def turn_events(request: PageRequest, turn_id: str) -> HttpResponse:
     """All of a turn's events and deltas, one JSON object a line."""
     turn = values.turn(request.actor, turns.key_of(turn_id))
-    return _plain(b"".join(raw.events_json(replay.load(turn.key))))
+    return plain(b"".join(raw.events_json(replay.load(turn.key))))
 
 
 # ------------------------------------------------------------------------------------------- acting
@@ -240,6 +278,13 @@ def answer(request: PageRequest, turn_id: str) -> HttpResponse:
     posted = {name: str(text) for name, text in request.POST.items()}
     acting.answer(request.actor, turns.key_of(turn_id), posted)
     return turn_reply(request, turn_id)
+
+
+@page("run")
+@require_POST
+def say(request: PageRequest, turn_id: str) -> HttpResponse:
+    """Go on from the last response of a turn; leads to the new turn."""
+    return turn_reply(request, acting.say_after(request.actor, turns.key_of(turn_id), request.POST.get("text", "")))
 
 
 @page("run")

@@ -1,7 +1,6 @@
 // The list by keyboard: j and k move along the rows, Enter opens (a row's link has the focus),
 // [ and ] turn pages, p pauses, n shows what is new. Never while something is being typed.
 
-import { showArrivals, togglePause } from "./logs.js";
 import { isTyping } from "./query-bar.js";
 
 const links = () => [...document.querySelectorAll("[data-rows] .words a")];
@@ -19,8 +18,8 @@ const follow = (selector) => document.querySelector(`${selector}:not([hidden])`)
 const KEYS = {
   j: () => move(1),
   k: () => move(-1),
-  p: togglePause,
-  n: showArrivals,
+  p: () => follow("[data-live]"),
+  n: () => follow("[data-arrivals]"),
   "[": () => follow("[data-newer]"),
   "]": () => follow("[data-older]"),
 };

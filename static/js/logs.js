@@ -9,7 +9,7 @@ import { refreshSums } from "./log-sums.js";
 import { onState, subscribe } from "./socket.js";
 
 const SETTLE_MS = 1000;
-const { q, cursor, sumsUrl, firstPage, said } = table.dataset;
+const { level, q, cursor, sumsUrl, firstPage, said } = table.dataset;
 const button = document.querySelector("[data-live]");
 const pill = document.querySelector("[data-arrivals]");
 const announcer = document.querySelector("[data-announce]");
@@ -50,17 +50,16 @@ function catchUp() {
   showWaiting();
 }
 
-/** What the pill does: the newest rows, at the top of the page. */
-export function showArrivals() {
-  if (pill.hidden) return;
+// What the pill does: the newest rows, at the top of the page.
+function showArrivals() {
   if (!atTop) return void location.assign(firstPage);
   catchUp();
   document.activeElement?.blur();
   scrollTo({ top: 0 });
 }
 
-/** Pause the list, or go on with all that came meanwhile. */
-export function togglePause() {
+// Pause the list, or go on with all that came meanwhile.
+function togglePause() {
   paused = !paused;
   if (!paused) catchUp();
   if (!paused) refreshSums(sumsUrl);
@@ -83,7 +82,7 @@ onState((state) => {
   connection = state === "idle" ? "connecting" : state;
   showState();
 });
-subscribe({ topic: "logs", level: "turns", q, after: cursor, as: "html" }, {
+subscribe({ topic: "logs", level, q, after: cursor, as: "html" }, {
   events: receive,
   shown: shownIds,
   gap() { location.reload(); },

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.server.caller import Caller
+from tests.server.caller import Caller, script
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -33,11 +33,24 @@ def pages(caller: Caller) -> list[str]:
     one_of_each = {turn["status"]: turn for turn in turns}.values()
     some = [f"/turns/{turn['id']}/" for turn in one_of_each]
     one = next(iter(one_of_each))
+    some += openai_pages(caller)
     some += [f"{some[0]}?view=timeline", f"{some[0]}?view=raw", f"/sessions/{one['session_id']}/"]
     return [
         *("/logs/", "/logs/?q=status:failed", "/logs/?q=nothing_is_called_so", "/agents/"),
         *("/keys/", "/docs/", f"/agents/{one['agent_id']}/", *some),
     ]
+
+
+def openai_pages(caller: Caller) -> list[str]:
+    """The lists of OpenAI's APIs, a turn of a response, one that waits, and a conversation with items."""
+    given = [{"role": "user", "content": "My kettle leaks."}]
+    conversation = caller.post("/v1/conversations", {"items": given, "metadata": {"topic": "kettles"}}).json["id"]
+    tool = {"type": "function", "name": "ask_user", "parameters": {"type": "object", "properties": {"day": {}}}}
+    more = {"instructions": "Be brief.", "metadata": {"team": "red"}, "tools": [tool], "conversation": conversation}
+    body = {"model": "scripted/fast", "input": script('call ask_user {"day": 1}', "then", "say Yes."), **more}
+    response = caller.post("/v1/responses", body).json["id"]
+    lists = ["/responses/", "/conversations/", "/responses/?q=status:failed", "/conversations/?q=nothing_is_called_so"]
+    return [*lists, f"/responses/{response}/", f"/conversations/{conversation}/"]
 
 
 @pytest.mark.parametrize("look", LOOKS)

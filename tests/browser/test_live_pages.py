@@ -4,18 +4,25 @@ nothing over a reload or a server that goes and comes."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.server.caller import Caller, Talk, answer_to, script, tool
 from tests.server.held_model import HeldModel
+from tests.server.mcp_process import McpProcess, served
 from tests.server.process import ServerProcess
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
 
 Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def mcp() -> Iterator[McpProcess]:
+    with served() as made:
+        yield made
 
 
 def shown(page: Page) -> str:
@@ -113,6 +120,70 @@ def test_a_running_turn_is_cancelled_on_its_page(open_page: Open, caller: Caller
     is_over(page, "cancelled")
     expect(page.locator("[data-step]").last).to_contain_text("Half a sent")
     assert talk.turn(turn)["status"] == "cancelled"
+
+
+def asking(caller: Caller, mcp: McpProcess, *lines: str) -> str:
+    """A response that waits for its client's word on a call; its id."""
+    server = {"type": "mcp", "server_label": "lab", "server_url": mcp.url, "require_approval": "always"}
+    call = 'call get_boiling_point {"liquid_name": "polyjuice"}'
+    body = {"model": "scripted/demo", "input": script(call, "then", *lines), "tools": [server]}
+    answer = caller.post("/v1/responses", body)
+    assert answer.status == 200, answer.body
+    return str(answer.json["id"])
+
+
+@pytest.mark.parametrize(("decision", "found"), [("Approve", "-100"), ("Refuse", "Too hot")])
+def test_a_call_is_approved_on_its_page_while_others_watch(
+    open_page: Open, caller: Caller, mcp: McpProcess, decision: str, found: str
+) -> None:
+    response = asking(caller, mcp, "repeat 20 word", "say That was it.")
+    watching, page = (open_page(f"/responses/{response}/") for _ in range(2))
+    expect(watching.locator("[data-live-state]")).to_be_visible()
+    card = page.locator("[data-step][data-outcome=awaiting_input]")
+    expect(card).to_contain_text("it would run on lab")
+    card.get_by_label(decision).check()
+    if decision == "Refuse":
+        card.get_by_role("textbox").fill("Too hot")
+    card.get_by_role("button", name="Send").click()
+    for each in (watching, page):
+        is_over(each)
+        expect(each.locator("[data-steps]")).to_contain_text("That was it.")
+        expect(each.locator("[data-steps]")).to_contain_text(found)
+        expect(each.locator("#response-2")).to_be_visible()
+        expect(each.locator(".legs .leg")).to_have_count(2)
+    stored = open_page(f"/responses/{response}/")
+    assert shown(watching) == shown(page) == shown(stored)
+    order = "[...document.querySelectorAll('[data-step]')].map((each) => each.dataset.number)"
+    assert watching.evaluate(order) == stored.evaluate(order)
+
+
+def test_more_is_said_behind_a_response_on_its_page(open_page: Open, caller: Caller) -> None:
+    answer = caller.post("/v1/responses", {"model": "scripted/demo", "input": script("say Hello.")})
+    page = open_page(f"/responses/{answer.json['id']}/")
+    page.get_by_label("Continue the conversation").fill(script("say And more."))
+    page.get_by_role("button", name="Send").click()
+    is_over(page)
+    expect(page.locator("[data-steps]")).to_contain_text("And more.")
+    expect(page.locator(".legs")).to_contain_text(answer.json["id"])
+
+
+@pytest.mark.parametrize("path", ["/responses/", "/conversations/"])
+def test_lists_of_openais_apis_are_live(open_page: Open, caller: Caller, held: HeldModel, path: str) -> None:
+    question, mark = held.hold(), f"mark{len(path)}{id(held)}"
+    page = open_page(f"{path}?q=meta.mark:{mark}")
+    rows = page.locator("main table tbody tr")
+    expect(page.locator("[data-live][data-state=live]")).to_be_visible()
+    assert rows.count() == 0
+    body = {"model": "held/held", "input": question.question, "metadata": {"mark": mark}, "background": True}
+    response = caller.post("/v1/responses", body).json["id"]
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("in progress")
+    if path == "/responses/":
+        expect(rows).to_contain_text(response)
+    question.end("It is done.")
+    expect(rows).to_contain_text("completed")
+    expect(rows).to_contain_text("It is done.")
+    expect(rows).to_have_count(1)
 
 
 def test_a_filtered_list_shows_a_new_turn_once_and_live(open_page: Open, caller: Caller, held: HeldModel) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from agents.errors import QuerySyntax
-from agents.query.chips import Chip, chips, hints, same_step, with_term, without_term
+from agents.query.chips import Chip, chips, hints, same_step, with_term, within, without_term
 from agents.query.tree import Query
 
 
@@ -130,3 +130,16 @@ def test_it_adds_nothing_but_one_term(field: str, value: str) -> None:
 def test_an_edit_keeps_to_the_limits() -> None:
     with pytest.raises(QuerySyntax, match="at most 50"):
         with_term(" ".join(f"w{n}" for n in range(50)), "tag", "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "api:responses"),
+        ("a OR b", "(a OR b) api:responses"),
+        ("api:agents", "api:agents api:responses"),
+        ("status:failed", "status:failed api:responses"),
+    ],
+)
+def test_a_query_within_a_condition_is_both(text: str, expected: str) -> None:
+    assert within(text, "api:responses") == expected
