@@ -7,7 +7,7 @@ elsewhere, from the store. Reading the store happens on a small pool of threads 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -45,7 +45,9 @@ def position(entry: Entry) -> Cursor:
     return (entry.after, entry.ordinal) if isinstance(entry, Delta) else (entry.seq, 0)
 
 
-async def follow(turn: int, after: Cursor = START, *, until_leg: int | None = None) -> AsyncIterator[Sequence[Entry]]:
+async def follow(
+    turn: int, after: Cursor = START, *, until_leg: int | None = None
+) -> AsyncGenerator[Sequence[Entry], None]:
     """A turn's entries behind a cursor, in order; an empty list now and then is a sign of life.
     It ends with the leg that event ``until_leg`` belongs to; without one, following goes on over
     waiting and resumes until the turn is final."""

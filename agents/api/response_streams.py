@@ -38,12 +38,10 @@ async def _entries(begun: Begun) -> Batches:
         yield (entry,)
 
 
-async def _frames(begun: Begun, after: int, batches: Batches, first: Sequence[Sequence[Entry]]) -> AsyncIterator[bytes]:
+def _frames(begun: Begun, after: int, batches: Batches, first: Sequence[Sequence[Entry]]) -> AsyncIterator[bytes]:
     encoder = Stream(begun.head, after=after)
     seen = b"".join(encoder.feed(batch) for batch in first)
-    async with aclosing(batches):
-        async for body in sse.paced(batches, encoder.feed, first=seen):
-            yield body
+    return sse.paced(batches, encoder.feed, first=seen)
 
 
 def frames(begun: Begun, after: int = -1) -> AsyncIterator[bytes]:

@@ -20,12 +20,11 @@ from agents.wire.agents import turn_json
 from agents.wire.agents_stream import Stream, error_status
 
 
-async def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = False) -> AsyncIterator[bytes]:
+def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = False) -> AsyncIterator[bytes]:
     """The frames of a leg (or of everything behind a cursor), with comments in quiet times."""
     seen = (started.first_seq - 1, 1 << 62) if after is None else after
     encoder = Stream(started.turn, started.session, after=seen, with_ids=with_ids)
-    async for body in sse.paced(live.follow(started.turn, until_leg=started.first_seq), encoder.feed):
-        yield body
+    return sse.paced(live.follow(started.turn, until_leg=started.first_seq), encoder.feed)
 
 
 async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpResponse:

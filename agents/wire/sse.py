@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -19,22 +20,25 @@ HEADERS = {
 }
 
 
-async def paced(batches: AsyncIterable[T], feed: Callable[[T], bytes], *, first: bytes = b"") -> AsyncIterator[bytes]:
+async def paced(
+    batches: AsyncGenerator[T, None], feed: Callable[[T], bytes], *, first: bytes = b""
+) -> AsyncIterator[bytes]:
     """The frames that batches of entries become, and comments in quiet times; ``first`` are frames that
     are there already."""
     sent_at = -KEEP_ALIVE_S  # at once: the headers wait for the first byte
     if first:
         yield first
         sent_at = time.monotonic()
-    async for batch in batches:
-        body = feed(batch)
-        if body:
-            yield body
-        elif time.monotonic() - sent_at < KEEP_ALIVE_S:
-            continue
-        else:
-            yield KEEP_ALIVE
-        sent_at = time.monotonic()
+    async with aclosing(batches):
+        async for batch in batches:
+            body = feed(batch)
+            if body:
+                yield body
+            elif time.monotonic() - sent_at < KEEP_ALIVE_S:
+                continue
+            else:
+                yield KEEP_ALIVE
+            sent_at = time.monotonic()
 
 
 def frame(body: bytes, cursor: str = "") -> bytes:
