@@ -204,7 +204,7 @@ def _fault(error: BaseException, server: Server, way: Way, seconds: float) -> Mc
 
 
 def _words(error: BaseException, way: Way, seconds: float) -> str:
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError | httpx2.TimeoutException):  # whichever clock was first
         return f"did not answer within {seconds:g} s."
     if way.too_large:
         return f"answered with more than {MAX_ANSWER} bytes."
