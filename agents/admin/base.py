@@ -142,13 +142,11 @@ class StoreAdmin(RecordAdmin):
 
     def delete_one(self, actor: Actor, key: int) -> None:
         """Delete through the store."""
-        # abstract: each kind of record says its own (the metaclass of the admin leaves no room for ABC)
-        raise NotImplementedError
+        raise NotImplementedError  # abstract: each kind of record says its own (the metaclass of the admin leaves no room for ABC)
 
     def below(self, keys: list[int]) -> dict[str, str]:
         """What goes with these records, counted in words."""
-        # abstract, as `delete_one`
-        raise NotImplementedError
+        raise NotImplementedError  # abstract, as `delete_one`
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

@@ -66,8 +66,7 @@ class NamedForm(_Form):
 
     def check(self, cleaned: dict[str, Any]) -> None:
         """Raises InvalidRequest, Conflict."""
-        # abstract: each form says its own (the metaclass of forms leaves no room for ABC)
-        raise NotImplementedError
+        raise NotImplementedError  # abstract: each form says its own (the metaclass of forms leaves no room for ABC)
 
     def _explain(self, error: InvalidRequest | Conflict) -> None:
         """A mistake at its field, told without the API's name of that."""

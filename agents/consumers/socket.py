@@ -139,8 +139,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
             await self._send(head + b'"end"}')
         except AgentsError as error:
             await self.tell(message.id, "error", error=error.body()["error"])
-        except Exception:
-            # an edge of ours: one subscription ends, the socket stays
+        except Exception:  # an edge of ours: one subscription ends, the socket stays
             log.exception("topic=%s: the subscription broke", message.topic)
             await self.tell(message.id, "error", error={"message": "The server made a mistake."})
         finally:

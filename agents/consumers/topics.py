@@ -215,8 +215,7 @@ class _Watch:
         self.looks += 1
         try:
             events = await live.read(list_events, self.actor, self.query, keys, self.form, frozenset(self._sent))
-        except Exception:
-            # the list is behind, not over: what changed is asked for again at the next tick
+        except Exception:  # the list is behind, not over: what changed is asked for again at the next tick
             log.exception("query=%s: a live list could not be read", self.query.text)
             self._changed = {**dict.fromkeys(keys), **self._changed}
             return
