@@ -142,7 +142,7 @@ class StoreAdmin(RecordAdmin):
 
     def delete_one(self, actor: Actor, key: int) -> None:
         """Delete through the store."""
-        raise NotImplementedError  # abstract: each kind of record says its own (the metaclass of the admin leaves no room for ABC)
+        raise NotImplementedError  # abstract: each kind says its own; the admin's metaclass leaves no room for ABC
 
     def below(self, keys: list[int]) -> dict[str, str]:
         """What goes with these records, counted in words."""

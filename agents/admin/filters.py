@@ -51,7 +51,7 @@ class _Narrowing(SimpleListFilter):
 
     def condition(self, value: str) -> dict[str, Any] | None:
         """What rows must fulfil; None when none can."""
-        raise NotImplementedError  # abstract: each filter says its own (the metaclass of the admin leaves no room for ABC)
+        raise NotImplementedError  # abstract: each filter says its own; the admin's metaclass leaves no room for ABC
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         value = self.value()
