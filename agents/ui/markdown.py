@@ -19,6 +19,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from pygments import highlight
@@ -65,15 +66,17 @@ class _Renderer(RendererHTML):
         words = "".join(token.content for token in tokens[start + 1 : idx])
         return "</a>" + _target(str(tokens[start].attrs.get("href", "")), words)
 
-    def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        return f"<{_lowered(tokens[idx])}>"
 
-    def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        return f"</{_lowered(tokens[idx])}>\n"
-
-
-def _lowered(heading: Token) -> str:
-    return f"h{min(int(heading.tag[1]) + _PAGE_HEADINGS, 6)}"
+def _settle_headings(state: StateCore) -> None:
+    """The first heading is the highest, and none is more than one level below the one before: a
+    reader that goes by headings finds no gap, wherever a model begins."""
+    above: list[int] = []
+    for token in state.tokens:
+        if token.type == "heading_open":
+            said = int(token.tag[1])
+            above = [*(level for level in above if level < said), said]
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(len(above) + _PAGE_HEADINGS, 6)}"
 
 
 def _target(url: str, words: str) -> str:
@@ -92,7 +95,9 @@ def _highlight(code: str, language: str, attributes: str) -> str:
 
 def _parser(*features: str) -> MarkdownIt:
     options = {"html": False, "breaks": True, "maxNesting": 40, "highlight": _highlight}
-    return MarkdownIt("commonmark", options, renderer_cls=_Renderer).enable(["strikethrough", *features])
+    parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer).enable(["strikethrough", *features])
+    parser.core.ruler.push("settle_headings", _settle_headings)
+    return parser
 
 
 _with_tables, _without_tables = _parser("table"), _parser()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -56,7 +57,23 @@ def test_it_formats_what_models_write() -> None:
 def test_it_keeps_headings_below_those_of_the_page() -> None:
     assert "<h1" not in to_html("# a")
     assert "<h2" not in to_html("# a")
-    assert elements(to_html("###### deep"), "h6")
+    assert re.findall(r"<h\d", to_html("\n".join(f"{'#' * level} a" for level in range(1, 7)))) == [
+        *("<h3", "<h4", "<h5"),
+        *["<h6"] * 3,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("## First\n### Under it\n## Second", [3, 4, 3]),
+        ("### Deep first\n# Higher\n#### Far below\n## Between", [3, 3, 4, 4]),
+        ("# One\n\n> ### Quoted\n\n- ## In a list", [3, 4, 4]),
+        ("Setext\n---\n\n###### Last", [3, 4]),
+    ],
+)
+def test_its_headings_leave_out_no_level(text: str, levels: list[int]) -> None:
+    assert [int(level) for level in re.findall(r"<h(\d)>", to_html(text))] == levels
 
 
 def test_it_keeps_single_line_breaks() -> None:
