@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: serve test check lint types bench lock clean
+.PHONY: serve test check lint types bench messages lock clean
 
 serve: $(VENV)/.serve
 	$(RUN) manage.py serve
@@ -20,6 +20,10 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(RUN) -m bench
+
+# The catalogues of the pages' words: taken from the code and compiled.
+messages: $(VENV)/.test
+	$(RUN) -m tests.messages
 
 # The locked dependencies, checked against their hashes. A stamp file tells what is installed.
 $(VENV)/.serve: requirements.txt | $(VENV)
