@@ -15,6 +15,8 @@ from agents.query.fields import FIELDS, find, level_of
 from agents.query.parser import parse
 from agents.query.scanner import shown
 from agents.query.tree import (
+    LEVELS,
+    Level,
     Node,
     Not,
     Query,
@@ -56,9 +58,9 @@ def chips(query: Query) -> list[Chip]:
 def hints(query: Query) -> list[str]:
     """Sentences to show under the bar: what was perhaps meant otherwise."""
     found = [_capitals(word) for word in dict.fromkeys(_words(query.tree)) if word in ("and", "or", "not")]
-    together = same_step(query)
+    together = same_row(query)
     if together:
-        found.append(f"These may be different steps. For one step that is all of it, write {together}")
+        found.append(f"These may be different {together.level}s. For one that is all of it, write {together.text}")
     return found
 
 
@@ -70,25 +72,35 @@ def _capitals(word: str) -> str:
     return f'"{word}" is searched for as a word. To combine conditions, write {word.upper()}'
 
 
-def same_step(query: Query) -> str | None:
-    """The query with its conditions on steps put into one ``step(…)``, when there are several."""
+@dataclass(frozen=True, slots=True)
+class Together:
+    """A query whose conditions on rows of a lower level are asked of one and the same."""
+
+    level: Level
+    text: str
+
+
+def same_row(query: Query) -> Together | None:
+    """The query with its conditions on turns, or on steps, put into one ``turn(…)`` or ``step(…)``, when
+    there are several."""
+    below = LEVELS[LEVELS.index(query.level) + 1 :]
+    return next((found for level in below if (found := _together(query, level))), None)
+
+
+def _together(query: Query, level: Level) -> Together | None:
     nodes = conjuncts(query.tree)
-    on_steps = [node for node in nodes if _on_steps(node, query)]
-    if len(on_steps) < 2:
+    of_level = [node for node in nodes if _is_on(node, query.level, level)]
+    if len(of_level) < 2:
         return None
-    scope = Scope(level="step", node=all_of(on_steps))
-    first = nodes.index(on_steps[0])
-    rest = [node for node in nodes[first:] if node not in on_steps]
-    return written(all_of((*nodes[:first], scope, *rest)))
+    scope = Scope(level=level, node=all_of(of_level))
+    first = nodes.index(of_level[0])
+    rest = [node for node in nodes[first:] if node not in of_level]
+    return Together(level, written(all_of((*nodes[:first], scope, *rest))))
 
 
-def _on_steps(node: Node, query: Query) -> bool:
+def _is_on(node: Node, at: Level, level: Level) -> bool:
     terms = disjuncts(node)
-    return all(isinstance(each, Term) and _is_below(each, query) for each in terms)
-
-
-def _is_below(term: Term, query: Query) -> bool:
-    return query.level != "step" and level_of(FIELDS[term.field], query.level) == "step"
+    return all(isinstance(each, Term) and level_of(FIELDS[each.field], at) == level for each in terms)
 
 
 def with_term(query_text: str, field: str, value: str, *, exclude: bool = False) -> str:

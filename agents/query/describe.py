@@ -17,6 +17,7 @@ from agents.query.times import period_text
 from agents.query.tree import (
     LEVELS,
     And,
+    Count,
     Flag,
     Level,
     Node,
@@ -27,6 +28,7 @@ from agents.query.tree import (
     Or,
     Pattern,
     Period,
+    Quantifier,
     Query,
     Scope,
     Term,
@@ -84,6 +86,8 @@ def phrase(node: Node, at: Level) -> str:
             return _either(node, at)
         case Scope():
             return _scope(node, at)
+        case Count():
+            return _count(node, at)
         case _:
             assert_never(node)
 
@@ -107,8 +111,21 @@ def _scope(scope: Scope, at: Level) -> str:
         return f"except those {inner}" if scope.quantifier == "no" else inner
     if LEVELS.index(scope.level) < LEVELS.index(at):
         return f"{'not ' if scope.quantifier == 'no' else ''}in a {scope.level} {inner}"
-    leading = {"any": f"with a {scope.level}", "all": f"with only {scope.level}s", "no": f"without a {scope.level}"}
+    level = scope.level
+    leading: dict[Quantifier, str] = {
+        "any": f"with a {level}",
+        "all": f"with only {level}s",
+        "no": f"without a {level}",
+        "first": f"whose first {level} is one",
+        "last": f"whose last {level} is one",
+    }
     return f"{leading[scope.quantifier]} {inner}"
+
+
+def _count(count: Count, at: Level) -> str:
+    conditions = conjuncts(count.node)
+    inner = "".join(f" {phrase(node, count.level)}" for node in conditions)
+    return f"with {_COMPARED[count.op]} {count.value} {count.level}{'' if count.value == 1 else 's'}{inner}"
 
 
 def _term(terms: list[Term]) -> str:
@@ -150,7 +167,7 @@ def _value(term: Term, field: Field) -> str:
 
 def _words(words: Words, op: Op) -> str:
     leading = {"=": "exactly ", "!=": "anything but exactly "}.get(op, "")
-    return f"{leading}“{_cut(words.text)}{'…' if words.prefix else ''}”"
+    return f"{leading}“{'…' if words.inside else ''}{_cut(words.text)}{'…' if words.prefix or words.inside else ''}”"
 
 
 def _period(period: Period, op: Op) -> str:

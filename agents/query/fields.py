@@ -18,7 +18,8 @@ from typing import Literal
 from agents.query.tokens import fold
 from agents.query.tree import LEVELS, Level, Op, Unit
 
-Kind = Literal["text", "choice", "number", "time", "flag", "id"]
+Kind = Literal["text", "choice", "number", "time", "flag", "id", "data"]
+"""``data`` is a value of JSON that others made: text, number or flag, as it comes."""
 
 OPERATORS: Mapping[Kind, tuple[Op, ...]] = {
     "text": ("contains", "=", "!=", "has"),
@@ -27,6 +28,7 @@ OPERATORS: Mapping[Kind, tuple[Op, ...]] = {
     "time": ("=", ">", ">=", "<", "<=", "..", "has"),
     "flag": ("=", "has"),
     "id": ("=", "!="),
+    "data": ("contains", "=", "!=", ">", ">=", "<", "<=", "..", "has"),
 }
 
 FREE_TEXT = "text"
@@ -40,7 +42,8 @@ class Field:
     public id (`is_id`), compared as a whole and never with ``*``.
 
     ``choices`` are all values of a closed field, ``aliases`` other words for them. ``many``: the
-    column is a list. ``keyed``: the column is a JSON object and the field needs a path into it.
+    column is a list. ``keyed``: the column is a JSON object and the field needs a path into it, such as ``key``.
+    ``deep``: the rows under a row of its level are looked at, too.
     ``only`` narrows the operators of the kind. ``example`` is what may stand behind the colon, and
     ``phrase`` how `describe` says it, ``{}`` being the value; a flag has one for true and one for
     false."""
@@ -56,12 +59,14 @@ class Field:
     aliases: Mapping[str, str] = field(default_factory=dict)
     many: bool = False
     keyed: bool = False
+    key: str = ""
+    deep: bool = False
     only: tuple[Op, ...] = ()
 
     @property
     def sample(self) -> str:
         """A whole term, for help and error messages."""
-        return f"{self.name}{'.customer.tier' if self.keyed else ''}:{self.example}"
+        return f"{self.name}{f'.{self.key}' if self.keyed else ''}:{self.example}"
 
     def choice(self, text: str) -> str | None:
         """The choice of a closed field that ``text`` names, by itself or by an alias; blanks and
@@ -79,20 +84,13 @@ class Field:
         return tuple(level for level in LEVELS if level in self.columns)
 
 
-def _turn(*columns: str) -> Mapping[Level, tuple[str, ...]]:
-    return {"turn": columns}
+def _at(levels: str, *columns: str) -> Mapping[Level, tuple[str, ...]]:
+    """The same columns at each of these levels."""
+    return {level: columns for level in LEVELS if level in levels.split()}
 
 
-def _step(*columns: str) -> Mapping[Level, tuple[str, ...]]:
-    return {"step": columns}
-
-
-def _both(*columns: str) -> Mapping[Level, tuple[str, ...]]:
-    return {"turn": columns, "step": columns}
-
-
-def _count(name: str, column: str, help: str, example: str, phrase: str) -> Field:
-    return Field(name, "number", _both(column), help, example, phrase, unit="count")
+def _count(name: str, column: str, help: str, example: str, phrase: str, levels: str = "turn response step") -> Field:
+    return Field(name, "number", _at(levels, column), help, example, phrase, unit="count")
 
 
 STATUSES = ("queued", "in_progress", "awaiting_input", "completed", "failed", "cancelled", "interrupted")
@@ -110,35 +108,70 @@ STEP_TYPE_ALIASES = {
     "memory": "memory_retrieval",
     "retrieval": "memory_retrieval",
 }
+_ALL = " ".join(LEVELS)
+_SOMEONE_SAID = "session turn step"
 
 _IDENTITY = (
-    Field("id", "id", _both("id"), "the id of the row itself", "01a2b3c4-…", "with id {}"),
-    Field("agent", "choice", _turn("agent_name", "agent_id"), "name or id of the agent", "support", "of agent {}"),
     Field(
-        "session", "choice", _turn("session_name", "session_id"), "name or id of the session", "demo", "in session {}"
+        "id",
+        "id",
+        _at("agent session turn response step", "id"),
+        "the id of the row itself",
+        "01a2b3c4-…",
+        "with id {}",
     ),
-    Field("turn", "id", _turn("id"), "the id of the turn", "01a2b3c4-…", "of turn {}"),
-    Field("user", "choice", _turn("user"), "for whom it ran", "ana", "for user {}"),
-    Field("tag", "choice", _turn("tags"), "a tag of the turn", "urgent", "tagged {}", many=True),
-    Field("env", "choice", _turn("env"), "the environment it ran in", "prod", "in environment {}"),
-    Field("key", "choice", _turn("key"), "name of the API key used", "ci", "with API key {}"),
+    Field("agent", "choice", _at("agent", "name", "id"), "name or id of the agent", "support", "of agent {}"),
+    Field("session", "choice", _at("session", "name", "id"), "name or id of the session", "demo", "in session {}"),
+    Field("turn", "id", _at("turn", "id"), "the id of the turn", "01a2b3c4-…", "of turn {}"),
+    Field("response", "id", _at("response", "id"), "the id of the response", "resp_01a2…", "of response {}"),
+    Field("user", "choice", _at("turn", "user"), "for whom it ran", "ana", "for user {}"),
+    Field("tag", "choice", _at(_SOMEONE_SAID, "tags"), "a tag it was given", "urgent", "tagged {}", many=True),
+    Field("env", "choice", _at("turn", "env"), "the environment it ran in", "prod", "in environment {}"),
+    Field("key", "choice", _at("turn", "key"), "name of the API key used", "ci", "with API key {}"),
     Field(
         "api",
         "choice",
-        _turn("api"),
+        _at("session turn response", "api"),
         "the API it ran through",
         "agents",
         "through API {}",
         choices=("agents", "responses"),
     ),
-    Field("source", "choice", _turn("source"), "native, demo, or where it came from", "native", "from source {}"),
-    Field("meta", "choice", _turn("metadata"), "a value of the metadata", "gold", "with {}", keyed=True),
+    Field(
+        "source",
+        "choice",
+        _at("agent session turn", "source"),
+        "native, demo, or where it came from",
+        "native",
+        "from source {}",
+    ),
+    Field(
+        "meta",
+        "choice",
+        _at("session turn", "metadata"),
+        "a value of the metadata",
+        "gold",
+        "with {}",
+        keyed=True,
+        key="customer.tier",
+    ),
+    Field(
+        "attachment",
+        "choice",
+        _at("turn", "attachments"),
+        "what was attached to the question",
+        "image",
+        "with attachment {}",
+        choices=("image", "document"),
+        many=True,
+    ),
 )
+_ERROR = ("error_type", "error_message")
 _OUTCOME = (
     Field(
         "status",
         "choice",
-        _both("status"),
+        _at("turn response step", "status"),
         "how far it is, or how it ended",
         "failed",
         "with status {}",
@@ -148,28 +181,30 @@ _OUTCOME = (
     Field(
         "is",
         "choice",
-        _both("marks"),
-        "live: queued or in progress; waiting: for its caller",
+        _at("turn response step", "marks"),
+        "live: queued or in progress; waiting: for its caller; truncated: by a limit; sanitized: when stored",
         "live",
         "that are {}",
-        choices=("live", "waiting"),
+        choices=("live", "waiting", "truncated", "sanitized"),
         many=True,
         only=("=",),
     ),
-    Field("error", "text", _both("error_type", "error_message"), "why it failed", "timeout", "with error {}"),
+    Field(
+        "error", "text", _at("turn step", "error_type", "error_message"), "why it failed", "timeout", "with error {}"
+    ),
     Field(
         "finish",
         "choice",
-        {"turn": ("stop_reason",), "step": ("finish_reason",)},
+        {"turn": ("stop_reason",), "step": ("finish",)},
         "why it stopped",
-        "length",
+        "out_of_tokens",
         "that stopped by {}",
     ),
     Field(
         "violation",
         "text",
-        _step("violation_level", "violation_message"),
-        "what a shield objected to",
+        _at("step", "violation"),
+        "what a shield objected to, and its level",
         "medical",
         "with violation {}",
     ),
@@ -178,67 +213,140 @@ _STEPS = (
     Field(
         "type",
         "choice",
-        _step("type"),
+        _at("step", "type"),
         "type of a step",
         "tool",
         "of type {}",
         choices=STEP_TYPES,
         aliases=STEP_TYPE_ALIASES,
     ),
-    Field("kind", "choice", _step("kind"), "kind of a step of type other", "handoff", "of kind {}"),
-    Field("tool", "choice", _step("tool"), "name of the tool called", "web_search", "of tool {}"),
+    Field("kind", "choice", _at("step", "kind"), "kind of a step of type other", "handoff", "of kind {}"),
+    Field("tool", "choice", _at("step", "tool"), "name of the tool called", "web_search", "of tool {}"),
     Field(
         "server_side",
         "flag",
-        _step("server_side"),
+        _at("step", "server_side"),
         "whether the server ran the tool",
         "false",
         "run by the server|run by the client",
     ),
-    Field("model", "choice", _both("model"), "the model asked", "llama*", "with model {}"),
-    Field("provider", "choice", _step("provider"), "the model endpoint", "openai", "by provider {}"),
+    Field("model", "choice", _at("turn response step", "model"), "the model asked", "llama*", "with model {}"),
+    Field("provider", "choice", _at("turn", "provider"), "the model endpoint", "openai", "by provider {}"),
+    Field(
+        "args",
+        "data",
+        _at("step", "args"),
+        "an argument a tool was called with",
+        "/etc/*",
+        "with argument {}",
+        keyed=True,
+        key="path",
+    ),
+    Field(
+        "result",
+        "data",
+        _at("step", "result"),
+        "a value a tool answered, where its answer is JSON",
+        "shipped",
+        "with result {}",
+        keyed=True,
+        key="order.state",
+    ),
 )
 _AMOUNTS = (
-    Field("started", "time", _both("started_us"), "when it began", "-24h", "{}"),
-    Field("ended", "time", _both("ended_us"), "when it ended", "today", "ended {}"),
-    Field("duration", "number", _both("duration_us"), "how long it took", ">2s", "lasting {}", unit="us"),
+    Field("started", "time", _at(_ALL, "started_us"), "when it began", "-24h", "{}"),
+    Field("ended", "time", _at("turn response step", "ended_us"), "when it ended", "today", "ended {}"),
+    Field(
+        "duration",
+        "number",
+        _at("turn response step", "duration_us"),
+        "how long it took",
+        ">2s",
+        "lasting {}",
+        unit="us",
+    ),
     Field(
         "ttft",
         "number",
-        _both("ttft_us"),
+        _at("turn step", "ttft_us"),
         "time to the first token",
         "<500ms",
         "with a first token after {}",
         unit="us",
     ),
-    Field("cost", "number", _both("cost_nano"), "what it cost, in dollars", ">$0.05", "costing {}", unit="nano_usd"),
-    _count("tokens", "tokens_total", "tokens read and written", "1k..5k", "with {} tokens"),
-    _count("tokens.in", "tokens_in", "tokens read", ">4k", "with {} input tokens"),
-    _count("tokens.out", "tokens_out", "tokens written", ">1k", "with {} output tokens"),
+    Field(
+        "cost",
+        "number",
+        _at("session turn step", "cost_nano"),
+        "what it cost, in dollars",
+        ">$0.05",
+        "costing {}",
+        unit="nano_usd",
+    ),
+    _count(
+        "tokens", "tokens_total", "tokens read and written", "1k..5k", "with {} tokens", "session turn response step"
+    ),
+    _count("tokens.in", "tokens_in", "tokens read", ">4k", "with {} input tokens", "session turn response step"),
+    _count("tokens.out", "tokens_out", "tokens written", ">1k", "with {} output tokens", "session turn response step"),
     _count("tokens.cached", "tokens_cached", "tokens read from the cache", ">0", "with {} cached tokens"),
     _count("tokens.reasoning", "tokens_reasoning", "tokens written in thought", ">500", "with {} reasoning tokens"),
 )
 _WORDS = (
-    Field("in", "text", _turn("input"), "what was asked", '"refund policy"', "asking {}"),
-    Field("out", "text", _turn("output"), "what was answered", "sorry", "answering {}"),
+    Field("in", "text", _at("turn", "input"), "what was asked", '"refund policy"', "asking {}"),
+    Field("out", "text", _at("turn", "output"), "what was answered", "sorry", "answering {}"),
     Field(
+        FREE_TEXT,
         "text",
-        "text",
-        {"turn": ("input", "output"), "step": ("text",)},
-        "the messages of a turn; all a step says",
+        {
+            "turn": ("input", "output", "error_message", "metadata_text"),
+            "step": ("said", "args_text", "result_text", "problem"),
+        },
+        "all that was said, called, found and went wrong",
         "refund*",
         "saying {}",
+        deep=True,
     ),
 )
+_FEEDBACK = (
+    Field(
+        "rating",
+        "choice",
+        _at(_SOMEONE_SAID, "ratings"),
+        "thumbs of people",
+        "down",
+        "rated {}",
+        choices=("up", "down"),
+        many=True,
+    ),
+    Field(
+        "score",
+        "number",
+        _at(_SOMEONE_SAID, "scores"),
+        "a score it was given, by name",
+        ">0.8",
+        "with {}",
+        unit="any",
+        many=True,
+        keyed=True,
+        key="helpful",
+    ),
+    Field("comment", "text", _at(_SOMEONE_SAID, "comments"), "what people noted", "wrong", "noted {}", many=True),
+)
 
-FIELDS: Mapping[str, Field] = {each.name: each for each in (*_IDENTITY, *_OUTCOME, *_STEPS, *_AMOUNTS, *_WORDS)}
+FIELDS: Mapping[str, Field] = {
+    each.name: each for each in (*_IDENTITY, *_OUTCOME, *_STEPS, *_AMOUNTS, *_WORDS, *_FEEDBACK)
+}
 
-PRESENCE = {"tools": "tool", "tags": "tag", "errors": "error", "violations": "violation"}
+PRESENCE = {
+    "tools": "tool",
+    "tags": "tag",
+    "errors": "error",
+    "violations": "violation",
+    "attachments": "attachment",
+    "ratings": "rating",
+    "comments": "comment",
+}
 """What ``has:`` understands besides the names of fields."""
-
-
-NOT_YET = ("response", "args", "result", "score", "rating", "attachment")
-"""Fields of the language that the store does not hold yet: refused by name."""
 
 
 def find(segments: Sequence[str | int]) -> tuple[Field, tuple[str | int, ...]] | None:

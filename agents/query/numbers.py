@@ -13,7 +13,7 @@ from decimal import Decimal
 from agents.query.scanner import Scalar, shown
 from agents.query.tree import Number, Numbers, Unit
 
-_AMOUNT = re.compile(r"(\$?)(\d{1,20}(?:\.\d{1,20})?|\.\d{1,20})([A-Za-zµμ]*)", re.ASCII)
+_AMOUNT = re.compile(r"([$-]?)(\d{1,20}(?:\.\d{1,20})?|\.\d{1,20})([A-Za-zµμ]*)", re.ASCII)
 _LARGEST = 1 << 63
 
 _FACTORS: Mapping[Unit, Mapping[str, int]] = {
@@ -21,19 +21,23 @@ _FACTORS: Mapping[Unit, Mapping[str, int]] = {
     "nano_usd": {"": 10**9},
     "count": {"": 1, "k": 10**3, "M": 10**6},
     "bytes": {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9},
+    "any": {"": 1, "k": 10**3, "M": 10**6},
 }
 _OTHER_NAMES: Mapping[Unit, Mapping[str, str]] = {
     "us": {"µs": "us", "μs": "us", "sec": "s", "min": "m"},
     "nano_usd": {"usd": ""},
     "count": {},
     "bytes": {"": "B", "k": "KB"},
+    "any": {},
 }
 _EXPECTED: Mapping[Unit, str] = {
     "us": "a length of time with its unit, such as 250ms, 2s, 1m or 1h",
     "nano_usd": "dollars, such as $0.05",
     "count": "a number, such as 500, 1k or 1.5M",
     "bytes": "a size, such as 500B, 10KB or 2MB",
+    "any": "a number, such as 0.8, -1 or 1.5k",
 }
+_SIGN: Mapping[Unit, str] = {"nano_usd": "$", "any": "-"}
 
 
 def read_number(scalar: Scalar, unit: Unit) -> Number:
@@ -55,10 +59,10 @@ def read_numbers(scalar: Scalar, unit: Unit) -> Numbers:
 def _amount(scalar: Scalar, text: str, unit: Unit) -> int | float:
     found = _AMOUNT.fullmatch(text)
     factor = _factor(found[3], unit) if found else None
-    if found is None or factor is None or (found[1] and unit != "nano_usd"):
+    if found is None or factor is None or (found[1] and found[1] != _SIGN.get(unit)):
         raise _not_an_amount(scalar, text, unit)
-    amount = Decimal(found[2]) * factor
-    if amount >= _LARGEST:
+    amount = Decimal(found[2]) * (-factor if found[1] == "-" else factor)
+    if abs(amount) >= _LARGEST:
         raise scalar.wrong(f"{shown(text)} is too large")
     return int(amount) if amount == amount.to_integral_value() else float(amount)
 
@@ -85,7 +89,7 @@ def number_text(value: float, unit: Unit) -> str:
     smallest, *_ = _FACTORS[unit]
     for suffix, factor in reversed(list(_FACTORS[unit].items())):
         tenths = amount * 10 / factor
-        if sign or suffix == smallest or (tenths >= 10 and tenths == tenths.to_integral_value()):
+        if sign or suffix == smallest or (abs(tenths) >= 10 and tenths == tenths.to_integral_value()):
             return f"{sign}{_plain(amount / factor)}{suffix}"
     raise AssertionError(unit)
 

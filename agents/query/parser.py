@@ -5,6 +5,7 @@ All that can be wrong with a query is a `QuerySyntax` with the position where it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -30,6 +31,17 @@ def parse(text: str, *, now_us: int, zone: str = "UTC", level: Level = "turn") -
     normal = written(tree)
     refuse_long(normal)
     return Query(text=normal, tree=tree, level=level)
+
+
+def read(given: str, *, now_us: int, zone: str = "UTC", level: Level = "turn") -> Query:
+    """Read a query, given as text or as a tree in JSON. Raises as `parse`."""
+    if not given.lstrip().startswith("{"):
+        return parse(given, now_us=now_us, zone=zone, level=level)
+    try:
+        data = json.loads(given)
+    except (ValueError, RecursionError):
+        raise QuerySyntax("This begins like a tree in JSON, and is none", position=0) from None
+    return from_json(data, now_us=now_us, zone=zone, level=level)
 
 
 def from_json(data: Any, *, now_us: int, zone: str = "UTC", level: Level = "turn") -> Query:

@@ -5,11 +5,13 @@
     query   = or ;                        or  = and { "OR" and } ;
     unary   = { "NOT" | "-" } primary ;   and = unary { [ "AND" ] unary } ;
     primary = "(" query ")" | scope | term | text ;
-    scope   = level "(" query ")" | ( "any" | "all" | "no" ) "(" level ")" "(" query ")" ;
+    scope   = level "(" query ")" | which "(" level ")" "(" query ")"
+            | "count" "(" level [ ":" query ] ")" comparison number ;
+    which   = "any" | "all" | "no" | "first" | "last" ;
     term    = field ":" ( value | "(" value { ( "OR" | "AND" ) value } ")" ) ;
-    field   = name { "." ( name | quoted | "[" int "]" ) } ;
+    field   = name { "." ( name | quoted | "[" ( int | "*" ) "]" ) } ;
     value   = [ "=" | "!=" | ">" | ">=" | "<" | "<=" ] scalar | scalar ".." scalar | "*" ;
-    text    = ( word | quoted ) [ "*" ] ;
+    text    = [ "*" ] ( word | quoted ) [ "*" ] ;
 
 Behind ``has:`` stands the name of a field. What a value may be is settled in `values`.
 """
@@ -23,13 +25,16 @@ from dataclasses import dataclass
 from typing import cast
 
 from agents.errors import QuerySyntax
-from agents.query.fields import FIELDS, NOT_YET, PRESENCE, Field, find, nearest
+from agents.query.fields import FIELDS, PRESENCE, Field, find, nearest
 from agents.query.scanner import Scalar, Scanner, error, shown, unquoted
 from agents.query.times import Now
 from agents.query.tree import (
+    EVERY,
     MAX_DEPTH,
     MAX_TERMS,
     And,
+    Comparison,
+    Count,
     Level,
     Node,
     Op,
@@ -48,6 +53,10 @@ _MINUS = re.compile(r"-(?=[^\s)])")
 _KEYWORD = re.compile(r'(AND|OR|NOT)(?=[\s()"]|$)')
 _LEVEL = "agent|session|turn|response|step"
 _SCOPE = re.compile(rf"(?:({_LEVEL})|(any|all|no|first|last)\(({_LEVEL})\))\(", re.IGNORECASE | re.ASCII)
+_COUNT = re.compile(rf"count\(\s*({_LEVEL})\s*(?=[:)])", re.IGNORECASE | re.ASCII)
+_COLON = re.compile(r"\s*:")
+_CLOSING = re.compile(r"\s*\)")
+_COMPARED = re.compile(r"\s*(!=|>=|<=|=|>|<)\s*([0-9]{1,9})(?=[\s)]|$)")
 _FUNCTION = re.compile(r"(any|all|no|first|last|count)\(", re.IGNORECASE | re.ASCII)
 _STEP = r'\.(?:[\w-]+|"(?:[^"\\]|\\.)*"|\[[^\]\s]*\])|\[[^\]\s]*\]'
 _FIELD = re.compile(rf"[A-Za-z_][\w-]*(?:{_STEP})*", re.DOTALL)
@@ -55,10 +64,8 @@ _FIELD_COLON = re.compile(rf"({_FIELD.pattern}):", re.DOTALL)
 _SEGMENT = re.compile(r'\.?(?:"((?:[^"\\]|\\.)*)"|\[([^\]]*)\]|([\w-]+))', re.DOTALL)
 _WORD = re.compile(r'[^\s()"]+')
 _BREAK = re.compile(r"[\s)]|$")
-_PLACE = re.compile(r"[0-9]{1,9}")
+_PLACE = re.compile(r"[0-9]{1,9}|\*")
 _OP = re.compile(r"!=|>=|<=|=|>|<")
-
-_LEVELS_READ = ("turn", "step")
 
 
 @dataclass(slots=True)
@@ -160,18 +167,29 @@ class Reader:
             raise self.scan.wrong("This ( is never closed", start, better=f"{self.scan.text[start:]})")
 
     def _scope(self) -> Node | None:
-        start = self.scan.at
         found = self.scan.take(_SCOPE)
+        if found is None:
+            return self._count()
+        quantifier, level = (found[2] or "any").lower(), (found[1] or found[3]).lower()
+        node = self._group(found.end() - 1)
+        return Scope(quantifier=cast(Quantifier, quantifier), level=cast(Level, level), node=node)
+
+    def _count(self) -> Node | None:
+        start = self.scan.at
+        found = self.scan.take(_COUNT)
         if found is None:
             self._refuse_function()
             return None
-        quantifier, level = (found[2] or "any").lower(), (found[1] or found[3]).lower()
-        if quantifier in ("first", "last"):
-            raise self.scan.wrong(f"{quantifier}(…) is not supported yet", start)
-        if level not in _LEVELS_READ:
-            raise self.scan.wrong(f"{level}(…) is not supported yet, only turn(…) and step(…)", start)
-        node = self._group(found.end() - 1)
-        return Scope(quantifier=cast(Quantifier, quantifier), level=cast(Level, level), node=node)
+        node: Node = And(nodes=())
+        if self.scan.take(_COLON):
+            node = self._group(start + len("count"))
+        else:
+            self.scan.take(_CLOSING)
+        compared = self.scan.take(_COMPARED)
+        if compared is None:
+            raise self.scan.wrong("Behind count(…) stands a comparison with a number: count(turn)>5")
+        level, op = cast(Level, found[1].lower()), cast(Comparison, compared[1])
+        return self._counted(Count(level=level, node=node, op=op, value=int(compared[2])), start)
 
     def _refuse_function(self) -> None:
         """``any(`` and its like mean something, so what follows must be right."""
@@ -179,8 +197,8 @@ class Reader:
         if found is None:
             return
         name = found[1].lower()
-        if name in ("first", "last", "count"):
-            raise self.scan.wrong(f"{name}(…) is not supported yet")
+        if name == "count":
+            raise self.scan.wrong("count(…) needs a level, and may have a condition: count(step: tool:web_search)>3")
         raise self.scan.wrong(f"{name}(…) needs a level and then a condition: {name}(step)(tool:web_search)")
 
     # ------------------------------------------------------------------------------ text and terms
@@ -193,9 +211,9 @@ class Reader:
         return self._counted(Text(words=read_words(scalar)), start)
 
     def _scalar(self) -> Scalar | None:
-        return self.scan.quoted() if self.scan.next == '"' else self.scan.bare()
+        return self.scan.quoted() if self.scan.at_quote else self.scan.bare()
 
-    def _counted(self, node: Term | Text, start: int) -> Node:
+    def _counted(self, node: Term | Text | Count, start: int) -> Node:
         self.terms += 1
         if self.terms > MAX_TERMS:
             raise self.scan.wrong(f"A query has at most {MAX_TERMS} conditions", start)
@@ -284,15 +302,13 @@ class Reader:
         for found in _SEGMENT.finditer(name):
             quoted, index, plain = found.groups()
             if index is not None and not _PLACE.fullmatch(index):
-                raise self.scan.wrong(
-                    f"{found[0]} is not supported yet, only a place in a list: [0]", start + found.start()
-                )
-            segments.append(int(index) if index is not None else plain or unquoted(quoted))
+                message = f"{found[0]} is no place in a list: [0] is its first, [*] means all of it"
+                raise self.scan.wrong(message, start + found.start())
+            place = None if index is None else EVERY if index == "*" else int(index)
+            segments.append(plain or unquoted(quoted) if place is None else place)
         return segments
 
     def _unknown(self, name: str, start: int) -> QuerySyntax:
-        if re.split(r"[.\[]", name, maxsplit=1)[0].lower() in NOT_YET:
-            return self.scan.wrong(f"{shown(name)} cannot be searched yet", start)
         better = nearest(name, (*FIELDS, "has"))
         if better:
             message = f"Unknown field {shown(name)}. Did you mean {better}?"

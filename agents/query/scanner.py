@@ -44,7 +44,8 @@ def one_line(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Scalar:
     """A bare or quoted piece of ``source``, from ``start`` to ``end``. ``parts`` are what stands
-    between its stars; in quotes ``\\*`` is no star, and one right behind them counts too."""
+    between its stars; in quotes ``\\*`` is no star, and one right before (``led``) or behind them
+    (``starred``) counts too."""
 
     source: str
     start: int
@@ -52,6 +53,7 @@ class Scalar:
     parts: tuple[str, ...]
     bare: bool = True
     starred: bool = False
+    led: bool = False
 
     @property
     def value(self) -> str:
@@ -73,6 +75,11 @@ class Scanner:
         """The next character; empty at the end."""
         return self.text[self.at : self.at + 1]
 
+    @property
+    def at_quote(self) -> bool:
+        """Whether quotes open here, or behind a star that stands here."""
+        return self.text.startswith(('"', '*"'), self.at)
+
     def blanks(self) -> None:
         found = _BLANKS.match(self.text, self.at)
         self.at = found.end() if found else self.at
@@ -90,17 +97,18 @@ class Scanner:
         if found is None:
             return None
         parts = tuple(found[0].split("*"))
-        return Scalar(self.text, found.start(), self.at, parts, starred=parts[-1] == "")
+        return Scalar(self.text, found.start(), self.at, parts, starred=parts[-1] == "", led=parts[0] == "")
 
     def quoted(self) -> Scalar:
-        """Read what stands in the quotes that open here."""
+        """Read what stands in the quotes that open here, or behind a star."""
+        start, led = self.at, self.take(_STAR) is not None
         found = self.take(_QUOTED)
         if found is None:
             rest = self.text[self.at :]
             raise self.wrong('This " is never closed', better=None if rest.endswith("\\") else rest + '"')
         starred = self.take(_STAR) is not None
-        parts = (*_parts(found[1]), "") if starred else _parts(found[1])
-        return Scalar(self.text, found.start(), self.at, parts, bare=False, starred=starred)
+        parts = (*([""] if led else ()), *_parts(found[1]), *([""] if starred else ()))
+        return Scalar(self.text, start, self.at, parts, bare=False, starred=starred, led=led)
 
     def wrong(self, message: str, at: int | None = None, *, better: str | None = None) -> QuerySyntax:
         """The error here, or at ``at``; ``better`` replaces all that follows."""

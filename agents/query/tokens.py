@@ -31,13 +31,19 @@ _ASCII = bytes(code if chr(code).isalnum() or code == 0x5F else 0x20 for code in
 
 def words(text: str) -> list[str]:
     """The words of a text, folded, in their order. ``"Refund-Policy v2"`` → refund, policy, v2."""
-    if text.isascii():
-        found = text.encode().translate(_ASCII).decode().split()
-    else:
-        found = fold(text).translate(_classes).split()
-    if len(text) > LONGEST and max(map(len, found), default=0) > LONGEST:
-        return [word[:LONGEST] for word in found]
-    return found
+    plain = text.encode().translate(_ASCII).decode() if text.isascii() else fold(text).translate(_classes)
+    found = plain.split()
+    return [word[:LONGEST] for word in found] if _has_long(plain) else found
+
+
+def _has_long(plain: str) -> bool:
+    """Whether a text of words and blanks has a word that is too long: one of them stands at every so many
+    characters, and only those that do are measured."""
+    for place in range(LONGEST, len(plain), LONGEST + 1):
+        end = plain.find(" ", place)
+        if (end if end >= 0 else len(plain)) - plain.rfind(" ", 0, place + 1) > LONGEST + 1:
+            return True
+    return False
 
 
 def index_text(text: str) -> str:

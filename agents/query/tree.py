@@ -2,7 +2,7 @@
 
 ::
 
-    Node  = And | Or | Not | Term | Text | Scope
+    Node  = And | Or | Not | Term | Text | Scope | Count
     Value = Words | Whole | Pattern | Number | Numbers | Period | Flag      (of a Term)
 
 A tree means the same at every level: which level's rows a term looks at follows from its field
@@ -32,8 +32,10 @@ Op = Literal["contains", "=", "!=", ">", ">=", "<", "<=", "..", "has"]
 """``contains`` is ``:`` on a text. ``!=`` holds where there is a value and ``=`` does not hold of it;
 so, unlike Not, it leaves out rows without the field. ``has`` means: there is a value."""
 
-Quantifier = Literal["any", "all", "no"]
-Unit = Literal["us", "nano_usd", "count", "bytes"]
+Quantifier = Literal["any", "all", "no", "first", "last"]
+Comparison = Literal["=", "!=", ">", ">=", "<", "<="]
+Unit = Literal["us", "nano_usd", "count", "bytes", "any"]
+"""Of an amount; ``any`` is a plain number of somebody else's, which may be negative."""
 
 MAX_CHARACTERS = 2_000
 MAX_DEPTH = 8
@@ -49,11 +51,13 @@ class Part(BaseModel):
 
 class Words(Part):
     """What a text is searched for. With ``contains``: the words of ``text`` next to each other
-    (`tokens.words`), the last only begun with where ``prefix``. With ``=``, ``!=``: all of it."""
+    (`tokens.words`), the last only begun with where ``prefix``; where ``inside``, its letters anywhere,
+    in the middle of words too. With ``=``, ``!=``: all of it."""
 
     kind: Literal["words"] = "words"
     text: str
     prefix: bool = False
+    inside: bool = False
 
 
 class Whole(Part):
@@ -89,7 +93,7 @@ class Number(Part):
     unless it was written finer than that unit."""
 
     kind: Literal["number"] = "number"
-    value: int | float = Field(ge=0)
+    value: int | float
     unit: Unit
 
 
@@ -97,8 +101,8 @@ class Numbers(Part):
     """``low..high``, both included; None where it is open."""
 
     kind: Literal["numbers"] = "numbers"
-    low: int | float | None = Field(default=None, ge=0)
-    high: int | float | None = Field(default=None, ge=0)
+    low: int | float | None = None
+    high: int | float | None = None
     unit: Unit
 
 
@@ -144,12 +148,14 @@ class Not(Part):
     node: Node
 
 
-Index = Annotated[int, Field(strict=True, ge=0)]
+EVERY = -1
+"""The place in a path that stands for all of a list."""
+Index = Annotated[int, Field(strict=True, ge=EVERY)]
 
 
 class Term(Part):
     """One condition on one field. ``path`` leads into a field that holds JSON: keys, and places
-    in a list from 0. Where the field belongs to a lower level than the row: some of them."""
+    in a list from 0, or `EVERY`. Where the field belongs to a lower level than the row: some of them."""
 
     kind: Literal["term"] = "term"
     field: str = Field(pattern=r"^[a-z_]+(\.[a-z_]+)?$")
@@ -173,7 +179,7 @@ class Text(Part):
 
 class Scope(Part):
     """Rows of another level under (or above) this one, for which ``node`` holds of the same row.
-    ``all`` is also true where there is none."""
+    ``all`` is also true where there is none; ``first`` and ``last`` look at that one alone."""
 
     kind: Literal["scope"] = "scope"
     quantifier: Quantifier = "any"
@@ -181,9 +187,19 @@ class Scope(Part):
     node: Node
 
 
-Node = Annotated[And | Or | Not | Term | Text | Scope, Field(discriminator="kind")]
+class Count(Part):
+    """How many rows of another level there are for which ``node`` holds, compared with ``value``."""
 
-for _model in (And, Or, Not, Scope):
+    kind: Literal["count"] = "count"
+    level: Level
+    node: Node
+    op: Comparison
+    value: Annotated[int, Field(ge=0, le=10**12)]
+
+
+Node = Annotated[And | Or | Not | Term | Text | Scope | Count, Field(discriminator="kind")]
+
+for _model in (And, Or, Not, Scope, Count):
     _model.model_rebuild()
 
 NODE: TypeAdapter[Node] = TypeAdapter(Node)
@@ -237,7 +253,7 @@ def replaced(node: Node, change: Callable[[Term], Node]) -> Node:
             return node
         case Not():
             return negation(replaced(node.node, change))
-        case Scope():
+        case Scope() | Count():
             return node.model_copy(update={"node": replaced(node.node, change)})
         case And():
             return all_of(replaced(inner, change) for inner in node.nodes)
@@ -250,7 +266,7 @@ def leaves(node: Node) -> Iterator[Term | Text]:
     match node:
         case Term() | Text():
             yield node
-        case Not() | Scope():
+        case Not() | Scope() | Count():
             yield from leaves(node.node)
         case And() | Or():
             for inner in node.nodes:

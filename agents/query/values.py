@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import assert_never
 
 from agents.errors import QuerySyntax
@@ -12,6 +13,7 @@ from agents.query.times import Now, read_period, read_range
 from agents.query.tokens import fold, words
 from agents.query.tree import Flag, Op, Pattern, Term, Value, Whole, Words
 
+_NUMBERS = re.compile(r"(-?[0-9.]+[kM]?)?\.\.(-?[0-9.]+[kM]?)?", re.IGNORECASE)
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -21,12 +23,26 @@ def read_term(field: Field, path: tuple[str | int, ...], op: Op | None, scalar: 
         return presence(field, path, scalar)
     if op == "!=" and scalar.bare and scalar.value == "*":
         raise scalar.wrong(f"No value is other than *. For rows without {field.name}, write -has:{field.name}")
-    if op is None and ".." in field.operators and scalar.bare and ".." in scalar.value:
+    if op is None and _is_range(field, scalar):
         op = ".."
-    meant = op or ("contains" if field.kind == "text" else "=")
+    meant = op or _plain_op(field, scalar)
     if meant not in field.operators:
         raise scalar.wrong(f"{field.name} cannot be compared with {meant}: {_accepted(field)}")
     return Term(field=field.name, path=path, op=meant, value=_value(field, op, meant, scalar, now))
+
+
+def _is_range(field: Field, scalar: Scalar) -> bool:
+    """Data may be a path with dots in it; only numbers make a range there."""
+    if ".." not in field.operators or not scalar.bare or ".." not in scalar.value:
+        return False
+    return field.kind != "data" or _NUMBERS.fullmatch(scalar.value) is not None
+
+
+def _plain_op(field: Field, scalar: Scalar) -> Op:
+    """What the colon alone means."""
+    if field.kind == "data":
+        return "contains" if len(scalar.parts) == 1 else "="
+    return "contains" if field.kind == "text" else "="
 
 
 def presence(field: Field, path: tuple[str | int, ...], scalar: Scalar) -> Term:
@@ -37,11 +53,13 @@ def presence(field: Field, path: tuple[str | int, ...], scalar: Scalar) -> Term:
 
 
 def read_words(scalar: Scalar) -> Words:
-    """Free words; a star at their end makes the last one the beginning of a word."""
-    if scalar.bare and len(scalar.parts) > 1 + scalar.starred:
-        raise scalar.wrong("In a text, * stands at the end of a word: refund*")
-    text = "*".join(scalar.parts[:-1]) if scalar.starred else scalar.value
-    return Words(text=_searchable(text, scalar), prefix=scalar.starred)
+    """Free words; a star at their end makes the last one the beginning of a word, one before them finds
+    them in the middle of words, too."""
+    first, last = int(scalar.led), len(scalar.parts) - (scalar.starred and len(scalar.parts) > 1)
+    if scalar.bare and last - first > 1:
+        raise scalar.wrong("In a text, * stands at the end of a word: refund*, or before it: *fund")
+    text = "*".join(scalar.parts[first:last])
+    return Words(text=_searchable(text, scalar), prefix=scalar.starred and not scalar.led, inside=scalar.led)
 
 
 def _searchable(text: str, scalar: Scalar) -> str:
@@ -52,6 +70,8 @@ def _searchable(text: str, scalar: Scalar) -> str:
 
 def _value(field: Field, op: Op | None, meant: Op, scalar: Scalar, now: Now) -> Value:
     match field.kind:
+        case "data":
+            return _data(op, meant, scalar)
         case "text":
             return read_words(scalar) if meant == "contains" else Words(text=_searchable(scalar.value, scalar))
         case "choice":
@@ -67,6 +87,18 @@ def _value(field: Field, op: Op | None, meant: Op, scalar: Scalar, now: Now) -> 
             return read_range(scalar, now) if meant == ".." else read_period(scalar, meant, now)
         case _:
             assert_never(field.kind)
+
+
+def _data(op: Op | None, meant: Op, scalar: Scalar) -> Value:
+    match meant:
+        case "..":
+            return read_numbers(scalar, "any")
+        case ">" | ">=" | "<" | "<=":
+            return read_number(scalar, "any")
+        case "contains":
+            return Words(text=_searchable(scalar.value, scalar))
+        case _:
+            return _open(op, scalar)
 
 
 def _open(op: Op | None, scalar: Scalar) -> Whole | Pattern:

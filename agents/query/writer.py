@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
+from agents.query.fields import FIELDS
 from agents.query.numbers import number_text
 from agents.query.scanner import refuse_long
 from agents.query.times import period_text
 from agents.query.tree import (
+    EVERY,
     And,
+    Count,
     Flag,
     Node,
     Not,
@@ -79,6 +82,9 @@ def condition_text(node: Node) -> str:
             return f"{_scope_name(node)}({written(node.node)})"
         case Term():
             return _presence(node) or f"{field_text(node)}:{_value_text(node)}"
+        case Count():
+            inner = written(node.node)
+            return f"count({node.level}{': ' if inner else ''}{inner}){node.op}{node.value}"
         case Text():
             return _words_text(node.words, _PLAIN_WORD)
         case Or():
@@ -113,7 +119,7 @@ def field_text(term: Term) -> str:
 
 def _step_text(step: str | int) -> str:
     if isinstance(step, int):
-        return f"[{step}]"
+        return "[*]" if step == EVERY else f"[{step}]"
     return step if _PLAIN_KEY.fullmatch(step) else _quoted(step)
 
 
@@ -131,7 +137,9 @@ def _value_text(term: Term) -> str:
 def _sign(term: Term) -> str:
     """The operator as written: a plain colon means ``contains`` on texts, else ``=``."""
     if term.op == "=":
-        return "=" if isinstance(term.value, Words) else ""
+        known = FIELDS.get(term.field)
+        plain_contains = known is not None and known.kind == "data" and isinstance(term.value, Whole)
+        return "=" if plain_contains or isinstance(term.value, Words) else ""
     return "" if term.op in ("contains", "..") else term.op
 
 
@@ -156,7 +164,8 @@ def _scalar_text(value: Words | Whole | Pattern | Number | Numbers | Flag) -> st
 
 def _words_text(value: Words, plain: re.Pattern[str]) -> str:
     bare = plain.fullmatch(value.text) and value.text not in _KEYWORDS
-    return (value.text if bare else _quoted(value.text)) + ("*" if value.prefix else "")
+    text = value.text if bare else _quoted(value.text)
+    return f"{'*' if value.inside else ''}{text}{'*' if value.prefix else ''}"
 
 
 def _pattern_text(value: Pattern) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.query.parser import parse
-from agents.query.record import StepRecord, TurnRecord
+from agents.query.record import AgentRecord, Row, SessionRecord, StepRecord, TurnRecord
 from agents.query.tree import Level, Query
 
 NOON = 1_795_176_000_000_000
@@ -31,12 +31,17 @@ def read() -> Callable[..., Query]:
 
 
 @pytest.fixture(scope="session")
-def turn() -> Callable[..., TurnRecord]:
-    """A turn that completed at noon, changed as asked."""
+def turn() -> Callable[..., Row]:
+    """A turn that completed at noon, in a session of an agent, changed as asked."""
 
-    def make(*steps: StepRecord, **changes: Any) -> TurnRecord:
-        given = {"id": "t1", "status": "completed", "session_id": "s1", "started_us": NOON, **changes}
-        return TurnRecord(steps=steps, **given)
+    def make(*steps: StepRecord, agent: str = "", agent_id: str = "a1", session: str = "", **changes: Any) -> Row:
+        given = {"id": "t1", "status": "completed", "started_us": NOON, **changes}
+        made = TurnRecord(steps=steps, **given)
+        return Row(
+            agent=AgentRecord(id=agent_id, name=agent) if agent else None,
+            session=SessionRecord(id="s1", name=session, turns=(made,)),
+            turn=made,
+        )
 
     return make
 

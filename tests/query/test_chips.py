@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from agents.errors import QuerySyntax
-from agents.query.chips import Chip, chips, hints, same_step, with_term, within, without_term
+from agents.query.chips import Chip, chips, hints, same_row, with_term, within, without_term
 from agents.query.tree import Query
 
 
@@ -49,9 +49,17 @@ def test_it_hints_at_lower_case_keywords(read: Callable[..., Query]) -> None:
     ],
 )
 def test_it_asks_whether_the_same_step_is_meant(read: Callable[..., Query], text: str, together: str | None) -> None:
-    assert same_step(read(text)) == together
+    found = same_row(read(text))
+    assert (found and found.text) == together
     assert bool(hints(read(text))) == (together is not None)
-    assert same_step(read(text, level="step")) is None
+    assert same_row(read(text, level="step")) is None
+
+
+def test_of_sessions_it_asks_whether_the_same_turn_is_meant(read: Callable[..., Query]) -> None:
+    found = same_row(read("status:failed in:refund session:a", level="session"))
+    assert found is not None
+    assert (found.level, found.text) == ("turn", "turn(status:failed in:refund) session:a")
+    assert same_row(read("tokens:>5 cost:>$1", level="session")) is None
 
 
 @pytest.mark.parametrize(

@@ -7,33 +7,40 @@ from collections.abc import Callable
 import pytest
 
 from agents.query.describe import describe
-from agents.query.fields import FIELDS, FREE_TEXT, NOT_YET, PRESENCE, Field, bare_id, find, level_of
-from agents.query.record import StepRecord, TurnRecord
+from agents.query.fields import FIELDS, FREE_TEXT, PRESENCE, Field, bare_id, find, level_of
+from agents.query.record import AgentRecord, ResponseRecord, SessionRecord, StepRecord, TurnRecord
 from agents.query.tree import Query, Term, leaves
 
 EVERY = pytest.mark.parametrize("field", FIELDS.values(), ids=list(FIELDS))
 
 FIRST_SET = """
-    id agent session turn user tag env key api source meta status is error finish violation
+    id agent session turn response user tag env key api source meta status is error finish violation
     type kind tool server_side model provider started ended duration ttft cost
     tokens tokens.in tokens.out tokens.cached tokens.reasoning in out text
+    args result attachment rating score comment
 """
 
 
 def test_it_has_the_first_set_and_no_more() -> None:
     assert sorted(FIELDS) == sorted(FIRST_SET.split())
-    assert not set(NOT_YET) & set(FIELDS)
     assert set(PRESENCE.values()) <= set(FIELDS)
     assert FIELDS[FREE_TEXT].kind == "text"
 
 
 @EVERY
 def test_its_columns_are_those_of_the_records(field: Field) -> None:
-    records = {"turn": TurnRecord, "step": StepRecord}
+    records = {
+        "agent": AgentRecord,
+        "session": SessionRecord,
+        "turn": TurnRecord,
+        "response": ResponseRecord,
+        "step": StepRecord,
+    }
     assert field.columns
     for level, columns in field.columns.items():
         assert columns
-        assert all(hasattr(records[level], column) for column in columns)
+        known = {*records[level].__dataclass_fields__, *dir(records[level])}
+        assert set(columns) <= known
 
 
 @EVERY
@@ -50,9 +57,12 @@ def test_its_example_is_a_query_with_a_sentence(field: Field, read: Callable[...
 def test_the_parser_takes_its_operators(field: Field, read: Callable[..., Query]) -> None:
     name = field.sample.partition(":")[0]
     value = field.example.lstrip("<>").partition("..")[0]
-    written = {"contains": value, "..": f"{value}..", "has": "*"}
+    plain = value.replace("*", "x") if field.kind == "data" else value
+    written = {"contains": plain, "has": "*"}
     for op in field.operators:
-        (term,) = leaves(read(f"{name}:{written.get(op, op + value)}").tree)
+        compared = "5" if field.kind == "data" and op in (">", ">=", "<", "<=", "..") else value
+        text = f"{compared}.." if op == ".." else written.get(op, op + compared)
+        (term,) = leaves(read(f"{name}:{text}").tree)
         assert isinstance(term, Term)
         assert term.op == op
 
@@ -66,7 +76,7 @@ def test_every_alias_is_another_word_for_a_choice() -> None:
 def test_a_term_looks_at_its_own_row_else_above_else_below() -> None:
     assert level_of(FIELDS["status"], "turn") == "turn"
     assert level_of(FIELDS["status"], "step") == "step"
-    assert level_of(FIELDS["agent"], "step") == "turn"
+    assert level_of(FIELDS["agent"], "step") == "agent"
     assert level_of(FIELDS["tool"], "turn") == "step"
     assert level_of(FIELDS["status"], "session") == "turn"
 

@@ -7,21 +7,22 @@ from collections.abc import Callable
 import pytest
 
 from agents.query.matches import matches
-from agents.query.record import StepRecord, TurnRecord
+from agents.query.record import Row, StepRecord
 from agents.query.tree import Query
 
 HOUR_US = 3_600_000_000
 
 
 @pytest.fixture(scope="module")
-def turns(turn: Callable[..., TurnRecord], step: Callable[..., StepRecord], noon: int) -> list[TurnRecord]:
+def turns(turn: Callable[..., Row], step: Callable[..., StepRecord], noon: int) -> list[Row]:
     """Three turns: a plain one that completed, a failed one with tools, a bare one that waits."""
     plain = turn(
-        step(id="a1", model="llama-3.3-70B", provider="vllm", finish_reason="stop", text="Hello Ana", ttft_us=300_000),
+        step(id="a1", model="llama-3.3-70B", finish="stop", said="Hello Ana", ttft_us=300_000),
         id="0193a2b4-0000-8000-8000-00000000000a",
-        agent_name="Support",
+        agent="Support",
+        provider="vllm",
         agent_id="0193a2b4-0000-8000-8000-0000000000aa",
-        session_name="Order 17",
+        session="Order 17",
         model="llama-3.3-70B",
         user="ana",
         tags=("vip", "Urgent"),
@@ -45,11 +46,11 @@ def turns(turn: Callable[..., TurnRecord], step: Callable[..., StepRecord], noon
         step(
             id="b1", type="tool_execution", tool="web_search", status="failed", server_side=True, duration_us=12_000_000
         ),
-        step(id="b2", type="tool_execution", tool="calc", status="completed", server_side=False, text="2+2 = 4"),
-        step(id="b3", type="shield_call", violation_level="error", violation_message="medical advice"),
+        step(id="b2", type="tool_execution", tool="calc", status="completed", server_side=False, result_text="2+2 = 4"),
+        step(id="b3", type="shield_call", violation="error: medical advice"),
         step(id="b4", type="other", kind="handoff", status="completed"),
         id="b",
-        agent_name="research",
+        agent="research",
         env="dev",
         api="responses",
         status="failed",
@@ -63,7 +64,7 @@ def turns(turn: Callable[..., TurnRecord], step: Callable[..., StepRecord], noon
     return [plain, failed, bare]
 
 
-def found(query: Query, turns: list[TurnRecord]) -> str:
+def found(query: Query, turns: list[Row]) -> str:
     return "".join(name for name, turn in zip("abc", turns, strict=True) if matches(query, turn))
 
 
@@ -190,7 +191,7 @@ def found(query: Query, turns: list[TurnRecord]) -> str:
         ("step(has:tool -server_side:true)", "b"),
         ("step(agent:research tool:calc)", "b"),
         ("step(4)", "b"),
-        ("4", ""),
+        ("4", "b"),
         ("turn(status:failed)", "b"),
         ("no(turn)(status:failed)", "ac"),
         ("step(turn(status:failed) tool:calc)", "b"),
@@ -200,11 +201,11 @@ def found(query: Query, turns: list[TurnRecord]) -> str:
         ("(agent:support OR agent:research) -tool:calc", "a"),
     ],
 )
-def test_it_accepts_the_turns(read: Callable[..., Query], turns: list[TurnRecord], text: str, expected: str) -> None:
+def test_it_accepts_the_turns(read: Callable[..., Query], turns: list[Row], text: str, expected: str) -> None:
     assert found(read(text), turns) == expected
 
 
-def test_a_negation_accepts_all_the_others(read: Callable[..., Query], turns: list[TurnRecord]) -> None:
+def test_a_negation_accepts_all_the_others(read: Callable[..., Query], turns: list[Row]) -> None:
     for text in ("env:dev", "tool:calc", "refund", "duration:>1s", "env:!=dev", "step(tool:calc)", "a OR b", "has:env"):
         assert sorted(found(read(text), turns) + found(read(f"-({text})"), turns)) == ["a", "b", "c"], text
 
@@ -223,7 +224,7 @@ def test_a_negation_accepts_all_the_others(read: Callable[..., Query], turns: li
     ],
 )
 def test_a_day_ends_where_the_next_begins(
-    read: Callable[..., Query], turn: Callable[..., TurnRecord], noon: int, text: str, expected: list[bool]
+    read: Callable[..., Query], turn: Callable[..., Row], noon: int, text: str, expected: list[bool]
 ) -> None:
     midnight, tomorrow = noon - 12 * HOUR_US, noon + 12 * HOUR_US
     turns = [turn(started_us=at) for at in (midnight - 1, midnight, tomorrow - 1, tomorrow)]
@@ -245,15 +246,13 @@ def test_a_day_ends_where_the_next_begins(
         ("-has:tool", ["a1", "b3", "b4"]),
     ],
 )
-def test_it_accepts_single_steps(
-    read: Callable[..., Query], turns: list[TurnRecord], text: str, expected: list[str]
-) -> None:
+def test_it_accepts_single_steps(read: Callable[..., Query], turns: list[Row], text: str, expected: list[str]) -> None:
     query = read(text, level="step")
-    assert [step.id for turn in turns for step in turn.steps if matches(query, turn, step)] == expected
+    assert [row.step.id for turn in turns for row in turn.at("step") if row.step and matches(query, row)] == expected
 
 
-def test_it_needs_a_record_of_the_level(read: Callable[..., Query], turns: list[TurnRecord]) -> None:
+def test_it_needs_a_record_of_the_level(read: Callable[..., Query], turns: list[Row]) -> None:
     with pytest.raises(ValueError, match="needs a step"):
         matches(read("a", level="step"), turns[0])
     with pytest.raises(ValueError, match="needs a turn"):
-        matches(read("a"), turns[0], turns[0].steps[0])
+        matches(read("a"), turns[0].at("step")[0])

@@ -4,7 +4,6 @@ and its absolute form."""
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import Any
 
 from hypothesis import given, settings
@@ -13,12 +12,13 @@ from hypothesis import strategies as st
 from agents.errors import QuerySyntax
 from agents.query.chips import chips, hints
 from agents.query.describe import describe
-from agents.query.fields import FIELDS, Field
 from agents.query.matches import matches
 from agents.query.parser import from_json, parse
-from agents.query.record import StepRecord, TurnRecord
+from agents.query.record import Row, SessionRecord, StepRecord, TurnRecord
 from agents.query.scanner import caret
 from agents.query.tree import (
+    And,
+    Count,
     Node,
     Pattern,
     Query,
@@ -32,6 +32,7 @@ from agents.query.tree import (
     negation,
 )
 from agents.query.writer import absolute, normalise, written
+from tests.query.texts import CONDITIONS, SCRAPS, SIGNS, TERMS
 
 NOON = 1_795_176_000_000_000
 LATER = NOON + 90 * 86_400_000_000
@@ -39,55 +40,11 @@ ZONE = "America/New_York"
 
 # ------------------------------------------------------------------------- texts out of pieces
 
-VALUES = {
-    "text": ["refund", '"late fee"', "re*", '="x y"', "!=a", "*"],
-    "choice": ["ana", "a*", '"a \\"b\\" *"', "!=dev", "=a*b", '"OR"', "*"],
-    "status": ["failed", "in-progress", "*ed", "!=done"],
-    "type": ["tool", "other", "*_call"],
-    "api": ["agents", "!=responses"],
-    "is": ["live", "waiting"],
-    "us": [">2s", "..250ms", "1.5m..1h", "!=0s", "*"],
-    "nano_usd": ["$0.05", "<=1", "0.001..$2"],
-    "count": ["0", ">=1k", "1k..5k", "1.5M", "*"],
-    "time": ["-24h", ">-7d", "today", "<2026-11-20", "2026-11-20T10:00..11:00", "-7d..yesterday", "2026-11-19T08:30Z"],
-    "flag": ["true", "no"],
-    "id": ["a", "!=b"],
-}
-
-
-def term_texts(field: Field) -> list[str]:
-    name = field.sample.partition(":")[0]
-    values = VALUES.get(field.name) or VALUES[field.unit or field.kind]
-    lists = [f"({first} OR {last})" for first, last in pairwise(values)] + [
-        f"({values[0]} AND {values[1]} OR {values[-1]})"
-    ]
-    return [f"{name}:{value}" for value in values + lists]
-
-
-terms = st.sampled_from([text for field in FIELDS.values() for text in term_texts(field)])
-wholes = terms | st.sampled_from(
-    ["refund", '"late fee"', "-é*", "step(tool:x -re)", "(a OR -b)", "has:(error OR tools)", "C++"]
-)
+terms = st.sampled_from(TERMS)
+wholes = terms | st.sampled_from(CONDITIONS)
 conditions = st.lists(wholes, min_size=1, max_size=6)
 readable = conditions.map(" ".join) | conditions.map(" OR ".join)
 
-SIGNS = [*'()):-*"=>.', "..", "AND", "OR", "NOT", "\\", "step(", "turn(", "all(step)(", "no(step)(", "any(", "count("]
-SCRAPS = [
-    "has:",
-    "status:",
-    "tool:",
-    "meta.",
-    "[0]",
-    "statusx:x",
-    "-24h",
-    "\u3000",
-    "退款",
-    "\u017f",
-    "\u0663",
-    "$",
-    "1e9",
-    "5KB",
-]
 pieces = (
     wholes
     | st.sampled_from(SIGNS)
@@ -153,7 +110,9 @@ def test_what_is_well_written_is_read(text: str) -> None:
 anything = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=12)
 searchable = anything.map(lambda text: f"a{text}") | st.sampled_from(["AND", "a*", '"a', "a\\", "-a", "a:b", "退"])
 filled = anything.filter(lambda text: bool(text.strip()))
-words = st.builds(Words, text=searchable, prefix=st.booleans())
+words = st.builds(Words, text=searchable, prefix=st.booleans()) | st.builds(
+    Words, text=searchable, inside=st.just(value=True)
+)
 patterns = st.builds(Pattern, parts=st.lists(anything | st.just(""), min_size=2, max_size=3).map(tuple)).filter(
     lambda pattern: bool("*".join(pattern.parts).strip())
 )
@@ -169,7 +128,7 @@ leaves = (
     | st.builds(
         Term,
         field=st.just("meta"),
-        path=st.lists(anything | st.integers(0, 999), min_size=1, max_size=3).map(tuple),
+        path=st.lists(anything | st.integers(-1, 999), min_size=1, max_size=3).map(tuple),
         op=st.just("="),
         value=st.builds(Whole, text=filled),
     )
@@ -179,9 +138,11 @@ leaves = (
 
 def grown(nodes: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     several = st.lists(nodes, min_size=1, max_size=3)
-    scopes = st.builds(
-        Scope, quantifier=st.sampled_from(["any", "all", "no"]), level=st.sampled_from(["turn", "step"]), node=nodes
-    )
+    levels = st.sampled_from(["agent", "session", "turn", "response", "step"])
+    quantifiers = st.sampled_from(["any", "all", "no", "first", "last"])
+    scopes = st.builds(Scope, quantifier=quantifiers, level=levels, node=nodes)
+    signs, empty = st.sampled_from(["=", "!=", ">="]), st.just(And(nodes=()))
+    scopes |= st.builds(Count, level=levels, node=nodes | empty, op=signs, value=st.just(2))
     return several.map(all_of) | several.map(any_of) | nodes.map(negation) | scopes
 
 
@@ -209,13 +170,13 @@ steps = st.builds(
     status=st.sampled_from(["completed", "failed"]),
     tool=st.sampled_from(["", "ana", "web_search"]),
     started_us=moments,
-    text=said,
+    said=said,
+    args=st.sampled_from([None, {"path": "/etc/x", "n": [1, {"a": "dev"}]}]),
     server_side=st.none() | st.booleans(),
 )
 turns = st.builds(
     TurnRecord,
     id=st.just("a"),
-    session_id=st.just("ana"),
     status=st.sampled_from(["failed", "queued"]),
     env=st.sampled_from(["", "dev", "a*b"]),
     tags=st.sampled_from([(), ("ana",), ("dev", "failed")]),
@@ -231,7 +192,8 @@ turns = st.builds(
 
 @settings(max_examples=300, deadline=None)
 @given(readable, turns)
-def test_other_forms_accept_the_same_turns(text: str, turn: TurnRecord) -> None:
+def test_other_forms_accept_the_same_turns(text: str, made: TurnRecord) -> None:
+    turn = Row(session=SessionRecord(id="ana", turns=(made,)), turn=made)
     query = read(text)
     expected = matches(query, turn)
     elsewhere = parse(absolute(query), now_us=LATER, zone="Asia/Tokyo")

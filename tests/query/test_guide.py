@@ -1,0 +1,25 @@
+"""The guide to the query language: what it shows can be read, and it leaves no field out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from agents.query.fields import FIELDS
+from agents.query.tree import Query
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "queries.md").read_text()
+
+
+def test_every_field_has_its_row() -> None:
+    for field in FIELDS.values():
+        name = f"{field.name}{'.<path>' if field.keyed else ''}"
+        row = f"| `{name}` | {', '.join(field.levels)} | `{field.sample}` | {field.help}"
+        assert row in GUIDE, name
+
+
+def test_its_examples_can_be_read(read: Callable[..., Query]) -> None:
+    [examples] = re.findall(r"```\n(refund order.*?)```", GUIDE, re.DOTALL)
+    for line in examples.splitlines():
+        assert read(re.split(r"\s{4,}", line)[0]).text
