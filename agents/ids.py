@@ -49,6 +49,10 @@ class Kind(IntEnum):
     FILE = 40
     VECTOR_STORE = 41
     FILE_BATCH = 42
+    FEEDBACK = 50
+    VIEW = 51
+    IMPORT = 52
+    TRACE = 53
 
 
 _secret = b"unset"

@@ -8,12 +8,18 @@ is large or rarely read beside them (`TurnBody`, `StepDetail`).
 from agents.models.access import ApiKey, GroupAttributes, Scope, User
 from agents.models.agents import Agent, AgentRevision, Session
 from agents.models.choices import Api, ChangeKind, Source, StepStatus, StepType, TurnStatus
+from agents.models.feedback import Feedback, Rating, SessionTag, StepTag
 from agents.models.files import File, FileBlock
+from agents.models.foreign import SpanBatch, Trace, TraceLink
+from agents.models.forks import Fork
+from agents.models.imports import Import, ImportState
 from agents.models.journal import Change, DeltaBatch, Event, EventPack, Price, Term
 from agents.models.memory import Chunk, FileBatch, VectorDB, VectorDocument
 from agents.models.safety import ChatCompletion, CompletionStatus, RegisteredModel, Shield
+from agents.models.segments import Segment, SegmentColumn
 from agents.models.toolgroups import ToolGroup
-from agents.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, TurnTag
+from agents.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, TurnTag, ValueBlock
+from agents.models.views import SavedView
 
 __all__ = [
     "Agent",
@@ -28,29 +34,43 @@ __all__ = [
     "DeltaBatch",
     "Event",
     "EventPack",
+    "Feedback",
     "File",
     "FileBatch",
     "FileBlock",
+    "Fork",
     "GroupAttributes",
+    "Import",
+    "ImportState",
     "Item",
     "Price",
+    "Rating",
     "RegisteredModel",
     "Response",
+    "SavedView",
     "Scope",
+    "Segment",
+    "SegmentColumn",
     "Session",
+    "SessionTag",
     "Shield",
     "Source",
+    "SpanBatch",
     "Step",
     "StepDetail",
     "StepStatus",
+    "StepTag",
     "StepType",
     "Term",
     "ToolGroup",
+    "Trace",
+    "TraceLink",
     "Turn",
     "TurnBody",
     "TurnStatus",
     "TurnTag",
     "User",
+    "ValueBlock",
     "VectorDB",
     "VectorDocument",
 ]

@@ -68,6 +68,7 @@ class Session(Scoped):
         Agent, null=True, blank=True, on_delete=models.CASCADE, related_name="sessions", db_index=False
     )
     name = ShortText(max_length=500, blank=True)
+    folded = ShortText(max_length=1600, blank=True, editable=False, help_text="the name as it is compared")
     api = models.SmallIntegerField(choices=Api.choices, default=Api.AGENTS)
     source = models.SmallIntegerField(choices=Source.choices, default=Source.NATIVE)
     created_at = MomentField()
@@ -91,6 +92,8 @@ class Session(Scoped):
         indexes = [
             # the sessions of an agent, newest first, and the cascade of its deletion
             models.Index(fields=["agent", "id"], name="session_agent"),
+            # sessions by name, in any letters
+            models.Index(fields=["folded", "id"], name="session_folded", condition=~models.Q(folded="")),
             # retention: sessions that may go
             models.Index(fields=["expires_at"], name="session_expires", condition=models.Q(expires_at__isnull=False)),
         ]

@@ -51,6 +51,12 @@ class Source(models.IntegerChoices):
     DEMO = 2, "demo"
     OTLP = 3, "otlp"
     IMPORT = 4, "import"
+    OPENAI_AGENTS = 5, "openai_agents"
+    LANGSMITH = 6, "langsmith"
+
+
+FOREIGN = (Source.OTLP, Source.IMPORT, Source.OPENAI_AGENTS, Source.LANGSMITH)
+"""What ran elsewhere, and was told here."""
 
 
 class ChangeKind(models.IntegerChoices):
@@ -72,3 +78,5 @@ class TermKind(models.IntegerChoices):
     STEP_KIND = 6, "kind"
     TAG = 7, "tag"
     META = 8, "meta"
+    FINISH = 9, "finish"
+    SCORE = 10, "score"

@@ -61,9 +61,14 @@ class Term(models.Model):
 
     kind = models.SmallIntegerField(choices=TermKind.choices)
     value = ShortText(max_length=300)
+    folded = ShortText(max_length=1000, blank=True, help_text="as it is compared: agents.query.tokens.fold")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "value"], name="term_value")]
+        indexes = [
+            # a name or a key=value, in any letters
+            models.Index(fields=["kind", "folded"], name="term_folded"),
+        ]
 
     def __str__(self) -> str:
         return self.value
@@ -71,13 +76,17 @@ class Term(models.Model):
 
 class Price(models.Model):
     """What a model's tokens cost, from a moment on. Rows are never changed: a step points at the
-    one it was priced with. Prices are billionths of a dollar per token."""
+    one it was priced with. Prices are billionths of a dollar per token; cached input and reasoning
+    cost as all input and output where they have none of their own. A row that ``closes`` says that
+    from then on nobody knows the price."""
 
     model = ShortText(max_length=300, help_text="a model name; a trailing * matches any ending")
     starts_at = MomentField()
     input_nano = models.BigIntegerField()
     output_nano = models.BigIntegerField()
     cached_nano = models.BigIntegerField(null=True, blank=True)
+    reasoning_nano = models.BigIntegerField(null=True, blank=True)
+    closes = models.BooleanField(default=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["model", "starts_at"], name="price_model")]

@@ -1,4 +1,8 @@
-"""Turns, their legs, steps and items. Narrow rows first, the large beside them."""
+"""Turns, their legs, steps and items. Narrow rows first, the large beside them.
+
+A reference without an index has no constraint either: for each row that goes the database would read the whole
+table that refers to it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ class Turn(Scoped):
     """Everything done to answer one user message. NARROW: lists and filters read only this.
 
     ``step_types`` is a bit mask (1 << StepType); durations are microseconds; ``cost_nano`` is
-    billionths of a dollar, null while any part of it is unknown. ``lease_until`` tells whether
+    billionths of a dollar, the sum of what is known, null while nothing is. ``lease_until`` tells whether
     the process ``lease_owner`` is still at it."""
 
     id = KeyField()
@@ -77,6 +81,8 @@ class Turn(Scoped):
             models.Index(fields=["agent", "id"], name="turn_agent"),
             models.Index(fields=["model", "id"], name="turn_model"),
             models.Index(fields=["status", "id"], name="turn_status"),
+            # those for a user, of whom there are many
+            models.Index(fields=["end_user", "id"], name="turn_user", condition=Q(end_user__isnull=False)),
             # "failed or with a failed step", rare among many
             models.Index(fields=["id"], name="turn_errors", condition=Q(error_count__gt=0)),
             # branches of a turn
@@ -98,6 +104,7 @@ class TurnBody(models.Model):
     request = LongText(blank=True, help_text="this turn's own toolgroups, tool_config, documents")
     error = LongText(blank=True)
     metadata = models.JSONField(default=dict, blank=True)
+    attachments = models.SmallIntegerField(default=0, help_text="a bit mask: 1 images, 2 documents")
     sanitized = models.BooleanField(default=False)
 
     objects = ThroughTurn.as_manager()
@@ -136,7 +143,7 @@ class Response(models.Model):
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="responses", db_index=False)
     number = models.SmallIntegerField()
     previous = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False, db_constraint=False
     )
     api = models.SmallIntegerField(choices=Api.choices)
     model = _term()
@@ -187,7 +194,13 @@ class Step(models.Model):
     number = models.IntegerField(help_text="order in the turn, from 0")
     round = models.SmallIntegerField(default=0)
     parent = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="children", db_index=False
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="children",
+        db_index=False,
+        db_constraint=False,
     )
     type = models.SmallIntegerField(choices=StepType.choices)
     kind = _term()
@@ -198,6 +211,7 @@ class Step(models.Model):
     server_side = models.BooleanField(default=True)
     violation = models.BooleanField(default=False)
     error_type = _term()
+    finish = _term()
     started_at = MomentField()
     completed_at = MomentField(null=True, blank=True)
     duration_us = models.BigIntegerField(null=True, blank=True)
@@ -222,6 +236,8 @@ class Step(models.Model):
         indexes = [
             # turns that used a tool, newest first
             models.Index(fields=["tool", "turn"], name="step_tool", condition=Q(tool__isnull=False)),
+            # steps that run, wait or went wrong, rare among many: the condition must stand in the query
+            models.Index(fields=["status", "id"], name="step_status", condition=~Q(status=StepStatus.COMPLETED)),
         ]
 
     def __str__(self) -> str:
@@ -233,12 +249,33 @@ class StepDetail(models.Model):
     open, what is known already; ``error`` is JSON text."""
 
     step = models.OneToOneField(Step, primary_key=True, on_delete=models.CASCADE, related_name="detail")
-    encoding = models.SmallIntegerField(default=0, help_text="0 JSON, 1 zstd")
+    encoding = models.SmallIntegerField(default=0, help_text="0 JSON, 1 zstd, 2 an outline: long texts are in blocks")
     body = models.BinaryField()
     error = LongText(blank=True)
 
     def __str__(self) -> str:
         return f"detail of step {self.step_id}"
+
+
+class ValueBlock(models.Model):
+    """A piece of a long text of a step, which its detail only begins; ``part`` numbers the long texts
+    of the step. All blocks but a text's last are of one size."""
+
+    id = KeyField()
+    step = models.ForeignKey(Step, on_delete=models.CASCADE, related_name="blocks", db_index=False)
+    part = models.IntegerField()
+    position = models.IntegerField()
+    encoding = models.SmallIntegerField(default=0, help_text="0 as it is, 1 zstd")
+    data = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            # a text in order, by ranges
+            models.UniqueConstraint(fields=["step", "part", "position"], name="value_block"),
+        ]
+
+    def __str__(self) -> str:
+        return f"block {self.position} of text {self.part}"
 
 
 class Item(models.Model):
@@ -253,7 +290,7 @@ class Item(models.Model):
         Turn, null=True, blank=True, on_delete=models.CASCADE, related_name="items", db_index=False
     )
     step = models.ForeignKey(
-        Step, null=True, blank=True, on_delete=models.CASCADE, related_name="items", db_index=False
+        Step, null=True, blank=True, on_delete=models.CASCADE, related_name="items", db_index=False, db_constraint=False
     )
     number = models.IntegerField(help_text="order in the session, from 0")
     hidden = models.BooleanField(default=False)
