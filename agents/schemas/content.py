@@ -189,6 +189,11 @@ class Usage(Sent):
         )
 
 
+def has_images(content: Content | None) -> bool:
+    """Whether a content shows a picture."""
+    return isinstance(content, ImageItem) or (isinstance(content, list) and any(map(has_images, content)))
+
+
 def text_of(content: Content | None) -> str:
     """The words of a content, images left out; items are joined by a line break."""
     match content:

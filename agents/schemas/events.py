@@ -42,11 +42,25 @@ class ErrorInfo(Sent):
     upstream_status: int | None = None
 
 
+class Origin(Sent):
+    """Where a step of a fork has its outcome from. ``taken_over``: the step was done in the turn that was
+    forked, before the place of the fork, and is only repeated here: it took no time and used no tokens.
+    ``recorded``: a call that was made there later has the same tool and arguments. ``edited``: whoever forked
+    gave the result. ``live``: no record fits, so that the tool ran. ``step`` is that other turn's step."""
+
+    how: Literal["taken_over", "recorded", "edited", "live"]
+    step: str | None = None
+
+
 # What a finished step holds. Field names are the Agents API's, so that a stored detail is most
 # of its wire form; each kind may say more than the API shows.
 
 
-class InferenceDetail(Sent):
+class _Detail(Sent):
+    origin: Origin | None = None
+
+
+class InferenceDetail(_Detail):
     """``reasoning_last`` says that the words came before the first thought."""
 
     model_response: CompletionMessage
@@ -56,7 +70,7 @@ class InferenceDetail(Sent):
     reasoning_last: bool | None = None
 
 
-class ToolDetail(Sent):
+class ToolDetail(_Detail):
     """One call. ``tool_responses`` is empty while the tool runs, or when it never answered. ``kind``
     and ``label`` say which of OpenAI's tools it is, and of which server. ``approval`` says that the
     step is not the call itself but the question whether it may be made; ``asked`` is, of a call that
@@ -70,25 +84,33 @@ class ToolDetail(Sent):
     asked: str | None = None
 
 
-class ShieldDetail(Sent):
+class ShieldDetail(_Detail):
     touchpoint: Literal["user-input", "assistant-output"]
     shields: list[str]
     violation: SafetyViolation | None = None
 
 
-class MemoryDetail(Sent):
+class MemoryDetail(_Detail):
     vector_db_ids: str
     inserted_context: Content
     query: str = ""
     chunks: list[dict[str, Any]] = []
 
 
-class OtherDetail(Sent):
+class OtherDetail(_Detail):
     kind: str
     data: dict[str, Any] = {}
 
 
 StepDetail = InferenceDetail | ToolDetail | ShieldDetail | MemoryDetail | OtherDetail
+DETAILS: dict[str, Any] = {
+    "inference": InferenceDetail,
+    "tool_execution": ToolDetail,
+    "shield_call": ShieldDetail,
+    "memory_retrieval": MemoryDetail,
+    "other": OtherDetail,
+}
+"""The detail of each type of step."""
 
 
 class _Event(Sent):
@@ -131,7 +153,8 @@ class StepStarted(_Event):
 
 class StepEnded(_Event):
     """A step is over. ``usage`` and ``ttft_us`` (time to first token, microseconds) belong to
-    inferences; ``detail`` keeps what was received even where the step failed."""
+    inferences; ``detail`` keeps what was received even where the step failed. ``heard`` is what the client
+    said beside its answers, where these come from a record and no leg begins with them."""
 
     type: Literal["step.ended"] = "step.ended"
     step: StepKey
@@ -143,6 +166,7 @@ class StepEnded(_Event):
     usage: Usage | None = None
     ttft_us: int | None = None
     error: ErrorInfo | None = None
+    heard: list[TurnMessage] | None = None
 
 
 class TurnAwaiting(_Event):

@@ -138,6 +138,12 @@ def _unanswered(call: ToolCall) -> bytes:
 
 
 def items_of(event: Event) -> list[bytes]:
+    """The items an event adds to its session, in order (`_own_items`), and behind them what was heard."""
+    own = _own_items(event)
+    return [*own, *input_items(event.heard)] if isinstance(event, StepEnded) and event.heard else own
+
+
+def _own_items(event: Event) -> list[bytes]:
     """The items an event adds to its session, in order. The caller's messages are added when the
     turn starts; a step that failed adds what a model may see again, so an inference cut in its
     middle adds nothing (half an answer would be continued as if it were whole)."""

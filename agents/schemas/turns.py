@@ -30,9 +30,21 @@ MESSAGES = TypeAdapter(list[TurnMessage])
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """A text of a detail of which only the beginning is there: its place as a JSON pointer, its bytes as a
+    whole, and the number under which the store has it."""
+
+    pointer: str
+    size: int
+    part: int
+
+
+@dataclass(frozen=True, slots=True)
 class StepValue:
     """``detail`` is the event's detail as JSON without nulls; ``None`` while nothing is known.
-    Times are microseconds since 1970."""
+    Times are microseconds since 1970. ``cuts`` are the texts that ``detail`` only begins, where it was read
+    for showing; ``parent`` is the step this one was done in. ``foreign`` is what a step of an agent that runs
+    elsewhere is called there: the id of its span, where it was read for showing."""
 
     key: int
     number: int
@@ -47,6 +59,9 @@ class StepValue:
     error: ErrorInfo | None = None
     usage: Usage = field(default_factory=Usage)
     ttft_us: int | None = None
+    parent: int | None = None
+    foreign: str = ""
+    cuts: tuple[Cut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
