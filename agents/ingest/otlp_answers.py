@@ -1,0 +1,67 @@
+"""What an OTLP sender is answered: the response of its signal, or a ``google.rpc.Status`` for an error.
+
+An answer has the type of its request. A success is an empty message; rejected things and warnings are told as
+"partial success", which a sender must not answer by sending again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+Kind = Literal["traces", "logs", "metrics"]
+Form = Literal["protobuf", "json"]
+
+LONGEST = 2000
+"""Characters of a message that are sent."""
+
+_FIELDS: dict[Kind, tuple[str, str]] = {
+    "traces": ("rejectedSpans", "rejected_spans"),
+    "logs": ("rejectedLogRecords", "rejected_log_records"),
+    "metrics": ("rejectedDataPoints", "rejected_data_points"),
+}
+_MESSAGES: dict[Kind, Any] = {
+    "traces": ExportTraceServiceResponse,
+    "logs": ExportLogsServiceResponse,
+    "metrics": ExportMetricsServiceResponse,
+}
+_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 409: 10, 413: 8, 415: 3, 429: 8, 502: 14, 503: 14, 504: 4}
+"""google.rpc.Code by HTTP status; 13 is INTERNAL."""
+
+
+def to_response(kind: Kind, form: Form, rejected: int = 0, problem: str = "") -> bytes:
+    """The body of a 200."""
+    camel, snake = _FIELDS[kind]
+    problem = problem[:LONGEST]
+    if form == "json":
+        told = {camel: str(rejected), "errorMessage": problem}  # 64 bits are text in protobuf's JSON
+        return msgspec.json.encode({"partialSuccess": told} if rejected or problem else {})
+    message = _MESSAGES[kind]()
+    if rejected or problem:
+        setattr(message.partial_success, snake, rejected)
+        message.partial_success.error_message = problem
+    encoded: bytes = message.SerializeToString()
+    return encoded
+
+
+def to_status(status: int, message: str, form: Form) -> bytes:
+    """The body of an error with this HTTP status: ``{code, message}``."""
+    code = _CODES.get(status, 13 if status >= 500 else 3)
+    message = message[:LONGEST]
+    if form == "json":
+        return msgspec.json.encode({"code": code, "message": message})
+    words = message.encode("utf-8", "replace")
+    return b"\x08" + bytes([code]) + b"\x12" + _length(len(words)) + words
+
+
+def _length(value: int) -> bytes:
+    """A varint."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])

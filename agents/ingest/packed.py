@@ -1,0 +1,59 @@
+"""Files that are packed with gzip, read as if they were not, as far as they can be."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from gzip import BadGzipFile, GzipFile
+from typing import Any, BinaryIO
+
+_GZIP = b"\x1f\x8b"
+DENSEST = 250
+"""Logs pack to a tenth, a boring log to a hundredth of its size: what is denser is there to fill the machine."""
+HARMLESS = 64 * 2**20
+"""Bytes that nobody asks about."""
+BROKEN = "the gzip file is broken from here on."
+TOO_DENSE = f"it unpacks to more than {DENSEST} times its size; the rest is not read."
+
+
+class Unpacked(io.RawIOBase):
+    """What is in a gzip file. Where it cannot be read on it ends, and ``problem`` says why."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._content = GzipFile(fileobj=file, mode="rb")
+        self._size = 0
+        self.problem = ""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self.problem:
+            return 0
+        try:
+            found = self._content.read1(len(buffer))  # what came before a break counts
+        except (EOFError, BadGzipFile, zlib.error):
+            self.problem = BROKEN
+            return 0
+        self._size += len(found)
+        if self._size > HARMLESS and self._size > DENSEST * self._file.tell():
+            self.problem = TOO_DENSE
+            return 0
+        buffer[: len(found)] = found
+        return len(found)
+
+
+def is_packed(file: BinaryIO) -> bool:
+    """Whether a file that stands at its beginning is packed; it stands there afterwards too."""
+    begun = file.read(len(_GZIP))
+    file.seek(0)
+    return begun == _GZIP
+
+
+def head(file: BinaryIO, size: int) -> bytes:
+    """The first bytes of what is in a file that stands at its beginning; it stands there afterwards too."""
+    source = io.BufferedReader(Unpacked(file)) if is_packed(file) else file
+    found = source.read(size)
+    file.seek(0)
+    return found

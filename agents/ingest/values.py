@@ -1,0 +1,86 @@
+"""Values of senders, made harmless: text that both databases take, numbers that fit, bounded depth and width.
+
+Senders are not trusted: a value may be of any type, as deep and as wide as its body is long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+DEPTH = 32
+"""How deep lists and objects may lie in each other. What is deeper becomes `TOO_DEEP`."""
+
+SLOTS = 10_000
+"""Entries of one list or object, and events of one span; what follows is left out."""
+
+ATTRIBUTES = 1000
+"""Attributes of one span, event or resource; the rest is counted as dropped."""
+
+TOO_DEEP = "…"
+"""Stands where something was nested too deeply."""
+
+_LARGEST = 2**63 - 1
+
+
+def text(value: str) -> str:
+    """Without NUL, which PostgreSQL refuses, and without halves of surrogate pairs, which UTF-8 cannot say."""
+    if "\x00" in value:
+        value = value.replace("\x00", "\ufffd")
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def number(value: float) -> int | float | str | None:
+    """A number that JSON and 64 bits can hold: no infinities, and larger integers as their digits."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if -_LARGEST <= value <= _LARGEST:
+        return value
+    return str(value) if value.bit_length() <= 1024 else None
+
+
+def plain(value: object, depth: int = 0) -> Any:
+    """JSON of a sender, whatever it holds, copied within the bounds of this module."""
+    if isinstance(value, str):
+        return text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        return number(value)
+    if not isinstance(value, (dict, list)):
+        return text(repr(value))
+    if depth >= DEPTH:
+        return TOO_DEEP
+    if isinstance(value, list):
+        return [plain(item, depth + 1) for item in value[:SLOTS]]
+    return {text(str(key)): plain(item, depth + 1) for key, item in first(value.items(), SLOTS)}
+
+
+def first(items: Iterable[tuple[Any, Any]], count: int) -> list[tuple[Any, Any]]:
+    """No more than ``count`` of them."""
+    return [item for _, item in zip(range(count), items, strict=False)]
+
+
+def attributes(value: object) -> dict[str, Any]:
+    """An object of a sender as attributes; anything else, and whatever is beyond the bound, is left out."""
+    if not isinstance(value, dict):
+        return {}
+    return {text(str(key)): plain(item, 1) for key, item in first(value.items(), ATTRIBUTES)}
+
+
+def moment(value: object) -> int:
+    """Nanoseconds since 1970 within 63 bits, of a number or its digits; 0 of anything else."""
+    if isinstance(value, str) and len(value) <= 20 and value.isascii() and value.isdigit():
+        value = int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return 0
+    return min(max(value, 0), _LARGEST)
