@@ -1,0 +1,1 @@
+"""What agents that run elsewhere reported: kept as it came (`inbox`), and made into turns (`projection`)."""

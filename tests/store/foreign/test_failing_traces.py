@@ -1,0 +1,145 @@
+"""A trace that cannot be stored, or cannot be read any more, is left out, and all others are stored."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from agents.access import Actor
+from agents.ingest.otlp import traces_from_json
+from agents.models import SpanBatch, Trace, Turn
+from agents.store import keys
+from agents.store.foreign import inbox, projection, sources
+from agents.store.foreign.projector import projector
+from tests.ingest import reports
+
+pytestmark = pytest.mark.django_db
+
+TOO_MANY = 2**63 - 1
+"""Tokens of a call: two of them are more than any column holds."""
+
+
+@pytest.fixture
+def me(db: None) -> Actor:
+    return keys.local()
+
+
+def keep(actor: Actor, *spans: Any) -> None:
+    inbox.accept(actor, traces_from_json(reports.request(*spans)).spans)
+
+
+def name(trace: int) -> str:
+    return f"{trace:032x}"
+
+
+def boundless(trace: int) -> list[Any]:
+    """A turn whose tokens come to more than the database can hold."""
+    chat = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m", "gen_ai__usage__input_tokens": TOO_MANY}
+    root = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "eater"}
+    calls = [reports.span(trace, number, "chat m", parent=1, at=0.1 * number, **chat) for number in (2, 3)]
+    return [*calls, reports.span(trace, 1, "invoke_agent eater", **root)]
+
+
+def spoil(trace: int) -> None:
+    """As if the disk had lost what it holds of a trace."""
+    SpanBatch.objects.filter(trace__foreign_id=name(trace)).update(encoding=1, body=b"no longer readable")
+
+
+def turns() -> list[str | None]:
+    return list(Turn.objects.unscoped("test").order_by("foreign_id").values_list("foreign_id", flat=True))
+
+
+def waiting() -> list[int]:
+    return projection.due()
+
+
+def test_one_that_cannot_be_stored_holds_up_no_other(me: Actor, caplog: pytest.LogCaptureFixture) -> None:
+    keep(me, *reports.turn(1), *boundless(2), *reports.turn(3))
+    projector.wake()
+    assert turns() == [name(1), name(3)]
+    assert waiting() == []
+    assert [record.levelno for record in caplog.records if name(2) in record.getMessage()] == [logging.ERROR]
+
+
+def test_one_that_cannot_be_read_holds_up_no_other(me: Actor, caplog: pytest.LogCaptureFixture) -> None:
+    keep(me, *reports.turn(1), *reports.turn(2), *reports.turn(3))
+    spoil(2)
+    projector.wake()
+    assert turns() == [name(1), name(3)]
+    assert waiting() == []
+    assert [record.levelno for record in caplog.records if name(2) in record.getMessage()] == [logging.ERROR]
+
+
+def test_it_is_tried_again_when_more_of_it_comes(me: Actor) -> None:
+    first, tool, last, root = reports.turn(1)
+    keep(me, first, tool)
+    spoil(1)
+    projector.wake()
+    assert turns() == []
+    SpanBatch.objects.all().delete()
+    keep(me, first, tool, last, root)
+    projector.wake()
+    assert turns() == [name(1)]
+
+
+def test_what_was_stored_of_it_before_stays(me: Actor) -> None:
+    first, tool, last, root = reports.turn(1)
+    keep(me, first, tool)
+    projector.wake()
+    keep(me, last, root)
+    spoil(1)
+    projector.wake()
+    assert turns() == [name(1)]
+    assert Trace.objects.unscoped("test").get().turn_count == 1
+    assert waiting() == []
+
+
+def test_calls_without_an_agent_fail_alone_too(me: Actor) -> None:
+    chat = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"}
+    said = {"gen_ai__input__messages": reports.text("user", "Hm?"), "gen_ai__conversation__id": "talk"}
+    keep(me, *(reports.span(trace, 1, "chat m", at=trace, **chat, **said) for trace in (1, 2, 3)))
+    spoil(1)
+    projector.wake()
+    assert waiting() == []
+
+
+def test_those_that_rest_take_no_place_from_others(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(me, *reports.turn(1))
+    keep(me, *reports.turn(2))
+    monkeypatch.setattr(projection, "AT_ONCE", 1)
+    monkeypatch.setattr(projection, "SPANS_AT_ONCE", 4)
+    [first] = waiting()
+    [second] = projection.due({first})
+    assert projection.due({first, second}) == []
+
+
+def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projection, "MOST_SPANS", 6)
+    calls = [
+        reports.span(1, number, "chat m", parent=1, at=number, gen_ai__operation__name="chat") for number in range(2, 9)
+    ]
+    for some in (reports.turn(1)[-1:], calls[:4], calls[4:]):
+        keep(me, *some)
+    projector.wake()
+    [(count, request)] = Turn.objects.unscoped("test").values_list("step_count", "body__request")
+    assert count == 5
+    assert "The trace is longer: only its first 6 spans became steps." in request
+    assert waiting() == []
+
+
+def test_so_is_one_with_endless_words(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projection, "MOST_BYTES", 1)
+    for some in (reports.turn(1)[:1], reports.turn(1)[1:]):
+        keep(me, *some)
+    projector.wake()
+    assert list(Turn.objects.unscoped("test").values_list("step_count", flat=True)) == [1]
+
+
+def test_a_trace_that_is_deleted_meanwhile_does_not_come_back(me: Actor) -> None:
+    keep(me, *reports.turn(1), *reports.turn(2))
+    read = [projection._understood(one) for one in projection._waiting(projection.due())]
+    sources.drop(Trace.objects.unscoped("test").filter(foreign_id=name(1)).values_list("pk", flat=True))
+    projection._keep([one for one in read if one is not None])
+    assert turns() == [name(2)]
