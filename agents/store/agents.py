@@ -11,6 +11,7 @@ from agents import ids
 from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import Agent, AgentRevision, ChangeKind, Session, Source, Turn
+from agents.models.choices import FOREIGN
 from agents.models.fields import to_datetime, to_us
 from agents.schemas.agents import AgentConfig, AgentObject
 from agents.schemas.content import ToolDef
@@ -32,6 +33,12 @@ class AgentRecord:
     revision_number: int
     created_at: int
     disabled: bool
+    source: Source = Source.NATIVE
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it runs elsewhere: what it did is reported here, and it cannot be asked."""
+        return self.source in FOREIGN
 
     @property
     def public_id(self) -> str:
@@ -60,6 +67,7 @@ def _record(agent: Agent) -> AgentRecord:
         revision_number=revision.number,
         created_at=to_us(agent.created_at),
         disabled=agent.disabled_at is not None,
+        source=Source(agent.source),
     )
 
 
@@ -151,10 +159,11 @@ def get(actor: Actor, key: int, action: Action = "read") -> AgentRecord:
         revision_number=revision[0],
         created_at=row[4],
         disabled=row[5] is not None,
+        source=Source(row[6]),
     )
 
 
-_ROW = VisibleRow(Agent, "id name model revision_id created_at disabled_at")
+_ROW = VisibleRow(Agent, "id name model revision_id created_at disabled_at source")
 _REVISION = Select(AgentRevision, "number config", "id = %s")
 
 
@@ -198,10 +207,36 @@ def delete(actor: Actor, key: int) -> None:
     writer.write(job)
 
 
+def check_here(record: AgentRecord) -> None:
+    """Raises InvalidRequest for an agent that runs elsewhere."""
+    if record.is_foreign:
+        raise InvalidRequest("This agent runs elsewhere: what it does is reported here; ask it there.", code="foreign")
+
+
 def check_enabled(record: AgentRecord) -> None:
     """Raises InvalidRequest when the agent takes no turns."""
+    check_here(record)
     if record.disabled:
         raise InvalidRequest(f"Agent '{record.public_id}' is disabled.", code="agent_disabled")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A configuration an agent had from ``created_at`` on (microseconds); ``author`` is who made it so, empty
+    where that is not known."""
+
+    number: int
+    created_at: int
+    author: str
+    config: AgentConfig
+
+
+def revisions(actor: Actor, key: int, limit: int = 50) -> list[Revision]:
+    """The newest revisions of an agent, newest first. Raises NotFound."""
+    get(actor, key)
+    rows = AgentRevision.objects.filter(agent_id=key).order_by("-number")
+    found = rows.values_list("number", "created_at", "author__username", "pk", "config")[:limit]
+    return [Revision(number, to_us(at), who or "", _config(pk, text)) for number, at, who, pk, text in found]
 
 
 def client_tools_of(turn: int) -> list[ToolDef]:

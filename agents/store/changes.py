@@ -18,6 +18,9 @@ _pending = threading.local()
 _LOCK = 0x61676E74
 """PostgreSQL advisory lock: numbers of the feed are taken in commit order."""
 
+AT_ONCE = 1_000
+"""Rows of one statement: databases bound its values."""
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:
@@ -57,13 +60,18 @@ def flush() -> Changed | None:
         # without it a row that commits late would get a number readers are already past
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-    marks = ", ".join(["(%s, %s, %s)"] * len(noted))
-    values = [value for (kind, key), gone in noted.items() for value in (kind, key, gone)]
+    rows = [(kind, key, gone) for (kind, key), gone in noted.items()]
+    seqs = [_insert(rows[start : start + AT_ONCE]) for start in range(0, len(rows), AT_ONCE)]
+    return Changed(seqs[-1], tuple(noted))
+
+
+def _insert(rows: list[tuple[int, int, bool]]) -> int:
+    """The feed's number after these rows."""
+    marks = ", ".join(["(%s, %s, %s)"] * len(rows))
     with connection.cursor() as cursor:
         sql = f"INSERT INTO agents_change (kind, key, deleted) VALUES {marks} RETURNING seq"  # noqa: S608 - marks only
-        cursor.execute(sql, values)
-        seq = max(row[0] for row in cursor.fetchall())
-    return Changed(seq, tuple(noted))
+        cursor.execute(sql, [value for row in rows for value in row])
+        return max(int(row[0]) for row in cursor.fetchall())
 
 
 def ring(changed: Changed | None) -> None:
@@ -86,6 +94,12 @@ def prune() -> int:
     """Delete the oldest changes, in the caller's transaction; returns how many."""
     deleted, _ = Change.objects.filter(seq__lte=latest() - KEPT).delete()
     return deleted
+
+
+def forgotten(seq: int) -> bool:
+    """Whether changes behind ``seq`` have been deleted, so that nobody knows what they were."""
+    oldest = Change.objects.order_by("seq").values_list("seq", flat=True).first()
+    return oldest is not None and oldest > seq + 1
 
 
 def after(seq: int, limit: int = 1000) -> Changed | None:

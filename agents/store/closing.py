@@ -12,7 +12,7 @@ import msgspec
 
 from agents import ids
 from agents.models import Step, StepStatus, StepType, Turn, TurnStatus
-from agents.models.choices import LIVE
+from agents.models.choices import FOREIGN, LIVE
 from agents.models.fields import to_datetime, to_us
 from agents.schemas.content import CompletionMessage
 from agents.schemas.events import (
@@ -26,7 +26,7 @@ from agents.schemas.events import (
     ToolDetail,
     TurnEnded,
 )
-from agents.store import encoding, recorder, replay
+from agents.store import large, recorder, replay
 from agents.store.recorder import Leg
 from agents.store.writer import writer
 
@@ -84,7 +84,7 @@ def _detail(step: Step) -> StepDetail:
         return InferenceDetail(model_response=message, model=step.name, reasoning=reasoning)
     stored = getattr(step, "detail", None)
     if stored is not None and step.type == StepType.TOOL_EXECUTION:
-        body = msgspec.json.decode(encoding.unpack(stored.encoding, stored.body))
+        body = msgspec.json.decode(large.unpack(step.pk, stored.encoding, stored.body))
         return ToolDetail.model_validate(body)
     return OtherDetail(kind=StepType(step.type).label)
 
@@ -118,7 +118,8 @@ def is_gone(owner: str) -> bool:
 def recover(now_us: int, mine: frozenset[int] = frozenset()) -> int:
     """End the turns whose process is gone or whose lease ran out, as ``interrupted``; returns how
     many. ``mine`` are being run here and left alone."""
-    rows = Turn.objects.unscoped("recovery").filter(status__in=LIVE).values_list("pk", "lease_owner", "lease_until")
+    ours = Turn.objects.unscoped("recovery").filter(status__in=LIVE).exclude(source__in=FOREIGN)
+    rows = ours.values_list("pk", "lease_owner", "lease_until")
     now = to_datetime(now_us)
     lost = [key for key, owner, until in rows if key not in mine and (until is None or until < now or is_gone(owner))]
     for key in lost:

@@ -5,10 +5,13 @@ What a term is called and which column it means is the business of `agents.store
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from django.db import connection
 from django.db.models import Q
+from django.db.models.expressions import RawSQL
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 
 from agents import ids
@@ -20,7 +23,18 @@ from agents.query.tokens import fold, words
 from agents.query.tree import Number, Numbers, Pattern, Period, Value, Whole, Words
 from agents.query.tree import Term as TermNode
 
-NOTHING, EVERYTHING = Q(pk__in=()), Q()
+NOTHING = Q(pk__in=())
+EVERYTHING = ~NOTHING
+"""Not the empty condition, which Django drops from an OR."""
+
+
+def listed(keys: Sequence[int]) -> Any:
+    """These keys, as a subquery where they are too many for the values of a statement."""
+    if len(keys) <= 500:
+        return list(keys)
+    table = "json_each(%s)" if connection.vendor == "sqlite" else "jsonb_array_elements_text(%s::jsonb)"
+    cast = "value" if connection.vendor == "sqlite" else "value::bigint"
+    return RawSQL(f"SELECT {cast} FROM {table}", [json.dumps(list(keys))])  # noqa: S608, S611 - the text is two constants of ours, the keys are bound
 
 
 def fits(value: Value | None, text: str) -> bool:
@@ -53,7 +67,7 @@ def among(column: str, keys: Iterable[Any], node: TermNode) -> Q:
     if node.op == "has":
         return Q(**{f"{column}__isnull": False})
     numbers = list(keys)
-    same = Q(**{column: numbers[0]}) if len(numbers) == 1 else Q(**{f"{column}__in": numbers})
+    same = Q(**{column: numbers[0]}) if len(numbers) == 1 else Q(**{f"{column}__in": listed(numbers)})
     return same if node.op != "!=" else ~same & Q(**{f"{column}__isnull": False})
 
 

@@ -11,16 +11,16 @@ import msgspec
 from agents import ids
 from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
-from agents.models import Api, ChangeKind, Item, Session
+from agents.models import Api, ChangeKind, Item, Session, Source
 from agents.models.fields import to_us
-from agents.store import changes, history, keyset, sessions
+from agents.store import changes, history, keyset, sessions, tags
 from agents.store.history import NewItem
 from agents.store.keyset import Bounds, Cursor
 from agents.store.sessions import NewSession
 from agents.store.sql import Select
 from agents.store.writer import writer
 
-_COLUMNS = ("pk", "name", "created_at", "metadata", "active_turn")
+_COLUMNS = ("pk", "name", "created_at", "metadata", "active_turn", "source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class ConversationRecord:
     created_at: int
     metadata: Mapping[str, Any]
     active_turn: int | None
+    source: int = Source.NATIVE
 
     @property
     def public_id(self) -> str:
@@ -67,8 +68,8 @@ def of_key(actor: Actor, key: int, action: Action = "read") -> ConversationRecor
 
 
 def _record(row: Sequence[Any]) -> ConversationRecord:
-    key, name, created, metadata, active = row
-    return ConversationRecord(key, name, to_us(created), metadata, active)
+    key, name, created, metadata, active, source = row
+    return ConversationRecord(key, name, to_us(created), metadata, active, source)
 
 
 def listing(actor: Actor, cursor: Cursor) -> tuple[list[ConversationRecord], bool]:
@@ -105,13 +106,16 @@ def update(record: ConversationRecord, metadata: Mapping[str, str]) -> None:
 
     def job() -> None:
         Session.objects.unscoped("checked by the caller").filter(pk=record.key).update(metadata=dict(metadata))
+        tags.of_session(record.key, metadata)
         changes.note(ChangeKind.SESSION, record.key)
 
     writer.write(job)
 
 
 def add(record: ConversationRecord, items: Sequence[NewItem]) -> None:
-    """Put items at the end of a conversation. Raises InvalidRequest while a response of it runs."""
+    """Put items at the end of a conversation. Raises InvalidRequest while a response of it runs, and for one
+    that goes on elsewhere."""
+    sessions.check_here(record.source)
 
     def job() -> None:
         place = _PLACE.first(record.key)

@@ -17,19 +17,26 @@ from agents.models import (
     DeltaBatch,
     Event,
     EventPack,
+    Feedback,
     Item,
     Response,
     Session,
+    SessionTag,
     Step,
     StepDetail,
+    StepTag,
     Turn,
     TurnBody,
     TurnTag,
 )
 from agents.models.choices import LIVE
-from agents.store import changes, memory, search
+from agents.store import changes, forks, large, memory, search
+from agents.store.foreign import sources
+from agents.store.sql import execute
 
 CHUNK = 100
+CHANGES = 1_000
+"""Steps that are told to be gone: a page shows fewer."""
 
 
 def delete_sessions(keys: list[int]) -> None:
@@ -41,6 +48,8 @@ def delete_sessions(keys: list[int]) -> None:
             delete_turns(part)
         Item.objects.unscoped("delete").filter(session_id__in=chunk)._raw_delete("default")
         memory.drop(memory.of_sessions(chunk))
+        Feedback.objects.filter(session_id__in=chunk)._raw_delete("default")
+        SessionTag.objects.filter(session_id__in=chunk)._raw_delete("default")
         Session.objects.unscoped("delete").filter(pk__in=chunk)._raw_delete("default")
         for key in chunk:
             changes.note(ChangeKind.SESSION, key, deleted=True)
@@ -54,21 +63,61 @@ def _refuse_running(sessions: list[int]) -> None:
         raise Conflict(f"Session '{public_id}' has a turn in progress; cancel it first.", code="session_busy")
 
 
-def delete_turns(turns: list[int]) -> None:
-    """Delete turns with everything below them, within the caller's transaction."""
+_LEFT = "FROM agents_turn AS left_over WHERE left_over.session_id = agents_session.id"
+_SUM_AGAIN = (
+    f"UPDATE agents_session SET turn_count = (SELECT COUNT(*) {_LEFT}), "  # noqa: S608 - made of `_LEFT` alone
+    f"input_tokens = (SELECT COALESCE(SUM(left_over.input_tokens), 0) {_LEFT}), "
+    f"output_tokens = (SELECT COALESCE(SUM(left_over.output_tokens), 0) {_LEFT}), "
+    f"cost_nano = (SELECT SUM(left_over.cost_nano) {_LEFT}), "
+    f"last_turn = (SELECT left_over.id {_LEFT} AND NOT EXISTS "
+    "(SELECT 1 FROM agents_fork AS fork WHERE fork.turn_id = left_over.id) ORDER BY left_over.number DESC LIMIT 1) "
+    "WHERE id = %s"
+)
+"""A session's sums are those of the turns it has, and its last turn is the last of them on its path."""
+
+
+def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
+    """Delete turns with everything below them, within the caller's transaction. What foreign ones were made
+    of stays where they are not gone ``for_good``, but become others."""
+    if for_good:
+        sources.forget(turns)
     steps = list(Step.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
+    sessions = set(Turn.objects.unscoped("delete").filter(pk__in=turns).values_list("session_id", flat=True))
+    legs = list(Response.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
+    _let_go(turns, legs)
     search.remove(turns, steps)
     Item.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
     for part in _chunks(steps):
         StepDetail.objects.filter(step_id__in=part)._raw_delete("default")
+        StepTag.objects.filter(step_id__in=part)._raw_delete("default")
+        large.drop(part)
+    forks.drop(turns)
+    Feedback.objects.filter(turn_id__in=turns)._raw_delete("default")
     for model in (Step, Response, TurnBody):
         model.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
     for journal in (Event, DeltaBatch, EventPack, TurnTag):
         journal.objects.filter(turn_id__in=turns)._raw_delete("default")
     Turn.objects.unscoped("delete").filter(parent_id__in=turns).update(parent=None)
     Turn.objects.unscoped("delete").filter(pk__in=turns)._raw_delete("default")
-    for key in turns:
-        changes.note(ChangeKind.TURN, key, deleted=True)
+    for session in sessions:
+        sum_again(session)
+    for kind, keys in ((ChangeKind.TURN, turns), (ChangeKind.STEP, steps[-CHANGES:]), (ChangeKind.RESPONSE, legs)):
+        for key in keys:
+            changes.note(kind, key, deleted=True)
+
+
+def sum_again(session: int) -> None:
+    """Bring a session's sums to what its turns come to, within the caller's transaction."""
+    execute(_SUM_AGAIN, session)
+
+
+def _let_go(turns: list[int], legs: list[int]) -> None:
+    """What continues these legs stands for itself from now on; it is in the same sessions."""
+    rows = Turn.objects.unscoped("delete")
+    sessions = set(rows.filter(pk__in=turns).values_list("session_id", flat=True))
+    beside = Response.objects.unscoped("delete").filter(turn__in=rows.filter(session_id__in=sessions).values("pk"))
+    for part in _chunks(legs):
+        beside.filter(previous_id__in=part).update(previous=None)
 
 
 def _chunks(keys: list[int]) -> Iterator[list[int]]:

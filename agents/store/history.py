@@ -11,19 +11,43 @@ from agents.models import Item, Response
 from agents.schemas.chat import messages_of_row
 from agents.store.sql import Insert, execute
 
+OFF_PATH = "SELECT f.turn_id FROM agents_fork f WHERE f.session_id = %s"
+"""The turns of a session that were forked beside others: its history leaves them out. One mark."""
+ON_TRUNK = f"({{0}}turn_id IS NULL OR {{0}}turn_id NOT IN ({OFF_PATH}))"
+"""The items of a session but for those of such turns; to be formatted with the name of their table and a dot.
+One mark."""
+
 _ADD = Insert(Item, "id session_id turn_id number hidden body wire")
 
 
 def before(session: int, *, first: int | None = None) -> list[bytes]:
     """The visible items of a session; with ``first``, only those numbered below it."""
-    sql = "SELECT body FROM agents_item WHERE session_id = %s AND NOT hidden"
-    params: list[int] = [session]
+    sql = f"SELECT body FROM agents_item WHERE session_id = %s AND NOT hidden AND {ON_TRUNK.format('')}"  # noqa: S608 - a constant of ours
+    params: list[int] = [session, session]
     if first is not None:
         sql += " AND number < %s"
         params.append(first)
     with connection.cursor() as cursor:
         cursor.execute(f"{sql} ORDER BY number", params)
         return messages(body for (body,) in cursor.fetchall())
+
+
+_PLACE = """
+SELECT r.previous_id, s.id, s.branched, COALESCE(f.history_end, r.first_item)
+FROM agents_response r JOIN agents_turn t ON t.id = r.turn_id JOIN agents_session s ON s.id = t.session_id
+LEFT JOIN agents_fork f ON f.turn_id = r.turn_id WHERE r.turn_id = %s AND r.number = 1
+"""
+
+
+def before_turn(turn: int) -> list[bytes]:
+    """What was said before a turn that is there: the path to the leg it continues, or all of its session
+    until then."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACE, [turn])
+        previous, session, branched, end = cursor.fetchone()
+    if branched and previous is not None:
+        return upto(previous)
+    return before(session, first=end)
 
 
 def messages(bodies: Iterable[bytes]) -> list[bytes]:

@@ -17,6 +17,9 @@ from agents.store.sql import columns
 
 _ROW = ", ".join(f"i.{name}" for name in columns(Item, "id turn_id step_id number body wire"))
 
+_ON_TRUNK = history.ON_TRUNK.format("i.")
+_END = "COALESCE((SELECT f.history_end FROM agents_fork f WHERE f.turn_id = %s), %s)"
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -30,7 +33,8 @@ class _Row:
 
 def of_session(session: int) -> list[ItemValue]:
     """All visible items of a session, in order."""
-    return _items(_rows("FROM agents_item i WHERE i.session_id = %s AND NOT i.hidden", [session]))
+    where = f"FROM agents_item i WHERE i.session_id = %s AND NOT i.hidden AND {_ON_TRUNK}"
+    return _items(_rows(where, [session, session]))
 
 
 def input_of(record: ResponseRecord) -> list[ItemValue]:
@@ -41,8 +45,8 @@ def input_of(record: ResponseRecord) -> list[ItemValue]:
 def before(record: ResponseRecord) -> list[ItemValue]:
     """What was said before a response, in order."""
     if not record.branched:
-        where = "FROM agents_item i WHERE i.session_id = %s AND i.number < %s AND NOT i.hidden"
-        return _items(_rows(where, [record.session, record.first_item]))
+        where = f"FROM agents_item i WHERE i.session_id = %s AND i.number < {_END} AND NOT i.hidden AND {_ON_TRUNK}"
+        return _items(_rows(where, [record.session, record.turn, record.first_item, record.session]))
     if record.previous is None:
         return []
     return _items(_rows(history.ON_PATH, [record.previous, record.previous], head=history.PATH))

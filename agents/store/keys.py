@@ -121,6 +121,14 @@ def of_user_id(user_id: int) -> Actor | None:
     return actor
 
 
+def of_name(username: str) -> Actor | None:
+    """The actor of the active user of this name; the local one is made if it is not there yet."""
+    if username == LOCAL:
+        return local()
+    user = User.objects.filter(username=username, is_active=True).first()
+    return None if user is None else of_user(user)
+
+
 def local() -> Actor:
     """The built-in user of a server bound to loopback: admin in the product, not in Django's admin."""
     actor = _cached(LOCAL)

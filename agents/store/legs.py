@@ -24,14 +24,28 @@ from agents.models import (
     Turn,
     TurnBody,
     TurnStatus,
-    TurnTag,
 )
 from agents.models.choices import TermKind
 from agents.models.fields import to_datetime
-from agents.schemas.content import TurnMessage, text_of
+from agents.query.record import metadata_text
+from agents.schemas.content import TurnMessage, has_images, text_of
 from agents.schemas.events import Event, TurnResumed
 from agents.schemas.items import input_items
-from agents.store import changes, closing, encoding, history, recorder, replay, retries, search, sessions, terms
+from agents.store import (
+    changes,
+    closing,
+    encoding,
+    forks,
+    history,
+    recorder,
+    replay,
+    retries,
+    search,
+    sessions,
+    tags,
+    terms,
+)
+from agents.store.forks import NewFork
 from agents.store.history import NewItem
 from agents.store.recorder import Leg, preview
 from agents.store.retries import AlreadyRun, Retry
@@ -61,8 +75,9 @@ class NewLeg:
 class NewTurn:
     """What is stored of a turn when it begins. ``request`` is this turn's own settings as JSON
     text (they hold over a resume). ``after`` is the leg it continues from, where that is not the
-    session's last; such a turn takes no lock: it is a branch of its own. ``opens`` is its session,
-    where that begins with it, and ``earlier`` what was said before that elsewhere."""
+    session's last; such a turn takes no lock: it is a branch of its own, and so is a ``fork``, behind which
+    the session does not go on. ``opens`` is its session, where that begins with it, and ``earlier`` what was
+    said before that elsewhere."""
 
     key: int
     session: int
@@ -78,6 +93,7 @@ class NewTurn:
     end_user: str = ""
     await_days: int = 7
     after: int | None = None
+    fork: NewFork | None = None
     opens: NewSession | None = None
     earlier: Sequence[NewItem] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +124,7 @@ _ADD_TURN = Insert(
 )
 _ADD_BODY = Insert(
     TurnBody,
-    "turn_id input_preview output_preview input_messages output_message request error metadata sanitized",
+    "turn_id input_preview output_preview input_messages output_message request error metadata attachments sanitized",
 )
 _ADD_LEG = Insert(
     Response,
@@ -127,17 +143,22 @@ def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> t
     place = _place(new, at)
     _add_turn(actor, new, at, owner, place)
     words = _words(new.messages)
-    _ADD_BODY.one(new.key, preview(words), "", _dump(new.messages), "", new.request, "", _metadata(new), False)
+    body = (preview(words), "", _dump(new.messages), "", new.request, "", _metadata(new))
+    _ADD_BODY.one(new.key, *body, _attachments(new), False)
     items = new.leg.items
     if items is None:
         items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
     _add_leg(new.key, new.leg, status, _LegPlace(1, opening[0].seq, at, 0, place.items, len(items), place.previous))
     history.append(new.session, new.key, place.items, items)
-    search.index_turn(new.key, words)
+    search.index_turn(new.key, words, metadata_text(new.metadata))
     change = Update(Session)
     change.set(turn_count=place.turns + 1, item_count=place.items + len(items), branched=place.branches)
-    change.set(last_turn=new.key, updated_at=at)
+    change.set(updated_at=at)
+    if new.fork is None:
+        change.set(last_turn=new.key)
+    else:
+        forks.add(new.key, new.session, new.fork)
     change.write("id", new.session)
     leg = Leg(new.key, new.session, new.await_days)
     recorder.record(leg, opening)
@@ -158,6 +179,8 @@ class _Place:
 
 
 def _place(new: NewTurn, at_us: int) -> _Place:
+    if new.fork is not None:
+        return _beside(new, new.fork)
     if new.after is None:
         _lock(new.session, new.key)
     last_turn, turns, items, scope, branched = _session_row(new.session)
@@ -172,6 +195,13 @@ def _place(new: NewTurn, at_us: int) -> _Place:
         raise InvalidRequest("The previous response was deleted just now.", param="previous_response_id")
     moved_on = new.after != previous or parent[1] != items
     return _Place(parent[0], new.after, turns, items, scope, bool(branched) or moved_on)
+
+
+def _beside(new: NewTurn, fork: NewFork) -> _Place:
+    """The place of a fork: its source's, with numbers of its own."""
+    _, turns, items, scope, branched = _session_row(new.session)
+    place = forks.place_of(fork.source)
+    return _Place(place.parent, place.previous, turns, items, scope, bool(branched))
 
 
 def _session_row(session: int) -> tuple[Any, ...]:
@@ -191,25 +221,35 @@ def _words(messages: Sequence[TurnMessage]) -> str:
     return "\n".join(text_of(message.content) for message in heard)
 
 
+_NEWEST = Select(Turn, "number", "session_id = %s ORDER BY number DESC LIMIT 1")
+
+
 def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, place: _Place) -> None:
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
     model = terms.intern(TermKind.MODEL, new.model)
     provider = terms.intern(TermKind.PROVIDER, new.provider)
     end_user = terms.intern(TermKind.END_USER, new.end_user)
-    identity = (new.key, new.session, new.agent, new.revision, place.parent, place.turns, actor.user_id, place.scope)
+    newest = _NEWEST.first(new.session)
+    number = newest[0] + 1 if newest else 0  # not how many there are: some may have been deleted
+    identity = (new.key, new.session, new.agent, new.revision, place.parent, number, actor.user_id, place.scope)
     kind = (new.leg.api.value, new.source.value, status.value, "", model, provider, end_user, at)
     lease = (actor.key_id, owner, at + LEASE_S * 1_000_000)
     _ADD_TURN.one(*identity, *kind, *([0] * 10), 1, 0, *lease)
 
 
-_ADD_TAG = Insert(TurnTag, "term_id turn_id")
-
-
 def _metadata(new: NewTurn) -> str:
-    """The metadata as JSON; each pair is a tag too, by which it is found."""
-    pairs = {terms.intern(TermKind.META, f"{key}={value}"): None for key, value in new.metadata.items()}
-    _ADD_TAG.many((term, new.key) for term in pairs)
+    """The metadata as JSON, by which it is also found."""
+    tags.of_turn(new.key, new.metadata)
     return msgspec.json.encode(new.metadata).decode()
+
+
+IMAGES, DOCUMENTS = 1, 2
+
+
+def _attachments(new: NewTurn) -> int:
+    """What was attached to the question, as a bit mask."""
+    images = any(has_images(message.content) for message in new.messages)
+    return IMAGES * images | DOCUMENTS * ('"documents":[{' in new.request)
 
 
 def _dump(messages: Sequence[TurnMessage]) -> str:
@@ -278,6 +318,9 @@ class Resumption:
     leg: NewLeg
 
 
+_ANSWERED = "UPDATE agents_response SET status = %s WHERE turn_id = %s AND status = %s"
+
+
 def resume_turn(again: Resumption, owner: str) -> Leg:
     """Continue a turn with its client's answers and take the session's lock. Raises Conflict when
     someone else was first, AlreadyRun for a request that is run already."""
@@ -303,6 +346,8 @@ def _resume(again: Resumption, owner: str) -> Leg:
         raise _resume_lost(key)
     if not again.waiting:
         replay.reopen(key)
+    # what waited was answered: as OpenAI's API has it, that response is complete
+    execute(_ANSWERED, TurnStatus.COMPLETED.value, key, TurnStatus.AWAITING_INPUT.value)
     given = len(opening.tool_responses) + len(opening.input_messages)
     last, items = _LAST_LEG.first(key), _session_row(again.session)[2]
     place = _LegPlace(opening.leg, opening.seq, opening.at, again.first_step, items, given, last[0] if last else None)

@@ -83,15 +83,18 @@ class _Changes:
         self.turn, self.body, self.session = Update(Turn), Update(TurnBody), Update(Session)
         self.items: list[tuple[int | None, bytes]] = []
         self.said: list[bytes] = []
-        self.end: Update | None = None
+        self.end = Update(Response)
         self.failed = False
+        self.priced: steps.Costs = {}
+        self.answered: tuple[str, str] | None = None
 
     def write(self) -> None:
         _add_items(self)
         if self.failed:
             execute(_HIDE, self.leg.turn, self.leg.turn, Api.RESPONSES.value)
-        if self.end:
-            self.end.write("turn_id", self.leg.turn, "AND last_seq IS NULL")
+        if self.answered is not None:
+            search.index_answer(self.leg.turn, *self.answered)
+        self.end.write("turn_id", self.leg.turn, "AND last_seq IS NULL")
         self.turn.write("id", self.leg.turn)
         self.body.write("turn_id", self.leg.turn)
         if self.session.write("id", self.leg.session):
@@ -101,7 +104,9 @@ class _Changes:
 
 def _fold(leg: Leg, events: Sequence[AnyEvent], turn_started_at: int) -> None:
     change = _Changes(leg, turn_started_at)
-    mask = steps.fold(leg.turn, [event for event in events if isinstance(event, StepStarted | StepEnded)])
+    change.priced = steps.costs(event for event in events if isinstance(event, StepEnded))
+    of_steps = [event for event in events if isinstance(event, StepStarted | StepEnded)]
+    mask = steps.fold(leg.turn, of_steps, change.priced)
     if mask:
         change.turn.express("step_types", "step_types | %s", mask)
     for event in events:
@@ -143,9 +148,10 @@ def _fold_step(change: _Changes, event: StepEnded) -> None:
         return
     for column in _TOKENS:
         change.turn.add(column, getattr(event.usage, column))
+        change.end.add(column, getattr(event.usage, column))
     for column in _TOKENS[:2]:
         change.session.add(column, getattr(event.usage, column))
-    cost = steps.cost_of(event)
+    cost, _price = change.priced[event.step]
     if cost is not None:
         change.turn.add_to_unknown("cost_nano", cost)
         change.session.add_to_unknown("cost_nano", cost)
@@ -163,6 +169,7 @@ def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
         output_message=event.output_message.model_dump_json(exclude_none=True),
         output_preview=preview(_calls(event.output_message) or text_of(event.output_message.content)),
     )
+    change.answered = "", ""  # its last words are a call, which its step tells
     _release(change, event.at)
     _close_leg(change, event.seq, event.at, TurnStatus.AWAITING_INPUT)
 
@@ -194,7 +201,7 @@ def _fold_end(change: _Changes, event: TurnEnded) -> None:
         output_preview=preview(last_words),
         error=error.model_dump_json(exclude_none=True) if error else "",
     )
-    search.index_answer(change.leg.turn, f"{answer}\n{error.message}" if error else answer)
+    change.answered = answer, error.message if error else ""
     _release(change, event.at)
     _close_leg(change, event.seq, event.at, status)
 
@@ -207,7 +214,6 @@ def _release(change: _Changes, at_us: int) -> None:
 
 
 def _close_leg(change: _Changes, seq: int, at_us: int, status: TurnStatus) -> None:
-    change.end = Update(Response)
     change.end.set(last_seq=seq, status=status.value, completed_at=at_us)
     counted = "(SELECT item_count FROM agents_session WHERE id = %s)"
     change.end.express("end_item", counted, change.leg.session)

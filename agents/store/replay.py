@@ -19,7 +19,7 @@ from agents.models import DeltaBatch, Event, EventPack, StepDetail
 from agents.schemas.content import text_of
 from agents.schemas.events import EVENT, Delta, Entry, InferenceDetail, StepEnded
 from agents.schemas.events import Event as AnyEvent
-from agents.store import encoding
+from agents.store import encoding, large
 from agents.store.sql import Insert, Select, execute
 
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
@@ -213,7 +213,7 @@ def _whole(turn: int, raw: list[dict[str, Any]]) -> list[AnyEvent]:
 
 def _details(turn: int) -> dict[int, Any]:
     rows = StepDetail.objects.filter(step__turn_id=turn).values_list("step_id", "encoding", "body")
-    return {step: _decode(encoding.unpack(kind, body)) for step, kind, body in rows}
+    return {step: _decode(large.unpack(step, kind, body)) for step, kind, body in rows}
 
 
 def _behind(events: list[AnyEvent], runs: list[_Run], after: tuple[int, int]) -> Iterator[Entry]:

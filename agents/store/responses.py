@@ -22,7 +22,7 @@ from agents.query.tree import Query
 from agents.schemas.content import Usage
 from agents.schemas.events import ErrorInfo
 from agents.schemas.turns import StepValue
-from agents.store import encoding, keyset, terms, values
+from agents.store import encoding, forks, keyset, terms, values
 from agents.store.deletion import delete_sessions, delete_turns
 from agents.store.keyset import Bounds, Cursor
 from agents.store.query import condition
@@ -202,6 +202,9 @@ def _record(row: tuple[Any, ...]) -> ResponseRecord:
         "completed_at": None if completed is None else to_us(completed),
         "settings": named["settings"].encode(),
     }
+    if named["last_turn"] == named["turn"] and named["end_item"] not in (None, named["item_count"]):
+        # what is behind it may be a fork, with which nobody goes on who does not name it
+        typed["item_count"] = forks.path_end(named["session"], named["item_count"])
     return ResponseRecord(**{**named, **typed})
 
 
@@ -274,7 +277,7 @@ def _filtered(actor: Actor, wanted: Wanted) -> Any:
     if wanted.conversation is not None:
         rows = rows.filter(turn__session_id=wanted.conversation)
     if wanted.query is not None:
-        turns = Turn.objects.visible_to(actor).filter(condition(wanted.query))
+        turns = Turn.objects.visible_to(actor).filter(condition(wanted.query, actor))
         rows = rows.filter(turn_id__in=turns.values("pk"))
     for key, value in wanted.metadata.items():
         term = terms.find(TermKind.META, f"{key}={value}")

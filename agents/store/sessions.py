@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from agents import ids
 from agents.access import Action, Actor
-from agents.errors import NotFound
+from agents.errors import InvalidRequest, NotFound
 from agents.models import Api, ChangeKind, Session, Source
+from agents.models.choices import FOREIGN
 from agents.models.fields import to_datetime, to_us
-from agents.store import changes, scopes
+from agents.query.tokens import fold
+from agents.store import changes, scopes, tags
 from agents.store.deletion import delete_sessions
 from agents.store.sql import Insert, VisibleRow
 from agents.store.writer import writer
@@ -32,6 +36,12 @@ class SessionRecord:
     cost_nano: int | None
     active_turn: int | None
     last_turn: int | None
+    source: int = Source.NATIVE
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is of an agent that runs elsewhere."""
+        return self.source in FOREIGN
 
     @property
     def public_id(self) -> str:
@@ -39,7 +49,8 @@ class SessionRecord:
 
 
 _COLUMNS = (
-    "id agent_id name created_at updated_at turn_count input_tokens output_tokens cost_nano active_turn last_turn"
+    "id agent_id name created_at updated_at turn_count input_tokens output_tokens cost_nano active_turn last_turn "
+    "source"
 )
 _ROW = VisibleRow(Session, _COLUMNS)
 
@@ -52,7 +63,7 @@ def _record(row: tuple[object, ...]) -> SessionRecord:
 _ADD = Insert(
     Session,
     "id agent_id name owner_id scope_id api source created_at updated_at expires_at turn_count item_count branched "
-    "input_tokens output_tokens metadata",
+    "input_tokens output_tokens metadata folded",
 )
 
 
@@ -101,7 +112,9 @@ def add(actor: Actor, new: NewSession) -> None:
     now = ids.now_us()
     expires_at = None if new.kept else now + RETENTION_US
     head = (new.key, new.agent, new.name, actor.user_id, scopes.scope_for(actor), new.api.value, new.source.value)
-    _ADD.one(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata)
+    _ADD.one(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata, fold(new.name))
+    if new.metadata != "{}":
+        tags.of_session(new.key, msgspec.json.decode(new.metadata))
     changes.note(ChangeKind.SESSION, new.key)
 
 
@@ -111,6 +124,13 @@ def get(actor: Actor, key: int, *, agent: int | None = None, action: Action = "r
     if row is None or agent not in (None, row[1]):
         raise _missing(ids.public(ids.Kind.SESSION, key))
     return SessionRecord(*row)
+
+
+def check_here(source: int) -> None:
+    """Raises InvalidRequest where the source of a conversation is one that goes on elsewhere."""
+    if source in FOREIGN:
+        words = "This conversation runs elsewhere: what is said in it is reported here; go on with it there."
+        raise InvalidRequest(words, code="foreign")
 
 
 def listing(

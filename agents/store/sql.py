@@ -7,7 +7,7 @@ characters are made `storable` here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import connection, models
@@ -26,7 +26,8 @@ def columns(model: type[models.Model], names: str) -> list[str]:
 
 
 def _storable(row: Row) -> Row:
-    return [storable(value) for value in row]
+    # asked here first: a call for each value of each row would cost more than the rest
+    return [storable(value) if isinstance(value, str) and "\0" in value else value for value in row]
 
 
 class Insert:
@@ -44,9 +45,11 @@ class Insert:
             changes = ", ".join(f"{col} = excluded.{col}" for col in cols if col != key)
             self.text += f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
 
-    def one(self, *row: Any) -> None:
+    def one(self, *row: Any) -> int:
+        """Write a row; returns 0 where it was there already and is left as it is."""
         with connection.cursor() as cursor:
             cursor.execute(self.text, _storable(row))
+            return int(cursor.rowcount)
 
     def many(self, rows: Iterable[Row]) -> None:
         found = [_storable(row) for row in rows]
@@ -71,6 +74,29 @@ class Select:
             cursor.execute(self.text, values)
             row: tuple[Any, ...] | None = cursor.fetchone()
             return row
+
+
+AMONG = 500
+"""Values that one statement is asked for."""
+
+
+class SelectAmong:
+    """``SELECT`` of these fields of the rows that have one of many values in a field; ``where`` is more SQL with
+    marks, ``order`` what they are sorted by among those of one statement."""
+
+    def __init__(self, model: type[models.Model], names: str, field: str, where: str = "TRUE", order: str = "") -> None:
+        [column] = columns(model, field)
+        table, self._order = model._meta.db_table, f" ORDER BY {order}" if order else ""
+        self._head = f"SELECT {', '.join(columns(model, names))} FROM {table} WHERE {where} AND {column} IN "  # noqa: S608 - names of ours
+
+    def all(self, among: Sequence[Any], *values: Any) -> Iterator[tuple[Any, ...]]:
+        """``values`` are those of ``where``."""
+        for start in range(0, len(among), AMONG):
+            some = among[start : start + AMONG]
+            with connection.cursor() as cursor:
+                cursor.execute(f"{self._head}({', '.join(['%s'] * len(some))}){self._order}", [*values, *some])
+                found = cursor.fetchall()
+            yield from found
 
 
 class VisibleRow:
@@ -130,6 +156,14 @@ class Update:
         with connection.cursor() as cursor:
             cursor.execute(text, [*values, key, *more])
             return int(cursor.rowcount)
+
+
+def execute_many(text: str, rows: Iterable[Row]) -> None:
+    """Run a statement once for each row of values."""
+    found = [_storable(row) for row in rows]
+    if found:
+        with connection.cursor() as cursor:
+            cursor.executemany(text, found)
 
 
 def execute(text: str, *values: Any) -> int:

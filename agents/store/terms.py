@@ -6,6 +6,7 @@ import threading
 
 from agents.models import Term
 from agents.models.choices import TermKind
+from agents.query.tokens import fold
 
 _ids: dict[tuple[int, str], int] = {}
 _values: dict[int, str] = {}
@@ -27,7 +28,8 @@ def intern(kind: TermKind, value: str) -> int | None:
         return None
     key = (int(kind), value)
     if key not in _ids:
-        term, _ = Term.objects.get_or_create(kind=int(kind), value=value)
+        folded = fold(value)[:1000]
+        term, _ = Term.objects.get_or_create(kind=int(kind), value=value, defaults={"folded": folded})
         with _lock:
             _ids[key] = term.pk
     return _ids[key]

@@ -13,16 +13,17 @@ from agents.errors import Conflict, InvalidRequest, NotFound
 from agents.models import (
     ChangeKind,
     Response,
+    Source,
     Step,
     StepStatus,
     Turn,
     TurnStatus,
 )
-from agents.models.choices import LIVE
+from agents.models.choices import FOREIGN, LIVE
 from agents.models.fields import to_datetime, to_us
 from agents.schemas.content import ToolResponse
 from agents.schemas.turns import StepValue
-from agents.store import changes, closing, encoding
+from agents.store import changes, closing, large
 from agents.store.legs import LEASE_S
 from agents.store.writer import writer
 
@@ -117,11 +118,25 @@ class TurnPlace:
     iterations: int
     revision: int | None
     request: str
+    source: Source = Source.NATIVE
 
     @property
     def is_live(self) -> bool:
         """Whether it runs, or is about to."""
         return self.status in LIVE
+
+    def check_here(self) -> None:
+        """Raises InvalidRequest for a turn that ran elsewhere: nothing can be done to it here."""
+        if self.source in FOREIGN:
+            words = "This turn ran elsewhere, and was reported here: it cannot be resumed, forked or cancelled."
+            raise InvalidRequest(words, code="foreign")
+
+
+def agent_of(key: int, session: int) -> int | None:
+    """The agent of a turn of this session: for whoever checks rights himself."""
+    rows = Turn.objects.unscoped("its place").filter(pk=key, session_id=session)
+    agent: int | None = rows.values_list("agent_id", flat=True).first()
+    return agent
 
 
 def place(actor: Actor, key: int, *, session: int | None = None, action: Action = "read") -> TurnPlace:
@@ -143,6 +158,7 @@ def place(actor: Actor, key: int, *, session: int | None = None, action: Action 
         iterations=row.iterations,
         revision=row.revision_id,
         request=row.body.request,
+        source=Source(row.source),
     )
 
 
@@ -169,7 +185,7 @@ def pending_calls(key: int) -> list[Pending]:
     for step, started, kind, body in rows.order_by("number").values_list(
         "pk", "started_at", "detail__encoding", "detail__body"
     ):
-        whole = encoding.unpack(kind, body)
+        whole = large.unpack(step, kind, body)
         detail = msgspec.json.decode(whole, type=_Calls)
         out.append(Pending(step, to_us(started), bytes(detail.tool_calls[0]), whole))
     return out
@@ -180,13 +196,6 @@ def counts(key: int) -> tuple[int, int]:
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key)
     last = rows.order_by("-number").values_list("number", "round").first()
     return (last[0] + 1, last[1] + 1) if last else (0, 0)
-
-
-def previous_leg(key: int) -> tuple[int | None, bool]:
-    """(the leg a turn continues, whether its session has branches)."""
-    first = Response.objects.unscoped("its turn is visible").filter(turn_id=key, number=1)
-    previous, branched = first.values_list("previous_id", "turn__session__branched").get()
-    return previous, branched
 
 
 def state(key: int) -> tuple[TurnStatus, int] | None:

@@ -15,7 +15,8 @@ from agents.models.scoped import visible_where
 from agents.schemas.content import Usage
 from agents.schemas.events import ErrorInfo
 from agents.schemas.turns import StepValue, TurnValue
-from agents.store import encoding, terms
+from agents.store import large, terms
+from agents.store.history import OFF_PATH
 from agents.store.sql import columns
 
 _TURN = ", ".join(
@@ -27,7 +28,7 @@ _TURN = ", ".join(
     )
 )
 _BODY = ", ".join(f"b.{name}" for name in columns(TurnBody, "input_messages output_message error"))
-_STEP = ", ".join(
+STEP = ", ".join(
     f"s.{name}"
     for name in columns(
         Step,
@@ -48,17 +49,27 @@ def turn(actor: Actor, key: int, action: Action = "read") -> TurnValue:
     return found[0]
 
 
+def head(actor: Actor, key: int, action: Action = "read") -> TurnValue:
+    """A turn without its steps. Raises NotFound, also for one the actor may not see."""
+    found = _turns(actor, "t.id = %s", [key], action, whole=False)
+    if not found:
+        raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
+    return found[0]
+
+
 def turns_of_session(actor: Actor, session: int, only: Sequence[int] | None = None) -> list[TurnValue]:
-    """A session's turns in order, or those of them named in ``only``."""
+    """A session's turns in order, without those that were forked beside it; or those named in ``only``."""
     if only is None:
-        return _turns(actor, "t.session_id = %s", [session])
+        return _turns(actor, f"t.session_id = %s AND t.id NOT IN ({OFF_PATH})", [session, session])
     if not only:
         return []
     marks = ", ".join(["%s"] * len(only))
     return _turns(actor, f"t.session_id = %s AND t.id IN ({marks})", [session, *only])
 
 
-def _turns(actor: Actor, which: str, values: list[int], action: Action = "read") -> list[TurnValue]:
+def _turns(
+    actor: Actor, which: str, values: list[int], action: Action = "read", *, whole: bool = True
+) -> list[TurnValue]:
     visible, more = visible_where(actor, action)
     where, params = f"{which} AND {visible}", [*values, *more]
     with connection.cursor() as cursor:
@@ -68,7 +79,7 @@ def _turns(actor: Actor, which: str, values: list[int], action: Action = "read")
             params,
         )
         found = cursor.fetchall()
-        steps = _steps(cursor, where, params) if found else {}
+        steps = _steps(cursor, where, params) if found and whole else {}
     names = terms.texts({row[3] for row in found})
     return [_turn(row, names, tuple(steps.get(row[0], ()))) for row in found]
 
@@ -108,7 +119,7 @@ def _usage(input_tokens: int, output_tokens: int, cached_tokens: int, reasoning_
 
 def _steps(cursor: Any, where: str, params: list[int]) -> dict[int, list[StepValue]]:
     cursor.execute(
-        f"SELECT {_STEP}, {_DETAIL} FROM agents_turn t JOIN agents_step s ON s.turn_id = t.id "  # noqa: S608 - ours
+        f"SELECT {STEP}, {_DETAIL} FROM agents_turn t JOIN agents_step s ON s.turn_id = t.id "  # noqa: S608 - ours
         f"LEFT JOIN agents_stepdetail d ON d.step_id = s.id WHERE {where} ORDER BY s.turn_id, s.number",
         params,
     )
@@ -127,8 +138,13 @@ def steps_of(turns: Collection[int]) -> dict[int, list[StepValue]]:
 
 
 def _step(row: tuple[Any, ...]) -> StepValue:
-    _, key, number, round_, type_, name, status, server_side, started, completed, ttft_us, *tokens = row[:15]
-    kind, body, error = row[15:]
+    key, kind, body, error = row[1], *row[15:]
+    return step_value(row[:15], None if kind is None else large.unpack(key, kind, body), error)
+
+
+def step_value(row: Sequence[Any], detail: bytes | None, error: str | None, **more: Any) -> StepValue:
+    """A step from the columns `STEP` of its row, and what it holds."""
+    _, key, number, round_, type_, name, status, server_side, started, completed, ttft_us, *tokens = row
     return StepValue(
         key=key,
         number=number,
@@ -139,8 +155,9 @@ def _step(row: tuple[Any, ...]) -> StepValue:
         server_side=bool(server_side),
         started_at=started,
         completed_at=completed,
-        detail=None if kind is None else encoding.unpack(kind, body),
+        detail=detail,
         error=ErrorInfo.model_validate_json(error) if error else None,
         usage=_usage(*tokens),
         ttft_us=ttft_us,
+        **more,
     )
