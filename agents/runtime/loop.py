@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from agents.runtime import steps
 from agents.runtime.progress import Progress
-from agents.runtime.run import Resume, Run
-from agents.schemas.content import CompletionMessage, ToolCall, ToolResponse
-from agents.schemas.events import Entry, ErrorInfo, Event, FinalStatus, ToolDetail
+from agents.runtime.run import PendingCall, Resume, Run
+from agents.runtime.tape import Outcome
+from agents.schemas.content import CompletionMessage, ToolCall, ToolResponse, TurnMessage
+from agents.schemas.events import Entry, ErrorInfo, Event, FinalStatus, Origin, StepStarted, ToolDetail
 
 
 class Loop:
@@ -22,6 +23,7 @@ class Loop:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.progress = Progress(run)
+        self._told: set[str] = set()
 
     def open(self, *, queued: bool = False) -> list[Event]:
         """The first events, apart from the others: they are stored before anybody is answered. In
@@ -51,20 +53,31 @@ class Loop:
         while not progress.blocked and progress.error is None:
             async for entry in steps.infer(progress):
                 yield entry
-            calls = self._calls()
-            if progress.error or not calls:
-                break
-            if progress.iterations >= self.run.max_infer_iters and not self._are_the_clients(calls):
-                break
-            async for entry in self._tools(calls):
+            next_round = progress.round + 1
+            async for entry in self._act(next_round):
                 yield entry
             if progress.over:
                 return
-            progress.round += 1
+            if progress.round != next_round:
+                break
         async for entry in self._finish():
             yield entry
 
     # ------------------------------------------------------------------------------------ the parts
+
+    async def _act(self, next_round: int) -> AsyncIterator[Entry]:
+        """What follows an inference. The round moves on where another inference is to follow."""
+        progress, calls = self.progress, self._calls()
+        if progress.error is None and not calls and progress.tape.plays:
+            async for entry in self._unseen(next_round):
+                yield entry
+        if progress.error or not calls:
+            return
+        if progress.iterations >= self.run.max_infer_iters and not self._are_the_clients(calls):
+            return
+        async for entry in self._tools(calls):
+            yield entry
+        progress.round = next_round
 
     def _answered(self, resume: Resume) -> list[Event]:
         """On a resume: the steps whose answers have come."""
@@ -77,11 +90,28 @@ class Loop:
         self.progress.hear(resume.messages)
         return ended
 
-    def _unasked(self, responses: list[ToolResponse]) -> list[Event]:
+    def _unasked(self, responses: list[ToolResponse], origin: Origin | None = None) -> list[Event]:
         """Answers to calls the server never saw: one step that says what came back."""
         started = self.progress.step_started("tool_execution", responses[0].tool_name)
-        detail = ToolDetail(tool_calls=[], tool_responses=responses)
+        detail = ToolDetail(tool_calls=[], tool_responses=responses, origin=origin)
         return [started, self.progress.step_ended(started, detail)]
+
+    async def _unseen(self, next_round: int) -> AsyncIterator[Entry]:
+        """In a fork, where the source was over and its client went on with answers to calls that the server
+        never saw: the same again. The round stays where there are none."""
+        progress = self.progress
+        answers = progress.tape.unasked(steps.words_of(progress.message))
+        if answers is None:
+            return
+        async for entry in self._shield_output():
+            yield entry
+        if progress.blocked or progress.error:
+            return
+        progress.round = next_round
+        for event in self._unasked(*answers):
+            yield event
+        async for entry in self._next_leg([]):
+            yield entry
 
     async def _prepare(self) -> AsyncIterator[Entry]:
         progress, run = self.progress, self.run
@@ -140,10 +170,56 @@ class Loop:
                 yield event
             return
         assert said is not None  # calls come from a message
-        message = said.model_copy(update={"tool_calls": calls})
-        for call in calls:
-            yield progress.step_started("tool_execution", call.tool_name, call=call, waits=True)
-        yield progress.awaiting(message)
+        started = [progress.step_started("tool_execution", one.tool_name, call=one, waits=True) for one in calls]
+        for event in started:
+            yield event
+        if progress.tape.plays:
+            async for entry in self._answer(calls, started):
+                yield entry
+            calls = [call for call in calls if call.call_id not in self._told]
+        if calls:
+            yield progress.awaiting(said.model_copy(update={"tool_calls": calls}))
+
+    # -------------------------------------------------------------------------------------- forks
+
+    async def _answer(self, calls: list[ToolCall], started: list[StepStarted]) -> AsyncIterator[Entry]:
+        """In a fork: answer what a record tells of the client's calls, and go on if that is all of them."""
+        progress = self.progress
+        known: list[tuple[PendingCall, Outcome]] = []
+        for call, event in zip(calls, started, strict=True):
+            outcome = progress.tape.outcome(call, asks=bool(event.detail and event.detail.approval))
+            if outcome:
+                known.append((_pending(call, event, outcome), outcome))
+        self._told = {pending.call.call_id for pending, _ in known}
+        heard = self._heard() if len(known) == len(calls) else ()
+        for place, (pending, outcome) in enumerate(known, start=1):
+            yield progress.answered(pending, outcome, heard if place == len(calls) else ())
+        if len(known) == len(calls):
+            progress.round += 1
+            async for entry in self._next_leg([pending for pending, _ in known]):
+                yield entry
+
+    def _heard(self) -> Sequence[TurnMessage]:
+        leg = self.progress.tape.peek_leg()
+        return leg.messages if leg else ()
+
+    async def _next_leg(self, pending: list[PendingCall]) -> AsyncIterator[Entry]:
+        """What a leg begins with that the client's answers start, within this one."""
+        progress, leg = self.progress, self.progress.tape.next_leg()
+        resume = Resume(
+            leg=0,
+            responses=(),
+            pending=pending,
+            next_seq=0,
+            next_step=0,
+            round=progress.round,
+            iterations=0 if leg and leg.restarts else progress.iterations,
+            usage=progress.usage,
+            messages=leg.messages if leg else (),
+        )
+        self.run = progress.next_leg(leg.run if leg else self.run, resume)
+        async for entry in self._prepare():
+            yield entry
 
     async def _shield_output(self) -> AsyncIterator[Entry]:
         if self.run.output_shields and not self.progress.blocked and self.progress.error is None:
@@ -167,6 +243,11 @@ class Loop:
             progress.message = _last_word(progress.message)
             reason = "max_infer_iters"
         return [progress.ending("completed", reason=reason)]
+
+
+def _pending(call: ToolCall, event: StepStarted, outcome: Outcome) -> PendingCall:
+    approved = None if outcome.approval is None else outcome.approval == "approved"
+    return PendingCall(event.step, call, event.at, approved, event.detail)
 
 
 def _last_word(message: CompletionMessage) -> CompletionMessage:

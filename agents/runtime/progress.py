@@ -14,7 +14,8 @@ from agents import ids
 from agents.providers.memory.base import Prepared
 from agents.providers.safety.base import Said
 from agents.providers.tools.base import Labelled
-from agents.runtime.run import PendingCall, Run
+from agents.runtime.run import PendingCall, Resume, Run
+from agents.runtime.tape import Outcome, Player
 from agents.schemas.content import CompletionMessage, ToolCall, ToolDef, ToolResponse, TurnMessage, Usage, text_of
 from agents.schemas.events import (
     Delta,
@@ -22,6 +23,7 @@ from agents.schemas.events import (
     Event,
     FinalStatus,
     InferenceDetail,
+    Origin,
     OtherDetail,
     StepDetail,
     StepEnded,
@@ -85,6 +87,7 @@ class Progress:
         self._documents = Prepared()
         self._calls_made: list[str] = []
         self.over = False
+        self.tape = Player(run.tape)
 
     # ------------------------------------------------------------------------------------ numbers
 
@@ -187,15 +190,17 @@ class Progress:
         *,
         asks: bool = False,
         asked: int | None = None,
+        origin: Origin | None = None,
     ) -> ToolDetail:
         """What a step of a call holds: of a tool of OpenAI's API also which of them it is, and whether
         the step asks for approval or was approved in another."""
         tool = self.run.server_tools.get(call.tool_name)
         if not isinstance(tool, Labelled):
-            return ToolDetail(tool_calls=[call], tool_responses=list(responses))
+            return ToolDetail(tool_calls=[call], tool_responses=list(responses), origin=origin)
         return ToolDetail(
             tool_calls=[call],
             tool_responses=list(responses),
+            origin=origin,
             kind=tool.kind,
             label=tool.label,
             approval="requested" if asks else None,
@@ -251,6 +256,21 @@ class Progress:
         )
         self._items += items_of(event)
         return event
+
+    def answered(self, pending: PendingCall, outcome: Outcome, heard: Sequence[TurnMessage] = ()) -> StepEnded:
+        """End a step of the client's as a record says, without waiting for it."""
+        ended = self.pending_ended(pending, outcome.response)
+        self.hear(heard)
+        detail = ended.detail.model_copy(update={"origin": outcome.origin})
+        return ended.model_copy(update={"detail": detail, "heard": list(heard) or None})
+
+    def next_leg(self, run: Run, resume: Resume) -> Run:
+        """Go on as a leg does that begins with the client's answers, within this one: what was found for
+        the first inference is not told again, and limits count anew where they do for a leg."""
+        self.run = replace(run, history=self.run.history, earlier=self.run.earlier, resume=resume)
+        self.iterations, self.round = resume.iterations, resume.round
+        self._calls_made, self._retrieved, self.message = [], "", None
+        return self.run
 
     # ------------------------------------------------------------------------------------- deltas
 

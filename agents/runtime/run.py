@@ -11,6 +11,7 @@ from agents.providers.inference.base import Inference
 from agents.providers.memory.base import Documents, Memory
 from agents.providers.safety.base import Shield
 from agents.providers.tools.base import Tool, ToolSource
+from agents.runtime.tape import Tape
 from agents.schemas.content import (
     ResponseFormat,
     SamplingParams,
@@ -67,7 +68,7 @@ class Run:
     ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
     with ``ends_with_client_calls`` calls of the client's tools end the leg also at that bound.
     ``max_tool_calls`` bounds the server's calls of a leg, ``one_call`` those of an inference. One that ``truncates``
-    leaves older history out rather than fail where it is too long for the model."""
+    leaves older history out rather than fail where it is too long for the model. A fork plays from its ``tape``."""
 
     turn: int
     session: int
@@ -99,6 +100,7 @@ class Run:
     tool_timeout_s: float = 60.0
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
     resume: Resume | None = None
+    tape: Tape | None = None
     clock: Callable[[], int] = ids.now_us
     new_key: Callable[[], int] = ids.new_key
 

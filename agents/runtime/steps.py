@@ -20,6 +20,8 @@ from agents.providers.safety.base import Shield, Touchpoint
 from agents.providers.tools.base import Labelled, Offered, Tool, ToolContext, ToolResult, failure
 from agents.providers.tools.running import cut_for_model, run_one
 from agents.runtime.progress import Draft, Progress
+from agents.runtime.taken import take_over
+from agents.runtime.tape import Outcome
 from agents.schemas.content import CompletionMessage, StopReason, ToolCall, ToolResponse, text_of
 from agents.schemas.events import (
     Entry,
@@ -27,6 +29,7 @@ from agents.schemas.events import (
     FinalStatus,
     InferenceDetail,
     MemoryDetail,
+    Origin,
     OtherDetail,
     ShieldDetail,
     StepStarted,
@@ -60,6 +63,11 @@ def error_info(error: AgentsError) -> ErrorInfo:
 async def check_shields(progress: Progress, shields: Sequence[Shield], touchpoint: Touchpoint) -> AsyncIterator[Entry]:
     """Run all shields of a touchpoint at once, as one step. A violation of level ``error`` blocks
     the turn, and its words become the answer; a shield that cannot judge fails it."""
+    recorded = progress.tape.take("shield_call", touchpoint)
+    if recorded:
+        for event in take_over(progress, recorded):
+            yield event
+        return
     started = progress.step_started("shield_call", touchpoint)
     yield started
     names = [shield.name for shield in shields]
@@ -97,6 +105,11 @@ async def retrieve(progress: Progress) -> AsyncIterator[Entry]:
     memory = progress.run.memory
     assert memory is not None  # the loop asks only where there is one
     query = progress.texts()[-1] if progress.texts() else ""
+    known = progress.tape.retrieved(query)
+    if known:
+        for event in take_over(progress, *known):
+            yield event
+        return
     started = progress.step_started("memory_retrieval", "retrieve")
     yield started
     try:
@@ -189,7 +202,8 @@ def _distinct(calls: list[ToolCall]) -> list[ToolCall]:
 
 def begin_inference(progress: Progress) -> StepStarted:
     """Begin the step of the next inference, which `infer` then finds begun."""
-    progress.begun = progress.step_started("inference", progress.run.model)
+    recorded = progress.tape.peek("inference")
+    progress.begun = progress.step_started("inference", recorded.name if recorded else progress.run.model)
     return progress.begun
 
 
@@ -200,6 +214,11 @@ async def infer(progress: Progress) -> AsyncIterator[Entry]:
         started = begin_inference(progress)
         yield started
     progress.begun = None
+    recorded = progress.tape.take("inference")
+    if recorded:
+        for event in take_over(progress, recorded, begun=started):
+            yield event
+        return
     draft = progress.draft(started.step)
     draft.model = run.inference_model
     answer, end, first_at, error = _Answer(progress, started, draft), None, None, None
@@ -310,22 +329,34 @@ async def run_tools(
     for event in started:
         yield event
     progress.count_calls(calls)
+    known = [progress.tape.outcome(call) for call in calls]
     async with asyncio.TaskGroup() as group:
-        work = [group.create_task(_run_tool(progress, call, context)) for call in calls]
-        for event, call, task in zip(started, calls, work, strict=True):
-            result = await task
-            response = ToolResponse(
-                call_id=call.call_id,
-                tool_name=call.tool_name,
-                content=result.content,
-                metadata=cut_for_model(result) or None,
-            )
+        work = [
+            None if outcome else group.create_task(_run_tool(progress, call, context))
+            for call, outcome in zip(calls, known, strict=True)
+        ]
+        for event, call, outcome, task in zip(started, calls, known, work, strict=True):
+            if outcome is None and task is not None:
+                outcome = _came(call, await task, progress.tape.unmatched)
+            assert outcome is not None  # it was known, or it came
             yield progress.step_ended(
                 event,
-                progress.tool_detail(call, [response], asked=asked.get(call.call_id)),
-                status="failed" if result.error else "completed",
-                error=ErrorInfo(type="tool_error", message=result.error) if result.error else None,
+                progress.tool_detail(call, outcome.responses, asked=asked.get(call.call_id), origin=outcome.origin),
+                status="failed" if outcome.error else "completed",
+                error=outcome.error,
             )
+
+
+def _came(call: ToolCall, result: ToolResult, origin: Origin | None) -> Outcome:
+    """What a tool gave back, as it is recorded."""
+    response = ToolResponse(
+        call_id=call.call_id,
+        tool_name=call.tool_name,
+        content=result.content,
+        metadata=cut_for_model(result) or None,
+    )
+    error = ErrorInfo(type="tool_error", message=result.error) if result.error else None
+    return Outcome(response, origin, error=error)
 
 
 async def _run_tool(progress: Progress, call: ToolCall, context: ToolContext) -> ToolResult:

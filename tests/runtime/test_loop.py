@@ -25,13 +25,14 @@ class Echo:
 
     definition: ToolDef
     error: str | None = None
+    content: str | None = None
     hangs: bool = False
     group: str = "test"
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         if self.hangs:
             await asyncio.Event().wait()
-        return ToolResult(content=self.error or str(arguments), error=self.error)
+        return ToolResult(content=self.error or self.content or str(arguments), error=self.error)
 
 
 class Fixed:

@@ -44,13 +44,22 @@ def chunks(text: str, size: int = 512, overlap: int | None = None) -> list[Piece
     first = 0
     while first < len(starts):
         last = min(first + size, len(starts))
-        piece = text[bounds[first] : bounds[last]].strip()
+        piece = _trimmed(text[bounds[first] : bounds[last]])
         if piece:
             out.append(Piece(piece, last - first))
         if last == len(starts):
             break
         first = _word_start(text, bounds, last - overlap, first + 1)
     return out
+
+
+def _trimmed(piece: str) -> str:
+    """Without the blanks around it; one that bears a mark is no blank."""
+    kept = piece.strip()
+    start = len(piece) - len(piece.lstrip())
+    if kept and start and unicodedata.category(kept[0])[0] == "M":
+        return piece[start - 1] + kept
+    return kept
 
 
 def _word_start(text: str, bounds: list[int], wanted: int, lowest: int) -> int:

@@ -155,22 +155,25 @@ def _result(value: Any) -> ToolResult:
 async def _in_thread(work: Callable[[], Any]) -> Any:
     """Run ``work`` in a thread of its own: one that never ends is left behind, and neither a pool nor
     the server's stop waits for it."""
-    if not _threads.acquire(blocking=False):
+    room = _threads
+    if not room.acquire(blocking=False):
         raise RuntimeError(f"{MAX_THREADS} functions are running already")
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
-    threading.Thread(target=_work, args=(work, loop, future), name="tool", daemon=True).start()
+    threading.Thread(target=_work, args=(work, loop, future, room), name="tool", daemon=True).start()
     return await future
 
 
-def _work(work: Callable[[], Any], loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any]) -> None:
+def _work(
+    work: Callable[[], Any], loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], room: threading.Semaphore
+) -> None:
     value, error = None, None
     try:
         value = work()
     except BaseException as caught:  # noqa: BLE001 - handed to the caller; sys.exit() in a tool ends only the tool
         error = caught if isinstance(caught, Exception) else RuntimeError(f"{type(caught).__name__}: {caught}")
     finally:
-        _threads.release()
+        room.release()
     if not loop.is_closed():
         loop.call_soon_threadsafe(_settle, future, value, error)
 

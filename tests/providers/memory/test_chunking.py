@@ -58,6 +58,10 @@ def test_what_is_one_character_is_never_cut(character: str) -> None:
         assert piece.text.startswith(character)
 
 
+def test_a_blank_with_a_mark_on_it_is_kept() -> None:
+    assert [piece.text for piece in chunks("0:0:00000:0:0\u03000 0 \u03000:00000", 16)][-1] == " \u03000:00000"
+
+
 @given(text=st.text(max_size=400), size=st.integers(16, 40))
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_cut(text: str, size: int) -> None:
