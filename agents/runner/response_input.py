@@ -101,6 +101,7 @@ def _conversation(actor: Actor, public_id: str) -> Place:
         record = sessions.get(actor, key, action="run")
     except NotFound:
         raise conversations.missing(public_id) from None
+    sessions.check_here(record.source)
     last = turns.state(record.last_turn) if record.last_turn is not None else None
     waits = last is not None and last[0] == TurnStatus.AWAITING_INPUT
     return Place(key, conversation=public_id, waiting=record.last_turn if waits else None)

@@ -25,6 +25,7 @@ from agents.schemas.content import (
     ResponseFormat,
     SamplingParams,
     TopPStrategy,
+    TurnMessage,
     Usage,
 )
 from agents.schemas.events import Event
@@ -119,7 +120,7 @@ def _locked(conflict: Conflict) -> Exception:
 def _start(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
     body, turn = asked.body, ids.new_key()
     session = place.session if place.session is not None else ids.new_key()
-    run = _run(service, asked, turn, session, given)
+    run = run_of(service, asked, turn, session, given.messages)
     if given.outputs:
         response_input.check_outputs(given, _history(place, session, None, given))
     loop, queued = Loop(run), service.runner.is_full
@@ -208,32 +209,25 @@ def _resume(service: Service, asked: Asked, place: Place, where: TurnPlace, give
         usage=value.usage or Usage(),
         messages=answers.rest.messages,
     )
-    run = _run(service, asked, where.key, where.session, answers.rest)
+    run = run_of(service, asked, where.key, where.session, answers.rest.messages)
     run = replace(run, resume=resume, input_messages=MESSAGES.validate_json(value.input_messages))
     loop, head = Loop(run), _head(asked, place)
     opening = loop.open()
     again = Resumption(where.key, where.session, opening, next_step, True, _leg(asked, head, given))
     leg = legs.resume_turn(again, service.runner.owner)
-    first, earlier = history.of_turn(where.key)
-    loop.with_history(_before_turn(where.key, where.session, first), earlier)
+    _, earlier = history.of_turn(where.key)
+    loop.with_history(paired(history.before_turn(where.key)), earlier)
     service.runner.start(loop, leg, opening)
     return Begun(replace(head, created_at=opening[0].at), where.key, opening[0].seq)
-
-
-def _before_turn(turn: int, session: int, first: int) -> list[bytes]:
-    """What was said before a turn that is continued."""
-    previous, branched = turns.previous_leg(turn)
-    if not branched:
-        return paired(history.before(session, first=first))
-    return paired(history.upto(previous)) if previous is not None else []
 
 
 # ------------------------------------------------------------------------------------------------ run
 
 
-def _run(service: Service, asked: Asked, turn: int, session: int, given: Given) -> Run:
+def run_of(service: Service, asked: Asked, turn: int, session: int, messages: Sequence[TurnMessage]) -> Run:
+    """The run of a request's leg. Raises InvalidRequest for what it names in vain."""
     providers, actor, body = service.providers, asked.actor, asked.body
-    knowledge.check_images(given.messages)
+    knowledge.check_images(messages)
     inference, model = models.resolve(providers, actor, body.model)
     offer = response_tools.offer(providers, actor, body, asked.provider_data)
     shields: list[Shield] = guards.shields(providers, actor, body.guardrail_ids, "guardrails")
@@ -245,7 +239,7 @@ def _run(service: Service, asked: Asked, turn: int, session: int, given: Given) 
         inference_model=model,
         inference=inference,
         instructions=body.instructions or "",
-        input_messages=given.messages,
+        input_messages=messages,
         client_tools=offer.client,
         server_tools=offer.server,
         sources=offer.sources,

@@ -22,9 +22,10 @@ from agents.runtime.loop import Loop
 from agents.runtime.run import PendingCall, Resume, Run
 from agents.schemas.agents import AgentConfig, CreateTurn, ResumeTurn
 from agents.schemas.content import ToolCall, Usage
+from agents.schemas.forks import ForkSettings
 from agents.schemas.turns import MESSAGES
 from agents.store import agents as agent_store
-from agents.store import closing, history, legs, retries, sessions, turns, values
+from agents.store import closing, forks, history, legs, retries, sessions, turns, values
 from agents.store.agents import AgentRecord
 from agents.store.legs import NewLeg, NewTurn, Resumption
 from agents.store.retries import Retry
@@ -67,7 +68,7 @@ class Service:
         Unavailable while the server drains."""
         again = retries.first_run(retry) if retry else None
         if again:
-            return self._attach(actor, *again)
+            return self.attach(actor, *again)
         self.check_open()
         agent_store.check_enabled(agent)
         key = ids.new_key()
@@ -99,7 +100,7 @@ class Service:
         try:
             leg, first_item = legs.open_turn(actor, new, opening, self.runner.owner)
         except retries.AlreadyRun as repeated:
-            return self._attach(actor, repeated.turn, repeated.leg)
+            return self.attach(actor, repeated.turn, repeated.leg)
         loop.with_history(history.before(session, first=first_item))
         self.runner.start(loop, leg, opening, queued=queued)
         return Started(key, session, opening[0].seq)
@@ -109,7 +110,8 @@ class Service:
         if self.runner.draining:
             raise Unavailable("The server is shutting down.", retry_after_s=5)
 
-    def _attach(self, actor: Actor, turn: int, number: int) -> Started:
+    def attach(self, actor: Actor, turn: int, number: int) -> Started:
+        """A leg that was begun by an earlier request."""
         place = turns.place(actor, turn, action="run")
         return Started(turn, place.session, turns.leg_start(turn, number))
 
@@ -131,8 +133,9 @@ class Service:
         saw). Raises InvalidRequest, or Conflict when someone else was first."""
         again = retries.first_run(retry) if retry else None
         if again:
-            return self._attach(actor, *again)
+            return self.attach(actor, *again)
         self.check_open()
+        place.check_here()
         waiting = place.status == TurnStatus.AWAITING_INPUT
         if not waiting and place.status != TurnStatus.COMPLETED:
             raise Conflict(f"The turn is {place.status.label}; it cannot be resumed.", code="turn_not_waiting")
@@ -147,9 +150,9 @@ class Service:
         try:
             leg = legs.resume_turn(resumption, self.runner.owner)
         except retries.AlreadyRun as repeated:
-            return self._attach(actor, repeated.turn, repeated.leg)
-        first, earlier = history.of_turn(place.key)
-        loop.with_history(history.before(place.session, first=first), earlier)
+            return self.attach(actor, repeated.turn, repeated.leg)
+        _, earlier = history.of_turn(place.key)
+        loop.with_history(history.before_turn(place.key), earlier)
         self.runner.start(loop, leg, opening)
         return Started(place.key, place.session, opening[0].seq)
 
@@ -184,6 +187,7 @@ class Service:
     def cancel_turn(self, actor: Actor, key: int) -> None:
         """Stop a turn that runs or waits; a turn that is over stays as it is. Raises NotFound."""
         place = turns.place(actor, key, action="run")
+        place.check_here()
         reason = f"cancelled by {actor.name}"
         if self.runner.cancel(key, reason):
             return
@@ -193,10 +197,12 @@ class Service:
             writer.write(partial(closing.close_turn, key, "cancelled", reason))
 
     def config_of(self, actor: Actor, place: TurnPlace) -> AgentConfig:
-        """The configuration a turn ran with."""
+        """The configuration a turn ran with, in a fork with what was changed for it."""
+        place.check_here()
         if place.agent is None or place.revision is None:
             raise InvalidRequest("This turn has no agent to go on with.", code="no_agent")
-        return agent_store.revision_config(actor, place.agent, place.revision, "run")
+        config = agent_store.revision_config(actor, place.agent, place.revision, "run")
+        return config.model_copy(update=dict(ForkSettings.model_validate_json(forks.settings_of(place.key)).given))
 
     def session_agent(self, actor: Actor, session: int) -> AgentRecord:
         """The agent of a session. Raises InvalidRequest where it has none."""
