@@ -67,8 +67,13 @@ def shown_steps(steps: Iterable[StepValue]) -> list[list[StepValue]]:
     """Steps as the API counts them: finished ones it has a type for, calls of client tools of
     one round together."""
     shown = [step for step in steps if step.completed_at is not None and step.type != "other"]
-    groups = itertools.groupby(shown, key=lambda step: step.key if step.server_side else (step.round, "client"))
+    groups = itertools.groupby(shown, key=_group)
     return [list(group) for _, group in groups]
+
+
+def _group(step: StepValue) -> int | tuple[int, str]:
+    is_client = step.type == "tool_execution" and not step.server_side
+    return (step.round, "client") if is_client else step.key
 
 
 def step_json(turn: int, group: Sequence[StepValue]) -> bytes:
@@ -84,12 +89,22 @@ def step_json(turn: int, group: Sequence[StepValue]) -> bytes:
     return head + _details(group)[1:]
 
 
+class _Calls(msgspec.Struct):
+    """Of a call's detail what the API's step shows."""
+
+    tool_calls: list[msgspec.Raw] = []
+    tool_responses: list[msgspec.Raw] = []
+
+
 def _details(group: Sequence[StepValue]) -> bytes:
     if len(group) == 1:
         return group[0].detail or b"{}"
-    parts = [msgspec.json.decode(step.detail or b"{}", type=dict[str, list[msgspec.Raw]]) for step in group]
+    parts = [msgspec.json.decode(step.detail or b"{}", type=_Calls) for step in group]
     return msgspec.json.encode(
-        {name: [raw for part in parts for raw in part.get(name, ())] for name in ("tool_calls", "tool_responses")}
+        _Calls(
+            tool_calls=[raw for part in parts for raw in part.tool_calls],
+            tool_responses=[raw for part in parts for raw in part.tool_responses],
+        )
     )
 
 
