@@ -80,6 +80,7 @@ class SessionCreate(ApiView):
     def post(self, request: Request, agent_id: str) -> HttpResponse:
         name = self.body(CreateSession).session_name
         agent = agents.get(self.actor, agents.key_of(agent_id), "run")
+        agents.check_here(agent)
         persist = bool(agent.config.enable_session_persistence)
         return answer(
             SessionCreated(session_id=sessions.create(self.actor, agent=agent.key, name=name, persist=persist))
@@ -119,13 +120,16 @@ class SessionDetail(ApiView):
         return nothing()
 
 
-class _TurnView(ApiView):
+class TurnView(ApiView):
     """What the views of turns share: finding one, and answering with one that runs."""
 
     def _place(self, agent_id: str, session_id: str, turn_id: str, action: Action = "read") -> TurnPlace:
         agent, session = agents.key_of(agent_id), sessions.key_of(session_id)
-        session = sessions.get(self.actor, session, agent=agent, action=action).key
-        return turns.place(self.actor, turns.key_of(turn_id), session=session, action=action)
+        turn = turns.key_of(turn_id)
+        # what ran elsewhere may change hands within a session: then the turn says whose it is
+        of = agent if turns.agent_of(turn, session) != agent else None
+        sessions.get(self.actor, session, agent=of, action=action)
+        return turns.place(self.actor, turn, session=session, action=action)
 
     def _retry(self) -> Retry:
         headers = self.request._request.headers
@@ -144,7 +148,7 @@ class _TurnView(ApiView):
         return Awaited(partial(drained, self.actor, started, request_id))
 
 
-class TurnCreate(_TurnView):
+class TurnCreate(TurnView):
     actions = {"post": "run"}
 
     @extend_schema(
@@ -161,7 +165,7 @@ class TurnCreate(_TurnView):
         return self._answer(started, bool(body.stream))
 
 
-class TurnDetail(_TurnView):
+class TurnDetail(TurnView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="get_turn", responses=Turn)
@@ -170,7 +174,7 @@ class TurnDetail(_TurnView):
         return json_response(turn_json(values.turn(self.actor, place.key)))
 
 
-class TurnResume(_TurnView):
+class TurnResume(TurnView):
     actions = {"post": "run"}
 
     @extend_schema(
@@ -187,7 +191,7 @@ class TurnResume(_TurnView):
         return self._answer(started, bool(body.stream))
 
 
-class TurnCancel(_TurnView):
+class TurnCancel(TurnView):
     actions = {"post": "run"}
 
     @extend_schema(operation_id="cancel_turn", request=None, responses=Turn)
@@ -198,7 +202,7 @@ class TurnCancel(_TurnView):
         return Awaited(partial(settled, self.actor, Started(place.key, place.session, first)))
 
 
-class TurnEvents(_TurnView):
+class TurnEvents(TurnView):
     """Ours: the stream of a turn that was begun elsewhere, from any position."""
 
     actions = {"get": "read"}
@@ -220,7 +224,7 @@ class TurnEvents(_TurnView):
         return stream(frames(Started(place.key, place.session, until), after=after, with_ids=True))
 
 
-class StepDetail(_TurnView):
+class StepDetail(TurnView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="get_step", responses=StepEnvelope)

@@ -56,7 +56,7 @@ class ApiView(APIView):
         method = (request.method or "").lower().replace("head", "get")
         if method not in self.actions:
             return  # a method the view has not: DRF answers
-        self.actor = actor_of(request._request)
+        self.actor = self.identify(request._request)
         action = self.actions[method]
         if action is None:
             return
@@ -64,6 +64,11 @@ class ApiView(APIView):
             raise refuse(self.actor)
         if action not in self.actor.actions:
             raise NotAllowed(f"This key may not {action}.", code="missing_action")
+
+    @staticmethod
+    def identify(request: HttpRequest) -> Actor:
+        """Who asks. Raises NotAuthenticated."""
+        return actor_of(request)
 
     def body(self, model: type[BaseModel]) -> Any:
         """The request's body as a value of ``model``. Raises InvalidRequest."""

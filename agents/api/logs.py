@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -9,55 +11,118 @@ from rest_framework.request import Request
 from agents import ids
 from agents.api.base import ApiView, answer
 from agents.errors import InvalidRequest
+from agents.query import parser
 from agents.query.describe import describe
-from agents.query.parser import parse
-from agents.query.tree import Query
-from agents.schemas.logs import QueryEcho, TurnPage
-from agents.store import logs
+from agents.query.tree import Level, Query
+from agents.schemas.logs import LogPage, QueryEcho, ResponseLogPage, SessionLogPage, StepLogPage, TurnPage
+from agents.store import listing, rows
 
 PAGE, CAP = 50, 1000
+KINDS: dict[Level, ids.Kind] = {
+    "session": ids.Kind.SESSION,
+    "turn": ids.Kind.TURN,
+    "response": ids.Kind.RESPONSE,
+    "step": ids.Kind.STEP,
+}
+_PARAMETERS = [OpenApiParameter(name, str) for name in ("q", "tz", "after", "before", "limit", "order")]
 
 
-class TurnLog(ApiView):
-    """Turns under a query, newest first."""
+class _Log(ApiView):
+    """Rows of a level under a query."""
 
     actions = {"get": "read"}
+    level: ClassVar[Level]
+    answers: ClassVar[type[LogPage[Any]]]
 
-    @extend_schema(
-        operation_id="list_turn_log",
-        parameters=[OpenApiParameter(name, str) for name in ("q", "tz", "after", "before", "limit")],
-        responses=TurnPage,
-    )
-    def get(self, request: Request) -> HttpResponse:
-        query = read_query(request._request)
-        after, before = _turn_key(request._request, "after"), _turn_key(request._request, "before")
-        page = logs.turns_page(self.actor, query, after=after, before=before, limit=_limit(request._request))
-        rows = page.rows
+    def listed(self, request: HttpRequest) -> HttpResponse:
+        query = read_query(request, self.level)
+        after, before = (_key(request, name, self.level) for name in ("after", "before"))
+        if _oldest_first(request):  # behind a row are then the newer ones
+            found = listing.page(
+                self.actor, query, after=before, before=after, limit=_limit(request), oldest_first=before is None
+            )
+            keys, more = found.keys[::-1], found.has_newer if before is None else found.has_older
+        else:
+            found = listing.page(self.actor, query, after=after, before=before, limit=_limit(request))
+            keys, more = found.keys, found.has_newer if before is not None else found.has_older
+        last = keys[-1] if keys else None
+        if found.searched_to is not None:
+            last = found.searched_to
         return answer(
-            TurnPage(
-                data=rows,
-                has_more=page.has_newer if before is not None else page.has_older,
-                first_id=ids.public(ids.Kind.TURN, rows[0].id) if rows else None,
-                last_id=ids.public(ids.Kind.TURN, rows[-1].id) if rows else None,
-                query=QueryEcho(
-                    text=query.text, tree=query.tree.model_dump(mode="json"), sentence=describe(query, "turn")
-                ),
+            self.answers(
+                data=rows.of(self.level, keys),
+                has_more=more,
+                searched_to=found.searched_to_us,
+                first_id=public(self.level, keys[0]) if keys else None,
+                last_id=public(self.level, last) if last is not None else None,
+                query=echo(query),
             )
         )
 
 
-def read_query(request: HttpRequest) -> Query:
-    """The query of a request. Raises QuerySyntax."""
-    return parse(request.GET.get("q", ""), now_us=ids.now_us(), zone=request.GET.get("tz") or "UTC")
+class TurnLog(_Log):
+    """Turns under a query, newest first."""
+
+    level, answers = "turn", TurnPage
+
+    @extend_schema(operation_id="list_turn_log", parameters=_PARAMETERS, responses=TurnPage)
+    def get(self, request: Request) -> HttpResponse:
+        return self.listed(request._request)
 
 
-def _turn_key(request: HttpRequest, name: str) -> int | None:
+class SessionLog(_Log):
+    """Sessions under a query, newest first."""
+
+    level, answers = "session", SessionLogPage
+
+    @extend_schema(operation_id="list_session_log", parameters=_PARAMETERS, responses=SessionLogPage)
+    def get(self, request: Request) -> HttpResponse:
+        return self.listed(request._request)
+
+
+class StepLog(_Log):
+    """Steps under a query, newest first."""
+
+    level, answers = "step", StepLogPage
+
+    @extend_schema(operation_id="list_step_log", parameters=_PARAMETERS, responses=StepLogPage)
+    def get(self, request: Request) -> HttpResponse:
+        return self.listed(request._request)
+
+
+class ResponseLog(_Log):
+    """Responses of OpenAI's API under a query, newest first."""
+
+    level, answers = "response", ResponseLogPage
+
+    @extend_schema(operation_id="list_response_log", parameters=_PARAMETERS, responses=ResponseLogPage)
+    def get(self, request: Request) -> HttpResponse:
+        return self.listed(request._request)
+
+
+def read_query(request: HttpRequest, level: Level = "turn") -> Query:
+    """The query of a request, as text or as a tree in JSON. Raises QuerySyntax."""
+    zone = request.GET.get("tz") or "UTC"
+    return parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone, level=level)
+
+
+def echo(query: Query) -> QueryEcho:
+    """How a query was understood."""
+    return QueryEcho(text=query.text, tree=query.tree.model_dump(mode="json"), sentence=describe(query))
+
+
+def public(level: Level, key: int) -> str:
+    """The id of a row: of a response that of OpenAI's API."""
+    return ids.openai(ids.Kind.RESPONSE, key) if level == "response" else ids.public(KINDS[level], key)
+
+
+def _key(request: HttpRequest, name: str, level: Level) -> int | None:
     raw = request.GET.get(name)
     if not raw:
         return None
-    key = ids.parse(ids.Kind.TURN, raw)
+    key = ids.parse_openai(ids.Kind.RESPONSE, raw) if level == "response" else ids.parse(KINDS[level], raw)
     if key is None:
-        raise InvalidRequest(f"{name}: not the id of a turn.", param=name)
+        raise InvalidRequest(f"{name}: not the id of a {level}.", param=name)
     return key
 
 
@@ -66,3 +131,10 @@ def _limit(request: HttpRequest) -> int:
     if not raw.isdecimal() or len(raw) > 6 or not int(raw):
         raise InvalidRequest("limit: a positive whole number is needed.", param="limit")
     return min(int(raw), CAP)
+
+
+def _oldest_first(request: HttpRequest) -> bool:
+    order = request.GET.get("order") or "desc"
+    if order not in ("asc", "desc"):
+        raise InvalidRequest("order: say asc or desc.", param="order")
+    return order == "asc"

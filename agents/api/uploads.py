@@ -44,16 +44,26 @@ class Upload:
 
 def read_upload(request: HttpRequest) -> Upload:
     """The form of a request. Raises UnsupportedMedia, TooLarge, InvalidRequest naming the field."""
-    if request.content_type != FORM:
-        raise UnsupportedMedia(f"Content-Type must be {FORM}, not {(request.content_type or '')[:80] or 'absent'}.")
-    fields, files = _parsed(request)
+    fields, files = read_form(request)
     try:
         file = files["file"]
     except MultiValueDictKeyError:
         raise InvalidRequest("file: a file is needed, with a name.", param="file") from None
+    check_size(file)
+    return Upload(_form(fields), file.name or "file", file.content_type or "", file)
+
+
+def read_form(request: HttpRequest) -> tuple[Any, Any]:
+    """The fields and the files of a form. Raises UnsupportedMedia, TooLarge, InvalidRequest."""
+    if request.content_type != FORM:
+        raise UnsupportedMedia(f"Content-Type must be {FORM}, not {(request.content_type or '')[:80] or 'absent'}.")
+    return _parsed(request)
+
+
+def check_size(file: UploadedFile[Any]) -> None:
+    """Raises TooLarge."""
     if (file.size or 0) > settings.MAX_UPLOAD_MB * 2**20:
         raise TooLarge(f"file: it is larger than {settings.MAX_UPLOAD_MB} MiB.", param="file")
-    return Upload(_form(fields), file.name or "file", file.content_type or "", file)
 
 
 def _parsed(request: HttpRequest) -> tuple[Any, Any]:

@@ -1,5 +1,6 @@
 """The table of ``/v1`` and its aliases: ``/v1alpha`` for the agents of 0.3.x clients, and
-``/v1/openai/v1`` for OpenAI clients with the older base URL."""
+``/v1/openai/v1`` for OpenAI clients with the older base URL. Clients of LangSmith and Langfuse report under
+paths of their own."""
 
 from __future__ import annotations
 
@@ -13,12 +14,19 @@ from agents.api import (
     completions,
     conversations,
     embeddings,
+    exports,
+    feedback,
     files,
+    forks,
+    imports,
     inference,
+    log_numbers,
     logs,
     memory,
     missing,
     models,
+    otlp,
+    reports,
     responses,
     safety,
     telemetry,
@@ -27,6 +35,7 @@ from agents.api import (
     tools,
     vector_store_files,
     vector_stores,
+    views,
 )
 from agents.api.base import ApiView
 from agents.api.openapi import SchemaView
@@ -46,6 +55,7 @@ AGENTS: list[tuple[str, type[ApiView]]] = [
     (_TURN, agents.TurnDetail),
     (f"{_TURN}/resume", agents.TurnResume),
     (f"{_TURN}/cancel", agents.TurnCancel),
+    (f"{_TURN}/fork", forks.TurnFork),
     (f"{_TURN}/events", agents.TurnEvents),
     (f"{_TURN}/step/<str:step_id>", agents.StepDetail),
 ]
@@ -93,6 +103,10 @@ REST: list[tuple[str, type[ApiView]]] = [
     ("inference/completion", inference.Completion),
     ("inference/embeddings", inference.Embeddings),
     ("telemetry/spans", telemetry.SpanQuery),
+    ("traces", otlp.Traces),
+    ("logs", otlp.Logs),
+    ("metrics", otlp.Metrics),
+    ("traces/ingest", reports.AgentsTraces),
     ("vector-dbs", memory.VectorDBList),
     ("vector-dbs/<path:vector_db_id>", memory.VectorDBDetail),
     ("vector-io/insert", memory.VectorInsertion),
@@ -105,12 +119,31 @@ REST: list[tuple[str, type[ApiView]]] = [
     ("version", catalogue.Version),
     ("inspect/routes", catalogue.RouteList),
     ("logs/turns", logs.TurnLog),
+    ("logs/sessions", logs.SessionLog),
+    ("logs/steps", logs.StepLog),
+    ("logs/responses", logs.ResponseLog),
+    ("logs/turns/<str:turn_id>/compare/<str:other_id>", forks.TurnComparison),
+    *log_numbers.ROUTES,
+    *feedback.ROUTES,
+    *exports.ROUTES,
+    *imports.ROUTES,
+    *views.ROUTES,
     ("openapi.json", SchemaView),
 ]
+LANGSMITH: list[tuple[str, type[ApiView]]] = [
+    ("info", reports.LangSmithInfo),
+    ("runs", reports.LangSmithRuns),
+    ("runs/multipart", reports.LangSmithMultipart),
+    ("runs/batch", reports.LangSmithBatch),
+    ("runs/<str:run_id>", reports.LangSmithRun),
+]
+LANGFUSE: list[tuple[str, type[ApiView]]] = [("traces", otlp.Traces)]
 PREFIXES: list[tuple[str, list[tuple[str, type[ApiView]]]]] = [
     ("v1/", AGENTS + OPENAI + REST),
     ("v1alpha/", AGENTS),
     ("v1/openai/v1/", OPENAI),
+    ("langsmith/", LANGSMITH),
+    ("api/public/otel/v1/", LANGFUSE),
 ]
 
 
@@ -123,4 +156,4 @@ def routes(prefix: str = "/") -> Iterator[tuple[str, type[ApiView]]]:
 
 
 urlpatterns: list[URLPattern] = [path(route.lstrip("/"), view.as_view()) for route, view in routes()]
-urlpatterns.append(re_path(r"^v1(alpha)?(/|$)", missing.Missing.as_view()))
+urlpatterns.append(re_path(r"^(v1(alpha)?|langsmith|api/public)(/|$)", missing.Missing.as_view()))

@@ -14,6 +14,7 @@ from agents.api.urls import routes
 from agents.schemas.agents import AgentConfig, CreateTurn, Document, ResumeTurn, ToolGroupWithArgs
 from agents.schemas.content import SamplingParams, ToolConfig, ToolDef, ToolParameter, ToolResponse, UserMessage
 from tests.api.test_bad_input import PLAIN, Road, refusal, stored
+from tests.cases import sparing
 from tests.inprocess import body_of
 
 CLIENT, CHECKING = (
@@ -59,7 +60,7 @@ BAD_QUERIES = [
     "tokens:>" + "9" * 400,
     "started:>9999999999-01-01",
     "started:2026-13-45",
-    "step(step(x))",
+    "step(turn(x)",
     "count(step)>x",
     "(" * 3000,
     "x " * 2000,
@@ -125,7 +126,7 @@ ODD_TEXTS += ["session:\x00", "agent:a\x00", "model:%", "tool:_*", "in:\x00", "u
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
 def test_any_other_text_is_searched_for(text: str) -> None:
-    for path in ("/v1/logs/turns", "/logs/", "/logs/sums/"):
+    for path in ("/v1/logs/turns", "/logs/", "/logs/numbers/"):
         assert CLIENT.get(path, {"q": text}).status_code in {200, 400}, path
 
 
@@ -189,7 +190,9 @@ PATHS += [
 ]
 
 
-@pytest.mark.parametrize("wrong", PATHS)
+@pytest.mark.parametrize(
+    "wrong", sparing(PATHS, "%00", "..%5c..%5c", "%ff", "x" * 8000, "{agent_id}", "null", "<script>")
+)
 def test_an_id_that_is_none_is_not_found(wrong: str) -> None:
     for path in (
         f"agents/{wrong}",

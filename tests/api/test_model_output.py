@@ -12,9 +12,10 @@ from agents.access import Actor
 from agents.providers.inference.base import CallPart, Chunk, Finish, InferenceRequest, Model, Reasoning, Text
 from agents.schemas.content import ToolDef, Usage
 from agents.store import keys
-from tests.api.corpus import HOSTILE
+from tests.api.corpus import EVERYTHING, HOSTILE
 from tests.api.test_bad_input import CLIENT
 from tests.builders import make_turn
+from tests.cases import sparing
 from tests.runtime.test_loop import tool
 
 pytestmark = pytest.mark.usefixtures("_served", "_quiet")
@@ -60,9 +61,12 @@ def actor() -> Actor:
 END = Finish("stop", Usage(input_tokens=1, output_tokens=1))
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+WORDS = {**HOSTILE, "everything": EVERYTHING}
+
+
+@pytest.mark.parametrize("name", sparing(WORDS, "only NUL", "blanks", "a megabyte of lines", "everything"))
 def test_hostile_words_are_kept(name: str, actor: Actor) -> None:
-    text = HOSTILE[name]
+    text = WORDS[name]
     turn = readable(actor, [Reasoning(text), Text(text), END])
     assert turn["output_message"]["content"] == text
     assert turn["status"] == "completed"
@@ -90,7 +94,7 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("name", sparing(ARGUMENTS, "no JSON", "lone surrogate", "raw NUL", "deep"))
 @pytest.mark.parametrize("runs", ["here", "at the client"])
 def test_hostile_arguments_are_kept(name: str, runs: str, actor: Actor) -> None:
     chunks = [CallPart(0, ARGUMENTS[name], call_id="c1", name="lookup"), END]

@@ -19,6 +19,7 @@ from referencing.jsonschema import DRAFT202012
 
 import agents.schemas
 from agents.api.openapi import description as make_description
+from agents.api.otlp import Report
 from agents.api.urls import PREFIXES, SchemaView
 from tests.access.asking import PARAM
 from tests.api.test_bad_input import AGENT, PLAIN, SESSION, TURN, WAITS, Road
@@ -60,7 +61,7 @@ def test_every_route_and_method_is_described_once(description: dict[str, Any]) -
     wanted = {
         (PARAM.sub(r"{\1}", f"/v1/{route}"), method)
         for route, view in table
-        if view is not SchemaView
+        if view is not SchemaView and not issubclass(view, Report)  # those forms have makers of their own
         for method in view.actions
     }
     assert {(path, method) for path, method, _ in operations(description)} == wanted
@@ -75,13 +76,20 @@ def test_every_parameter_of_a_path_is_described(description: dict[str, Any]) -> 
 
 
 CURSOR = {"after", "before", "limit", "order"}
+LEVELS = ("session", "turn", "response", "step")
 QUERIES = {
     "list_runtime_tools": {"tool_group_id", "mcp_endpoint"},
     "list_agents": {"start_index", "limit"},
     "list_sessions": {"start_index", "limit"},
     "get_session": {"turn_ids"},
     "follow_turn": {"after"},
-    "list_turn_log": {"q", "tz", "after", "before", "limit"},
+    **{f"list_{level}_log": {"q", "tz", "after", "before", "limit", "order"} for level in LEVELS},
+    **{f"{level}_log_{name}": {"q", "tz", "by", "limit"} for level in LEVELS for name in ("facets", "stats")},
+    **{f"{level}_log_histogram": {"q", "tz", "buckets"} for level in LEVELS},
+    "export_turn_log": {"q", "tz", "format", "fields", "bom", "whole"},
+    **{f"export_{level}_log": {"q", "tz", "format", "fields", "bom"} for level in ("session", "step", "response")},
+    "list_feedback": {"turn_id", "session_id", "step_id", "response_id", "after", "limit"},
+    **{key: {"tag"} for key in ("remove_turn_tags", "remove_session_tags", "remove_step_tags")},
     "list_tools": {"toolgroup_id"},
     "list_chat_completions": {"after", "limit", "model", "order"},
     **dict.fromkeys(("list_conversations", "list_conversation_items", "list_input_items"), CURSOR),
@@ -102,13 +110,17 @@ def test_every_query_is_described(description: dict[str, Any]) -> None:
     assert {name: given for name, given in found.items() if given} == QUERIES
 
 
+FORMS = {"upload_file", "create_import"}
+"""Operations whose body is a form with files."""
+
+
 def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> None:
     takes_none = {"cancel_turn", "cancel_file_batch", "cancel_response"}
     for path, method, operation in operations(description):
-        if method == "post" and operation["operationId"] not in takes_none:
+        if method in ("post", "put", "patch") and operation["operationId"] not in takes_none:
             [kind] = operation["requestBody"]["content"]
             schema = operation["requestBody"]["content"][kind]["schema"]
-            wanted = "multipart/form-data" if operation["operationId"] == "upload_file" else "application/json"
+            wanted = "multipart/form-data" if operation["operationId"] in FORMS else "application/json"
             assert (kind, schema["$ref"].startswith(REF)) == (wanted, True), path
         else:
             assert "requestBody" not in operation, path
@@ -122,7 +134,15 @@ def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> N
         if "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
     }
     chats = {"create_chat_completion", "create_completion", "inference_chat_completion", "inference_completion"}
-    assert streamed == {"create_turn", "resume_turn", "follow_turn", "create_response", "get_response", *chats}
+    assert streamed == {
+        "create_turn",
+        "resume_turn",
+        "fork_turn",
+        "follow_turn",
+        "create_response",
+        "get_response",
+        *chats,
+    }
 
 
 # ----------------------------------------------------------------------------------------------- types

@@ -1,0 +1,143 @@
+"""``/v1/imports``: files of what agents did elsewhere, taken in behind the request that brought them."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, BinaryIO, cast, get_args
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.db import connections
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents.access import Actor
+from agents.api.base import ApiView, answer
+from agents.api.uploads import FORM, read_form
+from agents.errors import InvalidRequest, TooLarge
+from agents.ingest.sniffing import FileFormat
+from agents.runner.current import service
+from agents.schemas.imports import ImportForm, ImportObject, ImportReport, SkippedLine, TurnCounts
+from agents.store import import_jobs
+from agents.store.import_jobs import AUTO, ImportRecord, NewImport
+from agents.store.imports import Report
+
+FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))
+LONGEST_NAME = 300
+_one_at_a_time = ThreadPoolExecutor(1, "imports")
+"""Imports compete with turns for the processor: they wait for each other."""
+
+
+def begin(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[Any]]) -> ImportRecord:
+    """Write down an import of these files and start it; returns at once. Raises InvalidRequest, TooLarge."""
+    if not files:
+        raise InvalidRequest("file: a file is needed, with a name.", param="file")
+    size = sum(file.size or 0 for file in files)
+    if size > settings.MAX_UPLOAD_MB * 2**20:
+        words = f"file: more than {settings.MAX_UPLOAD_MB} MiB. `manage.py logs import` takes files of any size."
+        raise TooLarge(words, param="file")
+    new = NewImport(_called(files), size, *(_field(fields, name) for name in ("format", "agent", "session")))
+    if new.format not in FORMATS:
+        raise InvalidRequest(f"format: one of {', '.join(FORMATS)}.", param="format")
+    record = import_jobs.create(actor, new)
+    copies = [(file.name or "file", _copy(file)) for file in files]
+    service().runner.apart(partial(_apart, actor, record, copies))
+    return record
+
+
+def _called(files: Sequence[UploadedFile[Any]]) -> str:
+    name = (files[0].name or "file").replace("\0", "")[:200]
+    return name if len(files) == 1 else f"{name} + {len(files) - 1}"
+
+
+def _field(fields: Mapping[str, Any], name: str) -> str:
+    value = str(fields.get(name) or "").replace("\0", "").strip()
+    if len(value) > LONGEST_NAME:
+        raise InvalidRequest(f"{name}: at most {LONGEST_NAME} characters.", param=name)
+    return value or (AUTO if name == "format" else "")
+
+
+def _copy(file: UploadedFile[Any]) -> BinaryIO:
+    """The content on disk, without a name: the upload is gone with its request, and this with its process."""
+    copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115 - it outlives this call: `import_jobs.run` closes it
+    file.seek(0)
+    shutil.copyfileobj(file, copy)
+    copy.seek(0)
+    return copy
+
+
+async def _apart(actor: Actor, record: ImportRecord, files: Sequence[tuple[str, BinaryIO]]) -> None:
+    stopped = threading.Event()
+
+    def run() -> None:
+        try:
+            import_jobs.run(actor, record, files, stopped.is_set)
+        finally:
+            connections.close_all()
+
+    try:
+        await asyncio.get_running_loop().run_in_executor(_one_at_a_time, run)
+    finally:
+        stopped.set()
+
+
+def shown(record: ImportRecord) -> ImportObject:
+    """An import as the API tells of it."""
+    return ImportObject(
+        id=record.public_id,
+        state=cast(Any, record.state),
+        name=record.name,
+        format=record.format,
+        agent=record.agent or None,
+        session=record.session or None,
+        bytes=record.size,
+        error=record.error or None,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        report=_report(record.report),
+    )
+
+
+def _report(report: Report) -> ImportReport:
+    return ImportReport(
+        files=report.files,
+        lines=report.lines,
+        bytes=report.size,
+        spans=report.spans,
+        ignored=report.ignored,
+        turns=TurnCounts(new=report.new, known=report.known, changed=report.changed),
+        skipped=[SkippedLine(file=name, line=line or None, reason=reason) for name, line, reason in report.skipped],
+        reasons=dict(report.reasons),
+        sessions=report.sessions,
+    )
+
+
+class ImportList(ApiView):
+    """A new import: the answer tells its id, under which is told what came of it."""
+
+    actions = {"post": "ingest"}
+
+    @extend_schema(operation_id="create_import", request={FORM: ImportForm}, responses={202: ImportObject})
+    def post(self, request: Request) -> HttpResponse:
+        fields, files = read_form(request._request)
+        return answer(shown(begin(self.actor, fields, files.getlist("file"))), 202)
+
+
+class ImportDetail(ApiView):
+    """How far an import of one's own is, and what came of it."""
+
+    actions = {"get": "ingest"}
+
+    @extend_schema(operation_id="get_import", responses=ImportObject)
+    def get(self, request: Request, import_id: str) -> HttpResponse:
+        return answer(shown(import_jobs.get(self.actor, import_id)))
+
+
+ROUTES: list[tuple[str, type[ApiView]]] = [("imports", ImportList), ("imports/<str:import_id>", ImportDetail)]

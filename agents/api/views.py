@@ -1,0 +1,73 @@
+"""``/v1/logs/views``: queries that somebody keeps under a name."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents.api.base import ApiView, answer, nothing
+from agents.schemas.views import CreateView, UpdateView, View, ViewList
+from agents.store import views
+
+
+class ViewAll(ApiView):
+    """The views that the caller sees: the built-in ones, its own, and those that others share with it."""
+
+    actions = {"get": "read", "post": "read"}
+
+    @extend_schema(operation_id="list_views", responses=ViewList)
+    def get(self, request: Request) -> HttpResponse:
+        return answer(ViewList(data=[_shown(view) for view in (*views.BUILT_IN, *views.listing(self.actor))]))
+
+    @extend_schema(operation_id="create_view", request=CreateView, responses={201: View})
+    def post(self, request: Request) -> HttpResponse:
+        body: CreateView = self.body(CreateView)
+        made = views.View("", body.name, body.q, body.level, tuple(body.columns), body.shared)
+        return answer(_shown(views.create(self.actor, made)), 201)
+
+
+class ViewOne(ApiView):
+    """A view. Only its maker, and an admin, may change or delete it."""
+
+    actions = {"get": "read", "patch": "read", "delete": "read"}
+
+    @extend_schema(operation_id="get_view", responses=View)
+    def get(self, request: Request, view_id: str) -> HttpResponse:
+        found = next((view for view in views.BUILT_IN if view.public_id == view_id), None)
+        return answer(_shown(found or views.get(self.actor, view_id)))
+
+    @extend_schema(operation_id="update_view", request=UpdateView, responses=View)
+    def patch(self, request: Request, view_id: str) -> HttpResponse:
+        given = self.body(UpdateView).model_dump(exclude_none=True)
+        if "q" in given:
+            given["query"] = given.pop("q")
+        if "columns" in given:
+            given["columns"] = tuple(given["columns"])
+        return answer(_shown(views.update(self.actor, view_id, given)))
+
+    @extend_schema(operation_id="delete_view", responses={204: None})
+    def delete(self, request: Request, view_id: str) -> HttpResponse:
+        views.delete(self.actor, view_id)
+        return nothing()
+
+
+def _shown(view: views.View) -> View:
+    return View(
+        id=view.public_id,
+        name=view.name,
+        q=view.query,
+        level=cast(Any, view.level),
+        columns=list(view.columns),
+        shared=view.shared,
+        owner=view.owner,
+        mine=view.mine,
+        built_in=view.built_in,
+        created_at=view.created_at,
+        updated_at=view.updated_at,
+    )
+
+
+ROUTES: list[tuple[str, type[ApiView]]] = [("logs/views", ViewAll), ("logs/views/<str:view_id>", ViewOne)]

@@ -1,0 +1,140 @@
+"""``/v1/imports``: a form with files, and what came of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from agents import ids
+from agents.access import ACTIONS
+from agents.models import Import, Turn, User
+from agents.store import import_jobs, keys
+from agents.store.import_jobs import NewImport
+from tests.builders import make_turn
+from tests.conftest import Clock
+from tests.ingest import reports
+from tests.inprocess import body_of, idle_service, open_database
+
+
+@pytest.fixture(autouse=True)
+def _open(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    with open_database(django_db_blocker), idle_service():
+        yield
+
+
+def spans(*traces: int) -> bytes:
+    bodies = [reports.request(*reports.turn(trace, at=trace * 10.0)) for trace in traces]
+    return b"".join(json.dumps(body).encode() + b"\n" for body in bodies)
+
+
+def post(*files: bytes, headers: dict[str, str] | None = None, **fields: str) -> Any:
+    uploads = [SimpleUploadedFile(f"{number}.jsonl", body) for number, body in enumerate(files)]
+    return Client(headers=headers or {}).post("/v1/imports", {"file": uploads, **fields})
+
+
+def done(answer: Any) -> Any:
+    assert answer.status_code == 202, answer.content
+    found = Client().get(f"/v1/imports/{answer.json()['id']}")
+    assert found.status_code == 200
+    return found.json()
+
+
+def test_files_are_taken_in_and_told_of() -> None:
+    begun = post(spans(1, 2) + b"{broken\n", spans(3), agent="support", session="case 7")
+    assert begun.json()["state"] == "waiting"
+    told = done(begun)
+    assert (told["state"], told["name"], told["agent"], told["session"]) == (
+        "completed",
+        "0.jsonl + 1",
+        "support",
+        "case 7",
+    )
+    report = told["report"]
+    assert report["turns"] == {"new": 3, "known": 0, "changed": 0}
+    assert (report["files"], report["lines"], report["bytes"]) == (2, 4, told["bytes"])
+    assert report["skipped"] == [{"file": "0.jsonl", "line": 3, "reason": "this is no JSON."}]
+    [session] = Turn.objects.unscoped("test").values_list("session_id", flat=True).distinct()
+    assert report["sessions"] == [ids.public(ids.Kind.SESSION, session)]
+    again = done(post(spans(1, 2), agent="support", session="case 7"))
+    assert again["report"]["turns"] == {"new": 0, "known": 2, "changed": 0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [({"format": "docx"}, "format"), ({"agent": "x" * 301}, "agent"), ({"session": "x" * 301}, "session")],
+)
+def test_what_is_wrong_with_the_form_is_told(fields: dict[str, str], param: str) -> None:
+    answer = post(spans(1), **fields)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+
+
+def test_it_needs_a_file() -> None:
+    assert post().status_code == 400
+    assert Client().post("/v1/imports", b"{}", content_type="application/json").status_code == 415
+    assert Client().get(f"/v1/imports/{ids.public(ids.Kind.IMPORT, 1)}").status_code == 404
+
+
+def test_too_much_is_refused(settings: Any) -> None:
+    settings.MAX_UPLOAD_MB = 0
+    answer = post(spans(1))
+    assert answer.status_code == 413
+    assert "manage.py logs import" in answer.json()["error"]["message"]
+
+
+def test_what_no_reader_understands_ends_in_the_report() -> None:
+    told = done(post(b"\xff\xfe\x00 nothing", b'{"resourceSpans": 3}'))
+    assert told["state"] == "completed"
+    assert [skip["line"] for skip in told["report"]["skipped"]] == [None, 1]
+
+
+def test_a_key_may_import_only_for_itself() -> None:
+    made = {}
+    for name in ("one", "two"):
+        user = User.objects.create_user(name, password="correct horse battery")
+        _, made[name] = keys.create(keys.of_user(user), name=name, actions=["ingest"])
+    bearer = {name: {"Authorization": f"Bearer {secret}"} for name, secret in made.items()}
+    begun = post(spans(1), headers=bearer["one"]).json()
+    owner = Turn.objects.unscoped("test").get().owner_id
+    assert owner == User.objects.get(username="one").pk
+    answers = {name: Client(headers=bearer[name]).get(f"/v1/imports/{begun['id']}").status_code for name in bearer}
+    assert answers == {"one": 200, "two": 404}
+    _, reader = keys.create(keys.local(), name="r", actions=sorted(ACTIONS - {"ingest"}))
+    assert post(spans(1), headers={"Authorization": f"Bearer {reader}"}).status_code == 403
+
+
+def test_one_whose_server_stopped_is_interrupted(clock: Clock) -> None:
+    record = import_jobs.create(keys.local(), NewImport("a.jsonl", 10))
+    Import.objects.unscoped("test").update(state=2)
+    assert import_jobs.get(keys.local(), record.public_id).state == "running"
+    clock.pass_s(61)
+    assert import_jobs.get(keys.local(), record.public_id).state == "interrupted"
+
+
+def test_it_stops_between_two_pieces() -> None:
+    record = import_jobs.create(keys.local(), NewImport("a.jsonl", 10))
+    import_jobs.run(keys.local(), record, [], lambda: True)
+    found = import_jobs.get(keys.local(), record.public_id)
+    assert (found.state, found.error[:18]) == ("failed", "The server stopped")
+
+
+@pytest.mark.parametrize("form", ["format=otlp", "whole=true"])
+def test_what_the_api_exports_it_takes_in(form: str) -> None:
+    made = make_turn(keys.local(), "say Hello.")
+    body = body_of(Client().get(f"/v1/logs/turns/export?{form}"))
+    assert done(post(body))["report"]["turns"] == {"new": 0, "known": 1, "changed": 0}  # it is here
+    user = User.objects.create_user("other", password="correct horse battery")
+    _, key = keys.create(keys.of_user(user), name="k", actions=["ingest"])
+    assert post(body, headers={"Authorization": f"Bearer {key}"}).status_code == 202
+    [copy] = Turn.objects.unscoped("test").filter(owner_id=user.pk)
+    assert copy.foreign_id == made.public_id.replace("-", "")
+
+
+def test_only_whole_turns_are_exported_as_spans() -> None:
+    for path in ("logs/steps/export?format=otlp", "logs/turns/export?format=otlp&fields=id"):
+        answer = Client().get(f"/v1/{path}")
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, "format")
