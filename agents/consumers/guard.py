@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest, parse_cookie
 from django.http.request import split_domain_port, validate_host
+from django.utils import translation
 
 from agents.access import ANONYMOUS, Actor
 from agents.errors import AgentsError
@@ -50,6 +52,14 @@ class OriginGuard:
         await receive()
         await send({"type": "websocket.close", "code": 4403})
         return None
+
+
+def language_of(scope: Scope) -> str:
+    """The language of the page that opened a socket: as the page itself got it."""
+    asked = HttpRequest()
+    asked.META["HTTP_ACCEPT_LANGUAGE"] = header(scope, b"accept-language")
+    asked.COOKIES.update(parse_cookie(header(scope, b"cookie")))
+    return translation.get_language_from_request(asked)
 
 
 def actor_of(scope: Scope) -> Actor:

@@ -3,43 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from django.utils import translation
 
 from agents import ids
 from agents.access import Actor
 from agents.query.tree import Query
-from agents.schemas.logs import TurnRow
-from agents.schemas.turns import TurnValue
-from agents.store import logs, values
-from agents.ui import fragments
+from agents.schemas.turns import StepValue, TurnValue
+from agents.store import logs, values, windows
+from agents.store.rows import Row
+from agents.ui import fragments, log_rows, reading
+from agents.ui.facts import WINDOW
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a list is told: of what its rows are, and whether as HTML."""
+    """How a list is told: of what its rows are, and whether as HTML, in which language."""
 
     level: str
     html: bool
+    language: str = ""
 
 
-def rows(turns: Sequence[TurnRow], form: Form, query: Query) -> list[dict[str, Any]]:
+def rows(found: Sequence[Row], form: Form, query: Query) -> list[dict[str, Any]]:
     """A list's rows as data, or as HTML with what the query searches for marked."""
     if form.html:
-        return [{"html": html} for html in fragments.list_rows(form.level, turns, query)]
-    return [{"row": msgspec.Raw(turn.model_dump_json().encode())} for turn in turns]
+        with translation.override(form.language or None):
+            return [{"html": html} for html in log_rows.rows(query.level, found, query)]
+    return [{"row": msgspec.Raw(row.model_dump_json().encode())} for row in found]
 
 
-def turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]], language: str = "") -> list[dict[str, Any]]:
     """A turn's events with the fragments they change: a step's card, the turn's facts."""
+    with translation.override(language or None):
+        return _turn_events(actor, key, events)
+
+
+def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     if all(event["type"] == "delta" for event in events):
         return list(events)
-    turn = values.turn(actor, key)
+    turn = values.head(actor, key)
     found = logs.turn_rows(actor, [key])
     if not found:
         return []  # deleted in this moment; the subscription ends by itself
+    marks = reading.landmarks(found[0])
+    turn = replace(turn, steps=_steps(key, marks.total, events))
     steps = {ids.public(ids.Kind.STEP, step.key): step for step in turn.steps}
     out = []
     for event in events:
@@ -50,9 +61,17 @@ def turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> lis
         elif event["type"].startswith("turn."):
             if event["type"] == "turn.resumed":
                 out += _leg(actor, turn)
-            event = {"type": event["type"], "html": fragments.turn_facts(turn, found[0])}
+            event = {"type": event["type"], "html": fragments.turn_facts(turn, found[0], marks)}
         out.append(event)
     return out
+
+
+def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[StepValue, ...]:
+    """The steps that events are about, among the last of their turn."""
+    last = windows.steps(turn, max(total - WINDOW, 0), WINDOW)
+    known = {step.key for step in last}
+    named = {ids.parse(ids.Kind.STEP, event["step"]) for event in events if event["type"].startswith("step.")}
+    return (*windows.some(turn, {key for key in named if key is not None and key not in known}), *last)
 
 
 def _leg(actor: Actor, turn: TurnValue) -> list[dict[str, Any]]:

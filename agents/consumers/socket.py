@@ -20,7 +20,7 @@ import msgspec
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from agents.access import Actor
-from agents.consumers.guard import actor_of
+from agents.consumers.guard import actor_of, language_of
 from agents.consumers.topics import Subscription, follow
 from agents.errors import AgentsError, InvalidRequest
 from agents.live import read
@@ -60,6 +60,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
     async def connect(self) -> None:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._second, self._said = 0, 0
+        self.language = language_of(self.scope)
         self.actor: Actor = await read(actor_of, self.scope)
         await self.accept()
         if self.actor.is_anonymous or "read" not in self.actor.actions:
@@ -131,6 +132,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
             after=message.after or "",
             form=message.form,
             shown=tuple(message.shown),
+            language=self.language if message.form == "html" else "",
         )
         head = b'{"id":%d,"op":' % message.id
         try:

@@ -1,8 +1,8 @@
-"""What can be subscribed to: a turn, or a list of turns (a session's, an agent's, the logs').
+"""What can be subscribed to: a turn, or a list of a level's rows (a session's, an agent's, the logs').
 
 `follow` yields the rest of each frame, from the value of ``op`` on, so that sockets at the same
 place share the encoding. A turn's events go out as they come, with the deltas of a tick merged. A
-list asks the store once per tick which of the changed turns its query accepts.
+list asks the store once per tick which of the changed rows its query accepts.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from agents.access import Actor
 from agents.bus import Waiters, hub
 from agents.consumers import shown
 from agents.errors import InvalidRequest, NotFound
-from agents.models import ChangeKind
 from agents.query.chips import within
-from agents.query.parser import parse
-from agents.query.tree import Query
+from agents.query.parser import read
+from agents.query.tree import Level, Query
 from agents.schemas.events import EVENT, Delta, Entry, cursor_of, parse_cursor
-from agents.store import changes, logs, turns
+from agents.store import affected, changes, listing, rows, turns
+from agents.store.affected import Record
 
 log = logging.getLogger(__name__)
 
 TICK_S = 0.04
-LIST_TICK_S = 0.2
+LIST_TICK_S = 0.1
 REPLAY_CAP = 1000
-"""Turns a list catches up on; behind that the client is told to load the page again."""
+"""Changes a list catches up on; behind that the client is told to load the page again."""
 PACKETS_KEPT = 64
 """Ticks that a socket may be behind the others of its list."""
 NEWEST, REMEMBERED = 100, 1000
-"""Turns of a list taken to be on the page at first, and remembered later."""
-LEVELS = ("turns", "responses")
-"""What the rows of a list are; responses are the turns of their API, under their ids."""
+"""Rows of a list taken to be on the page at first, and remembered later."""
+LEVELS: dict[str, Level] = {"turns": "turn", "sessions": "session", "steps": "step", "responses": "response"}
+"""What the rows of a list are."""
 SHOWN, LONGEST_ID = 500, 64
-"""Turns that a page may say it has, and characters of their ids."""
+"""Rows that a page may say it has, and characters of their ids."""
 
 _encode = msgspec.json.encode
 
@@ -51,7 +51,8 @@ _encode = msgspec.json.encode
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """What a client asked for. ``after`` is a turn's cursor, or the change feed's number. ``shown``
-    are the turns that a list's page has: it is told which of them are not in the list, now or later."""
+    are the rows that a list's page has: it is told which of them are not in the list, now or later.
+    ``language`` is the one of the HTML; data has none."""
 
     actor: Actor
     topic: str
@@ -60,6 +61,7 @@ class Subscription:
     after: str
     form: str
     shown: tuple[str, ...] = ()
+    language: str = ""
 
     @property
     def html(self) -> bool:
@@ -84,7 +86,7 @@ def _narrowed(kind: str, public_id: str, q: str) -> str:
     known = ids.Kind.SESSION if kind == "session" else ids.Kind.AGENT
     if ids.parse(known, public_id) is None:
         raise NotFound(f"{kind.capitalize()} '{public_id[:80]}' not found.")
-    return f"{kind}:{public_id} {q}".strip()
+    return within(q, f"{kind}:{public_id}")
 
 
 # ---------------------------------------------------------------------------------------------- turn
@@ -120,12 +122,12 @@ _PACKETS = 512
 
 
 async def _packet(wanted: Subscription, key: int, batch: Sequence[Entry], op: str) -> bytes:
-    name = (key, wanted.form, op, live.position(batch[0]), live.position(batch[-1]))
+    name = (key, wanted.form, wanted.language, op, live.position(batch[0]), live.position(batch[-1]))
     found = _packets.get(name)
     if found is None:
         events = [_event(entry) for entry in merged(batch)]
         if wanted.html:
-            events = await live.read(shown.turn_events, wanted.actor, key, events)
+            events = await live.read(shown.turn_events, wanted.actor, key, events, wanted.language)
         body = {"events": events, "cursor": cursor_of(batch[-1])}
         found = b'"%b",%b' % (op.encode(), _encode(body)[1:])
         if len(_packets) >= _PACKETS:
@@ -186,12 +188,13 @@ class _Watch:
 
     def __init__(self, actor: Actor, query: Query, form: shown.Form) -> None:
         self.actor, self.query, self.form = actor, query, form
+        self._kinds = affected.kinds(query.level)
         self.readers = 0
         self.made = 0
         self.looks = 0
         self._packets: deque[Packet] = deque(maxlen=PACKETS_KEPT)
         self._readers = Waiters()
-        self._changed: dict[int, None] = {}
+        self._changed: dict[Record, None] = {}
         self._sent: dict[str, None] = {}
         self._seq = 0
         self._stop = hub.listen(self._note)
@@ -199,9 +202,7 @@ class _Watch:
 
     def _note(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
         self._seq = max(self._seq, seq)
-        for kind, key in records:
-            if kind == ChangeKind.TURN:
-                self._changed[key] = None
+        self._changed.update((record, None) for record in records if record[0] in self._kinds)
 
     async def _work(self) -> None:
         while True:
@@ -210,14 +211,14 @@ class _Watch:
                 await self._look()
 
     async def _look(self) -> None:
-        keys, self._changed = list(self._changed), {}
+        records, self._changed = list(self._changed), {}
         seq = self._seq
         self.looks += 1
         try:
-            events = await live.read(list_events, self.actor, self.query, keys, self.form, frozenset(self._sent))
+            events = await live.read(list_events, self.actor, self.query, records, self.form, frozenset(self._sent))
         except Exception:  # the list is behind, not over: what changed is asked for again at the next tick
             log.exception("query=%s: a live list could not be read", self.query.text)
-            self._changed = {**dict.fromkeys(keys), **self._changed}
+            self._changed = {**dict.fromkeys(records), **self._changed}
             return
         self.remember(event["id"] for event in events if event["type"] == "row")
         self._packets.append((seq, list_packet("events", events, seq)))
@@ -225,7 +226,7 @@ class _Watch:
         self._readers.wake()
 
     def remember(self, public_ids: Iterable[str]) -> None:
-        """These turns are on the page: when they go, it is told."""
+        """These rows are on the page: when they go, it is told."""
         self._sent.update(dict.fromkeys(public_ids))
         while len(self._sent) > REMEMBERED:
             del self._sent[next(iter(self._sent))]
@@ -251,28 +252,30 @@ class _Watch:
 
 
 def list_events(
-    actor: Actor, query: Query, keys: Sequence[int], form: shown.Form, sent: frozenset[str] = frozenset()
+    actor: Actor, query: Query, records: Sequence[Record], form: shown.Form, sent: frozenset[str] = frozenset()
 ) -> list[dict[str, Any]]:
-    """What a list shows of changed turns: rows it accepts, and which are not (or no more) in it.
-    Of turns the actor may not see nothing is said, unless they were ``sent`` before and are gone; who
+    """What a list shows of changed records: rows it accepts, and which are not (or no more) in it.
+    Of what the actor may not see nothing is said, unless it was ``sent`` before and is gone; who
     may see everything is told of everything that goes."""
-    rows = logs.turn_rows(actor, keys, query)
-    found = {row.id for row in rows}
+    keys, turns = affected.by(query, records)
+    accepted = sorted(listing.accepted(actor, query, keys, turns), reverse=True)
+    found = rows.of(query.level, accepted)
+    names = {key: affected.public(query.level, key) for key in keys}
     events: list[dict[str, Any]] = [
-        {"type": "row", "id": ids.public(ids.Kind.TURN, row.id), **told}
-        for row, told in zip(reversed(rows), reversed(shown.rows(rows, form, query)), strict=True)
+        {"type": "row", "id": affected.name_of(row, query.level), **told}
+        for row, told in zip(reversed(found), reversed(shown.rows(found, form, query)), strict=True)
     ]
-    seen = logs.visible_keys(actor, keys)
-    others = {key: ids.public(ids.Kind.TURN, key) for key in keys if key not in found}
+    seen = set(listing.visible(query.level, actor).filter(pk__in=keys).values_list("pk", flat=True))
+    others = {key: name for key, name in names.items() if key not in set(accepted)}
     gone = [name for key, name in others.items() if actor.is_admin or key in seen or name in sent]
     return [*events, *({"type": "gone", "id": name} for name in gone)]
 
 
 def _without(actor: Actor, query: Query, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Which of the turns a page has are not in its list. Whether one that is not was there ever is not
+    """Which of the rows a page has are not in its list. Whether one that is not was there ever is not
     told: each is only not there."""
-    keys = {name: ids.parse(ids.Kind.TURN, name) for name in names}
-    there = logs.visible_keys(actor, [key for key in keys.values() if key is not None], query)
+    keys = {name: affected.key_of(query.level, name) for name in names}
+    there = listing.accepted(actor, query, [key for key in keys.values() if key is not None])
     return [{"type": "gone", "id": name} for name, key in keys.items() if key not in there]
 
 
@@ -288,20 +291,14 @@ def _gap(seq: int) -> bytes:
 _watches: dict[tuple[Any, ...], _Watch] = {}
 
 
-def _query(q: str, level: str) -> Query:
-    """The query of a list. Raises QuerySyntax."""
-    query = parse(q, now_us=ids.now_us())
-    return parse(within(query.text, "api:responses"), now_us=ids.now_us()) if level == "responses" else query
-
-
 async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
     if wanted.level not in LEVELS:
-        raise InvalidRequest("level: only turns and responses can be followed so far.", param="level")
+        raise InvalidRequest(f"level: say {', '.join(LEVELS)}.", param="level")
     if len(wanted.shown) > SHOWN or any(len(name) > LONGEST_ID for name in wanted.shown):
-        raise InvalidRequest(f"shown: at most {SHOWN} ids of turns.", param="shown")
-    query = await live.read(partial(_query, q, wanted.level))
-    form = shown.Form(wanted.level, wanted.html)
-    name = (wanted.actor.name, wanted.actor.key_id, str(wanted.actor), query.text, form)
+        raise InvalidRequest(f"shown: at most {SHOWN} ids of rows.", param="shown")
+    query = await live.read(partial(read, q, now_us=ids.now_us(), level=LEVELS[wanted.level]))
+    form = shown.Form(wanted.level, wanted.html, wanted.language)
+    name = (wanted.actor.name, wanted.actor.key_id, str(wanted.actor), query.level, _fixed(query), form)
     watch = _watches.get(name)
     if watch is None:
         watch = _watches[name] = _Watch(wanted.actor, query, form)
@@ -328,10 +325,14 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
             _watches.pop(name, None)
 
 
+def _fixed(query: Query) -> str:
+    """The query as it is shared between sockets: what was relative when each asked is not."""
+    return query.tree.model_dump_json()
+
+
 def _shown_at_first(actor: Actor, query: Query) -> list[str]:
-    """The newest turns of a list, oldest first: about those on the page that subscribes. Raises
-    QuerySyntax for a query that can be read, but not be asked."""
-    return [ids.public(ids.Kind.TURN, key) for key in reversed(logs.newest(actor, query, NEWEST))]
+    """The newest rows of a list, oldest first: about those on the page that subscribes."""
+    return [affected.public(query.level, key) for key in reversed(listing.page(actor, query, limit=NEWEST).keys)]
 
 
 def _shown(wanted: Subscription, events: Sequence[dict[str, Any]]) -> list[str]:
@@ -348,10 +349,11 @@ async def _catch_up(wanted: Subscription, query: Query) -> tuple[int, list[dict[
     if not wanted.after:
         seen, events = await live.read(changes.latest), []
     else:
-        seen, changed = await live.read(_changed_turns, int(wanted.after))
+        seen, changed = await live.read(_changed, int(wanted.after), affected.kinds(query.level))
         if len(changed) > REPLAY_CAP:
             return seen, None
-        events = await live.read(list_events, wanted.actor, query, changed, shown.Form(wanted.level, wanted.html))
+        form = shown.Form(wanted.level, wanted.html, wanted.language)
+        events = await live.read(list_events, wanted.actor, query, changed, form)
     if wanted.shown:
         told = {event["id"] for event in events}
         gone = await live.read(_without, wanted.actor, query, wanted.shown)
@@ -359,11 +361,12 @@ async def _catch_up(wanted: Subscription, query: Query) -> tuple[int, list[dict[
     return seen, events
 
 
-def _changed_turns(after: int) -> tuple[int, list[int]]:
-    """(the change feed's newest number, turns changed behind ``after``): of more than are told, some."""
-    keys: dict[int, None] = {}
+def _changed(after: int, kinds: frozenset[int]) -> tuple[int, list[Record]]:
+    """(the change feed's newest number, what of these kinds changed behind ``after``): of more than are
+    told, some."""
+    keys: dict[Record, None] = {}
     seen = min(after, changes.latest())
     while (changed := changes.after(seen)) is not None and len(keys) <= REPLAY_CAP:
         seen = changed.seq
-        keys.update((key, None) for kind, key in changed.records if kind == ChangeKind.TURN)
+        keys.update((record, None) for record in changed.records if record[0] in kinds)
     return (seen if changed is None else changes.latest()), list(keys)
