@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
@@ -15,10 +17,12 @@ from agents import ids
 from agents.errors import InvalidRequest
 from agents.schemas.agents import AgentConfig
 from agents.schemas.content import SamplingParams, ToolDef
-from agents.store import agents, sessions
+from agents.store import agents, changes, sessions
 from agents.store.agents import AgentRecord
-from agents.ui import acting, format, json_view
+from agents.store.foreign import told
+from agents.ui import acting, agent_health, foreign, format, json_view, periods
 from agents.ui.access import PageRequest, page
+from agents.ui.agent_health import Health
 from agents.ui.replies import turn_reply
 
 PAGE = 50
@@ -26,17 +30,39 @@ PAGE = 50
 
 @page("read")
 def agent_list(request: PageRequest) -> HttpResponse:
+    """With the numbers of each agent; a browser with JavaScript fetches them once the list stands."""
     start = _start(request)
+    span = agent_health.span_of(request)
     records, more = agents.listing(request.actor, start=start, limit=PAGE)
-    counts = agents.with_session_counts(request.actor, records)
+    later = "tz" in request.COOKIES
     context = {
-        "rows": [(record, counts.get(record.key, 0), changed_at(record), tool_names(record)) for record in records],
+        **_table(request, records, {} if later else agent_health.of_agents(request.actor, records, span)),
+        "ready": not later,
         "can_manage": "manage" in request.actor.actions,
         "base_url": request.build_absolute_uri("/")[:-1],
         "models": sorted({*agents.models(request.actor), "demo"}),
+        "periods": periods.choices("/agents/", span.name),
+        "numbers_url": f"/agents/numbers/?{urlencode({'start': start, 'period': span.name})}",
         **_paging(start, more),
     }
     return render(request, "agents/agent_list.html", context)
+
+
+@page("read")
+def agent_list_numbers(request: PageRequest) -> HttpResponse:
+    """The table of a page of agents by itself, with the numbers of each."""
+    records, _more = agents.listing(request.actor, start=_start(request), limit=PAGE)
+    found = agent_health.of_agents(request.actor, records, agent_health.span_of(request))
+    return render(request, "agents/_agent_table.html", {**_table(request, records, found), "ready": True})
+
+
+def _table(request: PageRequest, records: list[AgentRecord], health: Mapping[int, Health]) -> dict[str, Any]:
+    counts = agents.with_session_counts(request.actor, records)
+    rows = [
+        (record, counts.get(record.key, 0), changed_at(record), tool_names(record), health.get(record.key))
+        for record in records
+    ]
+    return {"rows": rows}
 
 
 @page("manage")
@@ -54,6 +80,8 @@ def create_agent(request: PageRequest) -> HttpResponse:
 
 @page("read")
 def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
+    # before anything is read: what changes in between is then sent again rather than missed
+    cursor = changes.latest()
     record = agents.get(request.actor, agents.key_of(agent_id))
     start = _start(request)
     found, more = sessions.listing(request.actor, agent=record.key, start=start, limit=PAGE)
@@ -68,7 +96,11 @@ def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
         "config": json_view.coloured(_config_json(record)),
         "sessions": [(one, one.input_tokens + one.output_tokens) for one in found],
         "session_total": agents.with_session_counts(request.actor, [record]).get(record.key, 0),
-        "can_run": "run" in request.actor.actions and not record.disabled,
+        "can_run": "run" in request.actor.actions and not record.disabled and not record.is_foreign,
+        "source": foreign.source_word(record.source.label),
+        "service": told.service_of_agent(record.key) if record.is_foreign else "",
+        "cursor": cursor,
+        **agent_health.beside(request, record),
         **_paging(start, more),
     }
     return render(request, "agents/agent_detail.html", context)

@@ -16,10 +16,11 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Picture(msgspec.Struct):
-    """An image of a content: a URL, or base64 data."""
+    """An image of a content: a URL, or base64 data; ``pointer`` is its place in its step's detail."""
 
     url: str = ""
     data: str = ""
+    pointer: str = ""
 
 
 class Call(msgspec.Struct):
@@ -119,6 +120,38 @@ def message(body: bytes | None) -> Message | None:
         return None
 
 
+class Document(msgspec.Struct):
+    """A document that was given with a turn."""
+
+    content: Any = ""
+    mime_type: str = ""
+
+
+class _Request(msgspec.Struct):
+    documents: list[Document] | None = None
+
+
+def documents(request: str) -> list[tuple[str, str]]:
+    """The documents of a turn's request: what kind each is, and where it is or how it begins."""
+    try:
+        found = msgspec.json.decode(request or "{}", type=_Request).documents or []
+    except (msgspec.MsgspecError, RecursionError):
+        return []
+    return [(each.mime_type, _document_words(each.content)[:DOCUMENT]) for each in found]
+
+
+DOCUMENT = 300
+"""Characters shown of a document."""
+
+
+def _document_words(content: Any) -> str:
+    match content:
+        case {"uri": str(url)}:
+            return url
+        case _:
+            return words(content)
+
+
 def program(arguments: str) -> str | None:
     """The program of a call whose arguments, as JSON text, are ``{"code": …}`` and nothing else."""
     try:
@@ -147,15 +180,28 @@ def words(content: Any) -> str:
             return ""
 
 
-def pictures(content: Any) -> list[Picture]:
-    """The images of a content."""
+def pieces(content: Any, pointer: str) -> list[tuple[str, str]]:
+    """The texts that the words of a content are joined of, each with its place in its step's detail."""
+    match content:
+        case str():
+            return [(content, pointer)]
+        case list():
+            return [piece for place, item in enumerate(content) for piece in pieces(item, f"{pointer}/{place}")]
+        case {"type": "text", "text": str(said)}:
+            return [(said, f"{pointer}/text")]
+        case _:
+            return []
+
+
+def pictures(content: Any, pointer: str = "") -> list[Picture]:
+    """The images of a content that has this place in its step's detail."""
     match content:
         case list():
-            return [picture for item in content for picture in pictures(item)]
+            return [image for place, item in enumerate(content) for image in pictures(item, f"{pointer}/{place}")]
         case {"type": "image", "image": {"url": {"uri": str(url)}}}:
-            return [Picture(url=url)]
+            return [Picture(url=url, pointer=f"{pointer}/image/url/uri")]
         case {"type": "image", "image": {"data": str(data)}}:
-            return [Picture(data=data)]
+            return [Picture(data=data, pointer=f"{pointer}/image/data")]
         case _:
             return []
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import get_template
+from django.utils.translation import gettext as _
 
 from agents.errors import AgentsError, InvalidRequest, NotAllowed, NotFound
 
@@ -31,20 +32,20 @@ def error_page(request: HttpRequest, error: AgentsError) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_page(request, InvalidRequest("This request cannot be read."))
+    return error_page(request, InvalidRequest(_("This request cannot be read.")))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_page(request, NotAllowed("This is not for you, or the form was too old: go back and try again."))
+    return error_page(request, NotAllowed(_("This is not for you, or the form was too old: go back and try again.")))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_page(request, NotFound("There is no such page."))
+    return error_page(request, NotFound(_("There is no such page.")))
 
 
 def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
     """No database here: the failing request may have spoilt its connection."""
-    error = AgentsError("The server made a mistake; its log knows more.")
+    error = AgentsError(_("The server made a mistake; its log knows more."))
     if "text/html" not in request.headers.get("Accept", ""):
         return as_json(request, error)
     return HttpResponse(get_template("500.html").render({"error": error}), status=500)

@@ -13,9 +13,9 @@ from django.utils.translation import gettext, gettext_noop
 
 from agents.errors import QuerySyntax
 from agents.query.chips import with_term, without_term
-from agents.query.fields import FIELDS
 from agents.query.tokens import fold
 from agents.query.tree import Not, Period, Query, Term, Whole, conjuncts, disjuncts
+from agents.ui.foreign import source_word
 from agents.ui.marks import status_word, type_word
 
 SHOWN = 8
@@ -27,6 +27,9 @@ _TITLES = {
     "model": gettext_noop("Model"),
     "type": gettext_noop("Step"),
     "tool": gettext_noop("Tool"),
+    "user": gettext_noop("User"),
+    "tag": gettext_noop("Tag"),
+    "source": gettext_noop("Source"),
 }
 _PERIODS = {
     "-15m": gettext_noop("last 15 minutes"),
@@ -35,7 +38,7 @@ _PERIODS = {
     "-7d": gettext_noop("last 7 days"),
     "today": gettext_noop("today"),
 }
-_WORDS: Mapping[str, Callable[[str], str]] = {"status": status_word, "type": type_word}
+_WORDS: Mapping[str, Callable[[str], str]] = {"status": status_word, "type": type_word, "source": source_word}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,13 @@ class Facet:
     more: tuple[Value, ...] = ()
 
 
+Choices = Mapping[str, Sequence[tuple[str, str, int]]]
+"""By field: what a query says, what people read, how many rows have it."""
 Link = Callable[[str], str]
 """Leads to the list under a query."""
 
 
-def facets(query: Query, choices: Mapping[str, Sequence[tuple[str, int]]], link: Link) -> list[Facet]:
+def facets(query: Query, choices: Choices, link: Link) -> list[Facet]:
     """Time first, then what the store counted, in the order of the titles; empty ones left out."""
     states = dict(_states(query))
     found = [_periods(query, states, link)]
@@ -74,23 +79,6 @@ def facets(query: Query, choices: Mapping[str, Sequence[tuple[str, int]]], link:
     return found
 
 
-def suggestions(choices: Mapping[str, Sequence[tuple[str, int]]]) -> list[tuple[str, str]]:
-    """What the bar can complete, with a word about each: the fields, and the values that are there.
-    A value no query can name is left out."""
-    found = [(f"{field.name}:", field.help) for field in FIELDS.values()]
-    for name, field in FIELDS.items():
-        counted = choices.get(name) or [(value, 0) for value in field.choices]
-        found += [(text, f"{count:,}" if count else "") for value, count in counted if (text := _term(name, value))]
-    return found
-
-
-def _term(field: str, value: str) -> str:
-    try:
-        return with_term("", field, value)
-    except QuerySyntax:
-        return ""
-
-
 def _facet(field: str, title: str, values: Sequence[Value]) -> Facet:
     """The most frequent ones, and those already chosen, before the rest."""
     rest = values[SHOWN:]
@@ -99,11 +87,17 @@ def _facet(field: str, title: str, values: Sequence[Value]) -> Facet:
 
 
 def _values(
-    query: Query, field: str, counted: Sequence[tuple[str, int]], states: Mapping[tuple[str, str], str], link: Link
+    query: Query, field: str, counted: Sequence[tuple[str, str, int]], states: Mapping[tuple[str, str], str], link: Link
 ) -> list[Value]:
-    most = max((count for _, count in counted), default=0)
-    word = _WORDS.get(field, str)
-    return [_value(query, field, value, word(value), states, link, count=count, most=most) for value, count in counted]
+    most = max((count for _, _, count in counted), default=0)
+    word = _WORDS.get(field)
+    there = {fold(value) for value, _, _ in counted}
+    # what was chosen can be taken back, also where nothing has it
+    gone = [(value, value, 0) for name, value in states if name == field and value not in there]
+    return [
+        _value(query, field, value, word(value) if word else label, states, link, count=count, most=most)
+        for value, label, count in (*counted, *gone)
+    ]
 
 
 def _value(

@@ -8,10 +8,11 @@ from django.utils.translation import gettext, gettext_noop
 
 from agents import ids
 from agents.schemas.logs import TurnRow
-from agents.schemas.turns import StepValue, TurnValue
+from agents.schemas.turns import TurnValue
+from agents.store.windows import Landmarks
 from agents.ui import steps
 
-WINDOW = 500
+WINDOW = 200
 """Steps on one page of a turn."""
 
 LIVE = frozenset({"queued", "in_progress"})
@@ -27,7 +28,7 @@ _REASONS = {
 @dataclass(frozen=True, slots=True)
 class Facts:
     """``failure`` and ``waiting`` are the URLs of the step that failed first and of the call that
-    waits; ``reason`` is why the turn ended, unless in the usual way."""
+    waits, ``failures`` how many failed; ``reason`` is why the turn ended, unless in the usual way."""
 
     running: bool
     duration_ms: float | None
@@ -35,19 +36,30 @@ class Facts:
     reason: str
     failure: str
     waiting: str
+    failures: int
 
 
-def facts(turn: TurnValue, row: TurnRow) -> Facts:
-    failed = next((step for step in turn.steps if step.status == "failed"), None)
-    waiting = next((step for step in turn.steps if step.status == "awaiting_input"), None)
+def facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> Facts:
+    """``marks`` say where the steps are to which it leads, unless all steps are there."""
+    marks = marks or landmarks(turn)
+    waits = marks.waiting is not None and row.status == "awaiting_input"
     return Facts(
         running=row.status in LIVE,
-        duration_ms=_duration_ms(row, waiting),
+        duration_ms=_duration_ms(row, marks.waiting_since),
         error=steps.error_words(row.error),
         reason="" if row.error else _reason(row),
-        failure=step_url(turn, failed.number) if failed else "",
-        waiting=step_url(turn, waiting.number) if waiting and row.status == "awaiting_input" else "",
+        failure=step_url(turn, marks.failed) if marks.failed is not None else "",
+        waiting=step_url(turn, marks.waiting) if waits and marks.waiting is not None else "",
+        failures=row.counts.errors,
     )
+
+
+def landmarks(turn: TurnValue) -> Landmarks:
+    """Those of a turn of which all steps are there."""
+    failed = next((step.number for step in turn.steps if step.status == "failed"), None)
+    waiting = next((step for step in turn.steps if step.status == "awaiting_input"), None)
+    total = turn.steps[-1].number + 1 if turn.steps else 0
+    return Landmarks(total, failed, waiting.number if waiting else None, waiting.started_at if waiting else None)
 
 
 def _reason(row: TurnRow) -> str:
@@ -58,12 +70,12 @@ def _reason(row: TurnRow) -> str:
     return gettext(_REASONS[given]) if given in _REASONS else given.removeprefix(row.status).strip()
 
 
-def _duration_ms(row: TurnRow, waiting: StepValue | None) -> float | None:
+def _duration_ms(row: TurnRow, waiting_since: int | None) -> float | None:
     """How long the turn took, has been going, or went before it began to wait."""
     if row.status in LIVE:
         return max((ids.now_us() - row.started_at) / 1000, 0.0)
-    if row.duration_ms is None and waiting is not None:
-        return (waiting.started_at - row.started_at) / 1000
+    if row.duration_ms is None and waiting_since is not None:
+        return (waiting_since - row.started_at) / 1000
     return row.duration_ms
 
 

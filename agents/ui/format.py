@@ -1,4 +1,5 @@
-"""Numbers and moments as people read them. Pure functions of values: no settings, no clock.
+"""Numbers and moments as people read them: functions of values and of the reader's language
+(`spelling`), which is English below. No settings, no clock.
 
 The browser says the same in ``static/js/time.js``; both write UTC until it has made times local.
 """
@@ -7,6 +8,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+
+from agents.ui import spelling
 
 NOTHING = "–"
 """Shown where there is no value; an unknown cost is not a cost of 0."""
@@ -17,8 +20,18 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def duration(ms: float | None) -> str:
     """Milliseconds as ``440 ms``, ``1.9 s``, ``2 m 05 s``, ``3 h 07 m``, ``2 d 04 h``."""
+    return NOTHING if ms is None else spelling.number(_duration(ms))
+
+
+def length(ms: float | None) -> str:
+    """A duration on a scale: ``1 s`` rather than ``1.0 s``, ``2 m`` rather than ``2 m 00 s``."""
     if ms is None:
         return NOTHING
+    full = _duration(ms)
+    return spelling.number(full.replace(".0 s", " s").replace(" m 00 s", " m").replace(" h 00 m", " h"))
+
+
+def _duration(ms: float) -> str:
     if ms < 1:
         return "<1 ms" if ms > 0 else "0 ms"
     if ms < _SECOND - 0.5:
@@ -40,10 +53,20 @@ def count(number: int | None) -> str:
     """``1,204`` in full up to a million, then ``4.2 M``, ``1.3 B``."""
     if number is None:
         return NOTHING
-    for size, unit in ((1_000_000_000, "B"), (1_000_000, "M")):
+    for power, size in enumerate((1_000_000_000, 1_000_000)):
         if number >= size:
-            return f"{_floor_tenth(number, size)} {unit}"
-    return f"{number:,}"
+            return spelling.large(_floor_tenth(number, size), power)
+    return whole(number)
+
+
+def whole(number: int) -> str:
+    """``1,204,367``: every digit."""
+    return spelling.number(f"{number:,}")
+
+
+def decimal(number: float, places: int) -> str:
+    """``0.83``, with so many places."""
+    return spelling.number(f"{number:,.{places}f}")
 
 
 def _floor_tenth(number: int, size: int) -> str:
@@ -57,17 +80,25 @@ def cost(usd: float | None) -> str:
     if usd is None:
         return NOTHING
     if usd <= 0:
-        return "$0"
+        return spelling.dollars("0")
     if usd < 0.001:
-        return "<$0.001"
-    return f"${usd:.3f}" if usd < 0.9995 else f"${usd:,.2f}"
+        return f"<{spelling.dollars('0.001')}"
+    return spelling.dollars(f"{usd:.3f}" if usd < 0.9995 else f"{usd:,.2f}")
+
+
+def dollars(usd: float, places: int) -> str:
+    """``$0.50``: an amount with so many places, whatever it is."""
+    return spelling.dollars(f"{usd:,.{places}f}")
 
 
 def percent(part: int, whole: int) -> str:
     """``2.1 %``; a few of very many are ``<0.1 %`` and all but a few ``>99.9 %``, never 0 or 100."""
     if whole <= 0:
         return NOTHING
-    share = 100 * part / whole
+    return spelling.number(_percent(100 * part / whole))
+
+
+def _percent(share: float) -> str:
     if 0 < share < 0.1:
         return "<0.1 %"
     if 99.9 < share < 100:
@@ -88,13 +119,17 @@ def clock(at_us: int) -> str:
 
 def day(at_us: int) -> str:
     """``20 Nov``, in UTC."""
-    moment = utc(at_us)
-    return f"{moment.day} {moment:%b}"
+    return spelling.day(utc(at_us))
 
 
 def moment(at_us: int) -> str:
     """``20 Nov 2026, 14:32:07``, in UTC."""
-    return f"{day(at_us)} {utc(at_us).year}, {clock(at_us)}"
+    return f"{date(utc(at_us))}, {clock(at_us)}"
+
+
+def date(at: datetime) -> str:
+    """``20 Nov 2026``, in the zone of the moment."""
+    return f"{spelling.day(at)} {at.year}"
 
 
 def utc(at_us: int) -> datetime:
@@ -115,3 +150,8 @@ def plain(markdown: str) -> str:
 def words(name: str) -> str:
     """A name of the wire for people: ``awaiting_input`` → awaiting input."""
     return name.replace("_", " ")
+
+
+def capitalised(word: str) -> str:
+    """A word as it begins a line."""
+    return word[:1].upper() + word[1:]

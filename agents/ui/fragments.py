@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,90 +13,38 @@ from django.utils.translation import gettext_noop
 
 from agents import ids
 from agents.access import Actor
-from agents.query.tree import Query
 from agents.schemas.logs import TurnRow
 from agents.schemas.turns import ItemValue, StepValue, TurnValue
-from agents.store import responses
-from agents.store.conversation_log import ConversationRow
+from agents.store import neighbours, windows
+from agents.store.neighbours import Rank
 from agents.store.sessions import SessionRecord
-from agents.store.turns import TurnPlace
-from agents.ui import blocks, details, facts, format, highlight, legs, searches, steps, strip, timeline
+from agents.store.subjects import About
+from agents.store.windows import Landmarks
+from agents.ui import (
+    blocks,
+    details,
+    facts,
+    foreign_steps,
+    judged,
+    legs,
+    reading,
+    searches,
+    steps,
+    timeline,
+    zoom,
+)
 from agents.ui.blocks import Block, Value
 from agents.ui.details import Message
-from agents.ui.highlight import Phrase, Searched
 from agents.ui.legs import Leg
 from agents.ui.marks import TYPE_WORDS
+from agents.ui.reading import Page
 from agents.ui.steps import Typing
+from agents.ui.timeline import Timeline
+from agents.ui.zoom import Overview
 from agents.wire import items
 
-_LONGEST = 300
-"""Characters of an error in a row: the turn's page has all of it."""
-
-
-def list_rows(level: str, rows: Sequence[TurnRow], query: Query | None = None) -> list[str]:
-    """The rows of a list of turns: as turns, or as ``responses`` with the ids of these."""
-    if level != "responses":
-        return [turn_row(row, query) for row in rows]
-    named = responses.ids_of_turns([row.id for row in rows])
-    return [turn_row(row, query, named.get(row.id, ())) for row in rows]
-
-
-def turn_row(row: TurnRow, query: Query | None = None, named: Sequence[str] | None = None) -> str:
-    """The ``<tr>`` of a turn in a list, with what ``query`` searches for marked. ``named`` are the ids of
-    its responses, where it stands for them."""
-    turn_id, searched = ids.public(ids.Kind.TURN, row.id), highlight.searched(query)
-    running = row.status in ("queued", "in_progress")
-    elapsed_ms = _elapsed_ms(row, running)
-    last, phrases = _last_words(row, searched)
-    return _render(
-        "turn_row.html",
-        row=row,
-        id=turn_id,
-        url=f"/turns/{turn_id}/",
-        first=highlight.pieces(row.input_preview, searched.asked),
-        last=highlight.pieces(last, phrases),
-        strip=strip.strip(row, elapsed_ms),
-        running=running,
-        elapsed_ms=elapsed_ms,
-        named=named,
-        shown_status=row.status if named is None else _response_status(row),
-    )
-
-
-def _response_status(row: TurnRow) -> str:
-    """A turn's status as its response has it."""
-    cut = row.status == "completed" and row.stop_reason in ("out_of_tokens", "max_infer_iters")
-    return "incomplete" if cut else row.status
-
-
-def conversation_row(row: ConversationRow, query: Query | None = None) -> str:
-    """The ``<tr>`` of a conversation in a list, with the words of its last turn."""
-    searched, last = highlight.searched(query), row.last
-    answered, phrases = _last_words(last, searched) if last else ("", ())
-    return _render(
-        "conversation_row.html",
-        row=row,
-        url=f"/sessions/{ids.public(ids.Kind.SESSION, row.key)}/",
-        first=highlight.pieces(last.input_preview, searched.asked) if last else [],
-        last=highlight.pieces(answered, phrases) if answered else [],
-        tokens=row.input_tokens + row.output_tokens,
-        cost_usd=None if row.cost_nano is None else row.cost_nano / 1e9,
-        metadata=[(name, value) for name, value in row.metadata.items() if name != "name"][:3],
-    )
-
-
-def _elapsed_ms(row: TurnRow, running: bool) -> float:
-    """How long a turn has been going, or took."""
-    if running:
-        return max((ids.now_us() - row.started_at) / 1000, 0.0)
-    return row.duration_ms or 0.0
-
-
-def _last_words(row: TurnRow, searched: Searched) -> tuple[str, tuple[Phrase, ...]]:
-    """What was said last, and what of it to mark; of a turn that went wrong its error."""
-    if row.error is not None:
-        return row.error.message[:_LONGEST] or row.error.type, searched.error
-    return searches.unmarked(format.plain(row.output_preview)), searched.answered
+OVERVIEW_FROM = 30
+"""Steps from which on a turn is also shown in little."""
 
 
 def _render(template: str, **values: Any) -> str:
@@ -103,13 +52,22 @@ def _render(template: str, **values: Any) -> str:
 
 
 def step_card(
-    turn: TurnValue, step: StepValue, agent_name: str, *, typing: Typing | None = None, rendered: bool = True
+    turn: TurnValue,
+    step: StepValue,
+    agent_name: str,
+    *,
+    typing: Typing | None = None,
+    rendered: bool = True,
+    said: str = "",
+    depth: int = 0,
 ) -> str:
-    """A step of a turn in the reader; a turn without an agent speaks by the name of its model."""
+    """A step of a turn in the reader; a turn without an agent speaks by the name of its model. ``said`` is
+    the control of its feedback, where something was said of it, ``depth`` how deep it is nested."""
     speaker = agent_name or turn.model
     tools = partial(legs.client_tools, turn.key)
-    card = steps.card(turn, step, speaker, typing=typing, rendered=rendered, client_tools=tools)
-    return _render("step_card.html", card=card)
+    card = steps.card(turn, step, speaker, typing=typing, rendered=rendered, client_tools=tools, depth=depth)
+    said = said or judged.unsaid(turn.session, turn.key, step.key)
+    return _render("step_card.html", card=card, judged=said)
 
 
 _SPEAKERS = {
@@ -140,6 +98,20 @@ def turn_message(message: Message, name: str, url: str, role: str = "") -> str:
     )
 
 
+def hidden_message() -> str:
+    """In the place of what a turn was started with, where its sender did not tell."""
+    said = Value("hidden", foreign_steps.not_captured())
+    values = {"role": "hidden", "speaker": _("user"), "blocks": [blocks.typed(said)], "context": None, "source": ""}
+    return _render("turn_message.html", **values)
+
+
+def turn_answer(message: Message, url: str, agent_name: str) -> str:
+    """What a turn answered, by itself."""
+    said = blocks.said(Value("answer", details.words(message.content), said=True))
+    values = {"role": "assistant", "speaker": agent_name, "blocks": [said], "context": None, "source": url}
+    return _render("turn_message.html", **values)
+
+
 def leg_head(turn: TurnValue, leg: Leg, given: Sequence[ItemValue]) -> str:
     """Where a later response of a turn begins, with what it brought along beside answers to calls."""
     url = f"{facts.turn_url(turn)}value/"
@@ -156,25 +128,45 @@ def turn_leg(actor: Actor, turn: TurnValue) -> tuple[Leg, str] | None:
     return answered[-1], leg_head(turn, answered[-1], legs.inputs([answered[-1].record])[answered[-1].record.key])
 
 
-def turn_facts(turn: TurnValue, row: TurnRow) -> str:
+def turn_facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> str:
     """The line of facts in the head of a turn's page."""
-    return _render("turn_facts.html", row=row, facts=facts.facts(turn, row))
+    return _render("turn_facts.html", row=row, facts=facts.facts(turn, row, marks))
 
 
-def turn_timeline(turn: TurnValue, shown: Sequence[StepValue], *, wide: bool) -> str:
-    """The steps to scale, by themselves."""
-    return _render("timeline.html", **_timeline(turn, shown), wide=wide)
+def turn_timeline(page: Page) -> str:
+    """The steps to scale, by themselves, with the whole of a long turn in little above them."""
+    return _render("timeline.html", **_timeline(page), overview=_overview(page), paging=paging(page), wide=True)
 
 
-def turn_side(
-    turn: TurnValue,
-    row: TurnRow,
-    place: TurnPlace,
-    shown: Sequence[StepValue] | None,
-    answered: Sequence[Leg] = (),
-) -> str:
-    """The column beside the reader: steps to scale (unless ``shown`` is None), the responses, tokens,
+def _overview(page: Page) -> Overview | None:
+    if page.asked.span is None and page.marks.total <= OVERVIEW_FROM:
+        return None
+    start, length = page.turn.started_at, reading.length_us(page)
+    buckets = windows.overview(page.turn.key, (start, start + length), zoom.BUCKETS)
+    drawn = page.asked.span or ((0, length) if page.is_whole else _drawn(page).span)
+    return zoom.overview(buckets, length, drawn, zoomed=page.asked.span is not None)
+
+
+def paging(page: Page) -> dict[str, Any]:
+    """Which steps are shown, and the query strings of the pages before and behind."""
+    first, last = (page.shown[0].number, page.shown[-1].number) if page.shown else (page.start, page.start)
+    full = len(page.shown) == facts.WINDOW
+    more = full and (page.total > len(page.shown) if page.asked.span else last + 1 < page.marks.total)
+    before = max(page.start - facts.WINDOW, 0) if page.asked.span is None else 0
+    return {
+        "earlier": page.query(before) if page.start else "",
+        "later": page.query(last + 1) if more else "",
+        "first_step": first + 1,
+        "last_step": last + 1,
+        "step_total": page.marks.total,
+        "in_span": page.total if page.asked.span else None,
+    }
+
+
+def turn_side(page: Page) -> str:
+    """The column beside the reader: steps to scale (unless they are in the middle), the responses, tokens,
     record."""
+    turn, row, place, with_timeline = page.turn, page.row, page.place, page.asked.view == "reader"
     return _render(
         "turn_side.html",
         row=row,
@@ -184,30 +176,48 @@ def turn_side(
         agent_id=ids.public(ids.Kind.AGENT, place.agent) if place.agent else "",
         events=turn.next_seq,
         legs=place.leg_count,
-        responses=answered,
+        responses=page.answered,
         revision_at=ids.key_time_us(place.revision) if place.revision else None,
-        with_timeline=shown is not None,
+        rank=_rank(page),
+        documents=details.documents(place.request),
+        judged=judged.section(page.actor, About(turn.session, turn.key)),
+        about=page.about,
+        with_timeline=with_timeline,
         wide=False,
-        **(_timeline(turn, shown) if shown is not None else {}),
+        **({**_timeline(page), "overview": None, "paging": paging(page)} if with_timeline else {}),
     )
 
 
-def _timeline(turn: TurnValue, shown: Sequence[StepValue]) -> dict[str, Any]:
-    drawn = timeline.timeline(turn, ids.now_us(), shown)
-    bars = [(bar, facts.step_url(turn, bar.number)) for bar in drawn.bars]
+def _rank(page: Page) -> Rank | None:
+    """How a completed turn's duration stands among those of its agent."""
+    if page.row.duration_ms is None or page.place.agent is None or page.row.status != "completed":
+        return None
+    return neighbours.rank(page.actor, page.place.agent, round(page.row.duration_ms * 1000))
+
+
+def _timeline(page: Page) -> dict[str, Any]:
+    drawn = _drawn(page)
+    bars = [(bar, facts.step_url(page.turn, bar.number)) for bar in drawn.bars]
     return {"bars": bars, "ticks": drawn.ticks, "breaks": drawn.breaks}
+
+
+def _drawn(page: Page) -> Timeline:
+    depths = windows.depths(page.shown)
+    return timeline.timeline(page.turn, ids.now_us(), span=page.asked.span, depths=depths)
 
 
 NAMED_STEPS = 8
 """Steps named in the folded line of a turn in its session's thread."""
 
 
-def session_turn(turn: TurnValue, row: TurnRow, branches_from: int | None = None) -> str:
+def session_turn(turn: TurnValue, row: TurnRow, branches_from: int | None = None, kept: str = "") -> str:
     """A turn in the thread of its session: what was asked, how many steps it took, the answer.
-    ``branches_from`` is the turn it continues where that is not the one before it."""
+    ``branches_from`` is the turn it continues where that is not the one before it, ``kept`` the query string
+    with which its page is opened."""
     answer = details.message(turn.output_message)
     words, cited = searches.cited(details.words(answer.content) if answer else "", turn.steps)
-    names = [step.name if step.type == "tool_execution" else _(TYPE_WORDS[step.type]) for step in turn.steps]
+    done = Counter(name for step in turn.steps if (name := _done(step)))
+    names = [f"{name} ×{count}" if count > 1 else name for name, count in done.items()]
     asked = [blocks.typed(Value(f"input-{n}", details.words(one.content))) for n, one in _asked(turn)]
     return _render(
         "session_turn.html",
@@ -218,11 +228,22 @@ def session_turn(turn: TurnValue, row: TurnRow, branches_from: int | None = None
         speaker=row.agent_name or row.model,
         answer=blocks.said(Value("answer", words, said=True)) if words else None,
         sources=cited,
-        count=len(names),
+        kept=kept,
+        count=len(turn.steps),
         names=", ".join(names[:NAMED_STEPS]) + (", …" if len(names) > NAMED_STEPS else ""),
         facts=facts.facts(turn, row),
         branches_from="" if branches_from is None else ids.public(ids.Kind.TURN, branches_from),
     )
+
+
+def _done(step: StepValue) -> str:
+    """What a step was, in the folded line of its turn; '' where it only held others together."""
+    kind = foreign_steps.kind_of(step)
+    if step.type == "tool_execution":
+        return step.name
+    if kind in foreign_steps.FRAMES:
+        return ""
+    return foreign_steps.kind_word(kind) if kind in foreign_steps.KINDS else _(TYPE_WORDS[step.type])
 
 
 def loose_items(conversation_id: str, value: ItemValue) -> list[str]:
@@ -260,10 +281,11 @@ def _asked(turn: TurnValue) -> list[tuple[int, Message]]:
     return [pair for pair in enumerate(details.messages(turn.input_messages)) if pair[1].role != "tool"]
 
 
-def session_side(session: SessionRecord, rows: Sequence[TurnRow], metadata: Mapping[str, Any]) -> str:
-    """The column beside a session's thread: its sums and metadata, and its turns in short."""
+def session_side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow], metadata: Mapping[str, Any]) -> str:
+    """The column beside a session's thread: its sums and metadata, its turns in short, what is said of it."""
     return _render(
         "session_side.html",
+        judged=judged.section(actor, About(session.key)),
         session=session,
         session_id=session.public_id,
         conversation_id=ids.openai(ids.Kind.SESSION, session.key),

@@ -76,6 +76,17 @@ def pieces(text: str, phrases: Iterable[Phrase]) -> list[Piece]:
     return [piece for piece in out if piece[0]]
 
 
+def around(text: str, phrases: Iterable[Phrase], size: int) -> list[Piece]:
+    """The pieces of a text near its first hit, about so many characters on one line; none without a hit."""
+    plain = " ".join(text.split())
+    spans = _found(plain, [phrase for phrase in phrases if phrase.words])
+    if not spans:
+        return []
+    start = max(min(span[0] for span in spans) - size // 3, 0)
+    head = "…" if start else ""
+    return pieces(f"{head}{plain[start : start + size]}", phrases)
+
+
 def _found(text: str, phrases: Sequence[Phrase]) -> list[tuple[int, int]]:
     if not phrases:
         return []

@@ -13,6 +13,8 @@ from html import escape
 import msgspec
 from django.utils.safestring import SafeString, mark_safe
 
+from agents.ui import format
+
 SHOWN = 20_000
 """Characters of a value on a page; all of it is behind a link."""
 ONE_LINE = 92
@@ -29,13 +31,24 @@ class Shown:
     cut: str = ""
 
 
-def shown(text: str) -> Shown:
-    """A value as JSON when it is an object or a list, else as text."""
+def shown(text: str, whole: int = 0) -> Shown:
+    """A value as JSON when it is an object or a list, else as text. ``whole`` are the bytes of one of which
+    ``text`` is only the beginning."""
+    if whole:
+        return _begun(text[:SHOWN], whole)
     formatted = _formatted(text) if text.lstrip()[:1] in {"{", "["} else None
     body = text if formatted is None else formatted
     start = body[:SHOWN]
     html = visible(escape(start)) if formatted is None else coloured(start)
     return Shown(html, formatted is not None, size(len(text.encode(errors="replace"))) if len(body) > SHOWN else "")
+
+
+def _begun(start: str, whole: int) -> Shown:
+    is_json = bool(_JSON_START.match(start))
+    return Shown(coloured(start) if is_json else visible(escape(start)), is_json, size(whole))
+
+
+_JSON_START = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"\d-])")
 
 
 def _formatted(text: str) -> str | None:
@@ -88,4 +101,4 @@ def size(octets: int) -> str:
         return f"{octets} B"
     if octets < 1_000_000:
         return f"{octets / 1_000:.0f} KB"
-    return f"{octets / 1_000_000:.1f} MB"
+    return f"{format.decimal(octets / 1_000_000, 1)} MB"

@@ -125,7 +125,8 @@ def _shown(key: KeyRecord, now: int) -> Shown:
 def _form(request: HttpRequest, *, given: bool) -> dict[str, Any]:
     """What the form shows: what was typed where that was refused, else the usual."""
     actor: Actor = request.actor  # type: ignore[attr-defined]  # set by `page`
-    chosen = request.POST.getlist("actions") if given else USUAL_ACTIONS
+    usual = (request.GET["may"],) if request.GET.get("may") in ACTIONS else USUAL_ACTIONS
+    chosen = request.POST.getlist("actions") if given else usual
     lifetime = request.POST.get("expires", "") if given else USUAL_LIFETIME
     return {
         "name": request.POST.get("name", "") if given else "",

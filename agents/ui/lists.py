@@ -1,5 +1,4 @@
-"""The lists that one query language and one page serve: the log of turns, the same as responses, and
-conversations."""
+"""The lists that one query language and one page serve: turns, sessions, steps, responses."""
 
 from __future__ import annotations
 
@@ -9,40 +8,97 @@ from urllib.parse import urlencode
 
 from django.utils.translation import gettext, gettext_noop
 
-from agents.query.chips import within
+from agents import ids
+from agents.query.tree import Level
+
+COLUMNS: dict[Level, tuple[str, ...]] = {
+    "turn": ("when", "who", "words", "steps", "length", "tokens", "cost", "state"),
+    "session": ("when", "name", "words", "who", "turns", "tokens", "cost", "state"),
+    "step": ("when", "did", "words", "who", "length", "tokens", "cost", "state"),
+    "response": ("when", "resp", "who", "words", "length", "tokens", "state"),
+}
+"""The columns a list begins with."""
+MORE: dict[Level, tuple[str, ...]] = {
+    "turn": ("model", "user", "tags", "first", "source"),
+    "session": ("tags", "source"),
+    "step": ("model", "tags", "first"),
+    "response": ("user", "tags", "steps"),
+}
+"""Those it can have besides."""
+TITLES = {
+    "when": gettext_noop("Started"),
+    "who": gettext_noop("Agent, session"),
+    "words": gettext_noop("First and last words"),
+    "steps": gettext_noop("Steps to scale"),
+    "length": gettext_noop("Duration"),
+    "turns": gettext_noop("Turns"),
+    "tokens": gettext_noop("Tokens"),
+    "cost": gettext_noop("Cost"),
+    "state": gettext_noop("Status"),
+    "name": gettext_noop("Session"),
+    "did": gettext_noop("Step"),
+    "resp": gettext_noop("Response"),
+    "model": gettext_noop("Model"),
+    "user": gettext_noop("User"),
+    "tags": gettext_noop("Tags"),
+    "first": gettext_noop("First token"),
+    "source": gettext_noop("Source"),
+}
+TITLES_HERE: dict[tuple[Level, str], str] = {
+    ("session", "words"): gettext_noop("Last asked and answered"),
+    ("session", "who"): gettext_noop("Agent, about"),
+    ("session", "state"): gettext_noop("Last turn"),
+    ("step", "words"): gettext_noop("Given and got"),
+    ("response", "who"): gettext_noop("Model, session"),
+}
+NUMBERS = frozenset({"length", "turns", "tokens", "cost", "first"})
+ALWAYS = frozenset({"when", "words", "state"})
+"""Columns that cannot be taken away."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A list: where it is, how the socket calls its rows, and what all of them are. ``fixed`` is a
-    condition of the language that all rows fulfil, as field and value; `link` leaves it out."""
+    """A list: where it is, the level of its rows, and what they are called."""
 
     path: str
-    level: str
+    level: Level
     title: str
-    fixed: tuple[str, str] | None = None
+
+    @property
+    def plural(self) -> str:
+        """As the socket and the API call its rows."""
+        return f"{self.level}s"
 
     def link(self, text: str, **more: str) -> str:
         """The list under a query."""
         values = {"q": text, **more} if text else more
         return f"{self.path}?{urlencode(values)}" if values else self.path
 
-    def narrowed(self, text: str) -> str:
-        """The query of the rows shown. Raises QuerySyntax where there is no room for its condition."""
-        return within(text, ":".join(self.fixed)) if self.fixed else text
 
+LOGS = Place("/logs/", "turn", gettext_noop("Turns"))
+SESSIONS = Place("/sessions/", "session", gettext_noop("Sessions"))
+STEPS = Place("/steps/", "step", gettext_noop("Steps"))
+RESPONSES = Place("/responses/", "response", gettext_noop("Responses"))
+ALL = (LOGS, SESSIONS, STEPS, RESPONSES)
+OF = {place.level: place for place in ALL}
 
-LOGS = Place("/logs/", "turns", gettext_noop("Turns"))
-RESPONSES = Place("/responses/", "responses", gettext_noop("Responses"), ("api", "responses"))
-CONVERSATIONS = Place("/conversations/", "conversations", gettext_noop("Conversations"))
-ALL = (LOGS, CONVERSATIONS, RESPONSES)
+_PAGES = {
+    ids.Kind.TURN: "/turns/{}/",
+    ids.Kind.SESSION: "/sessions/{}/",
+    ids.Kind.STEP: "/steps/{}/",
+    ids.Kind.AGENT: "/agents/{}/",
+}
+_OPENAI = {"resp": "/responses/{}/", "conv": "/conversations/{}/"}
 
 
 def page_of_id(text: str) -> str:
-    """The page of what a query names that is nothing but the id of a response or a conversation; empty
-    for any other."""
+    """The page of what a query names that is nothing but an id; empty for any other."""
     found = re.fullmatch(r"(resp|conv)_[0-9a-f]{32}", text)
-    return f"{(RESPONSES if found[1] == 'resp' else CONVERSATIONS).path}{text}/" if found else ""
+    if found:
+        return _OPENAI[found[1]].format(text)
+    if not re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text):
+        return ""
+    return next((page.format(text) for kind, page in _PAGES.items() if ids.parse(kind, text) is not None), "")
 
 
 def tabs(here: Place, text: str) -> list[tuple[str, str, bool]]:

@@ -1,132 +1,142 @@
-"""The logs list: a query in the URL, the turns it selects, what they sum to, and how to narrow it."""
+"""The logs: a query in the URL, the rows of a level that it selects, and how to narrow it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from agents import ids
-from agents.errors import NotFound, QuerySyntax
+from agents.errors import NotFound, QuerySyntax, Unavailable
 from agents.query import chips, describe, parser, writer
 from agents.query.fields import FIELDS
 from agents.query.tree import Query
-from agents.store import changes, logs
-from agents.ui import fragments
+from agents.store import changes, listing, rows
+from agents.ui import log_numbers, log_rows, saved_views
 from agents.ui.access import PageRequest, page
-from agents.ui.facets import facets, suggestions
-from agents.ui.lists import LOGS, RESPONSES, Place, page_of_id, tabs
+from agents.ui.columns import columns, hidden
+from agents.ui.lists import LOGS, RESPONSES, SESSIONS, STEPS, Place, page_of_id, tabs
+from agents.ui.log_numbers import zone_of
 
 PAGE = 50
+_KINDS = {"session": ids.Kind.SESSION, "turn": ids.Kind.TURN, "response": ids.Kind.RESPONSE, "step": ids.Kind.STEP}
 
-EXAMPLES = ("status:failed", "duration:>10s", "has:tools", "is:live", "started:>-24h", '"refund policy"')
+EXAMPLES = {
+    "turn": ("status:failed", "duration:>10s", "has:tools", "is:live", "started:>-24h", '"refund policy"'),
+    "session": ("last(turn)(status:failed)", "count(turn)>3", "tokens:>10k", "is:live", "started:>-24h"),
+    "step": ("status:failed", "type:tool", "has:violation", "duration:>5s", "finish:out_of_tokens"),
+    "response": ("status:failed", "duration:>10s", "has:tools", "is:waiting", "started:>-24h"),
+}
 
 
 @page("read")
-def home(request: PageRequest) -> HttpResponse:
-    return redirect("/logs/")
+def turn_list(request: PageRequest) -> HttpResponse:
+    return listed(request, LOGS)
 
 
 @page("read")
-def log_list(request: PageRequest) -> HttpResponse:
-    return listed(request, LOGS, _turns)
+def session_list(request: PageRequest) -> HttpResponse:
+    return listed(request, SESSIONS)
+
+
+@page("read")
+def step_list(request: PageRequest) -> HttpResponse:
+    return listed(request, STEPS)
 
 
 @page("read")
 def response_list(request: PageRequest) -> HttpResponse:
-    """The turns of the Responses API with the ids of their responses: the same rows under the same
-    queries, so that what is found in one list is found in the other, and what a response of several
-    legs did is one row."""
-    return listed(request, RESPONSES, _turns)
+    return listed(request, RESPONSES)
 
 
-Content = Callable[[PageRequest, "Asked", int], dict[str, Any] | None]
-"""Reads the rows of a list and says what its page shows; None leads to its newest page."""
+@page("read")
+def to_step(request: PageRequest, step_id: str) -> HttpResponse:
+    """Leads from a step's id to its place on the page of its turn."""
+    key = ids.parse(ids.Kind.STEP, step_id)
+    found = rows.of("step", list(listing.visible("step", request.actor).filter(pk=key).values_list("pk", flat=True)))
+    if not found:
+        raise NotFound(f"Step '{step_id[:80]}' not found.")
+    return redirect(log_rows.step_url(found[0]))
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a list is asked for: the query as written in the bar, and the one its rows fulfil."""
+    """What a list is asked for."""
 
     place: Place
     query: Query
-    narrowed: Query
+    after: int | None
+    before: int | None
 
 
-def listed(request: PageRequest, place: Place, content: Content) -> HttpResponse:
+def listed(request: PageRequest, place: Place) -> HttpResponse:
     """The page of a list under the query of the URL; a query that is only an id leads to what it names."""
     text = request.GET.get("q", "").strip()
     if there := page_of_id(text):
         return redirect(there)
     try:
-        query = _query(request, text)
+        query = parser.read(text, now_us=ids.now_us(), zone=zone_of(request), level=place.level)
         ranged = _with_range(request, query)
-        asked = Asked(place, query, _query(request, place.narrowed(query.text)) if place.fixed else query)
     except QuerySyntax as wrong:
         return render(request, "agents/log_list.html", _refused(place, text, wrong), status=400)
     if ranged is not None:
         return redirect(place.link(ranged))
+    asked = Asked(place, query, *(_key(request, place, name) for name in ("after", "before")))
+    try:
+        return _page(request, asked)
+    except Unavailable as error:
+        shown = {**_bar(request, asked), "too_long": error.message}
+        return render(request, "agents/log_list.html", shown, status=503)
+
+
+def _page(request: PageRequest, asked: Asked) -> HttpResponse:
+    place, query = asked.place, asked.query
     # before the rows are read: what changes in between is then sent again rather than missed
     cursor = changes.latest()
-    found = content(request, asked, cursor)
-    if found is None:
+    found = listing.page(request.actor, query, after=asked.after, before=asked.before, limit=PAGE)
+    if asked.before is not None and not found.has_newer:
         return redirect(place.link(query.text))  # the newest page, full and live
-    return render(request, "agents/log_list.html", {**_bar(request, asked), **found})
-
-
-def _turns(request: PageRequest, asked: Asked, cursor: int) -> dict[str, Any] | None:
-    after, before = (_key(request, name) for name in ("after", "before"))
-    found = logs.turns_page(request.actor, asked.narrowed, after=after, before=before, limit=PAGE)
-    if before is not None and not found.has_newer:
-        return None
-    return {
-        "sums": logs.summary(request.actor, asked.narrowed),
-        "rows": fragments.list_rows(asked.place.level, found.rows, asked.query),
-        **paging(asked, ids.Kind.TURN, [row.id for row in found.rows], newer=found.has_newer, older=found.has_older),
-        **live(asked, cursor, newest=found.rows[0].id if found.rows else None, at_top=not found.has_newer),
+    made = log_rows.rows(place.level, rows.of(place.level, found.keys), query)
+    shown = {
+        **_bar(request, asked),
+        "rows": log_rows.with_boxes(made) if "select" in request.GET else made,
+        "no_data": not found.keys and not listing.visible(place.level, request.actor).exists(),
+        "searched_to": found.searched_to_us,
+        **saved_views.menu(request, place.level, query.text),
+        "can_run": "run" in request.actor.actions,
+        "select_mode": "select" in request.GET,
+        "export_url": f"/logs/export/?{urlencode({'level': place.plural, 'q': query.text})}",
+        "select_url": place.link(query.text, select="1"),
+        **_paging(asked, found),
+        **_live(asked, found, cursor),
     }
+    return render(request, "agents/log_list.html", shown)
 
 
-@page("read")
-def log_sums(request: PageRequest) -> HttpResponse:
-    """The sum line by itself, for a page whose list has changed."""
-    query = _query(request, request.GET.get("q", "").strip())
-    return render(request, "agents/_log_sums.html", {"sums": logs.summary(request.actor, query)})
-
-
-def _query(request: HttpRequest, text: str) -> Query:
-    return parser.parse(text, now_us=ids.now_us(), zone=request.GET.get("tz") or _zone_of(request))
-
-
-def _zone_of(request: HttpRequest) -> str:
-    """The reader's zone as the browser told it by a cookie; UTC where it is none we know."""
-    name = request.COOKIES.get("tz", "")
-    try:
-        return ZoneInfo(name).key if name else "UTC"
-    except (KeyError, ValueError, OSError):
-        return "UTC"
-
-
-def _with_range(request: HttpRequest, query: Query) -> str | None:
+def _with_range(request: PageRequest, query: Query) -> str | None:
     """The query narrowed to the range that the form of times sent; None where it sent none."""
     first, last = (request.GET.get(name, "").strip() for name in ("from", "to"))
     return chips.with_term(query.text, "started", f"{first}..{last}") if first or last else None
 
 
-def _key(request: HttpRequest, name: str) -> int | None:
+def _key(request: PageRequest, place: Place, name: str) -> int | None:
     public_id = request.GET.get(name)
     if public_id is None:
         return None
-    key = ids.parse(ids.Kind.TURN, public_id)
+    kind = _KINDS[place.level]
+    key = ids.parse_openai(kind, public_id) if place.level == "response" else ids.parse(kind, public_id)
     if key is None:
-        raise NotFound(f"There is no turn '{public_id[:80]}' to page from.")
+        raise NotFound(f"There is no {place.level} '{public_id[:80]}' to page from.")
     return key
+
+
+def _public(place: Place, key: int) -> str:
+    kind = _KINDS[place.level]
+    return ids.openai(kind, key) if place.level == "response" else ids.public(kind, key)
 
 
 def _refused(place: Place, text: str, wrong: QuerySyntax) -> dict[str, Any]:
@@ -142,15 +152,20 @@ def _refused(place: Place, text: str, wrong: QuerySyntax) -> dict[str, Any]:
         "at": word,
         "behind": text[at + len(word) :],
         "better": place.link(wrong.suggestion) if wrong.suggestion else "",
-        **_help(place, {}),
+        "examples": _examples(place),
+        "fields": FIELDS.values(),
     }
+
+
+def _examples(place: Place) -> list[tuple[str, str]]:
+    return [(each, place.link(each)) for each in EXAMPLES[place.level]]
 
 
 def _bar(request: PageRequest, asked: Asked) -> dict[str, Any]:
     """What is around the rows of a list."""
     place, query = asked.place, asked.query
-    choices = logs.choices(request.actor, api=place.fixed[1] if place.fixed else None)
-    fixed, same_step = _fixed(query), chips.same_step(query)
+    fixed, together = _fixed(query), chips.same_row(query)
+    shown_columns = columns(request, place.level)
     return {
         "place": place,
         "tabs": tabs(place, query.text),
@@ -159,39 +174,46 @@ def _bar(request: PageRequest, asked: Asked) -> dict[str, Any]:
         "sentence": describe.describe(query),
         "chips": [(chip, place.link(chip.without)) for chip in chips.chips(query)],
         "hints": chips.hints(query),
-        "same_step": place.link(same_step) if same_step else "",
+        "same_row": place.link(together.text) if together else "",
         "fixed": place.link(fixed) if fixed else "",
-        "facets": facets(query, choices, place.link),
-        "no_data": not choices.get("status"),
+        "columns": shown_columns,
+        "hidden": hidden(shown_columns),
         "base_url": request.build_absolute_uri("/")[:-1],
         "needs_key": settings.REQUIRE_LOGIN,
-        **_help(place, choices),
+        "examples": _examples(place),
+        "fields": FIELDS.values(),
+        "numbers_url": f"/logs/numbers/?{urlencode({'level': place.level, 'q': _fixed(query) or query.text})}",
+        **_numbers(request, asked),
     }
 
 
-def paging(asked: Asked, kind: ids.Kind, keys: Sequence[int], *, newer: bool, older: bool) -> dict[str, str]:
+def _numbers(request: PageRequest, asked: Asked) -> dict[str, Any]:
+    """A browser with JavaScript has told its zone by a cookie, and fetches the numbers behind the rows."""
+    if "tz" in request.COOKIES:
+        return log_numbers.later(asked.place, asked.query)
+    return log_numbers.around(request.actor, asked.place, asked.query, zone_of(request))
+
+
+def _paging(asked: Asked, found: listing.Page) -> dict[str, str]:
     """Links to the pages beside that of these rows, newest first."""
     link, text = asked.place.link, asked.query.text
-    if not keys:
-        return {"newer": link(text) if newer else "", "older": ""}
-    first, last = ids.public(kind, keys[0]), ids.public(kind, keys[-1])
+    last = found.searched_to if found.searched_to is not None else found.keys[-1] if found.keys else None
+    newer = link(text, before=_public(asked.place, found.keys[0])) if found.keys else link(text)
     return {
-        "newer": link(text, before=first) if newer else "",
-        "older": link(text, after=last) if older else "",
+        "newer": newer if found.has_newer else "",
+        "older": link(text, after=_public(asked.place, last)) if found.has_older and last is not None else "",
     }
 
 
-def live(asked: Asked, cursor: int, *, newest: int | None, at_top: bool) -> dict[str, Any]:
+def _live(asked: Asked, found: listing.Page, cursor: int) -> dict[str, Any]:
     """What the open page subscribes with. The query has its times written out: they are those of
     this page, whatever the clock and the zone of whoever reads the query next."""
-    wanted = _fixed(asked.narrowed) or asked.narrowed.text
     return {
-        "live_query": wanted,
+        "live_query": _fixed(asked.query) or asked.query.text,
         "cursor": cursor,
-        "at_top": at_top,
-        "newest": ids.public(ids.Kind.TURN, newest) if newest is not None else "",
+        "at_top": not found.has_newer,
+        "newest": _public(asked.place, found.keys[0]) if found.keys else "",
         "first_page": asked.place.link(asked.query.text),
-        "sums_url": f"/logs/sums/?{urlencode({'q': wanted})}",
     }
 
 
@@ -202,11 +224,3 @@ def _fixed(query: Query) -> str:
     except QuerySyntax:
         return ""
     return text if text != query.text else ""
-
-
-def _help(place: Place, choices: Mapping[str, Sequence[tuple[str, int]]]) -> dict[str, Any]:
-    return {
-        "examples": [(each, place.link(each)) for each in EXAMPLES],
-        "fields": FIELDS.values(),
-        "suggestions": suggestions(choices),
-    }

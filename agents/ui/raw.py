@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 from django.utils.safestring import SafeString
@@ -12,15 +12,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents import ids
-from agents.schemas.events import EVENT, Delta, Entry, Event, StepEnded, StepStarted
+from agents.schemas.events import EVENT, Delta, Entry
 from agents.schemas.turns import TurnValue
+from agents.store import excerpt
+from agents.store.excerpt import Happened, Typed
 from agents.store.responses import ResponseRecord
 from agents.ui import format, json_view, legs
 from agents.ui.json_view import Shown
 from agents.wire.agents import turn_json
 
-ENTRIES = 500
-"""Events and runs of deltas on the page; all of them are behind a link."""
+ENTRIES = 200
+"""Events or spans on a page, and frames of a stream; all of them are behind a link."""
+LAST_PAGE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,50 +38,34 @@ class Line:
     cut: str
 
 
-def whole_turn(turn: TurnValue) -> Shown:
-    """The turn as the Agents API shows it."""
-    return json_view.shown(turn_json(turn).decode())
+def whole_turn(turn: TurnValue, *, is_whole: bool) -> Shown:
+    """The turn as the Agents API shows it, or its beginning where not all of its steps are there."""
+    found = json_view.shown(turn_json(turn).decode())
+    if is_whole and not any(step.cuts for step in turn.steps):
+        return found
+    return replace(found, cut=_("%(size)s and more") % {"size": found.cut or json_view.size(len(turn_json(turn)))})
 
 
-def lines(turn: TurnValue, log: Iterable[Entry]) -> tuple[list[Line], bool]:
-    """The turn's log for the page, and whether there is more of it."""
-    found = list(itertools.islice(_lines(turn, log), ENTRIES + 1))
-    return found[:ENTRIES], len(found) > ENTRIES
+def lines(turn: TurnValue, first: int) -> list[Line]:
+    """The turn's log for the page, from event number ``first`` on."""
+    found = excerpt.lines(turn.key, first, ENTRIES)
+    return [_happened(turn, line) if isinstance(line, Happened) else _typed(line) for line in found]
 
 
-def _lines(turn: TurnValue, log: Iterable[Entry]) -> Iterator[Line]:
-    run: list[Delta] = []
-    for entry in log:
-        if run and not (isinstance(entry, Delta) and _channel(entry) == _channel(run[-1])):
-            yield _typed(run)
-            run = []
-        if isinstance(entry, Delta):
-            run.append(entry)
-        else:
-            yield _happened(turn, entry)
-    if run:
-        yield _typed(run)
-
-
-def _channel(delta: Delta) -> tuple[int, str, int]:
-    return delta.step, delta.channel, delta.index
-
-
-def _happened(turn: TurnValue, event: Event) -> Line:
-    body = json_view.shown(EVENT.dump_json(event, exclude_none=True).decode())
+def _happened(turn: TurnValue, event: Happened) -> Line:
+    body = json_view.shown(event.body.decode())
     since = format.duration((event.at - turn.started_at) / 1000)
-    named = event.name if isinstance(event, StepStarted | StepEnded) else ""
-    return Line(str(event.seq), event.type, since, named, body.html, body.cut)
+    cut = json_view.size(len(event.body) + event.cut) if event.cut else body.cut
+    return Line(str(event.seq), event.type, since, event.name, body.html, cut)
 
 
-def _typed(run: Sequence[Delta]) -> Line:
-    """Neighbouring deltas of one channel, with where each begins."""
-    text = "".join(delta.text for delta in run)
-    count = ngettext("%(count)d delta", "%(count)d deltas", len(run)) % {"count": len(run)}
-    letters = _("%(count)d characters") % {"count": len(text)}
-    body = json_view.shown(text)
-    place = f"{run[0].after}.{run[0].ordinal}"
-    return Line(place, f"delta {run[0].channel}", "", f"{count}, {letters}", body.html, body.cut)
+def _typed(run: Typed) -> Line:
+    """Neighbouring deltas of one channel, with where they begin."""
+    count = ngettext("%(count)d delta", "%(count)d deltas", run.count) % {"count": run.count}
+    letters = _("%(count)d characters") % {"count": run.letters}
+    body = json_view.shown(run.text)
+    cut = body.cut or (letters if len(run.text) < run.letters else "")
+    return Line(f"{run.after}.{run.ordinal}", f"delta {run.channel}", "", f"{count}, {letters}", body.html, cut)
 
 
 # ------------------------------------------------------------------------------------------ responses

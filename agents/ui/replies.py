@@ -13,8 +13,11 @@ def turn_reply(request: HttpRequest, turn_id: str, **ids: str) -> HttpResponse:
     return redirect("turn", turn_id)
 
 
+PLAIN = {"Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff"}
+"""Headers under which nothing is taken for a page."""
+
+
 def plain(body: str | bytes, kind: str = "text/plain") -> HttpResponse:
     """Hostile text by itself: never a page, whatever it looks like."""
     data = body.encode(errors="replace") if isinstance(body, str) else body
-    headers = {"Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(data, content_type=f"{kind}; charset=utf-8", headers=headers)
+    return HttpResponse(data, content_type=f"{kind}; charset=utf-8", headers=PLAIN)

@@ -12,7 +12,7 @@ from django.templatetags.static import static
 from django.utils.translation import gettext, ngettext
 from jinja2 import Environment, StrictUndefined
 
-from agents.ui import format, highlight, marks
+from agents.ui import foreign, format, highlight, marks
 
 
 def environment(**options: Any) -> Environment:
@@ -31,6 +31,8 @@ def environment(**options: Any) -> Environment:
         "icon": marks.icon,
         "status": marks.status,
         "time": marks.time,
+        "type_word": marks.type_word,
+        "source_word": foreign.source_word,
         "pieces": highlight.pieces,
     }
     return made

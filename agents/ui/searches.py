@@ -12,7 +12,7 @@ import msgspec
 from django.utils.safestring import SafeString
 
 from agents.schemas.turns import StepValue
-from agents.ui import blocks, details, json_view
+from agents.ui import blocks, details, format, json_view
 from agents.ui.blocks import Block, Value
 from agents.wire import citations
 
@@ -56,7 +56,8 @@ def _pieces(tool: details.Tool) -> list[tuple[Value, str]]:
 def _label(one: Mapping[str, Any]) -> str:
     score = one.get("score")
     name = str(one.get("filename") or one.get("file_id") or "")[:LONGEST]
-    return ", ".join(part for part in (name, f"{score:.2f}" if isinstance(score, int | float) else "") if part)
+    fits = format.decimal(score, 2) if isinstance(score, int | float) else ""
+    return ", ".join(part for part in (name, fits) if part)
 
 
 def sources(tool: details.Tool) -> tuple[Source, ...]:

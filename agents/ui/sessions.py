@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -13,17 +15,24 @@ from agents import ids
 from agents.access import Actor
 from agents.errors import NotFound
 from agents.query.parser import parse
+from agents.query.tokens import words
+from agents.query.tree import Query, Text, Words, all_of, conjuncts
+from agents.query.writer import written
 from agents.schemas.logs import TurnRow
-from agents.store import agents, changes, conversations, logs, sessions, threads, values
+from agents.store import agents, changes, conversations, listing, logs, sessions, threads, values
 from agents.store.agents import AgentRecord
 from agents.store.logs import TurnPage
 from agents.store.sessions import SessionRecord
-from agents.ui import acting, fragments
+from agents.ui import acting, find, fragments, session_metrics
 from agents.ui.access import PageRequest, page
+from agents.ui.highlight import Phrase
+from agents.ui.lists import LOGS
 from agents.ui.replies import turn_reply
 
 PAGE = 30
 """Turns on one page of a session."""
+MOST_HITS = 1000
+"""Turns that are counted when something is searched for."""
 
 
 @page("read")
@@ -32,8 +41,9 @@ def session_page(request: PageRequest, session_id: str) -> HttpResponse:
     cursor = changes.latest()
     session = sessions.get(request.actor, sessions.key_of(session_id))
     agent = agent_of(request.actor, session.agent)
-    found = _turns(request, session)
-    can_run = "run" in request.actor.actions
+    search = _search(request)
+    found = _turns(request, session, search)
+    can_run = "run" in request.actor.actions and not session.is_foreign
     context = {
         "session": session,
         "conversation_id": ids.openai(ids.Kind.SESSION, session.key),
@@ -42,9 +52,14 @@ def session_page(request: PageRequest, session_id: str) -> HttpResponse:
         "cursor": cursor,
         "can_run": can_run and (_can_go_on(session, found) if agent is None else not agent.disabled),
         "may_run": can_run,
-        "thread": _thread(request.actor, session, found),
+        "metrics": session_metrics.metrics(request.actor, session),
+        "asked_find": request.GET.get("find", ""),
+        "search": search,
+        "hits": _hits(request.actor, session, search),
+        "thread": _thread(request.actor, session, found, search),
         "side": _side(request.actor, session, found.rows),
-        **_paging(found),
+        "judge_url": f"/sessions/{session.public_id}/judged/",
+        **_paging(found, search),
     }
     return render(request, "agents/session_detail.html", context)
 
@@ -53,9 +68,11 @@ def session_page(request: PageRequest, session_id: str) -> HttpResponse:
 def session_parts(request: PageRequest, session_id: str) -> HttpResponse:
     """What changes on the page while its turns run."""
     session = sessions.get(request.actor, sessions.key_of(session_id))
-    found = _turns(request, session)
-    thread = f'<div class="reader" data-part="thread">{"".join(_thread(request.actor, session, found))}</div>'
-    return HttpResponse([thread, _side(request.actor, session, found.rows)])
+    search = _search(request)
+    found = _turns(request, session, search)
+    thread = f'<div class="reader" data-part="thread">{"".join(_thread(request.actor, session, found, search))}</div>'
+    metrics = session_metrics.metrics(request.actor, session)
+    return HttpResponse([metrics, thread, _side(request.actor, session, found.rows)])
 
 
 @page("run")
@@ -74,8 +91,46 @@ def agent_of(actor: Actor, key: int | None) -> AgentRecord | None:
         return None
 
 
-def _turns(request: PageRequest, session: SessionRecord) -> TurnPage:
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is searched for in a session: words as typed, and as phrases to be found and marked."""
+
+    text: str
+    wanted: tuple[Words, ...]
+
+    @property
+    def phrases(self) -> tuple[Phrase, ...]:
+        return tuple(Phrase(tuple(words(each.text)), each.prefix) for each in self.wanted)
+
+    @property
+    def query(self) -> str:
+        return urlencode({"find": self.text})
+
+
+def _search(request: PageRequest) -> Search | None:
+    text = " ".join(request.GET.get("find", "")[: find.LONGEST].split())
+    wanted = find.asked(text)
+    return Search(text, tuple(wanted)) if wanted else None
+
+
+def _asked(session: SessionRecord, search: Search | None) -> Query:
+    """The turns of a session, those that say what is searched for if anything is."""
     query = parse(f"session:{session.public_id}", now_us=ids.now_us())
+    said = [Text(words=each) for each in search.wanted] if search else []
+    tree = all_of((*conjuncts(query.tree), *said))
+    return Query(text=written(tree), tree=tree, level="turn")
+
+
+def _hits(actor: Actor, session: SessionRecord, search: Search | None) -> tuple[int, str] | None:
+    """How many turns say what is searched for, and the list of them; None where nothing is."""
+    if search is None:
+        return None
+    query = _asked(session, search)
+    return len(listing.newest(actor, query, MOST_HITS)), LOGS.link(query.text)
+
+
+def _turns(request: PageRequest, session: SessionRecord, search: Search | None) -> TurnPage:
+    query = _asked(session, search)
     after, before = (_key(request.GET.get(name)) for name in ("after", "before"))
     return logs.turns_page(request.actor, query, after=after, before=before, limit=PAGE)
 
@@ -98,15 +153,19 @@ def _can_go_on(session: SessionRecord, found: TurnPage) -> bool:
 
 def _side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow]) -> str:
     metadata = conversations.of_key(actor, session.key).metadata
-    return fragments.session_side(session, rows, metadata)
+    return fragments.session_side(actor, session, rows, metadata)
 
 
-def _thread(actor: Actor, session: SessionRecord, found: TurnPage) -> list[str]:
-    """The turns of a page, oldest first, with the items that are no turn's where they were put in."""
+def _thread(actor: Actor, session: SessionRecord, found: TurnPage, search: Search | None) -> list[str]:
+    """The turns of a page, oldest first: with the items that are no turn's where they were put in, or with
+    what is searched for marked."""
     keys = [row.id for row in found.rows]
     turns = {turn.key: turn for turn in values.turns_of_session(actor, session.key, keys)}
     places = threads.places(session.key, keys)
     rows = [row for row in reversed(found.rows) if row.id in turns and row.id in places]
+    if search is not None:
+        said = (fragments.session_turn(turns[row.id], row, kept=f"?{search.query}") for row in rows)
+        return [find.marked(html, search.phrases) for html in said]
     shown = [
         (places[row.id].first_item, 1, fragments.session_turn(turns[row.id], row, places[row.id].branches_from))
         for row in rows
@@ -123,11 +182,12 @@ def _thread(actor: Actor, session: SessionRecord, found: TurnPage) -> list[str]:
     return [html for *_, html in sorted([*shown, *loose], key=lambda each: each[:2])]
 
 
-def _paging(found: TurnPage) -> dict[str, Any]:
+def _paging(found: TurnPage, search: Search | None) -> dict[str, Any]:
     if not found.rows:
         return {"earlier": "", "later": ""}
     newest, oldest = (ids.public(ids.Kind.TURN, row.id) for row in (found.rows[0], found.rows[-1]))
+    kept = f"&{search.query}" if search else ""
     return {
-        "earlier": f"?after={oldest}" if found.has_older else "",
-        "later": f"?before={newest}" if found.has_newer else "",
+        "earlier": f"?after={oldest}{kept}" if found.has_older else "",
+        "later": f"?before={newest}{kept}" if found.has_newer else "",
     }

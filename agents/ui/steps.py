@@ -1,7 +1,7 @@
 """A step as a card: what its template needs, in words, so that templates stay dumb.
 
-`card` reads a step's stored detail once; `values` gives the whole texts behind its pieces. Knows
-no tables and no request.
+`card` reads a step's stored detail once; `agents.ui.step_values` has the whole texts behind its
+pieces. Knows no tables and no request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agents import ids
 from agents.schemas.content import ToolDef
 from agents.schemas.events import ErrorInfo
 from agents.schemas.turns import StepValue, TurnValue
-from agents.ui import answers, blocks, details, format, searches
+from agents.ui import answers, blocks, details, foreign_steps, format, origins, searches, step_values
 from agents.ui.blocks import Block, Value
 from agents.ui.searches import Source
 
@@ -39,7 +39,9 @@ class Card:
     """``code``: the title is a name of code. ``note`` stands beside the title, ``speaker`` before
     what was said aloud, ``sources`` are what it rests on, ``folded`` is there to be opened.
     ``call_id`` is set while an answer is waited for, ``asks`` where that is only whether the call may be
-    made. ``since`` is microseconds since 1970, ``elapsed_ms`` how long an open step has been going."""
+    made. ``since`` is microseconds since 1970, ``elapsed_ms`` how long an open step has been going. ``fork`` is
+    where the turn is forked from here. ``depth`` is how deep it is nested, ``is_line`` that it only holds others
+    together, ``span`` where what was reported of a foreign step stands as it came."""
 
     id: str
     number: int
@@ -65,6 +67,10 @@ class Card:
     elapsed_ms: float | None = None
     typing: Typing | None = None
     url: str = ""
+    fork: str = ""
+    depth: int = 0
+    is_line: bool = False
+    span: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -84,6 +90,7 @@ def card(
     typing: Typing | None = None,
     rendered: bool = True,
     client_tools: Callable[[], list[ToolDef]] = list,
+    depth: int = 0,
 ) -> Card:
     """A step of a turn as shown. ``typing`` is what an open inference has said so far;
     ``rendered`` off leaves Markdown as it was written; ``client_tools`` is asked where a call waits."""
@@ -92,10 +99,13 @@ def card(
         number=step.number,
         type=step.type,
         status=step.status,
-        took=took(step),
+        took=origins.words(step) or took(step),
         error=error_words(step.error),
         elapsed_ms=max(ids.now_us() - step.started_at, 0) / 1000 if step.status == "in_progress" else None,
         url=f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/steps/{ids.public(ids.Kind.STEP, step.key)}/value/",
+        fork="" if step.foreign else origins.fork_url(turn, step),
+        depth=depth,
+        span=foreign_steps.span_url(turn, step),
     )
     match step.type:
         case "inference":
@@ -112,7 +122,9 @@ def card(
 
 def took(step: StepValue) -> str:
     """How long a finished step lasted."""
-    return format.duration((step.completed_at - step.started_at) / 1000) if step.completed_at is not None else ""
+    if step.completed_at is None or foreign_steps.is_made(step):
+        return ""
+    return format.duration((step.completed_at - step.started_at) / 1000)
 
 
 def error_words(error: ErrorInfo | None) -> str:
@@ -124,20 +136,7 @@ def error_words(error: ErrorInfo | None) -> str:
     return message if not source or (error.provider or "") in message else f"{source}: {message}"
 
 
-def values(step: StepValue) -> list[Value]:
-    """The whole texts a step holds, by name."""
-    return [*_VALUES[step.type](step), *searches.values(step)]
-
-
 # ------------------------------------------------------------------------------------------ inference
-
-
-def _inference_values(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Inference)
-    if found is None:
-        return []
-    said = Value("said", details.words(found.model_response.content), said=True)
-    return [value for value in (said, Value("reasoning", found.reasoning)) if value.text]
 
 
 def _inference(
@@ -146,14 +145,16 @@ def _inference(
     if base.is_open:
         return replace(base, speaker=agent_name, title=step.name, typing=typing or Typing())
     found = details.read(step, details.Inference)
-    whole = {value.name: value for value in _inference_values(step)}
+    whole = {value.name: value for value in step_values.inference(step)}
     words, cited = searches.cited(whole["said"].text, turn.steps) if "said" in whole else ("", ())
     return replace(
         base,
         speaker=agent_name,
         title=step.name,
-        note=_inference_note(base, found, spoke="said" in whole),
-        said=blocks.said(Value("said", words, said=True), rendered=rendered) if "said" in whole else None,
+        note=foreign_steps.not_captured()
+        if foreign_steps.is_hidden(step)
+        else _inference_note(base, found, spoke="said" in whole),
+        said=blocks.said(replace(whole["said"], text=words), rendered=rendered) if "said" in whole else None,
         sources=cited,
         thought=blocks.typed(whole["reasoning"]) if "reasoning" in whole else None,
     )
@@ -173,32 +174,20 @@ def _inference_note(base: Card, found: details.Inference | None, *, spoke: bool)
 # ----------------------------------------------------------------------------------------------- tools
 
 
-def _tool_values(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Tool)
-    if found is None:
-        return []
-    called = [Value(_numbered("arguments", n), call.written) for n, call in enumerate(found.tool_calls)]
-    came = [Value(_numbered("result", n), details.words(one.content)) for n, one in enumerate(found.tool_responses)]
-    return [*called, *came]
-
-
-def _numbered(name: str, number: int) -> str:
-    return f"{name}-{number}" if number else name
-
-
 def _tool(base: Card, turn: TurnValue, step: StepValue, client_tools: Callable[[], list[ToolDef]]) -> Card:
     found = details.read(step, details.Tool) or details.Tool()
     waits = step.status == "awaiting_input" and turn.status == "awaiting_input" and bool(found.tool_calls)
     asks = waits and found.approval == "requested"
-    images = [image for one in found.tool_responses for image in blocks.pictures(one.content)]
+    images = blocks.drawn(step_values.pictures(step), step.cuts, base.url)
     results = searches.results(found)
-    told = [value for value in _tool_values(step) if _tells(value, base.error)]
+    hidden = foreign_steps.is_hidden(step)
+    told = [value for value in step_values.tool(step) if _tells(value, base.error) and not hidden]
     shown = [value for value in told if not (results and value.name.startswith("result"))]
     return replace(
         base,
         title=step.name,
         code=True,
-        note=_where(step, found, waits),
+        note=foreign_steps.not_captured() if hidden else _where(step, found, waits),
         body=(*map(_piece, shown), *results[:PASSAGES], *images),
         sources=searches.sources(found),
         call_id=found.tool_calls[0].call_id if waits else "",
@@ -233,6 +222,8 @@ def _where(step: StepValue, found: details.Tool, waits: bool) -> str:
         return _("waits for an answer from the client, or from you")
     if step.status == "in_progress":
         return _("is running on %(label)s") % {"label": found.label} if found.label else _("is running")
+    if step.foreign:
+        return _("told by the messages around it") if foreign_steps.is_made(step) else ""
     if found.label:
         said = _("ran on %(label)s") % {"label": found.label}
         return _("%(where)s, approved by the client") % {"where": said} if found.asked else said
@@ -262,14 +253,6 @@ def _last_waiting(steps: Sequence[StepValue]) -> int | None:
 # --------------------------------------------------------------------------------------------- shields
 
 
-def _shield_values(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Shield)
-    violation = found.violation if found else None
-    if violation is None:
-        return []
-    return [Value("violation", details.encoded({"level": violation.violation_level, **violation.metadata}))]
-
-
 def _shield(base: Card, step: StepValue, agent_name: str) -> Card:
     found = details.read(step, details.Shield) or details.Shield(touchpoint=step.name)
     violation = found.violation
@@ -279,7 +262,7 @@ def _shield(base: Card, step: StepValue, agent_name: str) -> Card:
         base,
         title=_("Output shields") if found.touchpoint == "assistant-output" else _("Input shields"),
         note=_shield_note(base, found),
-        body=tuple(blocks.data(value) for value in _shield_values(step)),
+        body=tuple(blocks.data(value) for value in step_values.shield(step)),
         status="violation" if violation and base.status == "completed" else base.status,
         speaker=agent_name if words else "",
         said=blocks.said(Value("violation", words, said=True)) if words else None,
@@ -300,26 +283,14 @@ def _shield_note(base: Card, found: details.Shield) -> str:
 # ------------------------------------------------------------------------------------------- retrieval
 
 
-def _memory_values(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Memory)
-    if found is None:
-        return []
-    passages = [
-        Value(f"passage-{number}", details.words(chunk.get("content")) or details.encoded(chunk))
-        for number, chunk in enumerate(found.chunks)
-    ]
-    context = details.words(found.inserted_context)
-    return passages or ([Value("context", context)] if context else [])
-
-
 def _memory(base: Card, step: StepValue) -> Card:
     found = details.read(step, details.Memory)
-    shown = _memory_values(step)[:PASSAGES]
+    shown = step_values.memory(step)[:PASSAGES]
     labels = [_passage_label(chunk) for chunk in found.chunks] if found else []
     return replace(
         base,
         title=_("Retrieved"),
-        note=_memory_note(base, found),
+        note=_memory_note(base, step, found),
         body=tuple(
             blocks.data(value, labels[number] if number < len(labels) else "") for number, value in enumerate(shown)
         ),
@@ -328,11 +299,11 @@ def _memory(base: Card, step: StepValue) -> Card:
 
 def _passage_label(chunk: dict[str, Any]) -> str:
     score = chunk.get("score")
-    parts = [str(chunk.get("document_id") or "")[:200], f"{score:.2f}" if isinstance(score, int | float) else ""]
-    return ", ".join(part for part in parts if part)
+    fits = format.decimal(score, 2) if isinstance(score, int | float) else ""
+    return ", ".join(part for part in (str(chunk.get("document_id") or "")[:200], fits) if part)
 
 
-def _memory_note(base: Card, found: details.Memory | None) -> str:
+def _memory_note(base: Card, step: StepValue, found: details.Memory | None) -> str:
     if base.is_open:
         return _("is looking")
     if found is None or base.status != "completed":
@@ -341,27 +312,40 @@ def _memory_note(base: Card, found: details.Memory | None) -> str:
     if not count and not details.words(found.inserted_context):
         return _("nothing found")
     said = ngettext("%(count)d passage", "%(count)d passages", count) % {"count": count} if count else _("text")
-    return _("%(passages)s from %(place)s") % {"passages": said, "place": found.vector_db_ids or "?"}
+    return _("%(passages)s from %(place)s") % {"passages": said, "place": found.vector_db_ids or step.name or "?"}
 
 
 # ----------------------------------------------------------------------------------------------- other
-
-
-def _other_values(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Other)
-    return [Value("data", details.text(found.data))] if found else []
 
 
 def _other(base: Card, step: StepValue) -> Card:
     found = details.read(step, details.Other)
     if found and found.kind == searches.LISTING:
         return _listing(base, step, found)
+    if found and step.foreign:
+        return _foreign(base, step, found)
     return replace(
         base,
         title=(found.kind if found else "") or step.name or _("other"),
         code=True,
         note=step.name if found and found.kind and step.name != found.kind else "",
-        body=tuple(blocks.data(value) for value in _other_values(step) if value.text != "{}"),
+        body=tuple(blocks.data(value) for value in step_values.other(step) if value.text != "{}"),
+    )
+
+
+def _foreign(base: Card, step: StepValue, found: details.Other) -> Card:
+    """A step of an agent that runs elsewhere: hand-offs say who to whom, agents and what holds steps together
+    are called by their names, all else by what it is."""
+    word, is_known = foreign_steps.kind_word(found.kind), found.kind in foreign_steps.KINDS
+    body = [blocks.data(value, foreign_steps.label(value.name)) for value in step_values.other(step)]
+    shown = tuple(block for block in body if str(block.html) != "{}")
+    handed = foreign_steps.handed(found) if found.kind == "handoff" else None
+    if handed is not None:
+        return replace(base, title=format.capitalised(word), note=" → ".join(handed))
+    if found.kind == "agent" or found.kind in foreign_steps.FRAMES:
+        return replace(base, title=step.name, note=word, body=shown, is_line=found.kind in foreign_steps.FRAMES)
+    return replace(
+        base, title=format.capitalised(word) if is_known else word, code=not is_known, note=step.name, body=shown
     )
 
 
@@ -376,12 +360,3 @@ def _listing(base: Card, step: StepValue, found: details.Other) -> Card:
         folded=tools,
         folded_as=count,
     )
-
-
-_VALUES: dict[str, Callable[[StepValue], list[Value]]] = {
-    "inference": _inference_values,
-    "tool_execution": _tool_values,
-    "shield_call": _shield_values,
-    "memory_retrieval": _memory_values,
-    "other": _other_values,
-}

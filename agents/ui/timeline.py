@@ -7,14 +7,14 @@ of the width, for SVG's geometry attributes. Pure: values in, numbers and words 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from django.utils.translation import gettext as _
 
 from agents.schemas.turns import StepValue, TurnValue
-from agents.ui import details, format
+from agents.ui import details, foreign_steps, format
 from agents.ui.marks import TYPE_WORDS
 
 NARROWEST = 0.8
@@ -40,7 +40,9 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """``x`` and ``width`` in percent; ``starts`` is the time since the turn's start in words."""
+    """``x`` and ``width`` in percent; ``starts`` is the time since the turn's start in words; ``depth`` how
+    deep it is nested; ``beside`` how many of the steps shown ran at the same time at the
+    same depth."""
 
     number: int
     type: str
@@ -52,6 +54,8 @@ class Bar:
     starts: str
     took: str
     waits: bool
+    depth: int = 0
+    beside: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +66,59 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """``breaks`` are the places, in percent, where a long wait was drawn short."""
+    """``breaks`` are the places, in percent, where a long wait was drawn short; ``span`` is the time that is
+    drawn."""
 
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
     breaks: tuple[float, ...]
+    span: Span = (0, 0)
 
 
-def timeline(turn: TurnValue, now_us: int, steps: Sequence[StepValue] | None = None) -> Timeline:
-    """The bars of a turn's steps, or of these of them; ``now_us`` is where open bars end."""
+def timeline(
+    turn: TurnValue,
+    now_us: int,
+    steps: Sequence[StepValue] | None = None,
+    *,
+    span: Span | None = None,
+    depths: Mapping[int, int] | None = None,
+) -> Timeline:
+    """The bars of a turn's steps, or of these of them; ``now_us`` is where open bars end. ``span`` is the
+    time to be drawn, else that of the steps: from the turn's start on where its first is among them."""
     shown = turn.steps if steps is None else steps
-    spans = {step.key: _span(turn, step, now_us) for step in turn.steps}
-    total = max((end for _start, end in spans.values()), default=0)
-    waits = _waits(turn.steps, spans)
-    axis = _Axis(total, waits)
+    spans = {step.key: _span(turn, step, now_us) for step in shown}
+    drawn = span or _extent(shown, spans)
+    axis = _Axis(drawn, _waits(shown, spans))
+    deep = {step.key: (depths or {}).get(step.key, 0) for step in shown}
+    beside = _beside(spans, deep)
     return Timeline(
-        bars=tuple(_bar(step, spans[step.key], axis) for step in shown),
+        bars=tuple(_bar(step, spans[step.key], axis, deep[step.key], beside[step.key]) for step in shown),
         ticks=tuple(_ticks(axis)),
         breaks=tuple(round(axis.place(start), 2) for start, _end in axis.short),
+        span=drawn,
     )
+
+
+def _extent(shown: Sequence[StepValue], spans: Mapping[int, Span]) -> Span:
+    first = 0 if not shown or shown[0].number == 0 else min(start for start, _end in spans.values())
+    return first, max((end for _start, end in spans.values()), default=0)
+
+
+_HAIR = _MS
+"""An overlap so short is none."""
+
+
+def _beside(spans: Mapping[int, Span], deep: Mapping[int, int]) -> dict[int, int]:
+    """How many steps ran at the same time as each of these, and as deep."""
+    out = dict.fromkeys(spans, 0)
+    going: list[int] = []
+    for key in sorted(spans, key=lambda key: spans[key]):
+        going = [other for other in going if spans[other][1] > spans[key][0] + _HAIR]
+        for other in (other for other in going if deep[other] == deep[key]):
+            out[key] += 1
+            out[other] += 1
+        going.append(key)
+    return out
 
 
 def _span(turn: TurnValue, step: StepValue, now_us: int) -> Span:
@@ -95,13 +133,15 @@ def _span(turn: TurnValue, step: StepValue, now_us: int) -> Span:
 def _label(step: StepValue) -> str:
     if step.type == "other" and step.detail and b'"kind":"mcp_list_tools"' in step.detail:
         return _("Tools of")
+    if step.foreign and (kind := foreign_steps.kind_of(step)):
+        return format.capitalised(foreign_steps.kind_word(kind))
     if _is_wait(step):
         return _("Approval") if step.detail and b'"approval":"' in step.detail else _("Client tool")
-    return _(TYPE_WORDS[step.type]).capitalize()
+    return format.capitalised(_(TYPE_WORDS[step.type]))
 
 
 def _is_wait(step: StepValue) -> bool:
-    return step.type == "tool_execution" and not step.server_side
+    return step.type == "tool_execution" and not step.server_side and not step.foreign
 
 
 def _waits(steps: Sequence[StepValue], spans: dict[int, Span]) -> list[Span]:
@@ -133,12 +173,15 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 class _Axis:
     """Time since the turn's start → percent of the width, in straight pieces."""
 
-    def __init__(self, total: int, waits: Sequence[Span]) -> None:
-        worked = max(total - sum(end - start for start, end in waits), _MS)
+    def __init__(self, drawn: Span, waits: Sequence[Span]) -> None:
+        self.start, self.end = drawn
+        waits = [(max(start, self.start), min(end, self.end)) for start, end in waits]
+        waits = [(start, end) for start, end in waits if start < end]
+        worked = max(self.end - self.start - sum(end - start for start, end in waits), _MS)
         longest = int(worked * BREAK)
         self.short = [span for span in waits if span[1] - span[0] > longest]
-        self.until = self.short[0][0] if self.short else total
-        corners = sorted({0, total, *(corner for span in self.short for corner in span)})
+        self.until = self.short[0][0] if self.short else self.end
+        corners = sorted({self.start, self.end, *(corner for span in self.short for corner in span)})
         self._pieces: list[tuple[int, int, float, float]] = []
         at = 0.0
         for start, end in pairwise(corners):
@@ -148,10 +191,11 @@ class _Axis:
         self.length = max(at, 1.0)
 
     def place(self, time: int) -> float:
+        time = min(max(time, self.start), self.end)
         for start, end, low, high in self._pieces:
             if start <= time <= end:
                 return 100 * (low + (high - low) * (time - start) / (end - start)) / self.length
-        return 100.0 if self._pieces and time > 0 else 0.0
+        return 0.0
 
 
 def _ticks(axis: _Axis) -> Iterable[Tick]:
@@ -159,28 +203,27 @@ def _ticks(axis: _Axis) -> Iterable[Tick]:
     step = next((nice for nice in _NICE if axis.length / nice <= TICKS), 0) or _NICE[-1] * (
         1 + int(axis.length / TICKS / _NICE[-1])
     )
-    for number in range(int(axis.until / step) + 1):
+    for number in range(-(-axis.start // step), int(axis.until / step) + 1):
         x = axis.place(number * step)
         if x <= 97:
             yield Tick(round(x, 2), tick_words(number * step))
 
 
 def tick_words(time: int) -> str:
-    """``0``, ``200 ms``, ``1.5 s``, ``2 m``, ``1 h``: only what is not nought."""
-    for unit, word in ((_HOUR, "h"), (_MINUTE, "m")):
-        if time and time % unit == 0:
-            return f"{time // unit} {word}"
-    if time >= _SECOND:
-        return f"{time / _SECOND:g} s"
-    return f"{time // _MS} ms" if time else "0"
+    """``0``, ``200 ms``, ``1.5 s``, ``2 m``, ``1 h 3.5 s``: only what is not nought."""
+    if time < _SECOND:
+        return f"{time // _MS} ms" if time else "0"
+    hours, minutes, seconds = time // _HOUR, time % _HOUR // _MINUTE, time % _MINUTE / _SECOND
+    parts = [(hours, "h"), (minutes, "m"), (seconds, "s")]
+    return " ".join(f"{amount:g} {word}" for amount, word in parts if amount)
 
 
 # ------------------------------------------------------------------------------------------ the bars
 
 
-def _bar(step: StepValue, span: Span, axis: _Axis) -> Bar:
+def _bar(step: StepValue, span: Span, axis: _Axis, depth: int, beside: int) -> Bar:
     start, end = axis.place(span[0]), axis.place(span[1])
-    width = max(end - start, NARROWEST)
+    width = 0.0 if foreign_steps.is_made(step) else max(end - start, NARROWEST)
     return Bar(
         number=step.number,
         type=step.type,
@@ -192,6 +235,8 @@ def _bar(step: StepValue, span: Span, axis: _Axis) -> Bar:
         starts=format.duration(span[0] / 1000),
         took=_took(step, span),
         waits=_is_wait(step),
+        depth=depth,
+        beside=beside,
     )
 
 
@@ -206,4 +251,6 @@ def _took(step: StepValue, span: Span) -> str:
         return _("waiting")
     if step.completed_at is None:
         return _("running")
+    if foreign_steps.is_made(step):
+        return format.NOTHING
     return format.duration((span[1] - span[0]) / 1000)

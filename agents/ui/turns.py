@@ -1,129 +1,139 @@
-"""The page of a turn: reader, timeline, raw; the whole values behind it; what can be done to it."""
+"""The page of a turn: reader, timeline, raw; what can be done to it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from agents import ids
-from agents.access import Actor
-from agents.errors import NotFound
+from agents.errors import QuerySyntax
+from agents.query import parser
 from agents.schemas.logs import TurnRow
 from agents.schemas.turns import ItemValue, StepValue, TurnValue
-from agents.store import agents, logs, replay, sessions, turns, values
-from agents.store.turns import TurnPlace
-from agents.ui import acting, blocks, commands, curl, details, facts, fragments, legs, raw, steps
+from agents.store import agents, changes, neighbours, replay, sessions, turns, windows
+from agents.ui import (
+    acting,
+    commands,
+    curl,
+    details,
+    facts,
+    find,
+    foreign,
+    foreign_spans,
+    foreign_steps,
+    fragments,
+    judged,
+    legs,
+    lineage,
+    raw,
+    reading,
+)
 from agents.ui.access import PageRequest, page
-from agents.ui.blocks import Value
 from agents.ui.commands import Command
-from agents.ui.facts import WINDOW
-from agents.ui.legs import Leg
-from agents.ui.replies import plain, turn_reply
+from agents.ui.reading import VIEWS, Page
+from agents.ui.replies import turn_reply
 from agents.ui.steps import Typing
-from agents.wire.agents import turn_json
 
-VIEWS = ("reader", "timeline", "raw")
+__all__ = ["VIEWS"]
+
 MARKDOWN_BUDGET = 40_000
 """Characters of Markdown rendered for one page, the last answers first; the rest stays as written."""
-
-Loaded = tuple[TurnValue, TurnRow, TurnPlace]
 
 
 @page("read")
 def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
-    turn, row, place = _load(request.actor, turn_id)
-    view = request.GET.get("view", "")
-    view = view if view in VIEWS else "reader"
-    start = _start(request, turn)
-    shown = turn.steps[start : start + WINDOW]
-    answered = legs.of_turn(request.actor, turn.key) if row.api == "responses" else []
-    page = Page(request.actor, turn, row, shown, start, answered)
+    # before the rows are read: what changes in between is then told again rather than missed
+    changed = changes.latest()
+    shown = reading.load(request.actor, turn_id, reading.asked(request.GET))
+    row, place, view = shown.row, shown.place, shown.asked.view
+    about = shown.about
     context = {
         "view": view,
         "turn_id": turn_id,
         "row": row,
-        "title": _title(row),
-        "session_id": ids.public(ids.Kind.SESSION, turn.session),
+        "title": title(row),
+        "session_id": ids.public(ids.Kind.SESSION, shown.turn.session),
         "agent_id": ids.public(ids.Kind.AGENT, row.agent_id) if row.agent_id else "",
         "speaker": row.agent_name or row.model,
-        "facts": fragments.turn_facts(turn, row),
-        "side": fragments.turn_side(turn, row, place, shown if view == "reader" else None, answered),
-        "can_run": "run" in request.actor.actions,
-        "final": turn.status in facts.FINAL,
-        "cursor": turn.next_seq - 1,
+        "facts": fragments.turn_facts(shown.turn, row, shown.marks),
+        "side": fragments.turn_side(shown),
+        "judge_url": f"/turns/{turn_id}/judged/",
+        "about": about,
+        "can_run": "run" in request.actor.actions and about is None,
+        "final": shown.is_final,
+        "cursor": shown.turn.next_seq - 1 if about is None else changed,
         # by the status that was read with the cursor: a turn that ended since is followed to its end
-        "live": turn.status not in facts.FINAL and start + WINDOW >= len(turn.steps),
-        **_VIEWS[view](page),
-        **_windows(turn, start),
-        "commands": _commands(request, page, place),
+        "live": not shown.is_final and shown.is_last,
+        "finding": shown.finding,
+        "asked_find": shown.asked.find,
+        "kept": _kept(request, "find", "q"),
+        "list_kept": _kept(request, "q"),
+        **(_spans if view == "raw" and about else _VIEWS[view])(shown),
+        **fragments.paging(shown),
+        **_around(request, shown),
+        "commands": _commands(request, shown),
+        "lineage": lineage.lineage(request.actor, shown.turn.key),
         "say_url": f"/turns/{turn_id}/say/" if place.agent is None else "",
     }
     if view == "reader" and context["final"] and context["can_run"]:
-        context["may_continue"] = _may_continue(page, place)
+        context["may_continue"] = _may_continue(shown)
     return render(request, "agents/turn_detail.html", context)
 
 
-def _load(actor: Actor, turn_id: str) -> Loaded:
-    key = turns.key_of(turn_id)
-    turn = values.turn(actor, key)
-    rows = logs.turn_rows(actor, [key])
-    if not rows:
-        raise turns.missing(key)
-    return turn, rows[0], turns.place(actor, key)
+def _kept(request: HttpRequest, *names: str) -> str:
+    """What of the URL goes with its reader, to be put behind another query string."""
+    kept = {name: request.GET[name] for name in names if name in request.GET}
+    return f"&{urlencode(kept)}" if kept else ""
 
 
-def _title(row: TurnRow) -> str:
+def title(row: TurnRow) -> str:
     return " ".join(row.input_preview.split())[:120]
 
 
-def _start(request: PageRequest, turn: TurnValue) -> int:
-    """The first step of the page: as asked, else the last page of a running turn, else the first."""
-    asked = request.GET.get("from", "")
-    last = max(len(turn.steps) - 1, 0) // WINDOW * WINDOW
-    if asked.isdecimal() and len(asked) < 10:
-        return min(int(asked) // WINDOW * WINDOW, last)
-    return 0 if turn.status in facts.FINAL else last
-
-
-def _windows(turn: TurnValue, start: int) -> dict[str, Any]:
-    end = min(start + WINDOW, len(turn.steps))
-    return {
-        "earlier": facts.window_query(start - WINDOW) or "?from=0" if start else "",
-        "later": facts.window_query(end) if end < len(turn.steps) else "",
-        "first_step": start + 1,
-        "last_step": end,
-        "step_total": len(turn.steps),
+def _around(request: HttpRequest, shown: Page) -> dict[str, Any]:
+    """The turns before and behind: in the session, and in the list the reader came from."""
+    beside = neighbours.in_session(shown.actor, shown.turn.session, shown.turn.key)
+    around: dict[str, Any] = {"session_before": _link(beside.before), "session_behind": _link(beside.behind)}
+    if "q" not in request.GET:
+        return around
+    text = request.GET["q"].strip()
+    try:
+        query = parser.parse(text, now_us=ids.now_us())
+        listed = neighbours.in_list(shown.actor, query, shown.turn.key)
+    except QuerySyntax:
+        return around  # the list would say what is wrong with it; here it is only where the reader came from
+    return around | {
+        "list_query": text,
+        "in_list": True,
+        "list_older": _link(listed.before),
+        "list_newer": _link(listed.behind),
     }
+
+
+def _link(key: int | None) -> str:
+    return f"/turns/{ids.public(ids.Kind.TURN, key)}/" if key is not None else ""
 
 
 # ------------------------------------------------------------------------------------------- the views
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What a view of a turn is made from: ``shown`` are its steps from number ``start`` on,
-    ``answered`` the responses it is made of."""
-
-    actor: Actor
-    turn: TurnValue
-    row: TurnRow
-    shown: Sequence[StepValue]
-    start: int
-    answered: Sequence[Leg]
-
-
-def _reader(page: Page) -> dict[str, Any]:
+def reader(page: Page) -> dict[str, Any]:
+    """The messages and steps of a page as HTML."""
     given = legs.inputs([leg.record for leg in page.answered])
-    return {
-        "messages_html": _asked(page, given) if page.start == 0 else [],
-        "steps_html": [html for _, html in sorted(_thread(page, given), key=lambda pair: pair[0])],
-    }
+    asked = _asked(page, given) if page.start == 0 else []
+    cards = [html for _, html in sorted(_thread(page, given), key=lambda pair: pair[0])]
+    cards += _answer(page)
+    if page.finding is not None:
+        phrases = page.finding.phrases
+        asked = [str(find.marked(html, phrases)) for html in asked]
+        cards = [str(find.marked(html, phrases)) for html in cards]
+    return {"messages_html": asked, "steps_html": cards}
 
 
 def _asked(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> list[str]:
@@ -132,20 +142,41 @@ def _asked(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> list[str]:
     first = [leg for leg in page.answered if leg.number == 1]
     roles = legs.said_by(asked, given[first[0].record.key] if first else ())
     said = zip(asked, roles, strict=True)
-    return [fragments.turn_message(message, str(place), url, role) for place, (message, role) in enumerate(said)]
+    messages = [fragments.turn_message(message, str(place), url, role) for place, (message, role) in enumerate(said)]
+    return messages or ([fragments.hidden_message()] if page.about and page.about.is_hidden else [])
 
 
 def _thread(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> Iterator[tuple[float, str]]:
     """The steps and, between them, where later responses begin and what these brought along: each with
     its place."""
     rendered = within_budget(page.shown)
+    said = judged.step_controls(page.actor, page.turn.session, page.turn.key)
+    is_foreign = page.about is not None
+    depths = windows.depths(page.shown) if is_foreign else {}
+    speakers = foreign_steps.speakers(page.shown, page.row.agent_name) if is_foreign else {}
     for step in page.shown:
         typing, drawn = _typing(page.turn, step), step.key in rendered
-        html = fragments.step_card(page.turn, step, page.row.agent_name, typing=typing, rendered=drawn)
+        html = fragments.step_card(
+            page.turn,
+            step,
+            speakers.get(step.key, page.row.agent_name),
+            typing=typing,
+            rendered=drawn,
+            said=said.get(step.key, ""),
+            depth=depths.get(step.key, 0),
+        )
         yield step.number, html
     for leg in page.answered:
         if leg.number > 1 and page.start <= leg.record.first_step <= page.start + len(page.shown):
             yield leg.record.first_step - 0.5, fragments.leg_head(page.turn, leg, given[leg.record.key])
+
+
+def _answer(page: Page) -> list[str]:
+    """What a foreign turn answered, where none of its steps said it."""
+    if page.about is None or not page.is_last or foreign.is_answered(page.turn):
+        return []
+    message = details.message(page.turn.output_message) or details.Message()
+    return [fragments.turn_answer(message, f"{facts.turn_url(page.turn)}value/", page.row.agent_name)]
 
 
 def within_budget(shown: Sequence[StepValue]) -> set[int]:
@@ -166,106 +197,74 @@ def _typing(turn: TurnValue, step: StepValue) -> Typing | None:
 
 
 def _timeline(page: Page) -> dict[str, Any]:
-    return {"timeline": fragments.turn_timeline(page.turn, page.shown, wide=True)}
+    return {"timeline": fragments.turn_timeline(page)}
 
 
 def _raw(page: Page) -> dict[str, Any]:
-    lines, more = raw.lines(page.turn, replay.load(page.turn.key))
+    first = min(page.asked.start or 0, max(page.turn.next_seq - 1, 0)) // raw.ENTRIES * raw.ENTRIES
     told = [(leg, raw.response(leg.record)) for leg in page.answered]
     return {
-        "whole": raw.whole_turn(page.turn),
-        "lines": lines,
-        "more_lines": more,
+        "whole": raw.whole_turn(page.turn, is_whole=page.is_whole),
+        "lines": raw.lines(page.turn, first),
+        "first_event": first,
+        "last_event": min(first + raw.ENTRIES, page.turn.next_seq) - 1,
+        "last_event_of_all": page.turn.next_seq - 1,
+        "events_before": page.query(max(first - raw.ENTRIES, 0)) if first else "",
+        "events_behind": page.query(first + raw.ENTRIES) if first + raw.ENTRIES < page.turn.next_seq else "",
         "events_url": f"{facts.turn_url(page.turn)}events.jsonl",
         "responses": told,
     }
 
 
-_VIEWS = {"reader": _reader, "timeline": _timeline, "raw": _raw}
+def _spans(page: Page) -> dict[str, Any]:
+    """The raw view of a foreign turn: it has spans where others have events."""
+    first = min(page.asked.start or 0, raw.LAST_PAGE) // raw.ENTRIES * raw.ENTRIES
+    lines, total = foreign_spans.lines(page.turn, first)
+    return {
+        "whole": raw.whole_turn(page.turn, is_whole=page.is_whole),
+        "spans": lines,
+        "spans_url": f"{facts.turn_url(page.turn)}spans.jsonl",
+        "first_span": first + 1,
+        "last_span": first + len(lines),
+        "span_total": total,
+        "spans_before": page.query(max(first - raw.ENTRIES, 0)) if first else "",
+        "spans_behind": page.query(first + raw.ENTRIES) if first + raw.ENTRIES < total else "",
+    }
+
+
+_VIEWS = {"reader": reader, "timeline": _timeline, "raw": _raw}
 
 
 @page("read")
 def turn_parts(request: PageRequest, turn_id: str) -> HttpResponse:
     """What changes beside the steps while a turn runs: its facts, its side, its timeline."""
-    turn, row, place = _load(request.actor, turn_id)
-    wide = request.GET.get("view") == "timeline"
-    shown = turn.steps[_start(request, turn) :][:WINDOW]
-    answered = legs.of_turn(request.actor, turn.key) if row.api == "responses" else []
-    side = fragments.turn_side(turn, row, place, None if wide else shown, answered)
-    parts = [fragments.turn_facts(turn, row), side]
-    return HttpResponse([*parts, fragments.turn_timeline(turn, shown, wide=True)] if wide else parts)
+    shown = reading.load(request.actor, turn_id, reading.asked(request.GET))
+    parts = [fragments.turn_facts(shown.turn, shown.row, shown.marks), fragments.turn_side(shown)]
+    return HttpResponse([*parts, fragments.turn_timeline(shown)] if shown.asked.view == "timeline" else parts)
 
 
-def _may_continue(page: Page, place: TurnPlace) -> bool:
+def _may_continue(page: Page) -> bool:
     """Whether the conversation ends with this turn and its agent still takes turns; behind a response it
     always goes on, if only as a branch."""
-    if place.agent is None:
+    if page.place.agent is None:
         return bool(page.answered) and page.answered[-1].record.is_last
     session = sessions.get(page.actor, page.turn.session)
-    return session.last_turn == page.turn.key and not agents.get(page.actor, place.agent).disabled
+    return session.last_turn == page.turn.key and not agents.get(page.actor, page.place.agent).disabled
 
 
-def _commands(request: PageRequest, page: Page, place: TurnPlace) -> list[Command]:
-    """What can be copied to ask the same again, or to go on."""
+def _commands(request: PageRequest, page: Page) -> list[Command]:
+    """What can be copied to ask the same again, or to go on; nothing of what runs elsewhere."""
+    if page.about is not None:
+        return []
     where = curl.Place(
         base_url=request.build_absolute_uri("/")[:-1],
-        agent=ids.public(ids.Kind.AGENT, place.agent) if place.agent else "",
+        agent=ids.public(ids.Kind.AGENT, page.place.agent) if page.place.agent else "",
         session=ids.public(ids.Kind.SESSION, page.turn.session),
         with_key=settings.REQUIRE_LOGIN,
     )
     if page.answered:
         return commands.of_responses(where, page.turn, [leg.record for leg in page.answered])
-    return commands.of_agent(where, page.turn, place, page.row.session_name) if place.agent else []
-
-
-# ------------------------------------------------------------------------------------- whole values
-
-
-@page("read")
-def step_value(request: PageRequest, turn_id: str, step_id: str) -> HttpResponse:
-    """The whole text of a piece of a step, ``?part=result``; without a part all that is stored."""
-    turn = values.turn(request.actor, turns.key_of(turn_id))
-    key = ids.parse(ids.Kind.STEP, step_id)
-    step = next((step for step in turn.steps if step.key == key), None)
-    if step is None:
-        raise NotFound(f"Step '{step_id[:80]}' not found.")
-    part = request.GET.get("part", "")
-    return plain(_part(steps.values(step), part) if part else step.detail or b"{}")
-
-
-@page("read")
-def turn_value(request: PageRequest, turn_id: str) -> HttpResponse:
-    """The whole text of a message a turn was started with, ``?part=input-0``, or of its answer."""
-    turn = values.turn(request.actor, turns.key_of(turn_id))
-    answered = details.message(turn.output_message)
-    whole = [Value("answer", details.words(answered.content) if answered else "")]
-    whole += [
-        Value(f"{name}-{number}", details.words(content))
-        for number, message in enumerate(details.messages(turn.input_messages))
-        for name, content in (("input", message.content), ("context", message.context))
-    ]
-    whole += legs.later_values(request.actor, turn.key)
-    return plain(_part(whole, request.GET.get("part", "")))
-
-
-def _part(whole: Sequence[Value], name: str) -> str:
-    text = blocks.pick(whole, name)
-    if text is None:
-        raise NotFound(f"There is no part '{name[:80]}' here.")
-    return text
-
-
-@page("read")
-def turn_as_json(request: PageRequest, turn_id: str) -> HttpResponse:
-    """The turn as the Agents API gives it."""
-    return plain(turn_json(values.turn(request.actor, turns.key_of(turn_id))), "application/json")
-
-
-@page("read")
-def turn_events(request: PageRequest, turn_id: str) -> HttpResponse:
-    """All of a turn's events and deltas, one JSON object a line."""
-    turn = values.turn(request.actor, turns.key_of(turn_id))
-    return plain(b"".join(raw.events_json(replay.load(turn.key))))
+    return commands.of_agent(where, page.turn, page.place, page.row.session_name) if page.place.agent else []
 
 
 # ------------------------------------------------------------------------------------------- acting
