@@ -1,10 +1,15 @@
-// Completion in the query bar: the server rendered every suggestion as an option of a list box; here
-// they are only shown and hidden. ArrowDown and ArrowUp choose, Enter or Tab takes, Escape closes.
+// Completion in the query bar: the server rendered the fields as options of a list box; the values of
+// one come when its colon is written. ArrowDown and ArrowUp choose, Enter or Tab takes, Escape closes.
+
+import { fetchFragment, nodes } from "./fragments.js";
 
 const input = document.querySelector("[data-query-bar] input[name=q]");
 const list = document.querySelector("[data-suggestions]");
-const options = [...list.querySelectorAll("[role=option]")];
+const fields = [...list.querySelectorAll("[role=option]")];
 const MOST = 8;
+const PAUSE_MS = 120;
+let options = fields;
+let asked = 0;
 const WORD = /(?:^|[\s(])-?([^\s()"]*)$/;
 let chosen = null;
 
@@ -15,21 +20,32 @@ function word() {
 }
 
 function suggest() {
-  const begun = word().toLowerCase();
+  const begun = word();
+  clearTimeout(asked);
+  if (begun.includes(":")) asked = setTimeout(fetchValues, PAUSE_MS, begun);
+  else offer(fields, begun.toLowerCase());
+}
+
+async function fetchValues(begun) {
+  const url = `${list.dataset.suggestions}&word=${encodeURIComponent(begun)}`;
+  const html = await fetchFragment(url).catch(() => null);
+  if (html === null || word() !== begun) return;
+  offer([...nodes(html).querySelectorAll("[role=option]")], "");
+}
+
+// A list that is open stays as it is while the next one comes.
+function offer(found, begun) {
+  options = found;
+  list.replaceChildren(...found);
   let shown = 0;
-  for (const option of options) {
-    const fits = begun && shown < MOST && continues(option.dataset.insert.toLowerCase(), begun);
-    option.hidden = !fits;
-    shown += fits ? 1 : 0;
+  for (const [place, option] of found.entries()) {
+    option.id = `suggestion-${place}`;
+    const text = option.dataset.insert.toLowerCase();
+    option.hidden = shown >= MOST || (found === fields && (!begun || text === begun || !text.startsWith(begun)));
+    shown += option.hidden ? 0 : 1;
   }
   choose(null);
   open(shown > 0);
-}
-
-// A field's values are offered once its colon is written, not before.
-function continues(text, begun) {
-  if (text === begun || !text.startsWith(begun)) return false;
-  return text.endsWith(":") || begun.includes(":");
 }
 
 function open(isOpen) {
@@ -56,7 +72,7 @@ function move(by) {
 function take(option) {
   const end = input.selectionStart;
   const text = option.dataset.insert;
-  input.setRangeText(text.endsWith(":") ? text : `${text} `, end - word().length, end, "end");
+  input.setRangeText(/[:.(>]$/.test(text) ? text : `${text} `, end - word().length, end, "end");
   input.focus();
   suggest();
 }

@@ -10,6 +10,6 @@ document.addEventListener("click", async (event) => {
   if (!source) return;
   await navigator.clipboard.writeText(source.textContent.trim());
   const before = button.textContent;
-  button.textContent = button.dataset.done ?? "Copied";
+  button.textContent = document.body.dataset.copied;
   setTimeout(() => { button.textContent = before; }, 1500);
 });

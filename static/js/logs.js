@@ -5,11 +5,11 @@
 // Paused, everything waits.
 
 import { apply, atTop, body, isNew, rowOf, shownIds, table } from "./log-rows.js";
-import { refreshSums } from "./log-sums.js";
+import { refreshNumbers } from "./log-numbers.js";
 import { onState, subscribe } from "./socket.js";
 
 const SETTLE_MS = 1000;
-const { level, q, cursor, sumsUrl, firstPage, said } = table.dataset;
+const { level, q, cursor, firstPage, said } = table.dataset;
 const button = document.querySelector("[data-live]");
 const pill = document.querySelector("[data-arrivals]");
 const announcer = document.querySelector("[data-announce]");
@@ -29,7 +29,7 @@ function receive(events) {
     else show(event);
   }
   showWaiting();
-  if (!paused) refreshSums(sumsUrl);
+  if (!paused) refreshNumbers();
 }
 
 function show(event) {
@@ -62,7 +62,7 @@ function showArrivals() {
 function togglePause() {
   paused = !paused;
   if (!paused) catchUp();
-  if (!paused) refreshSums(sumsUrl);
+  if (!paused) refreshNumbers();
   showState();
 }
 
@@ -75,7 +75,7 @@ button.hidden = false;
 button.addEventListener("click", togglePause);
 pill.addEventListener("click", showArrivals);
 body.addEventListener("pointermove", () => { touchedAt = performance.now(); });
-document.addEventListener("visibilitychange", () => document.hidden || paused || refreshSums(sumsUrl));
+document.addEventListener("visibilitychange", () => document.hidden || paused || refreshNumbers());
 setInterval(() => { if (waiting.size && atTop && !paused && !isRead()) catchUp(); }, SETTLE_MS);
 
 onState((state) => {

@@ -2,25 +2,32 @@
 // at a time, and not more often than every so many milliseconds.
 
 import { fetchFragment, nodes } from "./fragments.js";
+import { reconcile } from "./reconcile.js";
 
-/** Returns a function that asks ``url`` for the page's parts soon, and puts them in place. */
-export function refresher(url, every = 500) {
+/** Returns a function that asks ``url`` (or what it gives) for the page's parts soon, and puts them in place.
+    With ``patience`` it waits at least so many times as long as the last answer took; ``then`` is called
+    when they are in place. */
+export function refresher(url, every = 500, patience = 0, then = null) {
   let timer = 0;
   let busy = false;
   let again = false;
+  let took = 0;
 
   async function refresh() {
     timer = 0;
     busy = true;
-    const html = await fetchFragment(url).catch(() => null);
+    const begun = performance.now();
+    const html = await fetchFragment(typeof url === "function" ? url() : url).catch(() => null);
     busy = false;
+    took = performance.now() - begun;
     if (html) for (const part of nodes(html).querySelectorAll("[data-part]")) put(part);
+    if (html) then?.();
     if (again) soon();
   }
 
   function soon() {
     again = busy;
-    if (!busy && !timer) timer = setTimeout(refresh, every);
+    if (!busy && !timer) timer = setTimeout(refresh, Math.max(every, took * patience));
   }
   return soon;
 }
@@ -29,8 +36,29 @@ export function refresher(url, every = 500) {
 export function put(fresh) {
   const old = document.querySelector(`[data-part="${CSS.escape(fresh.dataset.part)}"]`);
   if (!old || old.isEqualNode(fresh)) return;
+  if ("kept" in fresh.dataset) return reconcile(old, fresh);
   if (old.querySelector(":scope > [data-id]") || fresh.querySelector(":scope > [data-id]")) merge(old, fresh);
+  else if (old.id && old.id === fresh.id) renew(old, fresh);
   else old.replaceWith(fresh);
+}
+
+// A part with an id stays the element it is, which a URL may point at; what was unfolded in it stays so,
+// and the focus on the link it was on.
+function renew(old, fresh) {
+  const unfolded = new Set([...old.querySelectorAll("details[open] > summary")].map((each) => each.textContent));
+  for (const summary of fresh.querySelectorAll("details > summary")) {
+    if (unfolded.has(summary.textContent)) summary.parentElement.open = true;
+  }
+  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of [...fresh.attributes]) old.setAttribute(name, value);
+  old.replaceChildren(...fresh.childNodes);
+  if (focused && focused !== old) same(old, focused)?.focus({ preventScroll: true });
+}
+
+function same(part, focused) {
+  return [...part.querySelectorAll(focused.localName)].find((each) => each.className === focused.className
+    && each.getAttribute("href") === focused.getAttribute("href") && (each.href || each.textContent === focused.textContent));
 }
 
 // A list whose children have ids: only those that changed or came are touched.

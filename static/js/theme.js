@@ -1,9 +1,9 @@
-// The theme switch: system, light, dark. The choice is a cookie, so that the server writes it into
+// The theme switch: system, light, dark, high contrast. The choice is a cookie, so that the server writes it into
 // <html data-theme> and no page flashes. Without this script the system's choice holds.
 
 const root = document.documentElement;
 const button = document.querySelector("[data-theme-switch]");
-const ORDER = ["", "light", "dark"];
+const ORDER = ["", "light", "dark", "contrast"];
 
 function show() {
   const chosen = root.dataset.theme ?? "";

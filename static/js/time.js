@@ -14,6 +14,7 @@ const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" }
 const dayAndYear = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
 const zoneName = new Intl.DateTimeFormat(language, { timeZoneName: "short" });
+const tenths = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const SPANS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
 
 /** Put all times inside ``root`` into the reader's zone. */
@@ -54,7 +55,7 @@ function ago(at) {
 export function duration(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
-  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  if (seconds < 59.95) return `${tenths.format(seconds)} s`;
   const whole = Math.round(seconds);
   if (whole < 3600) return `${Math.floor(whole / 60)} m ${String(whole % 60).padStart(2, "0")} s`;
   const minutes = Math.floor(whole / 60);

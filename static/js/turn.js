@@ -1,7 +1,10 @@
 // A turn's page while the turn runs: steps and text as they come, facts and time scale after them.
-// Keys R, T, W choose the way to read.
 
 import "./enter-sends.js";
+import "./more.js";
+import "./turn-keys.js";
+import "./zoom.js";
+import { follow as followElsewhere } from "./foreign-turn.js";
 import { element } from "./fragments.js";
 import { put, refresher } from "./parts.js";
 import { onState, subscribe } from "./socket.js";
@@ -16,11 +19,13 @@ const state = page.querySelector("[data-live-state]");
 const steps = list && new Steps(list);
 const said = document.querySelector("p[role=status]");
 
-if ("live" in page.dataset) follow();
+if ("live" in page.dataset && "foreign" in page.dataset) followRow();
+else if ("live" in page.dataset) follow();
+if (page.dataset.hit && !location.hash) location.replace(`#step-${page.dataset.hit}`);
 
 function follow() {
-  const { turn, cursor, view } = page.dataset;
-  const refresh = refresher(`/turns/${turn}/parts/?view=${view}`);
+  const { turn, cursor } = page.dataset;
+  const refresh = refresher(() => `/turns/${turn}/parts/${location.search}`);
   subscribe({ topic: `turn:${turn}`, after: cursor, as: "html" }, {
     events(events) {
       const following = steps?.take(events) ?? true;
@@ -37,6 +42,14 @@ function follow() {
   });
   onState(showState);
   const timer = setInterval(() => document.hidden || !page.querySelector("[data-turn-status=in_progress]") || refresh(), AGAIN);
+}
+
+function followRow() {
+  onState(showState);
+  followElsewhere(page, () => {
+    said.textContent = page.querySelector("[data-turn-status] .status")?.textContent ?? "";
+    ended();
+  });
 }
 
 function tell({ html }) {
@@ -62,8 +75,3 @@ function showState(name) {
 
 toEnd?.addEventListener("click", () => steps.end.show());
 addEventListener("scroll", () => { if (toEnd && steps.end.isNear()) toEnd.hidden = true; }, { passive: true });
-
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
-  page.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`)?.click();
-});

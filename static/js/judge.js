@@ -1,0 +1,52 @@
+// Thumbs, tags and comments: said without leaving the page, and seen when others say something.
+
+import { nodes } from "./fragments.js";
+import { put, refresher } from "./parts.js";
+import { post } from "./post.js";
+import { subscribe } from "./socket.js";
+
+const form = document.querySelector("[data-judge]");
+const section = document.querySelector("[data-judged]");
+const problem = section?.querySelector("[data-judge-error]");
+const url = form?.getAttribute("action");
+
+async function say(button) {
+  const data = new FormData(form);
+  data.append(button.name, button.value);
+  const told = await post(button.getAttribute("formaction") ?? url, data, data.get("csrfmiddlewaretoken"));
+  const place = focused();
+  if (button.name === "act" && !button.closest(".step")) clear(button.value);
+  for (const part of nodes(told.parts.join("")).querySelectorAll("[data-part]")) put(part);
+  place?.()?.focus({ preventScroll: true });
+}
+
+// What was sent is no longer being written.
+function clear(act) {
+  const kind = ["tag", "enter"].includes(act) ? "tag" : "comment";
+  for (const field of section.querySelectorAll(`[name^="${kind}:"]`)) field.value = "";
+}
+
+// A thumb that is rendered again keeps the focus.
+function focused() {
+  const { thumb } = document.activeElement?.dataset ?? {};
+  const part = document.activeElement?.closest("[data-part]")?.dataset.part;
+  return thumb && part && (() => document.querySelector(`[data-part="${part}"] [data-thumb="${thumb}"]`));
+}
+
+form?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  problem.hidden = true;
+  try {
+    await say(event.submitter ?? form.querySelector("button"));
+  } catch (error) {
+    problem.textContent = error.message;
+    problem.hidden = false;
+  }
+});
+
+if (section) {
+  const [level, name] = url.startsWith("/sessions/") ? ["sessions", "session"] : ["turns", "turn"];
+  const id = url.split("/")[2];
+  const refresh = refresher(() => `${url}?parts=1`, 1000);
+  subscribe({ topic: "logs", level, q: `${name}:${id}`, after: section.dataset.cursor, as: "json" }, { events: refresh, gap: refresh });
+}

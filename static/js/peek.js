@@ -1,0 +1,84 @@
+// The panel beside the list: a row opens its turn here, and the list stays where it is. Enter or a click
+// opens it, j and k go on to the next row's, o opens the page itself, Escape closes. On a narrow screen
+// and with a modifier key a row leads to its page.
+
+import { fetchFragment, nodes } from "./fragments.js";
+import { isTyping } from "./query-bar.js";
+
+const WIDE = matchMedia("(min-width: 1100px)");
+const SOON_MS = 400;
+const panel = document.querySelector("[data-peek-panel]");
+const body = panel.querySelector("[data-peek-body]");
+const list = document.querySelector("[data-rows]");
+let url = "";
+let wanted = "";
+let timer = 0;
+
+const rowLink = (element) => element.closest?.("tr")?.querySelector("a[data-peek]");
+const isOpen = () => !panel.hidden;
+
+async function show(link) {
+  wanted = link.dataset.peek;
+  const asked = wanted;
+  const [path, place] = asked.split("#");
+  const html = await fetchFragment(path).catch(() => null);
+  if (asked !== wanted) return;
+  if (html === null) return void location.assign(link.href);
+  url = asked;
+  body.replaceChildren(nodes(html));
+  panel.hidden = false;
+  document.body.dataset.peeking = "";
+  mark(link);
+  panel.scrollTop = 0;
+  if (place) scrollTo(body.querySelector(`#${CSS.escape(place)}`));
+}
+
+function scrollTo(step) {
+  if (step) panel.scrollTop += step.getBoundingClientRect().top - panel.getBoundingClientRect().top;
+}
+
+function mark(link) {
+  for (const row of list.querySelectorAll("[aria-selected]")) row.removeAttribute("aria-selected");
+  link.closest("tr").setAttribute("aria-selected", "true");
+}
+
+function close() {
+  const link = list.querySelector("[aria-selected] a[data-peek]");
+  panel.hidden = true;
+  wanted = url = "";
+  delete document.body.dataset.peeking;
+  for (const row of list.querySelectorAll("[aria-selected]")) row.removeAttribute("aria-selected");
+  link?.focus({ preventScroll: true });
+}
+
+// What is shown changes while it runs: a moment after its row did.
+new MutationObserver((changes) => {
+  if (!isOpen()) return;
+  const id = body.querySelector("[data-peek-of]")?.dataset.peekOf;
+  const touched = changes.some(({ addedNodes }) => [...addedNodes].some((node) => node.dataset?.id === id));
+  if (!touched) return;
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    const link = list.querySelector(`tr[data-id="${CSS.escape(id)}"] a[data-peek]`);
+    if (link && isOpen()) show(link);
+  }, SOON_MS);
+}).observe(list, { childList: true });
+
+list.addEventListener("click", (event) => {
+  const link = rowLink(event.target);
+  const plain = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  if (!link || !plain || !WIDE.matches || event.target.closest("input, label, button")) return;
+  event.preventDefault();
+  if (isOpen() && link.dataset.peek === url) location.assign(link.href);
+  else show(link);
+});
+list.addEventListener("focusin", (event) => {
+  const link = rowLink(event.target);
+  if (link && isOpen() && link.dataset.peek !== wanted) show(link);
+});
+panel.querySelector("[data-peek-close]").addEventListener("click", close);
+document.addEventListener("keydown", (event) => {
+  if (!isOpen() || isTyping(event)) return;
+  if (event.key === "Escape") close();
+  else if (event.key === "o") body.querySelector("[data-peek-open]")?.click();
+});
