@@ -5,6 +5,6 @@ Where a table has rules, saving and deleting go through the store, as everywhere
 are seen as the reader's actor sees them.
 """
 
-from agents.admin import access, agents, completions, memory, records, registered, sessions, tools, turns
+from agents.admin import access, agents, completions, memory, prices, records, registered, sessions, tools, turns
 
-__all__ = ["access", "agents", "completions", "memory", "records", "registered", "sessions", "tools", "turns"]
+__all__ = ["access", "agents", "completions", "memory", "prices", "records", "registered", "sessions", "tools", "turns"]

@@ -1,12 +1,11 @@
-"""Agents and what models cost. An agent is created, revised, disabled and deleted by the store;
-its revisions and a model's prices are never changed, only followed by newer ones."""
+"""Agents: created, revised, disabled and deleted by the store; their revisions are never changed, only
+followed by newer ones."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
-from django.db import transaction
 from django.db.models import Prefetch, Q
 from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
@@ -18,14 +17,14 @@ from agents import ids
 from agents.access import Actor
 from agents.admin import columns
 from agents.admin.acting import actor_of
-from agents.admin.base import ManagedAdmin, ModelAdmin, ReadAdmin
+from agents.admin.base import ManagedAdmin
 from agents.admin.cells import When
 from agents.admin.filters import Since, SourceFilter
-from agents.admin.forms import AgentForm, PriceForm
+from agents.admin.forms import AgentForm
 from agents.admin.reach import counted
 from agents.ids import Kind
-from agents.models import Agent, AgentRevision, Price, Session, Turn
-from agents.store import agents, prices
+from agents.models import Agent, AgentRevision, Session, Turn
+from agents.store import agents
 
 if TYPE_CHECKING:
     _FormSet = BaseInlineFormSet[AgentRevision, Agent, Any]
@@ -165,47 +164,3 @@ class AgentAdmin(When, ManagedAdmin):
     @admin.display(description=_("sessions"))
     def its_sessions(self, agent: Agent) -> str:
         return columns.listed(Kind.SESSION, str(_("sessions")), agent=ids.public(Kind.AGENT, agent.pk))
-
-
-@admin.register(Price)
-class PriceAdmin(ReadAdmin):
-    """Added only: a step keeps the price it was made at, so a new price is a new row."""
-
-    form = PriceForm
-    fields = ("model", "starts", "input_price", "cached_price", "output_price")
-    list_display = ("model", "begins", "input_cost", "cached_cost", "output_cost")
-    list_display_links = None
-    search_fields = ("model",)
-    search_help_text = _("A part of the model's name.")
-    ordering = ("model", "-starts_at")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return ModelAdmin.has_add_permission(self, request)
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self.list_display if obj else self.fields
-
-    def save_model(self, request: HttpRequest, obj: Price, form: Any, change: bool) -> None:
-        obj.save(force_insert=True)
-        transaction.on_commit(prices.forget)
-
-    @admin.display(description=_("from"))
-    def begins(self, price: Price) -> str:
-        return columns.moment(price.starts_at)
-
-    @admin.display(description=_("input, per million tokens"))
-    def input_cost(self, price: Price) -> str:
-        return _dollars(price.input_nano)
-
-    @admin.display(description=_("cached input"))
-    def cached_cost(self, price: Price) -> str:
-        return _dollars(price.cached_nano)
-
-    @admin.display(description=_("output"))
-    def output_cost(self, price: Price) -> str:
-        return _dollars(price.output_nano)
-
-
-def _dollars(nano: int | None) -> str:
-    """Billionths of a dollar per token as dollars per million tokens."""
-    return columns.NOTHING if nano is None else f"${nano / 1000:,.3f}"

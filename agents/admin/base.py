@@ -24,6 +24,7 @@ from agents.admin.reach import CappedPaginator
 from agents.errors import AgentsError, Conflict
 from agents.ids import Kind
 from agents.models.scoped import ScopedQuerySet
+from agents.ui import format
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
@@ -192,7 +193,7 @@ class StoreAdmin(RecordAdmin):
         """Whether an action was asked to take on more than it does at once; says so if it was."""
         many = bool(rows.order_by()[: AT_ONCE + 1].count() > AT_ONCE)
         if many:
-            words = _("At most %(count)s at once: choose fewer.") % {"count": f"{AT_ONCE:,}"}
+            words = _("At most %(count)s at once: choose fewer.") % {"count": format.whole(AT_ONCE)}
             self.message_user(request, words, messages.ERROR)
         return many
 

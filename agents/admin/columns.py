@@ -101,11 +101,11 @@ def words(text: str) -> str:
 # ------------------------------------------------------------------------------------------- bodies
 
 
-def code(text: str) -> str:
-    """A body: indented if it is JSON, and cut with a word about it if it is long."""
+def code(text: str, *, begun: bool = False) -> str:
+    """A body: indented if it is JSON, and cut with a word about it if it is long, or only ``begun``."""
     if not text:
         return NOTHING
-    if len(text) <= SHOWN:
+    if len(text) <= SHOWN and not begun:
         return format_html('<pre class="body">{}</pre>', _indented(text))
     cut = "The beginning; the turn's own page has all of it."
     return format_html('<p class="help">{}</p><pre class="body">{}</pre>', cut, text[:SHOWN])

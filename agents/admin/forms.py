@@ -1,22 +1,21 @@
 """Forms of the admin whose values have rules of their own: an agent's configuration, a group's
-attributes, a price. They end as the same types the API reads."""
+attributes. They end as the same types the API reads."""
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from django import forms
-from django.contrib.admin.widgets import AdminSplitDateTime, AdminTextareaWidget, AdminTextInputWidget
+from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidget
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
 from agents.access import Actor, attributes_of
 from agents.errors import InvalidRequest, Unavailable
-from agents.models import Agent, GroupAttributes, Price
+from agents.models import Agent, GroupAttributes
 from agents.runner.current import service
 from agents.runner.prepare import check_config
 from agents.schemas.agents import AgentConfig
@@ -25,9 +24,8 @@ from agents.schemas.base import JSON
 if TYPE_CHECKING:
     _AgentForm = forms.ModelForm[Agent]
     _AttributesForm = forms.ModelForm[GroupAttributes]
-    _PriceForm = forms.ModelForm[Price]
 else:  # generic in the stubs only
-    _AgentForm = _AttributesForm = _PriceForm = forms.ModelForm
+    _AgentForm = _AttributesForm = forms.ModelForm
 
 DEPTH = 64
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -199,48 +197,3 @@ class AttributesForm(_AttributesForm):
         except ValueError as error:
             raise forms.ValidationError(str(error)) from error
         return {category: sorted(values) for category, values in found.items()}
-
-
-NANO = Decimal(1000)
-"""Dollars per million tokens × this = billionths of a dollar per token."""
-_PER_MILLION = gettext_lazy("US dollars per million tokens.")
-
-
-def _dollars(words: Any, required: bool = True) -> forms.DecimalField:
-    return forms.DecimalField(
-        label=words, required=required, min_value=0, max_value=1_000_000, decimal_places=3, help_text=_PER_MILLION
-    )
-
-
-class PriceForm(_PriceForm):
-    """A price from a moment on, in dollars per million tokens."""
-
-    model = forms.CharField(
-        max_length=300,
-        widget=AdminTextInputWidget,
-        help_text=gettext_lazy("The model's name; a * at its end matches any ending."),
-    )
-    starts = forms.SplitDateTimeField(label=gettext_lazy("From"), widget=AdminSplitDateTime, help_text="UTC")
-    input_price = _dollars(gettext_lazy("Input"))
-    cached_price = _dollars(gettext_lazy("Cached input"), required=False)
-    output_price = _dollars(gettext_lazy("Output"))
-
-    class Meta:
-        model = Price
-        fields = ("model",)
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
-        if self.errors:
-            return cleaned
-        if Price.objects.filter(model=cleaned["model"], starts_at=cleaned["starts"]).exists():
-            self.add_error(
-                "starts", _("This model has a price from that moment on; prices never change, so take a later one.")
-            )
-            return cleaned
-        cached = cleaned["cached_price"]
-        self.instance.starts_at = cleaned["starts"]
-        self.instance.input_nano = int(cleaned["input_price"] * NANO)
-        self.instance.output_nano = int(cleaned["output_price"] * NANO)
-        self.instance.cached_nano = None if cached is None else int(cached * NANO)
-        return cleaned

@@ -25,7 +25,7 @@ from agents.ids import Kind
 from agents.models import Chunk, VectorDB, VectorDocument
 from agents.runner.current import service
 from agents.store import memory
-from agents.ui import marks
+from agents.ui import format, marks
 
 if TYPE_CHECKING:
     _FormSet = BaseInlineFormSet[VectorDocument, VectorDB, Any]
@@ -59,11 +59,12 @@ class DocumentCells:
         """That of a file is in bytes."""
         if document.file_id is not None:
             return filesizeformat(document.size)
-        return ngettext("%(size)s character", "%(size)s characters", document.size) % {"size": f"{document.size:,}"}
+        size = document.size
+        return ngettext("%(size)s character", "%(size)s characters", size) % {"size": format.whole(size)}
 
     @admin.display(description=_("chunks"))
     def chunks(self, document: VectorDocument) -> str:
-        return f"{document.chunk_count:,}"
+        return format.whole(document.chunk_count)
 
     @admin.display(description=_("created"))
     def created(self, document: VectorDocument) -> str:
@@ -145,7 +146,7 @@ class VectorDBAdmin(When, Owned, StoreAdmin):
 
     @admin.display(description=_("dimension"))
     def dimension(self, db: VectorDB) -> str:
-        return f"{db.embedding_dimension:,}" if db.embedding_dimension else columns.NOTHING
+        return format.whole(db.embedding_dimension) if db.embedding_dimension else columns.NOTHING
 
     @admin.display(description=_("searched"))
     def how(self, db: VectorDB) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Paginator
 
+from agents.ui import format
+
 if TYPE_CHECKING:
     _Paginator = Paginator[Any]
 else:  # generic in the stubs only
@@ -38,7 +40,7 @@ class CappedPaginator(_Paginator):
 def counted(rows: Any) -> str:
     """How many rows there are, in words: no more than `CAP` are counted."""
     found = int(rows.order_by()[: CAP + 1].count())
-    return f"{found:,}" if found <= CAP else f"{CAP:,}+"
+    return format.whole(found) if found <= CAP else f"{format.whole(CAP)}+"
 
 
 def newest(rows: Any) -> Any:

@@ -20,6 +20,7 @@ from agents.admin.reach import REACH, newest
 from agents.admin.turns import FIRST_WORDS, PREVIEWS
 from agents.ids import Kind
 from agents.models import Change, ChangeKind, Item, Step, StepDetail
+from agents.store import large
 from agents.ui import format
 
 
@@ -77,6 +78,8 @@ class StepAdmin(Took, Used, Worded, RecordAdmin):
     @admin.display(description=_("content"))
     def body(self, step: Step) -> str:
         found = StepDetail.objects.filter(pk=step.pk).values_list("encoding", "body").first()
+        if found and found[0] == large.OUTLINE:
+            return columns.code(large.outline(*found).body.decode(), begun=True)
         return columns.code(columns.unpacked(*found)) if found else columns.NOTHING
 
     @admin.display(description=_("violation"))

@@ -18,6 +18,7 @@ from agents.admin.reach import counted, newest
 from agents.ids import Kind
 from agents.models import Item, Session, Turn
 from agents.store import sessions
+from agents.ui import format
 
 
 @admin.register(Session)
@@ -61,12 +62,12 @@ class SessionAdmin(When, Used, Worded, Owned, StoreAdmin):
     @admin.display(description=_("turns"))
     def its_turns(self, session: Session) -> str:
         public_id = ids.public(Kind.SESSION, session.pk)
-        return columns.listed(Kind.TURN, f"{session.turn_count:,}", session=public_id)
+        return columns.listed(Kind.TURN, format.whole(session.turn_count), session=public_id)
 
     @admin.display(description=_("items"))
     def its_items(self, session: Session) -> str:
         public_id = ids.public(Kind.SESSION, session.pk)
-        return columns.listed(Kind.ITEM, f"{session.item_count:,}", session=public_id)
+        return columns.listed(Kind.ITEM, format.whole(session.item_count), session=public_id)
 
     @admin.display(description=_("running turn"))
     def running(self, session: Session) -> str:

@@ -26,6 +26,7 @@ from agents.runner.current import service
 from agents.runner.waiting import waited
 from agents.schemas.content import ToolDef
 from agents.store import toolgroups
+from agents.ui import format
 
 ASKED_AT_ONCE = 20
 """Servers that one action asks, one after the other: each may take its time."""
@@ -104,7 +105,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
 
     @admin.display(description=_("tools"))
     def tool_count(self, group: ToolGroup) -> str:
-        return f"{len(toolgroups.tools_of(group)):,}" if group.listed_at else columns.NOTHING
+        return format.whole(len(toolgroups.tools_of(group))) if group.listed_at else columns.NOTHING
 
     @admin.display(description=_("state"))
     def state(self, group: ToolGroup) -> str:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agents import ids
 from agents.admin import columns
+from agents.admin.acting import actor_of
 from agents.admin.base import RecordAdmin
 from agents.admin.cells import Owned, Took, Used, Worded
 from agents.admin.filters import (
@@ -31,6 +32,7 @@ from agents.ids import Kind
 from agents.models import ApiKey, Response, Turn, TurnBody
 from agents.query import parser
 from agents.store.query import condition
+from agents.ui import format
 
 FIRST_WORDS = 80
 PREVIEWS = TurnBody.all_objects.only("turn_id", "input_preview", "output_preview")
@@ -65,7 +67,8 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
         try:
-            return rows.filter(condition(parser.parse(text, now_us=ids.now_us(), zone="UTC")))
+            query = parser.parse(text, now_us=ids.now_us(), zone="UTC")
+            return rows.filter(condition(query, actor_of(request)))
         except QuerySyntax as error:
             self.message_user(request, error.message, messages.ERROR)
             return rows.none()
@@ -89,11 +92,11 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     @admin.display(description=_("steps"))
     def its_steps(self, turn: Turn) -> str:
-        return columns.listed(Kind.STEP, f"{turn.step_count:,}", turn=self.public_id(turn))
+        return columns.listed(Kind.STEP, format.whole(turn.step_count), turn=self.public_id(turn))
 
     @admin.display(description=_("legs"))
     def its_legs(self, turn: Turn) -> str:
-        return columns.listed(Kind.RESPONSE, f"{turn.leg_count:,}", turn=self.public_id(turn))
+        return columns.listed(Kind.RESPONSE, format.whole(turn.leg_count), turn=self.public_id(turn))
 
     @admin.display(description=_("items"))
     def its_items(self, turn: Turn) -> str:
@@ -147,7 +150,7 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
             "errors": turn.error_count,
             "violations": turn.violation_count,
         }
-        return ", ".join(f"{number:,} {name}" for name, number in parts.items())
+        return ", ".join(f"{format.whole(number)} {name}" for name, number in parts.items())
 
     @admin.display(description=_("API key"))
     def by_key(self, turn: Turn) -> str:

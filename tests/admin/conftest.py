@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
-from django.core.management import call_command
 from django.test import Client
 
 from agents.access import Actor
 from agents.models import User
+from tests.inprocess import collect_static
 from tests.ui.markup import unsafe
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _static_files() -> None:
     """Pages name static files by their content: as before the server starts, they are collected."""
-    call_command("collectstatic", interactive=False, verbosity=0)
+    collect_static()
 
 
 CATALOGUE = '<script src="/admin/jsi18n/"></script>'

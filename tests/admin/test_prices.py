@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
+from agents.access import Actor
 from agents.models import Price
 from agents.models.fields import to_us
 from agents.schemas.content import Usage
 from agents.store import prices
 from tests.admin.conftest import Browser
+from tests.builders import make_turn
 from tests.ui.markup import words
 
 pytestmark = pytest.mark.django_db
@@ -82,3 +86,62 @@ def test_a_price_is_never_changed_or_deleted(boss: Browser) -> None:
     assert boss.post(f"{LIST}{price.pk}/delete/", {"post": "yes"}).status_code == 403
     boss.act(LIST, "delete_selected", price.pk, post="yes")
     assert Price.objects.get().input_nano == 400
+
+
+def test_an_end_has_no_amounts(boss: Browser) -> None:
+    boss.post(ADD, given())
+    wrong = boss.post(ADD, given(closes="on", starts_0="2026-02-01"))
+    assert set(wrong.context["adminform"].form.errors) == {"input_price", "cached_price", "output_price"}
+    nothing = {"input_price": "", "cached_price": "", "output_price": "", "starts_0": "2026-02-01"}
+    assert boss.post(ADD, given(closes="on", **nothing)).status_code == 302
+    assert list(Price.objects.order_by("starts_at").values_list("closes", flat=True)) == [False, True]
+
+
+def test_reasoning_may_have_a_price_of_its_own(boss: Browser) -> None:
+    boss.post(ADD, given(reasoning_price="2.5"))
+    assert Price.objects.get().reasoning_nano == 2500
+
+
+def test_the_list_says_which_price_is_in_force(boss: Browser) -> None:
+    boss.post(ADD, given())
+    boss.post(ADD, given(starts_0="2026-02-01"))
+    boss.post(ADD, given(starts_0="2199-02-01"))
+    read = words(boss.read(LIST))
+    assert read.count("current") == 1
+    assert read.index("2199") < read.index("current") < read.index("1 Jan 2026")
+
+
+def test_a_list_is_imported_as_text_or_file(boss: Browser) -> None:
+    boss.read(f"{LIST}import/")
+    text = '[{"model": "a", "input": 1, "output": 2}, {"model": "b", "input": "0.1", "output": 2, "cached": 0}]'
+    answer = boss.post(f"{LIST}import/", {"text": text}, follow=True)
+    assert "2 prices added, 0 were known." in words(answer.content.decode())
+    file = SimpleUploadedFile("prices.json", text.encode(), "application/json")
+    answer = boss.post(f"{LIST}import/", {"file": file}, follow=True)
+    assert "0 prices added, 2 were known." in words(answer.content.decode())
+    assert Price.objects.get(model="b").cached_nano == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[{}]", '[{"model": "a"}]', '[{"model": "a\\u0000", "input": 1, "output": 1}]']
+)
+def test_a_list_that_is_none_is_refused(boss: Browser, text: str) -> None:
+    answer = boss.post(f"{LIST}import/", {"text": text})
+    assert answer.status_code == 200
+    assert answer.context["form"].errors
+    assert not Price.objects.exists()
+
+
+def test_what_was_used_before_gets_its_price(boss: Browser, admin: Actor) -> None:
+    make_turn(admin)
+    boss.post(f"{LIST}import/", {"text": '[{"model": "scripted/*", "input": 1, "output": 2}]'})
+    answer = boss.post(f"{LIST}apply/", follow=True)
+    assert "1 steps priced; 0 have no price." in words(answer.content.decode())
+    assert boss.get(f"{LIST}apply/").status_code == 405
+
+
+def test_only_who_may_add_prices_imports_and_applies_them(staff: Callable[..., Browser]) -> None:
+    reader = staff("ana", "view_price")
+    for path in ("import/", "apply/"):
+        assert reader.post(LIST + path, {"text": "[]"}).status_code == 403
+    assert "Import prices" not in words(reader.read(LIST))
