@@ -1,0 +1,46 @@
+"""``manage.py prices``: tell prices, and price what was used before they were told."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from pydantic import ValidationError
+
+from agents.errors import AgentsError
+from agents.schemas.prices import PRICES
+from agents.store import keys, pricing
+
+
+class Command(BaseCommand):
+    help = "Import prices (a JSON list, in dollars per million tokens), and price the steps that have no cost yet."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", nargs="?", help="a JSON list of prices; - reads the standard input")
+        parser.add_argument("--apply", action="store_true", help="price the steps whose cost is not known")
+
+    def handle(self, *args: Any, file: str | None, apply: bool, **options: Any) -> None:
+        if not file and not apply:
+            raise CommandError("Name a file of prices, or say --apply.")
+        try:
+            if file:
+                told = pricing.add(PRICES.validate_json(_read(file)))
+                self.stdout.write(f"{told.added} prices added, {told.known} were known.")
+            if apply:
+                done = pricing.price_unpriced(keys.local())
+                self.stdout.write(f"{done.priced} steps priced; {done.left} have no price.")
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise CommandError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        except AgentsError as error:
+            raise CommandError(error.message) from error
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}") from error
