@@ -23,6 +23,7 @@ from agents.providers.tools.base import ToolGroup
 from agents.providers.tools.web_search import Brave, Tavily, WebSearch
 from agents.runner import rag
 from agents.runner.library import Library
+from agents.runner.otlp_export import Exporter, headers_of
 from agents.runner.providers import MakeMemory, Providers
 from agents.schemas.identity import Asked, Identity
 from agents.store.tokens import Identify
@@ -46,6 +47,20 @@ def _identified(provider: IdentityProvider, token: str, asked: Asked) -> Identit
         raise NotAuthenticated(str(error), code="invalid_token", headers={"WWW-Authenticate": "Bearer"}) from error
     except Unreachable as error:
         raise Unavailable(f"The issuer of tokens cannot be asked: {error}.", retry_after_s=5) from error
+
+
+def exporter() -> Exporter | None:
+    """Whoever tells a collector of the turns that end here. Raises ImproperlyConfigured."""
+    if not settings.OTLP_EXPORT_ENDPOINT:
+        return None
+    try:
+        headers = headers_of(settings.OTLP_EXPORT_HEADERS or "")
+    except ValueError as error:
+        raise ImproperlyConfigured(f"OTLP_EXPORT_HEADERS: {error}") from error
+    try:
+        return Exporter(settings.OTLP_EXPORT_ENDPOINT, headers)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"OTLP_EXPORT_ENDPOINT: {error}") from error
 
 
 def endpoints() -> Endpoints:

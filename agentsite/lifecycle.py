@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
@@ -16,7 +17,9 @@ from agents.consumers import LiveConsumer
 from agents.runner import current, toolgroups
 from agents.runner.service import Service
 from agents.runner.tasks import Runner
-from agents.store import changes, closing, deletion, files, indexing, sessions, tokens, turns
+from agents.store import changes, closing, deletion, files, indexing, segments, sessions, tokens, turns
+from agents.store.foreign import ageing, unmatched
+from agents.store.foreign.projector import projector
 from agents.store.writer import writer
 from agentsite import equipment
 from agentsite.lanes import lanes
@@ -27,6 +30,8 @@ LEASES_S, RECOVERY_S, RETENTION_S, FEED_S = 10.0, 5.0, 60.0, 0.5
 LISTING_S = 30.0
 """How often MCP servers of the settings that have not answered yet are asked."""
 SETTLE_S = 1.0
+SEALING_S = 10.0
+DAY_US = 86_400_000_000
 
 
 class Lifecycle:
@@ -40,6 +45,7 @@ class Lifecycle:
     async def start(self) -> None:
         hub.start()
         writer.start()
+        projector.start()
         self._last_change = await live.read(changes.latest)
         self._deaf = changes.listen(self._changed)
         self.runner = Runner(closing.process_name(), settings.MAX_RUNNING)
@@ -47,6 +53,9 @@ class Lifecycle:
         service = Service(self.runner, equipment.providers(self.endpoints))
         tokens.use(equipment.identify())
         current.use(service)
+        self._exporter = equipment.exporter()
+        if self._exporter is not None:
+            self._exporter.start()
         await live.read(closing.recover, ids.now_us())
         await live.read(indexing.fail_lost, ids.now_us())
         for seconds, work in (
@@ -54,6 +63,7 @@ class Lifecycle:
             (RECOVERY_S, self._recover),
             (RETENTION_S, self._expire),
             (FEED_S, self._feed),
+            (SEALING_S, self._seal),
         ):
             self._rounds.append(asyncio.create_task(_every(seconds, work)))
         if service.providers.mcp.configured:
@@ -69,10 +79,13 @@ class Lifecycle:
         """Stop what runs and readers needed, once they are gone."""
         for task in self._rounds:
             task.cancel()
+        if self._exporter is not None:
+            await self._exporter.stop()
         hub.stop()
         await self.endpoints.close()
         await current.service().providers.library.close()
         self._deaf()
+        await asyncio.get_running_loop().run_in_executor(None, projector.stop)
         await asyncio.get_running_loop().run_in_executor(None, writer.stop)
         current.use(None)
         lanes.close()
@@ -98,13 +111,22 @@ class Lifecycle:
     async def _recover(self) -> None:
         await live.read(closing.recover, ids.now_us(), self.runner.running)
         await live.read(indexing.fail_lost, ids.now_us(), current.service().indexer.running)
+        await live.read(ageing.age, ids.now_us())
 
     async def _expire(self) -> None:
         await live.read(closing.expire_waiting, ids.now_us())
         await live.read(writer.write, changes.prune)
         gone = await live.read(sessions.expire, ids.now_us()) + await live.read(files.expire, ids.now_us())
+        gone += await live.read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
         if gone:
             await live.read(deletion.reclaim)
+
+    async def _seal(self) -> None:
+        """Old turns into columns, at most half of the time: others want to compute, too."""
+        began = time.monotonic()
+        while await live.read(segments.keep):
+            await asyncio.sleep(time.monotonic() - began)
+            began = time.monotonic()
 
 
 async def _every(seconds: float, work: Callable[[], Awaitable[None]], *, at_once: bool = False) -> None:

@@ -21,6 +21,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.locale import LocaleMiddleware
+from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from agents.api.base import Awaited
@@ -38,9 +39,12 @@ CSP_PAGE = (
 CSP_TRUSTED = f"{CSP_PAGE}; require-trusted-types-for 'script'; trusted-types htmx fragments"
 CSP_API = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
+API_PATHS = ("/v1/", "/v1alpha/", "/langsmith/", "/api/public/")
+"""What programs ask for: no cookies are read there."""
+
 
 def is_api(path: str) -> bool:
-    return path.startswith(("/v1/", "/v1alpha/")) or path in {"/v1", "/v1alpha"}
+    return path.startswith(API_PATHS) or path in {"/v1", "/v1alpha"}
 
 
 class _Async:
@@ -157,8 +161,22 @@ class PageMessageMiddleware(_PagesOnly, MessageMiddleware):
     """One-time messages, for pages."""
 
 
+NOT_PAGES = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
 class PageLocaleMiddleware(_PagesOnly, LocaleMiddleware):
-    """The reader's language, for pages."""
+    """The reader's language, for pages: what was chosen, or else what the browser asks for. What
+    programs read is the same for everyone."""
+
+    async def __acall__(self, request: HttpRequest) -> Any:
+        if request.path in NOT_PAGES:
+            return await self.get_response(request)
+        return await super().__acall__(request)
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        response = super().process_response(request, response)
+        patch_vary_headers(response, ("Cookie",))
+        return response
 
 
 class PageCsrfMiddleware(_PagesOnly, CsrfViewMiddleware):

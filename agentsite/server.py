@@ -31,6 +31,8 @@ from agentsite import bodies
 reactor: Any = _reactor
 """Twisted's reactor is a module that behaves as an object; its stubs mean the interface."""
 
+BEHIND_S = 0.02
+"""Between two looks at a socket that takes nothing, at most."""
 LARGE = 1024 * 1024
 """Bytes of a body that is handed over piece by piece."""
 WEBSOCKET_MESSAGE = 64 * 1024
@@ -44,18 +46,22 @@ def _silent(event: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The most bytes a body may have: of any request, and of a file that is posted to one of ``uploads``
-    (paths), whose form may have `FORM` bytes besides."""
+    """The most bytes a body may have: of any request; of a file that is posted to one of ``uploads``
+    (paths), whose form may have `FORM` bytes besides; and of ``telemetry``, posted to one of ``reports``."""
 
     body: int
     upload: int
     uploads: frozenset[bytes] = frozenset()
+    telemetry: int = 0
+    reports: frozenset[bytes] = frozenset()
 
     FORM = 64 * 1024
 
     def of(self, method: bytes, path: bytes) -> int:
-        is_upload = method == b"POST" and path.partition(b"?")[0] in self.uploads
-        return self.upload + self.FORM if is_upload else self.body
+        place = path.partition(b"?")[0] if method == b"POST" else b""
+        if place in self.reports:
+            return max(self.telemetry, self.body)
+        return self.upload + self.FORM if place in self.uploads else self.body
 
 
 class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
@@ -214,6 +220,21 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         reactor.callWhenRunning(self._begin)
         reactor.addSystemEventTrigger("before", "shutdown", self._end)
         reactor.run()
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """Whoever streams goes on when the client has taken what was sent: Daphne would keep all of a long
+        answer in memory for a slow one."""
+        await super().handle_reply(protocol, message)
+        pause = BEHIND_S / 16  # most sockets take it at once; the longer one does not, the rarer it is looked at
+        while message.get("more_body") and self._is_behind(protocol):
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, BEHIND_S)
+
+    def _is_behind(self, protocol: Any) -> bool:
+        """Whether the socket's buffer is full, as Twisted told the channel."""
+        channel, connection = getattr(protocol, "channel", None), self.connections.get(protocol)
+        gone = connection is None or connection.get("disconnected") is not None
+        return not gone and bool(getattr(channel, "_waitingForTransport", False))
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         body = getattr(protocol, "large", None)

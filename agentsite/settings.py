@@ -97,11 +97,20 @@ TOOL_TIMEOUT_S = env.integer("TOOL_TIMEOUT_S", 60, low=1, high=1800)
 # ---------------------------------------------------------------------------------------------- limits
 MAX_RUNNING = env.integer("MAX_RUNNING", 64, low=1, high=10_000)
 MAX_BODY_MB = env.integer("MAX_BODY_MB", 8, low=1, high=1024)
+MAX_OTLP_MB = env.integer("MAX_OTLP_MB", 20, low=1, high=1024)
 MAX_UPLOAD_MB = env.integer("MAX_UPLOAD_MB", 64, low=1, high=1024)
 """The largest file that is taken by an upload."""
 DRAIN_SECONDS = env.integer("DRAIN_SECONDS", 20, high=600)
 AWAIT_DAYS = env.integer("AWAIT_DAYS", 7, low=1, high=3650)
 """How long a turn waits for its client's tools before it is closed."""
+UNMATCHED_DAYS = env.integer("UNMATCHED_DAYS", 7, low=1, high=3650)
+"""How long traces are kept of which no turn was made."""
+
+# ------------------------------------------------------------------------------------------------- telemetry
+OTLP_EXPORT_ENDPOINT = env.text("OTLP_EXPORT_ENDPOINT")
+"""A collector of OpenTelemetry that is told of every turn that ends here: http://collector:4318"""
+OTLP_EXPORT_HEADERS = env.secret("OTLP_EXPORT_HEADERS")
+"""What it is sent along: name=value,name=value, percent-encoded."""
 
 # ------------------------------------------------------------------------------------------------- web
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("ALLOWED_HOSTS")]
@@ -205,6 +214,7 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
+    "COMPONENT_SPLIT_PATCH": False,
     "TITLE": "Agents API",
     "VERSION": "0.2.12",
     "OAS_VERSION": "3.1.0",
@@ -216,6 +226,12 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 USE_I18N = True
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("fr", "Français")]
+"""The words are in agents/locale; see docs/languages.md."""
+LANGUAGE_COOKIE_NAME = "language"
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
+LANGUAGE_COOKIE_SECURE = BEHIND_TLS
+FORMAT_MODULE_PATH = "agentsite.formats"
 
 LOGGING = {
     "version": 1,

@@ -69,7 +69,7 @@ class Command(BaseCommand):
     def _serve(self, listening: socket.socket, words: str) -> None:
         # the reactor is installed by this import, so it comes as late as possible
         from agentsite.lifecycle import Lifecycle
-        from agentsite.server import AgentServer, Caps
+        from agentsite.server import AgentServer
 
         from agentsite.asgi import application  # isort: skip
 
@@ -77,7 +77,7 @@ class Command(BaseCommand):
         server = AgentServer(
             application,
             listening,
-            caps=Caps(settings.MAX_BODY_MB * 2**20, settings.MAX_UPLOAD_MB * 2**20, self._uploads()),
+            caps=self._caps(),
             start=lambda: self._start(lifecycle, words),
             drain=lifecycle.drain,
             stop=lifecycle.stop,
@@ -87,12 +87,22 @@ class Command(BaseCommand):
             raise CommandError(f"The server did not start: {server.failure}")
 
     @staticmethod
-    def _uploads() -> frozenset[bytes]:
-        """The paths that files are posted to."""
+    def _caps() -> Any:
+        """What each path takes at most."""
         from agents.api.files import FileList
+        from agents.api.imports import ImportList
+        from agents.api.otlp import Report
         from agents.api.urls import routes
+        from agentsite.server import Caps
 
-        return frozenset(route.encode() for route, view in routes() if view is FileList)
+        def of(kind: type) -> frozenset[bytes]:
+            return frozenset(route.encode() for route, view in routes() if issubclass(view, kind))
+
+        body, upload, telemetry = (
+            size * 2**20 for size in (settings.MAX_BODY_MB, settings.MAX_UPLOAD_MB, settings.MAX_OTLP_MB)
+        )
+        uploads = of(FileList) | of(ImportList) | {b"/import/"}
+        return Caps(body, upload, uploads, telemetry, of(Report))
 
     async def _start(self, lifecycle: Any, words: str) -> None:
         await lifecycle.start()
@@ -103,8 +113,10 @@ class Command(BaseCommand):
 
 def give_back_memory() -> None:
     """Return what starting took (migrations, the demo, modules being compiled) to the system, where its
-    allocator can (glibc): an idle server holds twenty megabytes less."""
+    allocator can (glibc): an idle server holds twenty megabytes less. What is left stays until the end, and
+    is not looked through for garbage again."""
     gc.collect()
+    gc.freeze()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -1,0 +1,1 @@
+"""Numbers as Django writes them: see the package above."""

@@ -1,0 +1,3 @@
+"""See the package above."""
+
+DECIMAL_SEPARATOR = "."
