@@ -8,6 +8,8 @@ A module may import only from floors below its own; ``tests/test_architecture.py
 ``schemas/``           the types: wire bodies (Pydantic), events, encoded items; no Django
 ``providers/``         inference, tools, safety, memory, embeddings, identity: one package per kind
 ``runtime/``           the agent loop: an async generator of numbered events; no Django
+``ingest/``            what agents elsewhere report, decoded and read into turns and steps; pure
+``comparison/``        two turns side by side: which step answers to which, what differs; pure
 ``access``             who acts (`Actor`), and which scopes an actor may read
 ``query/``             the query language: parse, tree, describe, matches; no tables
 ``bus``                live turns in memory, and the doorbell of changes between readers
@@ -20,7 +22,7 @@ A module may import only from floors below its own; ``tests/test_architecture.py
 ``ui/``                the pages; what both it and the API say, it takes from there
 ``demo/``              sample turns of every kind, played by the real loop
 ``admin/``             Django admin for those who manage agents
-``management/``        commands: ``demo``, ``admin_link``
+``management/``        commands: ``demo``, ``admin_link``, ``prices``, ``logs``
 ``consumers/``         the WebSocket edge; carries the pages' own fragments
 ``routing``            the socket's URL
 =====================  ==========================================================================
