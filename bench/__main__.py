@@ -17,7 +17,7 @@ from pathlib import Path
 import aiohttp
 
 from bench import disk, yardstick
-from bench.cases import CASES, Case
+from bench.cases import CASES, LONG, Case
 from bench.children import Child
 from bench.client import Api
 from bench.faults import Broken, Missing, Skipped
@@ -29,6 +29,7 @@ from bench.stage import Endpoint, Stage
 
 README = Path(__file__).with_name("README.md")
 MAIN = "main"
+ALL = CASES | LONG
 FAILURES = (Broken, aiohttp.ClientError, OSError, LookupError, TypeError, ValueError)
 """What a server that misbehaves can raise in a case: refusals, lost connections, timeouts, JSON of
 another shape."""
@@ -36,7 +37,7 @@ another shape."""
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the server under load.")
-    parser.add_argument("--only", action="append", choices=CASES, metavar="NAME", help=f"of {', '.join(CASES)}")
+    parser.add_argument("--only", action="append", choices=ALL, metavar="NAME", help=f"of {', '.join(ALL)}")
     parser.add_argument("--quick", action="store_true", help="smaller sizes: does everything work?")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--pin", action="store_true", help="the server on one core, client and endpoint on another")
@@ -74,7 +75,7 @@ async def run(options: argparse.Namespace) -> Report:
 async def measure_all(names: Iterable[str], stage: Stage, report: Report) -> None:
     for name in names:
         print(f"… {name}", file=sys.stderr, flush=True)
-        await measure(name, CASES[name], stage, report)
+        await measure(name, ALL[name], stage, report)
     if stage.server_pid:
         report.rows += _memory(stage.server_pid)
     if stage.launcher and report.failed:

@@ -7,8 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from bench.cases import (
     client_tools,
     create,
+    hostile_reports,
     idle_memory,
+    ingest,
     lists,
+    live_lists,
+    log_lists,
+    log_numbers,
     long_session,
     paced,
     provider,
@@ -44,7 +49,15 @@ CASES: dict[str, Case] = {
     "lists": lists.rows,
     "retrieval": retrieval.rows,
     "response-lists": response_lists.rows,
+    "log-lists": log_lists.rows,
+    "live-lists": live_lists.rows,
+    "log-numbers": log_numbers.rows,
+    "ingest": ingest.rows,
+    "hostile-reports": hostile_reports.rows,
     "start-up": start_up.rows,
     "idle-memory": idle_memory.rows,
 }
 """By the name ``--only`` takes."""
+
+LONG: dict[str, Case] = {"log-lists-large": log_lists.large, "log-numbers-large": log_numbers.large}
+"""Cases that run only when they are asked for: they take many minutes."""
