@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +60,7 @@ def make_turn(
     session: int | None = None,
     cuts: Sequence[int] = (),
     upto: int | None = None,
+    metadata: Mapping[str, Any] | None = None,
     **run: Any,
 ) -> Recorded:
     """A turn the loop ran, recorded in batches cut at these places; ``upto`` leaves the rest out."""
@@ -68,7 +69,7 @@ def make_turn(
     turn = ids.new_key()
     made = _run(script, turn, session, run)
     entries = play(made)
-    leg = open_turn(actor, agent, made, entries[0])
+    leg = open_turn(actor, agent, made, entries[0], metadata)
     record(leg, entries[1:upto], cuts)
     return Recorded(turn, session, agent, entries, leg)
 
@@ -118,7 +119,9 @@ def _run(script: str, turn: int, session: int, more: dict[str, Any]) -> Run:
     return replace(make_run(script, **more), turn=turn, session=session, new_key=ids.new_key)
 
 
-def open_turn(actor: Actor, agent: AgentRecord, run: Run, opening: Any) -> Leg:
+def open_turn(
+    actor: Actor, agent: AgentRecord, run: Run, opening: Any, metadata: Mapping[str, Any] | None = None
+) -> Leg:
     """Store the beginning of a turn."""
     new = NewTurn(
         key=run.turn,
@@ -131,6 +134,7 @@ def open_turn(actor: Actor, agent: AgentRecord, run: Run, opening: Any) -> Leg:
         request="{}",
         leg=NewLeg(ids.new_key(), b"{}"),
         queued=False,
+        metadata=metadata or {},
     )
     return legs.open_turn(actor, new, [opening], "tester")[0]
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from asgiref.sync import AsyncSingleThreadContext
 from django.db import connection, connections
 from django.test.utils import setup_databases, teardown_databases
 
 from agents import ids
 from agents.access import ACTIONS, Actor
-from agents.store import keys, logs, prices, scopes, terms, vectors
+from agents.store import keys, prices, scopes, terms, vectors
+
+# as manage.py does: the tests' own garbage is little beside what is imported
+gc.set_threshold(50_000, 20, 100)
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 START_US = 1_795_000_000_000_000
@@ -33,10 +38,18 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread_for_loops() -> Iterator[None]:
+    """Each request of Django's client runs on a loop of its own. A new thread for each of these loops
+    would take longer than many of the requests."""
+    with AsyncSingleThreadContext():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _fresh_caches() -> Iterator[None]:
     """What the process remembers of one test's database is wrong in the next."""
-    for module in (keys, logs, prices, scopes, terms, vectors):
+    for module in (keys, prices, scopes, terms, vectors):
         module.forget()
     yield
     ids.use_clock(None)

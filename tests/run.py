@@ -1,7 +1,7 @@
 """The checks behind ``make test`` and ``make check``, one after the other, each with its time.
 
 ``quick`` is the contributor's loop: lint, types, contracts, the tests on SQLite, a browser smoke.
-``all`` adds PostgreSQL, the corpora of hostile input and the slow tests (kill rounds, fuzz, clients).
+``all`` adds PostgreSQL, the many cases of the corpus and the slow tests (kill rounds, fuzz, clients).
 Everything is run to its end, and the exit status says whether all of it passed.
 """
 
@@ -66,7 +66,7 @@ def browser() -> bool:
     if not _chromium():
         print("--- browser tests: skipped, no Chromium (install the package chromium)", flush=True)
         return not IN_CI
-    return pytest("-m", "browser and not slow")
+    return pytest("-m", "browser and not slow", "tests/browser")
 
 
 def _chromium() -> bool:
@@ -90,8 +90,14 @@ def postgresql() -> bool:
 
 
 def slow() -> bool:
-    """What takes its time, one after the other; in the browser too where there is one."""
-    return pytest("-n", "0", "-m", "slow" if _chromium() else "slow and not browser")
+    """What takes its time, one after the other."""
+    return pytest("-n", "0", "-m", "slow and not browser")
+
+
+def slow_browser() -> bool:
+    """The same in the browser, where there is one; in a process of its own, as its driver leaves an event
+    loop running that others stumble over."""
+    return not _chromium() or pytest("-n", "0", "-m", "slow and browser", "tests/browser")
 
 
 QUICK: list[Callable[[], bool]] = [
@@ -102,7 +108,7 @@ QUICK: list[Callable[[], bool]] = [
     lambda: pytest("-m", "not browser and not slow and not corpus"),
     browser,
 ]
-LONG: list[Callable[[], bool]] = [postgresql, lambda: pytest("-m", "corpus"), slow]
+LONG: list[Callable[[], bool]] = [postgresql, lambda: pytest("-m", "corpus"), slow, slow_browser]
 
 
 def main(what: str) -> int:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,13 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -39,6 +45,7 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 # --------------------------------------------------------------------------------------------- imports
 
 
+@pytest.mark.slow  # the quick checks run them beside the tests
 def test_the_import_contracts_are_kept() -> None:
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -64,7 +71,7 @@ OUTSIDE = {"__init__", "adminsite", "apps", "checks", "migrations", "templatetag
 
 def test_nothing_imports_what_only_django_does() -> None:
     for path in PRODUCT:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for module in modules:
@@ -110,7 +117,7 @@ def test_functions_take_few_parameters() -> None:
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    silent = [name(path) for path in ALL if path.read_text() and not ast.get_docstring(ast.parse(path.read_text()))]
+    silent = [name(path) for path in ALL if path.read_text() and not ast.get_docstring(parsed(path))]
     assert silent == []
     assert [name(path) for path in PRODUCT if not path.read_text()] == []
 
@@ -147,7 +154,7 @@ SAFE_HTML = {"agents/ui/markdown.py", "agents/ui/json_view.py"}
 def test_no_module_runs_data_or_calls_it_safe() -> None:
     found = []
     for path in PRODUCT:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
             imported = {alias.name.split(".")[0] for alias in node.names} if isinstance(node, ast.Import) else set()
             imported |= {(node.module or "").split(".")[0]} if isinstance(node, ast.ImportFrom) else set()
@@ -156,7 +163,7 @@ def test_no_module_runs_data_or_calls_it_safe() -> None:
     assert found == []
 
 
-FRAGMENTS = {"timeline", "row", "facts", "side", "html"}
+FRAGMENTS = {"timeline", "row", "facts", "side", "html", "judged", "section"}
 """What templates insert as it is: rendered by templates of ours, escaped there."""
 UNESCAPED = {"templates/rows/turn_row.html"}
 """Writes words of ours by the hundred without escaping each, and escapes the others by hand."""

@@ -10,11 +10,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pytest
 from django.contrib.auth.models import Group
 
 from agents import ids
 from agents.access import ACTIONS, Action, Actor
-from agents.models import ApiKey, CompletionStatus, GroupAttributes, User
+from agents.ingest.spans import Span
+from agents.models import ApiKey, CompletionStatus, GroupAttributes, Import, Trace, User
 from agents.runner.response_input import row_of
 from agents.schemas.content import Usage
 from agents.schemas.events import StepStarted
@@ -23,7 +25,9 @@ from agents.store import (
     agents,
     completions,
     conversations,
+    feedback,
     files,
+    import_jobs,
     indexing,
     keys,
     memory,
@@ -33,14 +37,22 @@ from agents.store import (
     vector_files,
     vector_stores,
     vectors,
+    views,
 )
 from agents.store.completions import Record
+from agents.store.feedback import Judgement
 from agents.store.files import NewFile
+from agents.store.foreign import inbox, sources, unmatched
+from agents.store.foreign.projector import projector
+from agents.store.import_jobs import NewImport
 from agents.store.memory import NewChunk, NewDocument
 from agents.store.registered import Registration
+from agents.store.subjects import About
 from agents.store.vector_files import Wanted
 from agents.store.vector_stores import NewStore
+from agents.store.views import View
 from tests.builders import make_agent, make_response, make_session, make_turn
+from tests.cases import sparing
 from tests.runtime.play import LOOKUP
 
 # ---------------------------------------------------------------------------------------------- actors
@@ -81,6 +93,11 @@ NAMES = (
     "wrong key",
 )
 """Everyone who comes; the keys for one action are the owner's."""
+REPEATED = {"revoked key", "expired key", "orphaned key"}
+"""Who is told what "wrong key" is told: the long checks ask for them, too."""
+EVERYONE = [pytest.param(name, marks=pytest.mark.slow) if name in REPEATED else name for name in NAMES]
+FEW = sparing(EVERYONE, "anonymous", "outsider", "reader", "owner", "read key", "run key")
+"""Of everyone, those whose answers differ where one thing is asked: the quick tests leave it at them."""
 
 
 def make_user(name: str, **attributes: list[str]) -> Actor:
@@ -105,6 +122,11 @@ KINDS = {
     "turn_id": ids.Kind.TURN,
     "step_id": ids.Kind.STEP,
     "key_id": ids.Kind.KEY,
+    "other_id": ids.Kind.TURN,
+    "feedback_id": ids.Kind.FEEDBACK,
+    "view_id": ids.Kind.VIEW,
+    "import_id": ids.Kind.IMPORT,
+    "trace_id": ids.Kind.TRACE,
 }
 """The parameters of routes that name what belongs to someone, by ids of ours."""
 NAMED = {"vector_db_id", "shield_id", "model_id", "completion_id"}
@@ -117,14 +139,20 @@ OPENAI = {
     "conversation_id": ids.Kind.SESSION,
 }
 """The same, by ids among OpenAI's objects."""
+BESIDE = {"other_id"}
+"""Parameters that name something of its own, not a part of what stands before them."""
 OWNED = {*KINDS, *NAMED, *OPENAI, "item_id"}
+
+
+HELD = {"key_id", "feedback_id", "view_id", "import_id"}
+"""What only its maker, and an admin, may touch."""
 
 
 @dataclass(frozen=True)
 class Chain:
     """An agent, a session of it, a failed turn in that, a step of that, a key, a vector database, a shield, a model,
-    a chat completion, a vector store with a file from a batch, a response, a conversation with an item:
-    ``ids`` by parameter.
+    a chat completion, a vector store with a file from a batch, a response, a conversation with an item, a trace of
+    which no turn was made: ``ids`` by parameter.
     The canary is in every text of them, behind a word that searches find. The agent is disabled: who
     gets as far as starting a turn is refused only there."""
 
@@ -150,10 +178,28 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     numbers = (agent.key, session, failed.turn, step)
     named = {param: ids.public(KINDS[param], key) for param, key in zip(KINDS, numbers, strict=False)}
     db = make_vector_db(owner, f"db/{canary}-{ids.new_key()}", words)
+    named["other_id"] = named["turn_id"]
+    named["view_id"] = views.create(owner, View("", words, f'"{words}"', "turn", shared=False)).public_id
+    named["import_id"] = import_jobs.create(owner, NewImport(words, 1, "auto", words, words)).public_id
+    named["trace_id"] = make_trace(owner, words)
+    named["feedback_id"] = make_feedback(owner, About(session, failed.turn), words)
     more = {"vector_db_id": db, **make_registered(owner, canary), "completion_id": make_completion(owner, words)}
     more |= {**make_files(owner, words), **make_conversation(owner, words)}
     more["response_id"] = make_response(owner, f"think {words}\nsay {words}", said=words).public_id
     return Chain(name, canary, {**named, "key_id": make_key(owner, words)[0], **more})
+
+
+def make_feedback(owner: Actor, about: About, words: str) -> str:
+    """What the owner says of a record."""
+    return ids.public(ids.Kind.FEEDBACK, feedback.add(owner, about, Judgement(rating="down", comment=words)))
+
+
+def make_trace(owner: Actor, words: str) -> str:
+    """A trace of which no turn was made."""
+    span = Span(trace=f"{words} {ids.new_key()}", id="1", name=words, resource={"service.name": words})
+    inbox.accept(owner, [span])
+    projector.wake()
+    return unmatched.listing(owner, 1)[0].public_id
 
 
 def make_registered(owner: Actor, canary: str) -> dict[str, str]:
@@ -232,7 +278,11 @@ class World:
             for name, wrong in self._wrong(param).items():
                 rest = {later: wrong[later] for later in params[place:]}
                 yield Target(f"{name} {param}", {**self._red(params[:place]), **rest}, lost_at=param)
-            if place:
+            if param in BESIDE:
+                yield Target(
+                    f"green {param} beside red", {**self._red(params), param: self.green.ids[param]}, "green", param
+                )
+            elif place:
                 lost = {**self._red(params), param: self.green.ids[param]}
                 yield Target(f"green {param} inside red", lost, lost_at=param)
 
@@ -271,7 +321,10 @@ def make_world() -> World:
     sessions.delete(owner, conversations.key_of(gone.ids["conversation_id"]))
     vector_stores.delete(owner, gone.ids["vector_store_id"])
     files.delete(owner, gone.ids["file_id"])
+    views.delete(owner, gone.ids["view_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
+    Import.objects.unscoped("gone").filter(name__contains="gone").delete()
+    sources.drop(Trace.objects.unscoped("gone").filter(foreign_id__contains="gone").values_list("pk", flat=True))
     everyone = [
         Who("anonymous"),
         _person("outsider", outsider),
@@ -340,7 +393,7 @@ def page_status(who: Who, action: Action | None, target: Target, done: int) -> i
 def _there(who: Who, target: Target) -> bool:
     if not target.ids:
         return True
-    return target.chain in (who.holds if "key_id" in target.ids else who.sees)
+    return target.chain in (who.holds if HELD & target.ids.keys() else who.sees)
 
 
 def hidden(who: Who, world: World) -> list[Chain]:

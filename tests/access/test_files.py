@@ -12,7 +12,7 @@ from django.test import Client
 from agents.access import Action
 from agents.models import File, VectorDocument
 from tests.access.asking import leaks
-from tests.access.matrix import NAMES, Target, World, api_status
+from tests.access.matrix import FEW, Target, World, api_status
 from tests.inprocess import told
 
 RUN: Action = "run"
@@ -27,7 +27,7 @@ def upload(client: Client, headers: dict[str, str]) -> Any:
     return client.post("/v1/files", form, headers=headers)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FEW)
 def test_who_may_upload(name: str, world: World) -> None:
     who, client, before = world.who[name], Client(raise_request_exception=False), files()
     answer = upload(client, who.headers)
@@ -37,7 +37,7 @@ def test_who_may_upload(name: str, world: World) -> None:
     assert leaks(told(answer), who, world, "zebra") == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FEW)
 def test_a_file_in_a_body_is_as_hidden_as_in_a_path(name: str, world: World) -> None:
     """Whoever may run puts files into a store that it sees; a file it does not see is not there."""
     who, client = world.who[name], Client(raise_request_exception=False)

@@ -88,12 +88,15 @@ def is_guarded(model: Any) -> bool:
     return isinstance(model._default_manager.all(), ScopedQuerySet)
 
 
-ROOTS = {"Agent", "Session", "Turn", "VectorDB", "File", "ToolGroup", "Shield", "RegisteredModel", "ChatCompletion"}
+ROOTS = {
+    *("Agent", "Session", "Turn", "VectorDB", "File", "ToolGroup", "Shield", "RegisteredModel", "ChatCompletion"),
+    *("SavedView", "Trace", "Import"),
+}
 
 
 def test_all_that_belongs_to_someone_is_guarded() -> None:
     names = {model.__name__ for model in guarded_models()}
-    assert names == {*ROOTS, "TurnBody", "Response", "Step", "Item"}
+    assert names == {*ROOTS, "TurnBody", "Response", "Step", "Item", "Fork"}
     owned = {model.__name__ for model in apps.get_models() if issubclass(model, Scoped)}
     assert owned == ROOTS
 

@@ -15,17 +15,23 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from agents.access import ACTIONS
 from agents.api.agents import AgentDetail, SessionDetail, TurnCreate, TurnResume
 from agents.api.base import ApiView
+from agents.api.feedback import FeedbackAll, FeedbackOne
 from agents.api.files import FileList
+from agents.api.forks import TurnFork
+from agents.api.imports import ImportList
 from agents.api.memory import RagInsertion, RagSearch, VectorDBDetail, VectorInsertion, VectorSearch
 from agents.api.models import ModelDetail
+from agents.api.reports import AgentsTraces, LangSmithBatch, LangSmithMultipart, LangSmithRun, LangSmithRuns
 from agents.api.responses import ResponseCancel, ResponseCreate
 from agents.api.safety import ShieldDetail
 from agents.api.tools import ToolGroupDetail
 from agents.api.urls import routes
 from agents.api.vector_store_files import FileBatchCreate, StoreFileList
+from agents.api.views import ViewAll, ViewOne
 from agents.store import agents
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
-from tests.access.matrix import NAMES, OWNED, Target, Who, World, api_status
+from tests.access.matrix import EVERYONE, OWNED, Target, Who, World, api_status
+from tests.cases import sparing
 from tests.inprocess import told
 
 # ------------------------------------------------------------------------------------------- declared
@@ -65,6 +71,10 @@ def test_a_view_that_declares_nothing_cannot_be_defined() -> None:
 # ------------------------------------------------------------------------------------------------ API
 
 BODIES: dict[str, dict[str, Any]] = {
+    "FeedbackAll": {"turn_id": "nobody's", "rating": "up"},
+    "ViewAll": {"name": "by the matrix", "q": "status:failed"},
+    "ViewOne": {"name": "by the matrix"},
+    **{name: {"tags": ["by the matrix"]} for name in ("TurnTags", "SessionTags", "StepTags")},
     "ShieldList": {"shield_id": "by the matrix", "provider_id": "scripted"},
     "ShieldRun": {"shield_id": "demo_guard", "messages": [{"role": "user", "content": "hello"}], "params": {}},
     "Moderations": {"input": "hello", "model": "demo_guard"},
@@ -95,20 +105,37 @@ BODIES: dict[str, dict[str, Any]] = {
     "Invocation": {"tool_name": "lookup_order", "kwargs": {"order": "8841"}},
     "AgentList": {"agent_config": {"model": "scripted/fast", "instructions": "by the matrix"}},
     "SessionCreate": {"session_name": "by the matrix"},
+    "AgentsTraces": {"data": []},
+    **{name: {f"resource{what}": []} for name, what in (("Traces", "Spans"), ("Logs", "Logs"), ("Metrics", "Metrics"))},
+    **{name: {"name": "by the matrix"} for name in ("LangSmithRuns", "LangSmithRun")},
+    "LangSmithBatch": {"post": []},
     "TurnCreate": {"messages": [{"role": "user", "content": "hello"}], "stream": False},
+    "TurnFork": {"step": 1},
     "TurnResume": {"tool_responses": [{"call_id": "c", "tool_name": "t", "content": "r"}], "stream": False},
 }
 DONE = {
+    ("get", FeedbackAll): 400,
+    ("post", FeedbackAll): 404,
+    ("delete", FeedbackOne): 204,
+    ("post", ViewAll): 201,
+    ("delete", ViewOne): 204,
     ("delete", VectorDBDetail): 204,
     ("delete", ShieldDetail): 204,
     ("delete", ModelDetail): 204,
     **dict.fromkeys([("post", view) for view in (VectorInsertion, VectorSearch, RagInsertion, RagSearch)], 404),
     ("post", FileList): 415,
+    ("post", ImportList): 415,
+    ("post", AgentsTraces): 204,
+    ("post", LangSmithBatch): 202,
+    ("post", LangSmithMultipart): 415,
+    ("post", LangSmithRuns): 400,
+    ("patch", LangSmithRun): 202,
     **dict.fromkeys([("post", view) for view in (StoreFileList, FileBatchCreate)], 404),
     ("post", ResponseCreate): 404,
     ("post", ResponseCancel): 409,
     ("delete", ToolGroupDetail): 400,
     ("post", TurnCreate): 400,
+    ("post", TurnFork): 400,
     ("post", TurnResume): 409,
     ("delete", AgentDetail): 204,
     ("delete", SessionDetail): 204,
@@ -145,10 +172,14 @@ def catalogue(world: World) -> dict[str, str]:
     headers = {"Authorization": f"Bearer {secret}"}
     lists = {"tool_name": "tools", "toolgroup_id": "toolgroups"}
     first = {param: client.get(f"/v1/{name}", headers=headers).json()["data"][0] for param, name in lists.items()}
-    return {**{param: str(row["identifier"]) for param, row in first.items()}, "provider_id": "scripted"}
+    free = {"provider_id": "scripted", "run_id": "a sender's own"}
+    return {param: str(row["identifier"]) for param, row in first.items()} | free
 
 
-@pytest.mark.parametrize("name", NAMES)
+QUICK = ("anonymous", "outsider", "owner", "read key", "wrong key")
+
+
+@pytest.mark.parametrize("name", sparing(EVERYONE, *QUICK))
 def test_the_api_does_what_the_rule_says(name: str, world: World, catalogue: dict[str, str]) -> None:
     who, client = world.who[name], Client(raise_request_exception=False)
     wrong, seen = [], 0

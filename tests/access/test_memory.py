@@ -11,7 +11,7 @@ from django.test import Client
 from agents.access import Action
 from agents.models import Chunk
 from tests.access.asking import leaks
-from tests.access.matrix import NAMES, Target, World, api_status
+from tests.access.matrix import FEW, Target, World, api_status
 from tests.inprocess import told
 
 ROADS: dict[str, Any] = {
@@ -27,7 +27,7 @@ ROADS: dict[str, Any] = {
 RUN: Action = "run"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FEW)
 def test_a_database_in_a_body_is_as_hidden_as_in_a_path(name: str, world: World) -> None:
     who, client = world.who[name], Client(raise_request_exception=False)
     wrong = []

@@ -11,7 +11,7 @@ from django.test import Client
 from agents.access import Action
 from agents.models import Item, Turn
 from tests.access.asking import leaks
-from tests.access.matrix import NAMES, World, api_status
+from tests.access.matrix import FEW, World, api_status
 from tests.inprocess import told
 
 RUN: Action = "run"
@@ -27,7 +27,7 @@ NOTHING = {"model": "scripted/fast", "input": [{"type": "reasoning", "summary": 
 """Refused, with 400, only after everything it names was found: nothing is run here."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FEW)
 @pytest.mark.parametrize("field", ROADS)
 def test_what_a_body_names_is_as_hidden_as_in_a_path(field: str, name: str, world: World) -> None:
     who, client = world.who[name], Client(raise_request_exception=False)
@@ -43,7 +43,7 @@ def test_what_a_body_names_is_as_hidden_as_in_a_path(field: str, name: str, worl
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FEW)
 def test_lists_tell_only_of_what_is_seen(name: str, world: World) -> None:
     who, client = world.who[name], Client(raise_request_exception=False)
     queries = ["", "?q=zebra", "?order=asc&limit=100", "?model=zebra+kanariegreen7f3a9"]
