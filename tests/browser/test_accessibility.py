@@ -10,6 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.browser.elsewhere import reported
+from tests.ingest import reports
 from tests.server.caller import Caller, script
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
@@ -37,7 +39,22 @@ def pages(caller: Caller) -> list[str]:
     some += [f"{some[0]}?view=timeline", f"{some[0]}?view=raw", f"/sessions/{one['session_id']}/"]
     return [
         *("/logs/", "/logs/?q=status:failed", "/logs/?q=nothing_is_called_so", "/agents/"),
+        *("/", "/?period=1h", "/prices/", f"/agents/{one['agent_id']}/revisions/"),
         *("/keys/", "/docs/", f"/agents/{one['agent_id']}/", *some),
+        *("/connect/", "/connect/?with=claude-code&since=0", *elsewhere_pages(caller)),
+    ]
+
+
+def elsewhere_pages(caller: Caller) -> list[str]:
+    """A turn that was reported, one of its spans, its session and agent."""
+    spans = reports.turn(0xACCE, "How is it read?", gen_ai__conversation__id="read")
+    chain = reports.span(0xACCE, 8, "frame", parent=1, openinference__span__kind="CHAIN", input__value='{"a": 1}')
+    assert caller.post("/v1/traces", reports.request(*spans, chain)).status == 200
+    row = reported(caller, "read")
+    turn, span = f"/turns/{row['id']}/", f"{2:016x}"
+    return [
+        *(turn, f"{turn}?view=raw", f"{turn}?view=timeline", f"{turn}spans/{span}/", f"{turn}spans/{span}/?as=text"),
+        *(f"/sessions/{row['session_id']}/", f"/agents/{row['agent_id']}/"),
     ]
 
 
@@ -49,7 +66,7 @@ def openai_pages(caller: Caller) -> list[str]:
     more = {"instructions": "Be brief.", "metadata": {"team": "red"}, "tools": [tool], "conversation": conversation}
     body = {"model": "scripted/fast", "input": script('call ask_user {"day": 1}', "then", "say Yes."), **more}
     response = caller.post("/v1/responses", body).json["id"]
-    lists = ["/responses/", "/conversations/", "/responses/?q=status:failed", "/conversations/?q=nothing_is_called_so"]
+    lists = ["/responses/", "/sessions/", "/steps/", "/responses/?q=status:failed", "/sessions/?q=nothing_is_called_so"]
     return [*lists, f"/responses/{response}/", f"/conversations/{conversation}/"]
 
 
@@ -80,6 +97,10 @@ def test_the_list_is_read_by_keyboard(open_page: Open) -> None:
     page.keyboard.press("k")
     expect(page.locator("main table tbody tr").first.locator("a").first).to_be_focused()
     page.keyboard.press("Enter")
+    expect(page.get_by_role("complementary")).to_be_visible()  # beside the list
+    page.keyboard.press("j")
+    expect(page.locator("tr[aria-selected=true]")).to_have_count(1)
+    page.keyboard.press("o")
     expect(page).to_have_url(re.compile("/turns/"))
 
 

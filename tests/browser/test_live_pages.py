@@ -167,10 +167,10 @@ def test_more_is_said_behind_a_response_on_its_page(open_page: Open, caller: Cal
     expect(page.locator(".legs")).to_contain_text(answer.json["id"])
 
 
-@pytest.mark.parametrize("path", ["/responses/", "/conversations/"])
-def test_lists_of_openais_apis_are_live(open_page: Open, caller: Caller, held: HeldModel, path: str) -> None:
+@pytest.mark.parametrize("path", ["/responses/", "/sessions/", "/steps/"])
+def test_every_list_is_live(open_page: Open, caller: Caller, held: HeldModel, path: str) -> None:
     question, mark = held.hold(), f"mark{len(path)}{id(held)}"
-    page = open_page(f"{path}?q=meta.mark:{mark}")
+    page = open_page(f"{path}?q=turn(meta.mark:{mark})")
     rows = page.locator("main table tbody tr")
     expect(page.locator("[data-live][data-state=live]")).to_be_visible()
     assert rows.count() == 0

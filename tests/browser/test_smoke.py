@@ -44,6 +44,9 @@ def test_words_are_found_and_their_turn_is_read(open_page: Open, scripts: bool) 
     page.get_by_role("button", name="Search").click()
     expect(page).to_have_url(re.compile("q=kettle"))
     rows(page).first.get_by_role("link").first.click()
+    if scripts:  # beside the list first
+        expect(page.get_by_role("complementary")).to_contain_text("lookup_order")
+        page.get_by_role("link", name="Open", exact=False).last.click()
 
     expect(page).to_have_url(TURN)
     expect(page.get_by_role("heading", level=1)).to_contain_text("kettle")

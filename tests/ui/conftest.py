@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.core.management import call_command
+
+from tests.inprocess import collect_static
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _static_files() -> None:
     """Pages name static files by their content: as before the server starts, they are collected."""
-    call_command("collectstatic", interactive=False, verbosity=0)
+    collect_static()

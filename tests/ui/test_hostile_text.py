@@ -259,7 +259,10 @@ def allowed(admin: Actor) -> set[tuple[str, str]]:
     rows = store(admin, HARMLESS[:PER_TURN])
     client = as_user(admin)
     pages = [*rows.agents[:2], *rows.sessions[:2], *(f"{path}{view}" for path in rows.turns[-2:] for view in VIEWS)]
-    found = known(client, [*pages, "/logs/", "/agents/", "/keys/", "/logs/?q=status:failed"])
+    lists = ["/logs/", "/sessions/", "/steps/", "/responses/", "/logs/?q=status:failed", "/logs/?q=status:queued"]
+    found = known(client, [*pages, *lists, "/logs/?q=started:2026-01-01..2026-12-31", "/agents/", "/keys/"])
+    client.cookies["tz"] = "UTC"  # what a browser with JavaScript gets
+    found |= known(client, lists)
     # a search that marks words, an error, a picture: on pages of other tests harmless too
     return found | {("mark", ""), ("img", "src"), ("img", "alt"), ("img", ""), ("a", "rel"), ("ol", "start")}
 
@@ -270,7 +273,8 @@ def as_user(actor: Actor) -> Client:
     return client
 
 
-LISTS = ("/logs/", "/agents/", "/agents/?start=50", "/keys/", "/logs/?q=status:failed", "/logs/?q=alert", "/logs/sums/")
+LOGS = ("/logs/", "/logs/?q=status:failed", "/logs/?q=alert", "/sessions/", "/steps/", "/responses/", "/logs/numbers/")
+LISTS = (*LOGS, "/agents/", "/agents/?start=50", "/keys/")
 ONCE = ("script", "style", "base", "meta", "link", "main", "body")
 
 

@@ -18,8 +18,8 @@ from agents.providers.tools.base import Labelled
 from agents.query.parser import parse
 from agents.runner.response_input import row_of
 from agents.schemas.input_items import items_of_input
-from agents.schemas.logs import TurnRow
-from agents.store import conversations, keys, logs, responses, turns
+from agents.store import conversations, keys, listing, responses, turns
+from agents.store import rows as store_rows
 from agents.ui import acting
 from tests.builders import make_agent, make_response, make_session, make_turn
 from tests.inprocess import inline_service
@@ -38,7 +38,6 @@ def me(db: None) -> Actor:
 
 @pytest.fixture(autouse=True)
 def _service(db: None) -> Iterator[None]:
-    logs.forget()
     with inline_service():
         yield
 
@@ -269,7 +268,7 @@ def test_a_turn_whose_last_response_was_deleted_says_so(client: Client, me: Acto
 
 
 def rows(page: str) -> list[str]:
-    return re.findall(r'<tr class="turn".*?</tr>', page, re.DOTALL)
+    return re.findall(r'<tr class="log-row".*?</tr>', page, re.DOTALL)
 
 
 def test_the_list_of_responses_has_only_these_with_their_ids(client: Client, me: Actor) -> None:
@@ -278,10 +277,11 @@ def test_the_list_of_responses_has_only_these_with_their_ids(client: Client, me:
     second, _ = respond(me, given=[output(call)], previous_response_id=first)
     page = get(client, "/responses/")
     assert unsafe(page) == []
-    [row] = rows(page)
-    assert first in row
-    assert second in row
-    assert f"/turns/{turn}/" in row
+    newer, older = rows(page)
+    assert second in newer
+    assert "leg 2 of its turn" in newer
+    assert f"/responses/{first}/" in older
+    assert client.get(f"/responses/{first}/").headers["Location"] == f"/turns/{turn}/"
     assert 'data-level="responses"' in page
 
 
@@ -296,7 +296,9 @@ def test_responses_are_filtered_by_the_query_of_the_logs(client: Client, me: Act
     waiting(me)
     page = get(client, "/responses/", f"?q={query}")
     assert len(rows(page)) == count
-    tabs = [link["href"] for link in elements(page, "a") if link.get("href", "").startswith(("/logs/?q", "/conv"))]
+    tabs = [
+        link["href"] for link in elements(page, "a") if link.get("href", "").startswith(("/logs/?q", "/sessions/?q"))
+    ]
     assert len(tabs) >= 2, "the other lists under the same query"
 
 
@@ -305,20 +307,20 @@ def test_responses_are_paged_both_ways(client: Client, me: Actor) -> None:
     newest = get(client, "/responses/")
     older = next(link["href"] for link in elements(newest, "a") if "data-older" in link)
     second = get(client, older)
-    found = re.findall(r"resp_[0-9a-f]{32}", "".join([*rows(newest), *rows(second)]))
+    found = re.findall(r"<code[^>]*>(resp_[0-9a-f]{32})", "".join([*rows(newest), *rows(second)]))
     assert found == made[::-1]
     newer = next(link["href"] for link in elements(second, "a") if "data-newer" in link)
     assert client.get(newer).headers["Location"] == "/responses/"
 
 
 def test_a_query_that_cannot_be_read_says_so_in_its_own_list(client: Client) -> None:
-    for path in ("/responses/", "/conversations/"):
+    for path in ("/responses/", "/sessions/", "/steps/"):
         answer = client.get(path, {"q": "status:"})
         assert answer.status_code == 400
         assert f'action="{path}"' in answer.content.decode()
 
 
-@pytest.mark.parametrize("path", ["/responses/", "/conversations/"])
+@pytest.mark.parametrize("path", ["/responses/", "/sessions/"])
 def test_an_empty_list_teaches(client: Client, path: str) -> None:
     page = get(client, path)
     assert "client.responses.create(" in words(page)
@@ -326,15 +328,15 @@ def test_an_empty_list_teaches(client: Client, path: str) -> None:
 
 
 def test_a_row_that_arrives_is_the_row_of_the_page(client: Client, me: Actor) -> None:
-    response, turn = respond(me, "say Hello.")
-    found: list[TurnRow] = logs.turn_rows(me, [turns.key_of(turn)])
-    query = parse("api:responses", now_us=ids.now_us())
+    response, _ = respond(me, "say Hello.")
+    query = parse("", now_us=ids.now_us(), level="response")
+    found = store_rows.of("response", listing.page(me, query).keys)
     [told] = shown.rows(found, shown.Form("responses", html=True), query)
     assert rows(get(client, "/responses/")) == rows(told["html"])
     assert response in told["html"]
 
 
-@pytest.mark.parametrize("path", ["/logs/", "/responses/", "/conversations/"])
+@pytest.mark.parametrize("path", ["/logs/", "/responses/", "/sessions/", "/steps/"])
 def test_a_query_that_is_an_id_leads_to_what_it_names(client: Client, me: Actor, path: str) -> None:
     response, turn = respond(me, "say Hello.")
     led = client.get(path, {"q": f" {response} "}, follow=True)
@@ -348,7 +350,7 @@ def test_conversations_are_listed_with_their_last_words(client: Client, me: Acto
     make_turn(me, "say Of an agent.", agent=agent, session=make_session(me, agent, "refund-8836"))
     made = conversations.create(me, [row_of(*items_of_input("My kettle leaks."))], {"topic": "kettles"})
     conversation = ids.openai(ids.Kind.SESSION, made)
-    page = get(client, "/conversations/")
+    page = get(client, "/sessions/")
     assert unsafe(page) == []
     [empty, agents_own] = rows(page)
     assert conversation in empty
@@ -378,25 +380,24 @@ def test_conversations_are_those_with_a_turn_that_fits(client: Client, me: Actor
     make_turn(me, "say Of an agent.", agent=agent)
     conversation = ids.openai(ids.Kind.SESSION, conversations.create(me, [], {"topic": "kettles"}))
     respond(me, "say Hello.", conversation=conversation)
-    assert len(rows(get(client, "/conversations/", f"?q={query}"))) == count
-    assert len(rows(get(client, "/conversations/rows/", f"?q={query}"))) == count
+    assert len(rows(get(client, "/sessions/", f"?q={query}"))) == count
 
 
 def test_one_conversation_is_found_by_its_id(client: Client, me: Actor) -> None:
     conversation = ids.openai(ids.Kind.SESSION, conversations.create(me, [], {}))
     conversations.create(me, [], {})
-    [row] = rows(get(client, "/conversations/", f"?q=session:{conversation}"))
+    [row] = rows(get(client, "/sessions/", f"?q=session:{conversation}"))
     assert conversation in row
 
 
 def test_conversations_are_paged_both_ways(client: Client, me: Actor) -> None:
     made = [ids.openai(ids.Kind.SESSION, conversations.create(me, [], {})) for _ in range(55)]
-    newest = get(client, "/conversations/")
+    newest = get(client, "/sessions/")
     older = next(link["href"] for link in elements(newest, "a") if "data-older" in link)
     second = get(client, older)
     assert re.findall(r"conv_[0-9a-f]{32}", "".join([*rows(newest), *rows(second)])) == made[::-1]
     newer = next(link["href"] for link in elements(second, "a") if "data-newer" in link)
-    assert client.get(newer).headers["Location"] == "/conversations/"
+    assert client.get(newer).headers["Location"] == "/sessions/"
 
 
 # ------------------------------------------------------------------------------------- a conversation

@@ -9,7 +9,7 @@ import pytest
 
 from agents import ids
 from agents.schemas.turns import StepValue
-from agents.ui import details, searches, steps
+from agents.ui import details, searches, step_values
 from agents.ui.details import Other, Tool
 
 FILE = "file-0123"
@@ -49,7 +49,7 @@ def test_results_have_their_file_and_score_and_can_be_read_whole() -> None:
     first, second = searches.results(tool(value))
     assert (first.label, second.label) == ("a<b>.txt, 0.81", "")
     assert "&lt;blue&gt;" in first.html
-    assert {one.name: one.text for one in steps.values(value)}["found-0"] == "The <blue> kettle."
+    assert {one.name: one.text for one in step_values.of(value)}["found-0"] == "The <blue> kettle."
 
 
 def test_marks_become_numbers_and_the_files_these_stand_for() -> None:
@@ -83,7 +83,7 @@ def test_the_tools_of_a_server_are_named_with_what_they_are_for() -> None:
     found = details.read(value, Other)
     assert found is not None
     assert [(one.label, "&lt;it&gt;" in one.html) for one in searches.listed(found)] == [("boil", True), ("?", False)]
-    assert {one.name: one.text for one in steps.values(value)}["tool-0"] == "Boils <it>"
+    assert {one.name: one.text for one in step_values.of(value)}["tool-0"] == "Boils <it>"
     nothing = details.read(step({"kind": "mcp_list_tools", "data": []}, "other"), Other)
     assert nothing is not None
     assert searches.listed(nothing) == ()

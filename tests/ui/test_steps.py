@@ -10,7 +10,8 @@ import pytest
 
 from agents.schemas.events import ErrorInfo, StepType
 from agents.schemas.turns import StepValue, TurnValue
-from agents.ui.steps import Card, Typing, card, error_words, values
+from agents.ui import step_values
+from agents.ui.steps import Card, Typing, card, error_words
 from tests.ui.markup import words
 
 START = 1_795_000_000_000_000
@@ -189,7 +190,7 @@ def test_another_kind_of_step_shows_its_data() -> None:
 def test_a_step_that_cannot_be_read_is_still_a_card(kind: StepType, detail: bytes | None, status: Any) -> None:
     found = shown(step(kind, detail, status=status), status="failed")
     assert (found.number, found.status) == (3, status)
-    assert values(step(kind, detail)) is not None
+    assert step_values.of(step(kind, detail)) is not None
 
 
 @pytest.mark.parametrize(
