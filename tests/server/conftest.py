@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.model_lab import ModelLab
 from tests.server import held_model
 from tests.server.caller import Caller
 from tests.server.held_model import HeldModel
-from tests.server.process import ServerProcess, running
+from tests.server.process import ServerProcess, first_data, running
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +33,17 @@ def held() -> Iterator[HeldModel]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator[ServerProcess]:
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a new server finds, so that it need not make its tables."""
+    own = tmp_path_factory.getbasetemp()
+    return first_data(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, data: Path, held: HeldModel) -> Iterator[ServerProcess]:
     """A server that all tests share; they make agents of their own."""
-    with running(tmp_path_factory.mktemp("server"), FETCH_ALLOW_PRIVATE="true", **held.environment) as process:
+    folder = tmp_path_factory.mktemp("server")
+    with running(folder, data=data, FETCH_ALLOW_PRIVATE="true", **held.environment) as process:
         yield process
 
 
@@ -46,10 +55,11 @@ def lab() -> Iterator[ModelLab]:
 
 
 @pytest.fixture(scope="session")
-def guarded(tmp_path_factory: pytest.TempPathFactory, lab: ModelLab) -> Iterator[ServerProcess]:
+def guarded(tmp_path_factory: pytest.TempPathFactory, data: Path, lab: ModelLab) -> Iterator[ServerProcess]:
     """A server with shields of every kind in its settings, and a model that hands on what it gets."""
     environment = {"MODEL_ENDPOINTS": json.dumps({"lab": {"base_url": lab.url}}), "SHIELDS": json.dumps(SHIELDS)}
-    with running(tmp_path_factory.mktemp("guarded"), DEFAULT_ENDPOINT="scripted", **environment) as process:
+    folder = tmp_path_factory.mktemp("guarded")
+    with running(folder, data=data, DEFAULT_ENDPOINT="scripted", **environment) as process:
         yield process
 
 
@@ -68,9 +78,9 @@ SHIELDS = {
 
 
 @pytest.fixture(scope="session")
-def mortal(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator[ServerProcess]:
+def mortal(tmp_path_factory: pytest.TempPathFactory, data: Path, held: HeldModel) -> Iterator[ServerProcess]:
     """A server that is stopped and killed by one test after the other."""
-    with running(tmp_path_factory.mktemp("mortal"), DRAIN_SECONDS="3", **held.environment) as process:
+    with running(tmp_path_factory.mktemp("mortal"), data=data, DRAIN_SECONDS="3", **held.environment) as process:
         yield process
 
 
@@ -84,14 +94,14 @@ def own_server(mortal: ServerProcess) -> ServerProcess:
 
 
 @pytest.fixture
-def start_server(tmp_path: Path, held: HeldModel) -> Iterator[Callable[..., ServerProcess]]:
+def start_server(tmp_path: Path, data: Path, held: HeldModel) -> Iterator[Callable[..., ServerProcess]]:
     """Starts servers of a test's own, with what is said of their environment."""
     with ExitStack() as stack:
 
         def start(**environment: str) -> ServerProcess:
             folder = tmp_path / f"server-{len(list(tmp_path.iterdir()))}"
             folder.mkdir()
-            return stack.enter_context(running(folder, **{**held.environment, **environment}))
+            return stack.enter_context(running(folder, data=data, **{**held.environment, **environment}))
 
         yield start
 

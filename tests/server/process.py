@@ -10,9 +10,11 @@ import http.client
 import os
 import re
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -149,9 +151,14 @@ def database() -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def running(folder: Path, *, demo: bool = False, **environment: str) -> Iterator[ServerProcess]:
-    """A started server with a database of its own, and with the demo in its log if so asked. What
-    still runs when the block ends well is stopped, and must not have logged a mistake."""
+def running(
+    folder: Path, *, demo: bool = False, data: Path | None = None, **environment: str
+) -> Iterator[ServerProcess]:
+    """A started server with a database of its own, and with the demo in its log if so asked. It starts
+    with a copy of ``data``, see `first_data`, or with nothing. What still runs when the block ends
+    well is stopped, and must not have logged a mistake."""
+    if data is not None:
+        shutil.copytree(data, folder / "data")
     with database() as where:
         server = ServerProcess(folder, demo=demo, **where, **environment)
         try:
@@ -163,3 +170,16 @@ def running(folder: Path, *, demo: bool = False, **environment: str) -> Iterator
         finally:
             with suppress(ProcessLookupError):
                 server.kill()
+
+
+def first_data(shared: Path) -> Path:
+    """What a server's first start leaves in its data folder: tables without rows, static files. Made
+    once in a folder that the workers of a run share: it takes longer than all else a start does."""
+    made = shared / "first-data"
+    if not made.exists():
+        own = Path(tempfile.mkdtemp(dir=shared))
+        with running(own):
+            pass
+        with suppress(OSError):  # another worker was faster
+            (own / "data").rename(made)
+    return made

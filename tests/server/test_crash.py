@@ -146,6 +146,7 @@ def test_a_crash_keeps_what_was_said(own_server: ServerProcess) -> None:
     assert [kept[turn["turn_id"]] for turn in acknowledged.turns] == acknowledged.turns
 
 
+@pytest.mark.slow
 def test_a_turn_that_waits_survives(own_server: ServerProcess) -> None:
     caller = Caller(own_server.port)
     talk = Talk(caller, client_tools=[tool("ask_user", "question")])

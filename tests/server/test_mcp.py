@@ -48,7 +48,7 @@ def engine() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def mcp_server_process(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Iterator[ServerProcess]:
+def mcp_server_process(tmp_path_factory: pytest.TempPathFactory, data: Path, engine: str) -> Iterator[ServerProcess]:
     """A server of ours with two MCP servers, a function and a search engine in its settings."""
     script = Path(__file__).with_name("mcp_server.py")
     dead = '"dead": {"url": "http://127.0.0.1:9/mcp"}'
@@ -56,7 +56,7 @@ def mcp_server_process(tmp_path_factory: pytest.TempPathFactory, engine: str) ->
     servers = f"{{{dead}, {stdio}}}"
     settings = {"MCP_SERVERS": servers, "TOOL_TIMEOUT_S": "6", "TOOL_FUNCTIONS": "string:capwords"}
     settings["BRAVE_SEARCH_URL"] = engine
-    with running(tmp_path_factory.mktemp("mcp"), **settings) as made:
+    with running(tmp_path_factory.mktemp("mcp"), data=data, **settings) as made:
         yield made
 
 
@@ -181,6 +181,7 @@ def test_a_server_that_dies_in_mid_call_is_an_answer_to_the_model(client: LlamaS
     assert {tool.identifier for tool in tools} == TOOLS  # those of its last listing
 
 
+@pytest.mark.slow
 def test_a_tool_that_never_ends_is_given_up(client: LlamaStackClient, register: Register, plain: McpProcess) -> None:
     turn = ask(client, f"{register(plain)}/wait_forever", "call wait_forever {}\nthen\nsay Enough.")
 

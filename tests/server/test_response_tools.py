@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -34,10 +35,10 @@ def locked_mcp() -> Iterator[McpProcess]:
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+def process(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[ServerProcess]:
     with engine_serving() as url:
         settings = {"BRAVE_SEARCH_URL": url, "BRAVE_SEARCH_API_KEY": "key-of-the-settings"}
-        with running(tmp_path_factory.mktemp("tools"), **settings) as made:
+        with running(tmp_path_factory.mktemp("tools"), data=data, **settings) as made:
             yield made
 
 

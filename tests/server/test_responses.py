@@ -465,7 +465,8 @@ def test_the_list_is_narrowed(caller: Caller, client: OpenAI, held: HeldModel, m
     assert found(f"metadata[run]={mark}&metadata[side]=up") == []
     assert found(f"metadata[run]={mark}&model=held/held") == [three["id"]]
     assert found("model=nobody/knows") == []
-    assert found(f"q={mark}") == [two["id"], one["id"]]
+    assert found(f"q=in:{mark}") == [two["id"], one["id"]]
+    assert found(f"q={mark}") == [three["id"], two["id"], one["id"]], "metadata is searched, too"
     assert found(f"q={mark}%20two") == [two["id"]]
     assert found(f"q=meta.side:left%20{mark}") == [one["id"]]
     assert found(f"conversation={conversation}") == [one["id"]]

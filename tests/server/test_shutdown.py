@@ -46,6 +46,7 @@ def test_running_turns_may_finish(own_server: ServerProcess, held: HeldModel, ho
     assert talk.turns() == [told]
 
 
+@pytest.mark.slow
 def test_what_does_not_finish_is_interrupted(own_server: ServerProcess, held: HeldModel) -> None:
     caller = Caller(own_server.port)
     talk, other = Talk(caller, model="held/held"), Talk(caller, model="held/held")

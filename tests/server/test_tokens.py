@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -25,10 +26,10 @@ def issuer() -> Iterator[Issuer]:
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory, issuer: Issuer) -> Iterator[ServerProcess]:
+def guarded(tmp_path_factory: pytest.TempPathFactory, data: Path, issuer: Issuer) -> Iterator[ServerProcess]:
     """A server for people of this issuer: who shares a team shares what they make."""
     keys = {"type": "jwks", "uri": f"{issuer.base}/keys", "issuer": issuer.base, "claims": CLAIMS}
-    with running(tmp_path_factory.mktemp("guarded"), AUTH_PROVIDER=json.dumps(keys)) as process:
+    with running(tmp_path_factory.mktemp("guarded"), data=data, AUTH_PROVIDER=json.dumps(keys)) as process:
         yield process
 
 
