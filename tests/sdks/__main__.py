@@ -1,0 +1,99 @@
+"""The command: every SDK, or those named, and a table of what came of them. Its status is 1 where something
+differs."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.sdks import environments, facts, trial
+from tests.sdks.environments import CannotInstall
+from tests.sdks.trial import Expected, ProgramFailed, Seen
+from tests.server.process import running
+
+
+@dataclass
+class Outcome:
+    """What came of one SDK: ``wrong`` is empty where all is as expected, ``excused`` tells what it does not say."""
+
+    name: str
+    seen: Seen = field(default_factory=lambda: Seen([], []))
+    wrong: list[str] = field(default_factory=list)
+    excused: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def row(self) -> str:
+        steps = sum(len(turn.steps) for turn in self.seen.turns)
+        verdict = "DIFFERS" if self.wrong else "as expected"
+        version = environments.version(self.name)
+        cells = f"{self.name:<28}{version:<52}{len(self.seen.turns):>5}{steps:>6}"
+        return f"{cells}  {verdict:<12}{self.seconds:>6.1f} s"
+
+
+def say(line: str = "") -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def tried(name: str) -> Outcome:
+    """An SDK, tried; whatever happens is told in the outcome."""
+    began, outcome = time.monotonic(), Outcome(name)
+    try:
+        command = environments.command(name)
+        with tempfile.TemporaryDirectory(prefix=f"sdk-{name}-") as folder:
+            _try(command, outcome, Path(folder))
+    except (CannotInstall, ProgramFailed, AssertionError) as error:
+        outcome.wrong.append(f"{type(error).__name__}: {error}")
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def _try(command: list[str], outcome: Outcome, folder: Path) -> None:
+    expected = Expected.of(outcome.name)
+    with running(folder) as server:
+        trial.run(command, expected, server, folder)
+        outcome.seen = trial.seen(server, expected, _enough(expected))
+    outcome.wrong += _wrong(expected, outcome.seen)
+    outcome.excused += [f"{name}: {reason}" for name, reason in expected.missing.items()]
+
+
+def _enough(expected: Expected) -> Callable[[Seen], bool]:
+    return lambda seen: not list(_wrong(expected, seen))
+
+
+def _wrong(expected: Expected, seen: Seen) -> Iterator[str]:
+    """The facts that are otherwise, and those that are there although they are said to be missing."""
+    found = facts.of(expected, seen)
+    for fact in found:
+        if fact.holds and fact.name in expected.missing:
+            yield f"{fact.name}: is there, though expected.toml says it is missing"
+        elif not fact.holds and fact.name not in expected.missing:
+            yield f"{fact.name}: wanted {fact.wanted!r}, found {fact.found!r}"
+    if len(found) > 1:
+        for name in expected.missing.keys() - {fact.name for fact in found}:
+            yield f"{name}: expected.toml calls it missing, and there is no such fact"
+
+
+def main(chosen: list[str]) -> int:
+    known = environments.names()
+    if unknown := set(chosen) - set(known):
+        say(f"There is no {', '.join(sorted(unknown))}. There are: {', '.join(known)}.")
+        return 2
+    outcomes = []
+    say(f"{'SDK':<28}{'version':<52}{'turns':>5}{'steps':>6}  {'verdict':<12}{'time':>8}")
+    for name in chosen or known:
+        outcomes.append(tried(name))
+        say(outcomes[-1].row())
+        for line in outcomes[-1].wrong:
+            say(f"    {line}")
+        for line in outcomes[-1].excused:
+            say(f"    does not say {line}")
+    return 1 if any(outcome.wrong for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,135 @@
+"""One SDK tried: its program run against a server of its own, and what that server's log then says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.sdks import page
+from tests.sdks.environments import HERE
+from tests.server.caller import Caller, script
+from tests.server.process import KEPT, ServerProcess
+
+MODEL = "scripted/fast"
+RUN_S, WAIT_S, LOOK_S = 120, 15.0, 0.2
+CITIES = ("Paris", "Atlantis")
+"""What the tool is asked for; it knows no weather of the second."""
+TOOL = "get_weather"
+ARGUMENTS = tuple({"city": city} for city in CITIES)
+ANSWERS = ("It is clear in Paris, at 18 degrees.", "Nobody knows the weather of Atlantis.")
+RESULT = "The final word: about 18 degrees and clear."
+FAILURE = "The final answer: there is no weather of Atlantis."
+"""What each program's tool gives, and what it fails with."""
+STEPS = ("inference", "tool_execution", "inference")
+SCRIPTS = tuple(
+    script(f'call get_weather {{"city": "{city}"}}', "then", f"say {answer}")
+    for city, answer in zip(CITIES, ANSWERS, strict=True)
+)
+
+
+class ProgramFailed(Exception):
+    """An SDK's program did not end well; the text is what it said."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an ``expected.toml`` says; its fields are told of in the docstring of this package."""
+
+    agent: str
+    source: str
+    way: str
+    session: str = ""
+    api: str = "chat/completions"
+    asked: tuple[str, ...] = SCRIPTS
+    answers: tuple[str, ...] = ANSWERS
+    steps: tuple[str, ...] = STEPS
+    tool: str = TOOL
+    arguments: tuple[dict[str, str], ...] = ARGUMENTS
+    failure: str = FAILURE
+    variables: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str) -> Expected:
+        said = tomllib.loads((HERE / name / "expected.toml").read_text())
+        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in said.items()})
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A reported turn: its row of the log, its steps' rows (those the API has types for), and it as a whole."""
+
+    row: dict[str, Any]
+    steps: list[dict[str, Any]]
+    whole: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the log has: the turns that were reported, and (input, output) tokens of each answer the model gave,
+    in the order it gave them."""
+
+    turns: list[Turn]
+    answered: list[tuple[int, int]]
+
+
+def run(command: list[str], expected: Expected, server: ServerProcess, folder: Path) -> None:
+    """The SDK's program, to its end. Raises ProgramFailed."""
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    blocks = page.copied(Caller(server.port), expected.way)
+    given = {**kept, **_pointed_at(server.base), **page.variables(blocks), **expected.variables}
+    given |= {"COPIED": blocks[0], "FIRST": expected.asked[0], "SECOND": expected.asked[1], "MODEL": MODEL}
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=given, capture_output=True, text=True, timeout=RUN_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ProgramFailed(f"it did not end within {RUN_S} s") from error
+    if done.returncode:
+        raise ProgramFailed(done.stderr.strip()[-3000:])
+
+
+def _pointed_at(base: str) -> dict[str, str]:
+    """Where the model is, in the variables that SDKs look at, and this server, for programs that are told by code."""
+    return {"NO_PROXY": "*", "OPENAI_BASE_URL": f"{base}/v1", "OPENAI_API_KEY": "local", "SERVER": base}
+
+
+def seen(server: ServerProcess, expected: Expected, enough: Callable[[Seen], bool]) -> Seen:
+    """What the log has as soon as that is ``enough``, at the latest when waiting makes no sense any more."""
+    until = time.monotonic() + WAIT_S
+    while True:
+        found = _look(Caller(server.port), expected)
+        if enough(found) or time.monotonic() > until:
+            return found
+        time.sleep(LOOK_S)
+
+
+def _look(caller: Caller, expected: Expected) -> Seen:
+    rows = caller.get("/v1/logs/turns?order=asc&limit=1000").json["data"]
+    steps = caller.get("/v1/logs/steps?order=asc&limit=1000").json["data"]
+    reported = [row for row in rows if row["source"] == expected.source]
+    turns = [Turn(row, [one for one in steps if _is_shown(one, row)], _whole(caller, row)) for row in reported]
+    return Seen(turns, _answered(caller, expected.api))
+
+
+def _is_shown(step: dict[str, Any], turn: dict[str, Any]) -> bool:
+    return step["turn_id"] == turn["id"] and step["type"] != "other"
+
+
+def _whole(caller: Caller, row: dict[str, Any]) -> dict[str, Any]:
+    answer = caller.get(f"/v1/agents/{row['agent_id']}/session/{row['session_id']}/turn/{row['id']}")
+    assert answer.status == 200, answer.body
+    found: dict[str, Any] = answer.json
+    return found
+
+
+def _answered(caller: Caller, api: str) -> list[tuple[int, int]]:
+    names = ("input_tokens", "output_tokens") if api == "responses" else ("prompt_tokens", "completion_tokens")
+    used = [one["usage"] for one in caller.get(f"/v1/{api}?order=asc&limit=100").json["data"]]
+    return [(usage[names[0]], usage[names[1]]) for usage in used]
