@@ -31,9 +31,7 @@ _ASCII = bytes(code if chr(code).isalnum() or code == 0x5F else 0x20 for code in
 
 def words(text: str) -> list[str]:
     """The words of a text, folded, in their order. ``"Refund-Policy v2"`` → refund, policy, v2."""
-    plain = text.encode().translate(_ASCII).decode() if text.isascii() else fold(text).translate(_classes)
-    found = plain.split()
-    return [word[:LONGEST] for word in found] if _has_long(plain) else found
+    return index_text(text).split()
 
 
 def _has_long(plain: str) -> bool:
@@ -48,7 +46,11 @@ def _has_long(plain: str) -> bool:
 
 def index_text(text: str) -> str:
     """The words of a text joined by blanks: what the index stores, what ``:=`` compares."""
-    return " ".join(words(text))
+    plain = text.encode().translate(_ASCII).decode() if text.isascii() else fold(text).translate(_classes)
+    if _has_long(plain):
+        return " ".join(word[:LONGEST] for word in plain.split())
+    # prose is mostly single blanks: taking it apart would cost more than all the rest
+    return " ".join(plain.split()) if "  " in plain else plain.strip()
 
 
 def fold(text: str) -> str:
