@@ -17,7 +17,7 @@ from django.db.models.expressions import RawSQL
 
 from agents.query.tokens import index_text
 from agents.query.tree import Words
-from agents.store.sql import execute, execute_many
+from agents.store.sql import execute, insert_many
 
 LIMIT = 200_000
 """Characters of a part that are indexed."""
@@ -120,17 +120,15 @@ def _put(table: Table, found: Iterable[tuple[int, Sequence[str]]]) -> None:
     words = _PARTS[table]
     if connection.vendor == "sqlite":
         marks = ", ".join(["%s"] * (1 + len(words)))
-        sql = f"INSERT OR REPLACE INTO agents_{table}_search(rowid, {', '.join(words)}) VALUES ({marks})"  # noqa: S608 - constants
-        execute_many(sql, ((key, *parts) for key, parts in found))
+        head = f"INSERT OR REPLACE INTO agents_{table}_search(rowid, {', '.join(words)})"
+        insert_many(head, f"({marks})", "", ((key, *parts) for key, parts in found))
         return
     columns = [*words, *(f"{part}_words" for part in words)]
     marks = ", ".join([*["%s"] * (1 + len(words)), *["%s::tsvector"] * len(words)])
     changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
-    sql = (
-        f"INSERT INTO agents_{table}_search(id, {', '.join(columns)}) VALUES ({marks}) "  # noqa: S608 - constants
-        f"ON CONFLICT (id) DO UPDATE SET {changes}"
-    )
-    execute_many(sql, ((key, *parts, *map(_vector, parts)) for key, parts in found))
+    head = f"INSERT INTO agents_{table}_search(id, {', '.join(columns)})"
+    tail = f" ON CONFLICT (id) DO UPDATE SET {changes}"
+    insert_many(head, f"({marks})", tail, ((key, *parts, *map(_vector, parts)) for key, parts in found))
 
 
 _LAST = 16_383

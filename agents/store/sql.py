@@ -8,6 +8,8 @@ characters are made `storable` here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from sqlite3 import Cursor
 from typing import Any
 
 from django.db import connection, models
@@ -37,13 +39,13 @@ class Insert:
     def __init__(self, model: type[models.Model], names: str, *, once: bool = False, replace: str = "") -> None:
         cols = columns(model, names)
         marks = ", ".join(["%s"] * len(cols))
-        self.text = f"INSERT INTO {model._meta.db_table} ({', '.join(cols)}) VALUES ({marks})"  # noqa: S608 - names of ours
-        if once:
-            self.text += " ON CONFLICT DO NOTHING"
+        tail = " ON CONFLICT DO NOTHING" if once else ""
         if replace:
             [key] = columns(model, replace)
             changes = ", ".join(f"{col} = excluded.{col}" for col in cols if col != key)
-            self.text += f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
+            tail = f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
+        self._parts = f"INSERT INTO {model._meta.db_table} ({', '.join(cols)})", f"({marks})", tail
+        self.text = "{} VALUES {}{}".format(*self._parts)
 
     def one(self, *row: Any) -> int:
         """Write a row; returns 0 where it was there already and is left as it is."""
@@ -52,10 +54,7 @@ class Insert:
             return int(cursor.rowcount)
 
     def many(self, rows: Iterable[Row]) -> None:
-        found = [_storable(row) for row in rows]
-        if found:
-            with connection.cursor() as cursor:
-                cursor.executemany(self.text, found)
+        insert_many(*self._parts, rows)
 
 
 class Select:
@@ -156,6 +155,41 @@ class Update:
         with connection.cursor() as cursor:
             cursor.execute(text, [*values, key, *more])
             return int(cursor.rowcount)
+
+
+def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row]) -> None:
+    """Insert rows: ``head`` is the statement before its VALUES, ``marks`` are those of a row in their parentheses,
+    ``tail`` says what is to be done about a row that is there already."""
+    found = [_storable(row) for row in rows]
+    if not found:
+        return
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            _insert_together(cursor.cursor, (head, marks, tail), found)
+        else:
+            cursor.executemany(f"{head} VALUES {marks}{tail}", found)
+
+
+TOGETHER = (128, 16, 1)
+"""Rows of one statement, the largest first: few kinds of statements, which SQLite keeps prepared."""
+
+
+def _insert_together(cursor: Cursor, parts: tuple[str, str, str], rows: Sequence[Row]) -> None:
+    # past `executemany`, which gives away Python's lock for each row, and past Django's cursor, which would
+    # look through thousands of marks: with threads that compute, a writer waits longer for the lock than it writes
+    start = 0
+    with connection.wrap_database_errors:
+        for size in TOGETHER:
+            while len(rows) - start >= size:
+                some = rows[start : start + size]
+                Cursor.execute(cursor, _text_of(parts, size), [value for row in some for value in row])
+                start += size
+
+
+@cache
+def _text_of(parts: tuple[str, str, str], rows: int) -> str:
+    head, marks, tail = parts
+    return f"{head} VALUES {', '.join([marks.replace('%s', '?')] * rows)}{tail}"
 
 
 def execute_many(text: str, rows: Iterable[Row]) -> None:
