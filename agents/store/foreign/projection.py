@@ -4,7 +4,8 @@ whatever order it came."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import msgspec
@@ -13,7 +14,6 @@ from msgspec.structs import replace
 
 from agents.ingest import turns
 from agents.ingest.links import Links
-from agents.ingest.records import ForeignTurn
 from agents.ingest.remarks import only_first
 from agents.ingest.spans import Span
 from agents.models import Source, SpanBatch, Trace, Turn
@@ -21,7 +21,8 @@ from agents.store import encoding
 from agents.store.deletion import delete_turns
 from agents.store.foreign import conversations, order
 from agents.store.foreign import turns as foreign_turns
-from agents.store.foreign.owners import Owner, foreign_id
+from agents.store.foreign.owners import Owner
+from agents.store.foreign.turns import Prepared
 from agents.store.sql import Select, SelectAmong, execute, execute_many
 from agents.store.writer import writer
 
@@ -115,25 +116,34 @@ class _Projected:
     of: _Waiting
     links: Links
     names: tuple[str, ...]
-    records: tuple[ForeignTurn, ...]
-    source: Source
+    turns: tuple[Prepared, ...]
+
+
+End = Callable[[], None]
+"""Waits until something is stored. Raises OperationalError, InterfaceError."""
 
 
 def project(traces: Sequence[int]) -> None:
     """Store what the spans of these traces mean, in one commit. One that cannot be understood, or stored, is logged,
     kept as it came, and not tried again before more of it comes. Raises OperationalError, InterfaceError."""
+    begin(traces)()
+
+
+def begin(traces: Sequence[int], end: End = lambda: None) -> End:
+    """Understand these traces and begin to store what they mean; returns what waits for that to end. ``end`` is that
+    of what was begun before, with other traces: it is waited for before anything is begun that hangs on it."""
     alone: list[_Projected] = []
     for waiting in _waiting(traces):
-        made = _understood(waiting)
+        made = _understood(waiting, end)
         if made is None:
             continue
         if made.links.is_bare:
             # what a bare one means hangs on those before it, and on what is remembered of them
-            _keep([made])
+            _keep([made])()
         else:
             alone.append(made)
-    if alone:
-        _keep(alone)
+    end()
+    return _keep(alone)
 
 
 def _waiting(traces: Sequence[int]) -> Iterator[_Waiting]:
@@ -147,10 +157,10 @@ def _waiting(traces: Sequence[int]) -> Iterator[_Waiting]:
             yield _Waiting(trace, Owner(user, scope), name, arrived, projected, spans, bodies.get(trace, []))
 
 
-def _understood(waiting: _Waiting) -> _Projected | None:
+def _understood(waiting: _Waiting, end: End = lambda: None) -> _Projected | None:
     """None where that fails."""
     try:
-        return _read(waiting)
+        return _read(waiting, end)
     except TRANSIENT:
         raise
     except Exception as error:  # noqa: BLE001 - logged by `_give_up`; what others send must not stop the rest
@@ -158,9 +168,11 @@ def _understood(waiting: _Waiting) -> _Projected | None:
         return None
 
 
-def _read(waiting: _Waiting) -> _Projected:
+def _read(waiting: _Waiting, end: End) -> _Projected:
     spans = _spans(waiting.bodies)
     links, records = turns.with_links(spans)
+    if links.is_bare:
+        end()
     others = conversations.related(waiting.owner, waiting.trace, links)
     if others:
         _, records = turns.with_links([*spans, *(span for other in others for span in spans_of(other))])
@@ -168,7 +180,8 @@ def _read(waiting: _Waiting) -> _Projected:
     names = () if is_new else (waiting.name, *conversations.names(others))
     if len(spans) < waiting.spans:
         records = [replace(record, warnings=(only_first(len(spans)), *record.warnings)) for record in records]
-    return _Projected(waiting, links, names, tuple(records), _source(spans))
+    source = _source(spans)
+    return _Projected(waiting, links, names, tuple(foreign_turns.prepared(record, source) for record in records))
 
 
 def _source(spans: Iterable[Span]) -> Source:
@@ -186,10 +199,17 @@ def _give_up(waiting: _Waiting, what: str, error: Exception) -> None:
 # ------------------------------------------------------------------------------------------- storing
 
 
-def _keep(projected: Sequence[_Projected]) -> None:
-    """Store them together; where that fails, one by one."""
+def _keep(projected: Sequence[_Projected]) -> End:
+    """Have them stored together; where that fails, one by one, by whoever waits for it."""
+    if not projected:
+        return lambda: None
+    stored = writer.submit(lambda: _store(projected))
+    return lambda: _end(stored, projected)
+
+
+def _end(stored: Future[None], projected: Sequence[_Projected]) -> None:
     try:
-        writer.write(lambda: _store(projected))
+        stored.result()
     except TRANSIENT:
         raise
     except Exception as error:  # noqa: BLE001 - whichever trace raised it raises it again alone, where it is told of
@@ -217,17 +237,16 @@ def _store(projected: Sequence[_Projected]) -> None:
         conversations.remember(made.of.owner, made.of.trace, made.links)
     keys = _write(projected)
     for made in projected:
-        kept = {keys[made.of.owner, foreign_id(record.id)] for record in made.records}
+        kept = {keys[made.of.owner, turn.id] for turn in made.turns}
         _drop_others(made, kept)
     execute_many(_DONE, (_done(made) for made in projected))
 
 
 def _write(projected: Sequence[_Projected]) -> dict[tuple[Owner, str], int]:
     """Write the turns; returns their keys by owner and foreign id. One that two traces tell of is the later one's."""
-    told: dict[Owner, dict[str, tuple[ForeignTurn, Source]]] = {}
+    told: dict[Owner, dict[str, Prepared]] = {}
     for made in projected:
-        of_owner = told.setdefault(made.of.owner, {})
-        of_owner.update((foreign_id(record.id), (record, made.source)) for record in made.records)
+        told.setdefault(made.of.owner, {}).update((turn.id, turn) for turn in made.turns)
     found: dict[tuple[Owner, str], int] = {}
     for owner, some in told.items():
         keys = foreign_turns.write(owner, list(some.values()))
@@ -236,7 +255,7 @@ def _write(projected: Sequence[_Projected]) -> dict[tuple[Owner, str], int]:
 
 
 def _done(made: _Projected) -> tuple[object, ...]:
-    return (made.of.arrived, len(made.records), *conversations.columns(made.links), made.of.trace)
+    return (made.of.arrived, len(made.turns), *conversations.columns(made.links), made.of.trace)
 
 
 def _drop_others(made: _Projected, kept: set[int]) -> None:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from dataclasses import dataclass
 
 from django.db import close_old_connections, connection
 
 from agents.store.foreign import projection
-from agents.store.foreign.projection import TRANSIENT
+from agents.store.foreign.projection import TRANSIENT, End
 
 log = logging.getLogger(__name__)
 
@@ -23,15 +24,27 @@ PATIENCE = 3.0
 quarter of the time, however large it is."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """Traces that are being stored; ``began`` is on the monotonic clock, in seconds."""
+
+    traces: list[int]
+    began: float
+    end: End
+
+
 class Projector:
-    """`start` it once a process; `stop` lets it finish the trace it is at."""
+    """`start` it once a process; `stop` lets it finish the traces it is at. While the writer stores those of a pass,
+    those of the next one are read."""
 
     def __init__(self) -> None:
         self._news = threading.Event()
         self._ends = False
         self._thread: threading.Thread | None = None
         self._not_before: dict[int, float] = {}
-        self._at_once = projection.AT_ONCE
+        self._suspects: set[int] = set()
+        self._stored: _Pass | None = None
+        self._trouble: Exception | None = None
 
     def start(self) -> None:
         self._ends = False
@@ -64,7 +77,7 @@ class Projector:
             self._news.wait(IDLE_S)
             self._news.clear()
             try:
-                self._pass()
+                self._pass_on()
             except TRANSIENT as error:
                 log.warning("projection failed, to be tried again: %s", error)
                 close_old_connections()
@@ -72,34 +85,77 @@ class Projector:
                 log.exception("projection failed")
         connection.close()
 
-    def _pass(self) -> None:
-        while not self._ends:
+    def _pass_on(self) -> None:
+        """Pass after pass, until nothing waits."""
+        try:
+            while not self._ends and (ready := self._ready()):
+                self._project(ready)
+        finally:
+            self._settle()
+        self._raise_trouble()
+
+    def _ready(self) -> list[int]:
+        """The traces of the next pass. Where there are none, those that were just stored may have grown."""
+        while True:
             now = time.monotonic()
-            resting = {trace for trace, until in self._not_before.items() if until > now}
-            ready = projection.due(resting)
-            if not ready:
-                return
-            self._project(ready[: self._at_once])
+            busy = {trace for trace, until in self._not_before.items() if until > now}
+            busy.update(self._stored.traces if self._stored else ())
+            ready = self._of_one_pass(projection.due(busy))
+            if ready or self._stored is None:
+                return ready
+            self._settle()
+            self._raise_trouble()
+
+    def _of_one_pass(self, ready: list[int]) -> list[int]:
+        """A trace whose pass failed goes alone: it shows which it was."""
+        if not ready:
+            self._suspects.clear()
+        if ready and ready[0] in self._suspects:
+            return ready[:1]
+        return [trace for trace in ready if trace not in self._suspects]
 
     def _project(self, traces: list[int]) -> None:
         began = time.monotonic()
         try:
-            projection.project(traces)
+            end = projection.begin(traces, self._settle)
         except TRANSIENT:
             self._rest(traces, began)
             raise
-        self._at_once = min(2 * self._at_once, projection.AT_ONCE)
-        took = time.monotonic() - began
-        until = began + took * (1 + PATIENCE / len(traces))
-        self._not_before.update((trace, until) for trace in traces)
+        self._stored = _Pass(traces, began, end)
+        self._raise_trouble()
+
+    def _settle(self) -> None:
+        """Wait for the pass that is being stored. Its trouble is no other's: it is raised by `_raise_trouble`."""
+        stored, self._stored = self._stored, None
+        if stored is None:
+            return
+        try:
+            stored.end()
+        except Exception as error:  # noqa: BLE001 - raised by `_raise_trouble`, when nothing else is being done
+            self._rest(stored.traces, stored.began)
+            self._trouble = error
+        else:
+            self._let_grow(stored)
+
+    def _raise_trouble(self) -> None:
+        trouble, self._trouble = self._trouble, None
+        if trouble is not None:
+            raise trouble
+
+    def _let_grow(self, stored: _Pass) -> None:
+        self._suspects.difference_update(stored.traces)
+        took = time.monotonic() - stored.began
+        until = stored.began + took * (1 + PATIENCE / len(stored.traces))
+        self._not_before.update((trace, until) for trace in stored.traces)
         if len(self._not_before) > 10_000:
-            self._not_before = {key: at for key, at in self._not_before.items() if at > began}
+            self._not_before = {key: at for key, at in self._not_before.items() if at > stored.began}
 
     def _rest(self, traces: list[int], began: float) -> None:
-        """The database failed: its own trouble, or what one of these asks of it. Alone it shows which."""
+        """The database failed: its own trouble, or what one of these asks of it."""
         if len(traces) == 1:
             self._not_before[traces[0]] = began + SHYNESS_S
-        self._at_once = 1
+        else:
+            self._suspects.update(traces)
 
 
 projector = Projector()

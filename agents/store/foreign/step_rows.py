@@ -29,34 +29,45 @@ _OPEN = (None, None, None, False, None, None, None, 0, 0, 0, 0, None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A step as it is to be stored. ``detail`` and ``error`` are JSON; there is no detail where nothing is known of
-    it yet."""
+class Said:
+    """What of a step hangs on nothing that is stored. ``detail`` and ``error`` are JSON; there is no detail where
+    nothing is known of it yet."""
 
-    key: int
-    number: int
-    row: tuple[Any, ...]
-    cost_nano: int | None
     detail: bytes | None
     error: str
     words: search.StepWords
 
 
-def told(turn: int, number: int, step: ForeignStep, keys: Mapping[str, int], started: int, cost: Cost) -> Told:
-    """``keys`` are those of the turn's steps by the sender's ids; ``started`` is in microseconds."""
+def said(step: ForeignStep) -> Said:
     is_open = step.status == "in_progress"
-    key, error = keys[step.id], None if is_open else step.error
+    error = None if is_open else step.error
     is_known = not is_open or isinstance(step.detail, ToolDetail)
-    head = (key, turn, number, keys.get(step.parent), 0, *_named(step), False, started, _STATUSES[step.status])
-    return Told(
-        key=key,
-        number=number,
-        row=(*head, *(_OPEN if is_open else _ending(step, started, cost)), foreign_id(step.id)),
-        cost_nano=cost[0],
+    return Said(
         detail=step.detail.model_dump_json(exclude_none=True).encode() if is_known else None,
         error=error.model_dump_json(exclude_none=True) if error else "",
         words=search.words_of_step(wordings.of_step(step.detail, error)) if is_known else (),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A step as it is to be stored."""
+
+    key: int
+    number: int
+    row: tuple[Any, ...]
+    cost_nano: int | None
+    said: Said
+
+
+def told(
+    turn: int, number: int, step: ForeignStep, said: Said, keys: Mapping[str, int], started: int, cost: Cost
+) -> Told:
+    """``keys`` are those of the turn's steps by the sender's ids; ``started`` is in microseconds."""
+    key, is_open = keys[step.id], step.status == "in_progress"
+    head = (key, turn, number, keys.get(step.parent), 0, *_named(step), False, started, _STATUSES[step.status])
+    row = (*head, *(_OPEN if is_open else _ending(step, started, cost)), foreign_id(step.id))
+    return Told(key, number, row, cost[0], said)
 
 
 def _named(step: ForeignStep) -> tuple[int, int | None, int | None, str]:

@@ -14,7 +14,7 @@ from agents.models import ChangeKind, Feedback, Step, StepDetail, StepTag, StepT
 from agents.store import changes, large, prices, search
 from agents.store.foreign import step_rows
 from agents.store.foreign.owners import foreign_id
-from agents.store.foreign.step_rows import Cost, Told
+from agents.store.foreign.step_rows import Cost, Said, Told
 from agents.store.sql import Insert, Select, execute_many
 
 _PUT = Insert(Step, step_rows.FIELDS, replace="id")
@@ -45,19 +45,21 @@ class Plan:
     types: int
     cost_nano: int | None
 
-    def words(self) -> Iterable[search.StepWords]:
-        """Of each step that has any, those it is found by."""
-        return (step.words for step in self.steps if step.detail is not None)
+
+def words(record: ForeignTurn, said: Sequence[Said]) -> Iterable[search.StepWords]:
+    """Of each step that has any, in order, those it is found by."""
+    places = {step.id: place for place, step in enumerate(record.steps)}
+    return (said[place].words for place in sorted(places.values()) if said[place].detail is not None)
 
 
-def plan(turn: int, record: ForeignTurn, *, is_new: bool) -> Plan:
-    """Steps that were told of before keep their keys. Reads only."""
+def plan(turn: int, record: ForeignTurn, said: Sequence[Said], *, is_new: bool) -> Plan:
+    """``said`` is what the record's steps say. Those that were told of before keep their keys. Reads only."""
     stored = {} if is_new else _stored(turn)
     known = {one.row[step_rows.FOREIGN_ID]: key for key, one in stored.items()}
     keys = {step.id: known.get(foreign_id(step.id)) or ids.new_key(_start(step, record)) for step in record.steps}
     # a turn of several traces may have two steps of one id: the last one counts
     told = {
-        keys[step.id]: step_rows.told(turn, number, step, keys, _start(step, record), _cost(step, record))
+        keys[step.id]: step_rows.told(turn, number, step, said[number], keys, _start(step, record), _cost(step, record))
         for number, step in enumerate(record.steps)
     }
     some = [cost for step in told.values() if (cost := step.cost_nano) is not None]
@@ -104,10 +106,10 @@ def write(plans: Sequence[Plan]) -> None:
         if planned.stored:
             _make_way(planned)
     moved = _where(plans, _is_moved)
-    retold = [step for step in _where(plans, _is_retold) if step.detail is not None]
+    retold = [step for step in _where(plans, _is_retold) if step.said.detail is not None]
     _PUT.many(step.row for step in moved)
-    _PUT_DETAIL.many(_detail_row(step, step.detail) for step in retold if step.detail is not None)
-    search.put_steps((step.key, step.words) for step in retold)
+    _PUT_DETAIL.many(_detail_row(step, step.said.detail) for step in retold if step.said.detail is not None)
+    search.put_steps((step.key, step.said.words) for step in retold)
     for step in (*moved, *retold):
         changes.note(ChangeKind.STEP, step.key)
 
@@ -121,12 +123,12 @@ def _is_moved(step: Told, stored: _Stored | None) -> bool:
 
 
 def _is_retold(step: Told, stored: _Stored | None) -> bool:
-    told = None if step.detail is None else (step.detail, step.error)
+    told = None if step.said.detail is None else (step.said.detail, step.said.error)
     return told != (stored.told if stored else None)
 
 
 def _detail_row(step: Told, detail: bytes) -> tuple[Any, ...]:
-    return (step.key, *large.put(step.key, detail), step.error)
+    return (step.key, *large.put(step.key, detail), step.said.error)
 
 
 def _make_way(planned: Plan) -> None:

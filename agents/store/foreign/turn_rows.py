@@ -97,13 +97,12 @@ def _stop_reason(record: ForeignTurn) -> str:
     return "" if record.error or record.output is None else record.output.stop_reason
 
 
-def body(key: int, record: ForeignTurn) -> Sequence[Any]:
-    """The columns `BODY_FIELDS`."""
+def body(record: ForeignTurn) -> Sequence[Any]:
+    """The columns `BODY_FIELDS` but the first."""
     answered = text_of(record.output.content) if record.output else ""
     last_words = record.error.message if record.error else answered
     messages = "[" + ",".join(message.model_dump_json(exclude_none=True) for message in record.input) + "]"
     return (
-        key,
         preview(asked(record)),
         preview(last_words),
         messages,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agents import ids
 from agents.ingest.records import ForeignTurn
@@ -12,10 +13,11 @@ from agents.models import ChangeKind, Source, Turn, TurnBody
 from agents.query.record import metadata_text
 from agents.schemas.content import text_of
 from agents.store import changes, search, tags
-from agents.store.foreign import order, places, turn_rows
+from agents.store.foreign import order, places, step_rows, turn_rows
 from agents.store.foreign import steps as foreign_steps
 from agents.store.foreign.owners import Owner, foreign_id
 from agents.store.foreign.places import Agents, Talk, Talks
+from agents.store.foreign.step_rows import Said
 from agents.store.foreign.turn_rows import Sums
 from agents.store.sql import Insert, SelectAmong
 
@@ -46,12 +48,44 @@ _NONE = _Old(0, 0, 0, 0, 0, 0, None)
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """A turn with all of it that hangs on nothing stored: the writer need not wait for this to be made. ``id`` is
+    the sender's as it is kept, ``steps`` what the record's steps say, ``body`` columns of its row."""
+
+    id: str
+    record: ForeignTurn
+    source: Source
+    steps: Sequence[Said]
+    body: Sequence[Any]
+    words: search.TurnWords
+
+
+def prepared(record: ForeignTurn, source: Source) -> Prepared:
+    steps = [step_rows.said(step) for step in record.steps]
+    body, words = turn_rows.body(record), _words(record, steps)
+    return Prepared(foreign_id(record.id), record, source, steps, body, words)
+
+
+def _words(record: ForeignTurn, steps: Sequence[Said]) -> search.TurnWords:
+    answered = search.words_of(text_of(record.output.content) if record.output else "")
+    return search.TurnWords(
+        search.words_of(turn_rows.asked(record)),
+        answered,
+        search.words_of(record.error.message if record.error else ""),
+        search.words_of(metadata_text(record.metadata)),
+        search.joined(foreign_steps.words(record, steps), answered),
+    )
+
+
+# ------------------------------------------------------------------------------------------- storing
+
+
+@dataclass(frozen=True, slots=True)
 class _Draft:
     """A turn that is to be written, and where it belongs."""
 
     key: int
-    record: ForeignTurn
-    source: Source
+    told: Prepared
     old: _Old | None
     agent: int
     talk: Talk
@@ -60,14 +94,14 @@ class _Draft:
     sums: Sums
 
 
-def write(owner: Owner, told: Sequence[tuple[ForeignTurn, Source]]) -> list[int]:
+def write(owner: Owner, told: Sequence[Prepared]) -> list[int]:
     """Store turns, each of another id, within the caller's transaction; returns their keys in order."""
-    agents, talks = Agents(owner), Talks(owner, [record.session for record, _ in told])
-    stored = _stored(owner, [foreign_id(record.id) for record, _ in told])
-    drafts = [_draft(record, source, stored.get(foreign_id(record.id)), agents, talks) for record, source in told]
+    agents, talks = Agents(owner), Talks(owner, [one.record.session for one in told])
+    stored = _stored(owner, [one.id for one in told])
+    drafts = [_draft(one, stored.get(one.id), agents, talks) for one in told]
     talks.write()
     _PUT.many(_row(owner, draft) for draft in drafts)
-    _PUT_BODY.many(turn_rows.body(draft.key, draft.record) for draft in drafts)
+    _PUT_BODY.many((draft.key, *draft.told.body) for draft in drafts)
     foreign_steps.write([draft.steps for draft in drafts])
     _make_found(drafts)
     _settle(drafts, talks)
@@ -78,17 +112,18 @@ def _stored(owner: Owner, names: Sequence[str]) -> dict[str, _Old]:
     return {name: _Old(*row) for name, *row in _OLD.all(names, owner.user, owner.scope)}
 
 
-def _draft(record: ForeignTurn, source: Source, old: _Old | None, agents: Agents, talks: Talks) -> _Draft:
+def _draft(told: Prepared, old: _Old | None, agents: Agents, talks: Talks) -> _Draft:
+    record, source = told.record, told.source
     for name in record.agents:
         agents.of(name, record, source)
     agent = agents.of(record.agent or places.UNKNOWN, record, source)
     talk = talks.of(record, agent, source)
     key = old.key if old else ids.new_key(record.started_us)
-    steps = foreign_steps.plan(key, record, is_new=old is None)
+    steps = foreign_steps.plan(key, record, told.steps, is_new=old is None)
     sums = Sums.of(record, steps)
     number = _join(talk, key, record, old)
     _add_up(talk, record, sums, old if old and old.session == talk.key else _NONE)
-    return _Draft(key, record, source, old, agent, talk, number, steps, sums)
+    return _Draft(key, told, old, agent, talk, number, steps, sums)
 
 
 def _join(talk: Talk, key: int, record: ForeignTurn, old: _Old | None) -> int:
@@ -113,30 +148,19 @@ def _add_up(talk: Talk, record: ForeignTurn, sums: Sums, before: _Old) -> None:
 
 def _row(owner: Owner, draft: _Draft) -> Sequence[object]:
     place = (draft.key, draft.talk.key, draft.agent, draft.number)
-    return turn_rows.turn(owner, draft.record, draft.source, place, draft.sums)
+    return turn_rows.turn(owner, draft.told.record, draft.told.source, place, draft.sums)
 
 
 def _make_found(drafts: Sequence[_Draft]) -> None:
     """By their words, their metadata, their tags."""
-    search.put_turns((draft.key, _words(draft)) for draft in drafts)
-    tags.of_turns((draft.key, draft.record.metadata) for draft in drafts if draft.old is None)
+    search.put_turns((draft.key, draft.told.words) for draft in drafts)
+    tags.of_turns((draft.key, draft.told.record.metadata) for draft in drafts if draft.old is None)
     for draft in drafts:
+        record = draft.told.record
         if draft.old is not None:
-            tags.of_turn_again(draft.key, draft.record.metadata)
-        if draft.record.tags:
-            tags.add(draft.record.tags, turns=[draft.key])
-
-
-def _words(draft: _Draft) -> search.TurnWords:
-    record = draft.record
-    answered = search.words_of(text_of(record.output.content) if record.output else "")
-    return search.TurnWords(
-        search.words_of(turn_rows.asked(record)),
-        answered,
-        search.words_of(record.error.message if record.error else ""),
-        search.words_of(metadata_text(record.metadata)),
-        search.joined(draft.steps.words(), answered),
-    )
+            tags.of_turn_again(draft.key, record.metadata)
+        if record.tags:
+            tags.add(record.tags, turns=[draft.key])
 
 
 def _settle(drafts: Sequence[_Draft], talks: Talks) -> None:
