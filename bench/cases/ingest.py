@@ -37,9 +37,9 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
     what = f"{spans:,} spans of {sum(map(len, bodies)) / spans / 1000:.1f} KB, {SENDERS} senders"
     memory = memory_mb(stage.server_pid) if stage.server_pid else None
     with stage.meter() as meter:
-        began = time.monotonic()
+        began, spent = time.monotonic(), time.process_time()
         await at_a_time(SENDERS, requests, lambda number: _send(api, bodies[number]))
-        kept = time.monotonic() - began
+        kept, spent = time.monotonic() - began, time.process_time() - spent
         await _until_turns(api, requests * PER_REQUEST, _talk(requests - 1, requests * PER_REQUEST - 1))
         projected = time.monotonic() - began
     yield Row(
@@ -55,6 +55,7 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
     yield Row(what, "turns that are found", projected / spans * 1e6, "µs a span", Target(200), note=note)
     if meter.cpu_s is not None:
         yield Row(what, "server CPU", meter.cpu_s / spans * 1e6, "µs a span")
+    yield Row(what, "the senders' CPU, beside it", spent / spans * 1e6, "µs a span")
     if memory is not None and stage.server_pid:
         yield Row(what, "more memory than before", memory_mb(stage.server_pid) - memory, "MB")
     yield await _alone(api)
