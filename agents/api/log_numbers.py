@@ -9,13 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
-from agents import ids
 from agents.api.base import ApiView, answer, listed
+from agents.api.logs import echo, read_query
 from agents.errors import InvalidRequest
-from agents.query.describe import describe
-from agents.query.parser import parse
 from agents.query.tree import Level, Query
-from agents.schemas.logs import QueryEcho
 from agents.schemas.numbers import FacetsAnswer, HistogramAnswer, StatsAnswer
 from agents.store import numbers
 
@@ -36,7 +33,7 @@ class _Numbers(ApiView):
     level: ClassVar[Level]
 
     def query(self, request: HttpRequest) -> Query:
-        return parse(request.GET.get("q", ""), now_us=ids.now_us(), zone=_zone(request), level=self.level)
+        return read_query(request, self.level)
 
     def told(self, request: HttpRequest) -> HttpResponse:
         """The answer."""
@@ -51,7 +48,7 @@ class Facets(_Numbers):
         query = self.query(request)
         by = listed(request, "by") or DEFAULTS[self.level]
         limit = _number(request, "limit", numbers.LIMIT, LIMIT_CAP)
-        return answer(FacetsAnswer(data=numbers.facets(self.actor, query, by, limit), query=_echo(query)))
+        return answer(FacetsAnswer(data=numbers.facets(self.actor, query, by, limit), query=echo(query)))
 
 
 class Histogram(_Numbers):
@@ -60,9 +57,9 @@ class Histogram(_Numbers):
     def told(self, request: HttpRequest) -> HttpResponse:
         query = self.query(request)
         buckets = _number(request, "buckets", numbers.BUCKETS, numbers.MOST_BUCKETS)
-        data, width = numbers.histogram(self.actor, query, buckets, zone=ZoneInfo(_zone(request)))
+        data, width = numbers.histogram(self.actor, query, buckets, zone=_zone(request))
         total = sum(bucket.completed + bucket.failed + bucket.stopped + bucket.live for bucket in data)
-        return answer(HistogramAnswer(data=data, width=width, total=total, query=_echo(query)))
+        return answer(HistogramAnswer(data=data, width=width, total=total, query=echo(query)))
 
 
 class Statistics(_Numbers):
@@ -74,17 +71,14 @@ class Statistics(_Numbers):
         limit = _number(request, "limit", numbers.GROUPS, GROUP_CAP)
         data = numbers.stats(self.actor, query)
         if not by:
-            return answer(StatsAnswer(data=data, query=_echo(query)))
-        found = numbers.groups(self.actor, query, by, limit, ZoneInfo(_zone(request)))
-        return answer(StatsAnswer(data=data, by=found.by, groups=found.groups, more=found.more, query=_echo(query)))
+            return answer(StatsAnswer(data=data, query=echo(query)))
+        found = numbers.groups(self.actor, query, by, limit, _zone(request))
+        return answer(StatsAnswer(data=data, by=found.by, groups=found.groups, more=found.more, query=echo(query)))
 
 
-def _zone(request: HttpRequest) -> str:
-    return request.GET.get("tz") or "UTC"
-
-
-def _echo(query: Query) -> QueryEcho:
-    return QueryEcho(text=query.text, tree=query.tree.model_dump(mode="json"), sentence=describe(query, query.level))
+def _zone(request: HttpRequest) -> ZoneInfo:
+    """The viewer's zone, which reading the query has found to be one."""
+    return ZoneInfo(request.GET.get("tz") or "UTC")
 
 
 def _number(request: HttpRequest, name: str, default: int, most: int) -> int:

@@ -86,7 +86,8 @@ def _narrowed(kind: str, public_id: str, q: str) -> str:
     known = ids.Kind.SESSION if kind == "session" else ids.Kind.AGENT
     if ids.parse(known, public_id) is None:
         raise NotFound(f"{kind.capitalize()} '{public_id[:80]}' not found.")
-    return within(q, f"{kind}:{public_id}")
+    text = read(q, now_us=ids.now_us()).text  # it may have come as a tree
+    return within(text, f"{kind}:{public_id}")
 
 
 # ---------------------------------------------------------------------------------------------- turn

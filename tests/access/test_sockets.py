@@ -16,6 +16,7 @@ from agents import ids
 from agents.bus import hub
 from agents.consumers import topics
 from agents.models import ChangeKind, User
+from agents.query.parser import parse
 from agents.routing import websocket
 from agents.store import sessions
 from tests.access.asking import leaks as all_leaks
@@ -159,6 +160,21 @@ def test_not_even_that_something_changed_is_told(name: str, world: World) -> Non
             frame = await ws.receive_json_from(timeout=5)
             assert not leaks(json.dumps(frame), who, world)
             assert [event["type"] for event in frame["events"]] == (["row"] if "red" in who.sees else [])
+
+    async_to_sync(flow)()
+
+
+@pytest.mark.parametrize("topic", ["logs", "session", "agent"])
+def test_a_query_may_be_a_tree(topic: str, world: World) -> None:
+    who = world.who["owner"]
+    of = "" if topic == "logs" else f":{world.red.ids[f'{topic}_id']}"
+    tree = parse("kanariered7f3a9", now_us=0).tree.model_dump_json()
+
+    async def flow() -> None:
+        async with socket(headers(who)) as ws:
+            await ws.connect()
+            frames = await said(ws, topic + of, q=tree, after="0")
+            assert [frame["op"] for frame in frames] == ["replay", "live"], frames
 
     async_to_sync(flow)()
 

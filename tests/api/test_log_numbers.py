@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -66,6 +67,12 @@ def test_statistics_as_a_whole_and_in_groups(client: Client, played: None) -> No
     support = next(group for group in body["groups"] if group["labels"] == ["support"])
     assert support["stats"]["steps"] == 4
     assert support["stats"]["duration_ms"]["count"] == 2
+
+
+@pytest.mark.parametrize("name", ["facets", "histogram", "stats"])
+def test_a_tree_is_as_good_as_text(client: Client, played: None, name: str) -> None:
+    by_text = read(client, f"turns/{name}", q="status:failed")
+    assert read(client, f"turns/{name}", q=json.dumps(by_text["query"]["tree"])) == by_text
 
 
 @pytest.mark.parametrize("level", ["sessions", "responses", "steps"])
