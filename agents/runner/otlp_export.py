@@ -129,8 +129,12 @@ class Exporter:
         for key, at in ended.items():
             if self._told.get(key) == at:
                 continue  # only a tag, or what somebody says of it, is new
-            with suppress(NotFound):
+            try:
                 yield [_shortened(span) for span in otlp.spans(records.read(system("export"), key))]
+            except NotFound:
+                continue  # deleted meanwhile
+            except Exception:  # logged: the other turns of this look are told all the same
+                log.exception("turn=%s cannot be told", ids.public(ids.Kind.TURN, key))
 
     def _remember(self, ended: Mapping[int, int]) -> None:
         self._told |= ended

@@ -15,8 +15,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from agents import ids
 from agents.access import Actor
 from agents.ingest.otlp import traces_from_json, traces_from_protobuf
+from agents.models import TurnBody
 from agents.models.choices import Source
 from agents.runner import otlp_export
 from agents.runner.otlp_export import Exporter, endpoint_of, headers_of
@@ -24,6 +26,7 @@ from agents.store import tags
 from agents.store.foreign import inbox
 from agents.store.foreign.projector import projector
 from agents.store.writer import writer
+from agents.wire import otlp
 from agentsite import equipment
 from tests.builders import make_turn
 from tests.conftest import Clock
@@ -110,6 +113,18 @@ def test_only_what_ended_here_is_told_and_once(admin: Actor, told: Told) -> None
     collector = told(acts)
     assert len([span for spans in collector.taken for span in spans if not span.parent]) == 1
     assert Source.NATIVE == 1
+
+
+def test_a_turn_that_cannot_be_told_keeps_no_other_back(
+    admin: Actor, told: Told, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, sound = make_turn(admin, "say Lost."), make_turn(admin, "say Hello.")
+    TurnBody.objects.unscoped("test").filter(pk=broken.turn).update(input_messages="{")
+    with caplog.at_level(logging.ERROR, logger="agents.runner.otlp_export"):
+        collector = told(lambda: writer.write(lambda: tags.add(["vip"], turns=[broken.turn, sound.turn])))
+    [spans] = collector.taken
+    assert spans[0].trace == otlp.digits(ids.public(ids.Kind.TURN, sound.turn))
+    [_] = [record for record in caplog.records if ids.public(ids.Kind.TURN, broken.turn) in record.getMessage()]
 
 
 def test_what_a_busy_collector_refused_is_sent_again(admin: Actor, told: Told) -> None:
