@@ -74,7 +74,7 @@ def _named(step: ForeignStep) -> tuple[int, int | None, int | None, str]:
     """Its type, its tool, its model, its name."""
     type_ = _TYPES[step.type]
     tool = terms.intern(TermKind.TOOL, step.name) if type_ == StepType.TOOL_EXECUTION else None
-    model = terms.intern(TermKind.MODEL, step.name) if type_ == StepType.INFERENCE else None
+    model = terms.intern(TermKind.MODEL, step.model) if type_ == StepType.INFERENCE else None
     return type_, tool, model, step.name[:300]
 
 

@@ -285,3 +285,10 @@ def test_a_step_that_changes_is_found_by_its_new_words(me: Actor) -> None:
     tell(me, ended)
     [turn] = turns(me, "step(surely)")
     assert [status for _, status, *_ in steps(turn)] == [StepStatus.COMPLETED]
+
+
+def test_a_call_whose_model_nobody_names_is_of_no_model(me: Actor) -> None:
+    chat = {"gen_ai__operation__name": "chat"}
+    tell(me, reports.span(1, 1, "response", **chat), reports.span(1, 2, "chat m", **chat, gen_ai__request__model="m"))
+    names = Step.objects.unscoped("test").order_by("name").values_list("name", "model__value")
+    assert list(names) == [("m", "m"), ("response", None)]
