@@ -13,8 +13,11 @@ from typing import Any
 import msgspec
 
 from agents.ingest.values import plain
+from agents.schemas.content import MOST_TOKENS
 
 LARGEST = 2**63 - 1
+MOST_DOLLARS = 10_000
+"""What one call may have cost: more is no price."""
 _DECODE = msgspec.json.Decoder().decode
 
 
@@ -72,13 +75,13 @@ def said(value: Any) -> str:
 
 
 def count(value: Any) -> int:
-    """A number of tokens or the like, within 63 bits; 0 of what is none."""
+    """A number of tokens or the like, at most `MOST_TOKENS`; 0 of what is none."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return min(max(value, 0), LARGEST)
+        return min(max(value, 0), MOST_TOKENS)
     if isinstance(value, float) and math.isfinite(value):
-        return min(max(int(value), 0), LARGEST)
+        return min(max(int(value), 0), MOST_TOKENS)
     if isinstance(value, str) and len(value) <= 19 and value.isascii() and value.isdigit():
-        return min(int(value), LARGEST)
+        return min(int(value), MOST_TOKENS)
     return 0
 
 
@@ -99,7 +102,7 @@ def real(value: Any) -> float | None:
 def nano(value: Any) -> int | None:
     """US dollars as billionths of one, None of what is no price."""
     dollars = real(value)
-    if dollars is None or not 0 <= dollars <= 9e9:
+    if dollars is None or not 0 <= dollars <= MOST_DOLLARS:
         return None
     return round(dollars * 1e9)
 

@@ -171,6 +171,10 @@ class ToolConfig(Wire):
     system_message_behavior: Annotated[Literal["append", "replace"], null_is("append")] = "append"
 
 
+MOST_TOKENS = 10**9
+"""Tokens of one inference. More is a mistake or malice, and what they come to, and cost, must fit into 63 bits."""
+
+
 class Usage(Sent):
     """Tokens of one inference, or their sum. ``output`` includes ``reasoning``, ``input`` includes
     ``cached``: each token is counted once."""

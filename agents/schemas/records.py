@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from agents.schemas.base import Moment, Wire
-from agents.schemas.content import CompletionMessage, TurnMessage, Usage
+from agents.schemas.content import MOST_TOKENS, CompletionMessage, TurnMessage, Usage
 from agents.schemas.events import ErrorInfo, StepStatus, StepType, TurnStatus
 
 VERSION: Literal[1] = 1
@@ -21,7 +21,10 @@ Id = Annotated[str, Field(min_length=1, max_length=128)]
 Past = Annotated[Moment, Field(ge=0, le=253_402_300_799_000_000)]
 """A moment that a calendar has."""
 Count = Annotated[int, Field(ge=0, le=2**53)]
-Nano = Annotated[int, Field(ge=0, lt=2**63)]
+Micros = Annotated[int, Field(ge=0, lt=2**63)]
+Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+Cost = Annotated[int, Field(ge=0, le=10_000 * 10**9)]
+"""At most what `agents.ingest` takes for the price of a call."""
 
 
 class AgentNamed(Wire):
@@ -40,10 +43,10 @@ class SessionNamed(Wire):
 class Spent(Usage):
     """What an inference used, bounded."""
 
-    input_tokens: Count = 0
-    output_tokens: Count = 0
-    cached_tokens: Count = 0
-    reasoning_tokens: Count = 0
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cached_tokens: Tokens = 0
+    reasoning_tokens: Tokens = 0
 
 
 class StepRecord(Wire):
@@ -59,9 +62,9 @@ class StepRecord(Wire):
     server_side: bool = True
     started_at: Past
     completed_at: Past | None = None
-    ttft_us: Nano | None = None
+    ttft_us: Micros | None = None
     usage: Spent | None = None
-    cost_nano: Nano | None = None
+    cost_nano: Cost | None = None
     parent: str = ""
     error: ErrorInfo | None = None
     detail: dict[str, Any] | None = None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.ingest.reading import LARGEST, count
-from agents.schemas.content import Usage
+from agents.ingest.reading import count
+from agents.schemas.content import MOST_TOKENS, Usage
 
 cached_of = count
 
@@ -20,10 +20,10 @@ def usage(given: int, got: int, cached: int = 0, thought: int = 0, written: int 
     if thought > got:
         got += thought
     return Usage(
-        input_tokens=min(given, LARGEST),
-        output_tokens=min(got, LARGEST),
-        cached_tokens=min(cached, LARGEST),
-        reasoning_tokens=min(thought, LARGEST),
+        input_tokens=min(given, MOST_TOKENS),
+        output_tokens=min(got, MOST_TOKENS),
+        cached_tokens=min(cached, MOST_TOKENS),
+        reasoning_tokens=min(thought, MOST_TOKENS),
     )
 
 

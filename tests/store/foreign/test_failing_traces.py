@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import DataError, connection
 
 from agents.access import Actor
 from agents.ingest.otlp import traces_from_json
 from agents.models import SpanBatch, Trace, Turn
-from agents.store import keys
+from agents.query.parser import parse
+from agents.schemas.content import MOST_TOKENS
+from agents.store import keys, numbers
 from agents.store.foreign import inbox, projection, sources
 from agents.store.foreign.projector import projector
 from tests.ingest import reports
 
 pytestmark = pytest.mark.django_db
-
-TOO_MANY = 2**63 - 1
-"""Tokens of a call: two of them are more than any column holds."""
 
 
 @pytest.fixture
@@ -34,12 +35,31 @@ def name(trace: int) -> str:
     return f"{trace:032x}"
 
 
-def boundless(trace: int) -> list[Any]:
-    """A turn whose tokens come to more than the database can hold."""
-    chat = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m", "gen_ai__usage__input_tokens": TOO_MANY}
+def refusing(trace: int) -> Callable[..., Any]:
+    """A database that cannot hold what is made of a trace."""
+    [key] = Trace.objects.unscoped("test").filter(foreign_id=name(trace)).values_list("pk", flat=True)
+
+    def run(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if many and sql.startswith("UPDATE agents_trace") and any(row[-1] == key for row in params):
+            raise DataError("out of range")
+        return execute(sql, params, many, context)
+
+    return run
+
+
+def spend(actor: Actor, tokens: object, dollars: object) -> Turn:
+    """The turn of three calls that tell of so much."""
+    used = {
+        "gen_ai__usage__input_tokens": tokens,
+        "gen_ai__usage__output_tokens": tokens,
+        "gen_ai__usage__cost": dollars,
+    }
+    chat = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m", **used, "gen_ai__usage__cost": dollars}
     root = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "eater"}
-    calls = [reports.span(trace, number, "chat m", parent=1, at=0.1 * number, **chat) for number in (2, 3)]
-    return [*calls, reports.span(trace, 1, "invoke_agent eater", **root)]
+    calls = [reports.span(1, number, "chat m", parent=1, at=0.1 * number, **chat) for number in (2, 3, 4)]
+    keep(actor, *calls, reports.span(1, 1, "invoke_agent eater", **root))
+    projector.wake()
+    return Turn.objects.unscoped("test").get()
 
 
 def spoil(trace: int) -> None:
@@ -56,11 +76,19 @@ def waiting() -> list[int]:
 
 
 def test_one_that_cannot_be_stored_holds_up_no_other(me: Actor, caplog: pytest.LogCaptureFixture) -> None:
-    keep(me, *reports.turn(1), *boundless(2), *reports.turn(3))
-    projector.wake()
+    keep(me, *reports.turn(1), *reports.turn(2), *reports.turn(3))
+    with connection.execute_wrapper(refusing(2)):
+        projector.wake()
     assert turns() == [name(1), name(3)]
     assert waiting() == []
     assert [record.levelno for record in caplog.records if name(2) in record.getMessage()] == [logging.ERROR]
+
+
+def test_no_call_spends_more_than_can_be_summed(me: Actor) -> None:
+    turn = spend(me, 2**63 - 1, "9e9")
+    assert (turn.input_tokens, turn.output_tokens) == (3 * MOST_TOKENS, 3 * MOST_TOKENS)
+    assert turn.cost_nano is None
+    assert numbers.stats(me, parse("", now_us=0)).tokens.input_tokens == 3 * MOST_TOKENS
 
 
 def test_one_that_cannot_be_read_holds_up_no_other(me: Actor, caplog: pytest.LogCaptureFixture) -> None:

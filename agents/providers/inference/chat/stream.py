@@ -19,10 +19,9 @@ from agents.providers.inference.chat.call_parts import CallOrder, TooManyCalls, 
 from agents.providers.inference.chat.faults import Complaint, Faults
 from agents.providers.inference.chat.sse import EventSplitter, EventTooLarge
 from agents.schemas.base import JSON
-from agents.schemas.content import Usage
+from agents.schemas.content import MOST_TOKENS, Usage
 
 _DONE = b"[DONE]"
-_LARGEST_COUNT = 2**53
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -242,7 +241,7 @@ def _usage(counts: JSON) -> Usage | None:
 
 def _count_in(counts: JSON, name: str) -> int:
     value = counts.get(name) if isinstance(counts, dict) else None
-    return value if type(value) is int and 0 <= value < _LARGEST_COUNT else 0
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
 
 
 # A surrogate pair, a lone half, or any other escape (so that an escaped backslash is not read as
