@@ -111,6 +111,14 @@ class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
         if self.large is not None:
             self.large.close()
 
+    def handle_exception(self, exception: BaseException) -> None:
+        """An answer that has begun is broken off: Daphne would begin a second one, fail at that, and look
+        after no connection any more."""
+        if not self._response_started:
+            super().handle_exception(exception)
+        elif self.channel is not None:
+            self.channel.loseConnection()
+
     def handle_reply(self, message: dict[str, Any]) -> None:
         """A part of a stream goes out at once where the socket takes it: Twisted would first ask
         the loop for a writable moment, at two system calls and a round of the loop per token."""

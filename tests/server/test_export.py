@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from http.client import IncompleteRead
 
 import pytest
 
 from tests.server.caller import Caller, Talk, script
+from tests.server.process import ServerProcess
 
 pytestmark = pytest.mark.server
 
@@ -34,3 +37,20 @@ def test_one_that_goes_leaves_nothing_behind(caller: Caller) -> None:
     with caller.open("GET", f"/v1/logs/turns/export?whole=true&q=session:{talk.session}") as left:
         assert json.loads(left.readline())["id"] == turns[-1]
     assert caller.get(f"/v1/logs/turns/export?q=session:{talk.session}").body.count(b"\n") == 2
+
+
+def test_one_that_cannot_go_on_is_broken_off(start_server: Callable[..., ServerProcess]) -> None:
+    """Each time: nobody takes a part for the whole, or waits for what never comes."""
+    server = start_server()
+    talk = Talk(Caller(server.port))
+    for word in ("Broken", "Sound"):
+        talk.say(script(f"say {word}."))
+    spoil = "TurnBody.objects.unscoped('test').filter(output_preview__contains='Broken').update(input_messages='{')"
+    server.manage("shell", "-c", f"from agents.models import TurnBody; assert {spoil} == 1")
+
+    for _ in range(2):
+        with talk.caller.open("GET", f"/v1/logs/turns/export?format=otlp&q=session:{talk.session}") as left:
+            assert left.status == 200
+            with pytest.raises(IncompleteRead):
+                left.read()
+    server.forgive()
