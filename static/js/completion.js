@@ -29,7 +29,7 @@ function suggest() {
 async function fetchValues(begun) {
   const url = `${list.dataset.suggestions}&word=${encodeURIComponent(begun)}`;
   const html = await fetchFragment(url).catch(() => null);
-  if (html === null || word() !== begun) return;
+  if (html === null || word() !== begun || document.activeElement !== input) return;
   offer([...nodes(html).querySelectorAll("[role=option]")], "");
 }
 

@@ -9,7 +9,7 @@ document.addEventListener("click", async (event) => {
   const source = button.dataset.copy ? document.querySelector(button.dataset.copy) : button.closest("figure")?.querySelector("pre");
   if (!source) return;
   await navigator.clipboard.writeText(source.textContent.trim());
-  const before = button.textContent;
+  button.dataset.before ??= button.textContent; // pressed again it says already that it copied
   button.textContent = document.body.dataset.copied;
-  setTimeout(() => { button.textContent = before; }, 1500);
+  setTimeout(() => { button.textContent = button.dataset.before; }, 1500);
 });

@@ -27,9 +27,18 @@ export function isNew({ type, id }) {
 export function apply({ type, id, html }, gently) {
   const row = rowOf(id);
   if (type === "gone") leave(row, gently);
-  else if (row) replace(row, html);
+  else if (row) renew(row, html);
   else if (atTop && belongs(id)) insert(id, html);
   showEmpty();
+}
+
+// The box that chooses a row was put in by a script: it goes along, with its focus.
+function renew(row, html) {
+  const pick = row.querySelector(".pick");
+  const isFocused = pick?.contains(document.activeElement);
+  const fresh = replace(row, html);
+  if (pick && !fresh.querySelector(".pick")) fresh.cells[0].prepend(pick);
+  if (isFocused) fresh.querySelector(".pick input").focus({ preventScroll: true });
 }
 
 function insert(id, html) {

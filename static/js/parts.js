@@ -43,8 +43,12 @@ export function put(fresh) {
 }
 
 // A part with an id stays the element it is, which a URL may point at; what was unfolded in it stays so,
-// and the focus on the link it was on.
+// what was written in its fields, and the focus on the link it was on. While something is being written
+// it waits for the next time.
 function renew(old, fresh) {
+  if (old.contains(document.activeElement?.closest("input, select, textarea"))) return;
+  const written = new Map([...old.querySelectorAll("input:not([type=hidden])")].map((each) => [each.name, each.value]));
+  for (const field of fresh.querySelectorAll("input:not([type=hidden])")) field.value = written.get(field.name) ?? field.value;
   const unfolded = new Set([...old.querySelectorAll("details[open] > summary")].map((each) => each.textContent));
   for (const summary of fresh.querySelectorAll("details > summary")) {
     if (unfolded.has(summary.textContent)) summary.parentElement.open = true;

@@ -4,6 +4,7 @@
 
 import { fetchFragment, nodes } from "./fragments.js";
 import { isTyping } from "./query-bar.js";
+import { reconcile } from "./reconcile.js";
 
 const WIDE = matchMedia("(min-width: 1100px)");
 const SOON_MS = 400;
@@ -24,11 +25,12 @@ async function show(link) {
   const html = await fetchFragment(path).catch(() => null);
   if (asked !== wanted) return;
   if (html === null) return void location.assign(link.href);
+  mark(link);
+  if (asked === url) return reconcile(body, nodes(html)); // its reader is in the middle of it
   url = asked;
   body.replaceChildren(nodes(html));
   panel.hidden = false;
   document.body.dataset.peeking = "";
-  mark(link);
   panel.scrollTop = 0;
   if (place) scrollTo(body.querySelector(`#${CSS.escape(place)}`));
 }
@@ -39,7 +41,8 @@ function scrollTo(step) {
 
 function mark(link) {
   for (const row of list.querySelectorAll("[aria-selected]")) row.removeAttribute("aria-selected");
-  link.closest("tr").setAttribute("aria-selected", "true");
+  const { id } = link.closest("tr").dataset; // of a row that may have been rendered again since
+  list.querySelector(`tr[data-id="${CSS.escape(id)}"]`)?.setAttribute("aria-selected", "true");
 }
 
 function close() {

@@ -15,6 +15,13 @@ let last = null;
 
 const boxes = () => [...body.querySelectorAll(".pick input")];
 
+// What left the page is not sent, so it is not chosen.
+function forget() {
+  const here = new Set(Array.from(body.rows, (row) => row.dataset.id));
+  for (const id of chosen) if (!here.has(id)) chosen.delete(id);
+  show();
+}
+
 function equip() {
   for (const row of body.rows) {
     if (!row.dataset.id) continue;
@@ -62,7 +69,10 @@ function toggle(box, event) {
 
 function start() {
   equip();
-  new MutationObserver(equip).observe(body, { childList: true });
+  new MutationObserver(() => {
+    equip();
+    forget();
+  }).observe(body, { childList: true });
   body.addEventListener("click", (event) => {
     if (event.target.matches(".pick input")) toggle(event.target, event);
   });

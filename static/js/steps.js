@@ -51,7 +51,7 @@ export class Steps {
     this.list.insertBefore(fresh, next ?? null);
   }
 
-  // What the reader has begun to write into a waiting card, or opened, stays.
+  // What the reader has begun to write into a waiting card stays.
   renew(old, html) {
     const written = new Map([...old.querySelectorAll("textarea")].map((each) => [each.id, each.value]));
     const fresh = replace(old, html);

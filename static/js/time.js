@@ -15,6 +15,7 @@ const dayAndYear = new Intl.DateTimeFormat(language, { day: "numeric", month: "s
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
 const zoneName = new Intl.DateTimeFormat(language, { timeZoneName: "short" });
 const tenths = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const days = new Intl.NumberFormat(language);
 const SPANS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
 
 /** Put all times inside ``root`` into the reader's zone. */
@@ -51,15 +52,15 @@ function ago(at) {
   return relative.format(Math.round(seconds / length), unit);
 }
 
-/** A length of time as the server writes it: 440 ms, 1.9 s, 2 m 05 s, 3 h 07 m. */
+/** A length of time as the server writes it: 440 ms, 1.9 s, 2 m 05 s, 3 h 07 m, 2 d 04 h. */
 export function duration(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
   if (seconds < 59.95) return `${tenths.format(seconds)} s`;
   const whole = Math.round(seconds);
   if (whole < 3600) return `${Math.floor(whole / 60)} m ${String(whole % 60).padStart(2, "0")} s`;
-  const minutes = Math.floor(whole / 60);
-  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
+  if (whole < 86_400) return `${Math.floor(whole / 3600)} h ${String(Math.floor(whole / 60) % 60).padStart(2, "0")} m`;
+  return `${days.format(Math.floor(whole / 86_400))} d ${String(Math.floor(whole / 3600) % 24).padStart(2, "0")} h`;
 }
 
 const begun = new WeakMap();

@@ -14,10 +14,11 @@ offer(document);
 document.addEventListener("toggle", async (event) => {
   const branch = event.target;
   if (!branch.open || !branch.dataset?.branch) return;
-  const html = await fetchFragment(branch.dataset.branch).catch(() => null);
-  if (!html) return;
-  delete branch.dataset.branch;
-  add(branch, html);
+  const url = branch.dataset.branch;
+  delete branch.dataset.branch; // closed and opened again it is still asked for once
+  const html = await fetchFragment(url).catch(() => null);
+  if (html) add(branch, html);
+  else branch.dataset.branch = url;
 }, true);
 
 function add(place, html) {
@@ -33,7 +34,7 @@ document.addEventListener("click", async (event) => {
     event.preventDefault();
     const place = further.closest("details");
     const html = await fetchFragment(further.dataset.further).catch(() => null);
-    if (html) {
+    if (html && further.isConnected) { // pressed twice it is put in once
       further.closest("p").remove();
       add(place, html);
     }

@@ -48,6 +48,7 @@ document.addEventListener("dragstart", (event) => { if (event.target.closest?.("
 
 document.addEventListener("pointerdown", (event) => {
   dragged = false;
+  drag = null;
   const little = event.target.closest("[data-zoom]");
   if (!little || event.button !== 0) return;
   const box = little.getBoundingClientRect();
@@ -72,6 +73,12 @@ document.addEventListener("pointerup", (event) => {
   const total = Number(timeline().dataset.total);
   const to = share(event, box);
   show(Math.min(from, to) * total, Math.max(from, to) * total);
+});
+
+// The browser scrolls with that finger instead.
+document.addEventListener("pointercancel", () => {
+  drag?.mark.setAttribute("hidden", "");
+  drag = null;
 });
 
 document.addEventListener("wheel", (event) => {

@@ -82,6 +82,20 @@ def test_its_time_is_zoomed_by_mouse(open_page: Open, long_turn: str) -> None:
     page.wait_for_url(re.compile("#step-"))
 
 
+def test_a_drag_that_the_browser_takes_over_zooms_nothing(open_page: Open, long_turn: str) -> None:
+    """A finger that scrolls the page began it."""
+    page = open_page(f"{long_turn}?view=timeline", **DESK)
+    little = page.locator("[data-zoom]")
+    box = little.bounding_box()
+    assert box is not None
+    for kind, share in (("pointerdown", 0.2), ("pointercancel", 0.2), ("pointermove", 0.6), ("pointerup", 0.6)):
+        where = {"clientX": box["x"] + box["width"] * share, "clientY": box["y"] + 2, "button": 0, "bubbles": True}
+        little.dispatch_event(kind, where)
+        expect(little.locator(".little-drag")).to_have_attribute("hidden", "")
+    expect(page.locator(".timeline")).to_contain_text(re.compile("Steps 1 to 200 of"))
+    assert "zoom=" not in page.url
+
+
 def test_it_needs_no_script(open_page: Open, long_turn: str) -> None:
     page = open_page(f"{long_turn}?view=timeline", **DESK, java_script_enabled=False)
     page.get_by_role("link", name="zoom in").click()

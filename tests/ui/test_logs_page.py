@@ -310,3 +310,14 @@ def test_it_shows_nobody_what_is_not_theirs(
     assert "secret" not in page
     assert "refund-8841" not in page
     assert "No turns yet" in page
+
+
+@pytest.mark.parametrize("path", ["/logs/", "/sessions/", "/steps/", "/responses/"])
+def test_every_list_is_among_the_logs(client: Client, me: Actor, path: str) -> None:
+    rail = client.get(path).content.decode().partition("</nav>")[0]
+    assert re.findall(r'href="([^"]+)" aria-current="(\w+)"', rail) == [("/logs/", "page")]
+
+
+def test_files_are_imported_where_agents_are_connected(client: Client, me: Actor) -> None:
+    rail = client.get("/import/").content.decode().partition("</nav>")[0]
+    assert re.findall(r'href="([^"]+)" aria-current="(\w+)"', rail) == [("/connect/", "true")]
