@@ -119,7 +119,6 @@ def _delete(level: Level, keys: list[int]) -> int:
     found = dict(rows.values_list("pk", "session_id"))
     deletion.delete_turns(list(found))
     for session in set(found.values()):
-        _point_to_last(session)
         subjects.tell(About(session))
     return len(found)
 
@@ -130,11 +129,3 @@ def _delete_sessions(keys: list[int]) -> int:
     found = list(rows.values_list("pk", flat=True))
     deletion.delete_sessions(found)
     return len(found)
-
-
-def _point_to_last(session: int) -> None:
-    """A session whose last turn is gone goes on from the one before."""
-    last = Turn.objects.unscoped("checked").filter(session_id=session).order_by("-number").values_list("pk", flat=True)
-    rows = Session.objects.unscoped("checked").filter(pk=session)
-    if not rows.filter(last_turn__in=Turn.objects.unscoped("checked").values("pk")).exists():
-        rows.update(last_turn=last.first())

@@ -15,7 +15,7 @@ import msgspec
 from agents import ids
 from agents.access import Action, Actor
 from agents.errors import Conflict, InvalidRequest, NotFound
-from agents.models import Api, Response, Session, Step, Turn, TurnBody, TurnStatus, TurnTag
+from agents.models import Api, Response, Step, Turn, TurnBody, TurnStatus, TurnTag
 from agents.models.choices import LIVE, TermKind
 from agents.models.fields import to_us
 from agents.query.tree import Query
@@ -320,5 +320,3 @@ def _delete(record: ResponseRecord) -> None:
         delete_sessions([record.session])  # it was made for this response, and nobody else can name it
     else:
         delete_turns([record.turn])
-        last = others.order_by("-number").values_list("pk", flat=True).first()
-        Session.objects.unscoped("checked").filter(pk=record.session, last_turn=record.turn).update(last_turn=last)

@@ -13,7 +13,7 @@ from agents.errors import Conflict, InvalidRequest, NotFound
 from agents.models import Session, Turn
 from agents.runner.response_input import row_of
 from agents.schemas.input_items import items_of_input
-from agents.store import conversations, forks, history, items, keys, responses, values
+from agents.store import bulk, conversations, forks, history, items, keys, responses, values
 from tests.access.matrix import make_user
 from tests.builders import make_agent, make_session, make_turn
 from tests.inprocess import open_database
@@ -296,6 +296,17 @@ def test_a_source_that_is_deleted_leaves_its_fork(stage: Stage) -> None:
     assert record is not None
     assert record.source is None
     assert stage.turn(made).status == "completed"
+
+
+def test_a_session_without_its_turns_does_not_go_on_from_a_fork(stage: Stage) -> None:
+    turn = rounds(stage)
+    stage.fork(turn, 1)
+    session = Session.objects.unscoped("test").get(pk=values.head(stage.actor, turn).session)
+    all_of_it = Turn.objects.unscoped("test").filter(session=session).values_list("pk", flat=True)
+    own = [one for one in all_of_it if forks.of_turn(stage.actor, one) is None]
+    assert bulk.delete(stage.actor, "turn", own).done == 2
+    session.refresh_from_db()
+    assert (session.turn_count, session.last_turn) == (1, None)
 
 
 def test_a_model_that_is_not_there_fails_the_fork_and_nothing_else(stage: Stage) -> None:
