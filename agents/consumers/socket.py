@@ -83,7 +83,11 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
         """Rights that are taken away take effect on open sockets too."""
         while True:
             await asyncio.sleep(RECHECK_S)
-            actor = await read(actor_of, self.scope)
+            try:
+                actor = await read(actor_of, self.scope)
+            except Exception:  # logged; the next time tells: a socket that is asked about no more would stay open
+                log.exception("the rights of a socket could not be read")
+                continue
             if actor != self.actor:
                 await self.close(UNAUTHENTICATED)
                 return
