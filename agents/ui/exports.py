@@ -9,6 +9,7 @@ from agents.api.base import Awaited
 from agents.errors import InvalidRequest
 from agents.query.tree import Level
 from agents.ui.access import PageRequest, page
+from agents.ui.log_numbers import zone_of
 
 LEVELS: dict[str, Level] = {name: level for level in exports.LEVELS for name in (level, f"{level}s")}
 
@@ -20,5 +21,5 @@ def log_export(request: PageRequest) -> HttpResponseBase:
     if level is None:
         raise InvalidRequest(f"level: say one of {', '.join(exports.LEVELS)}.", param="level")
     given = {name: str(text) for name, text in request.GET.items()}
-    asked = exports.wanted(request.actor, level, {"tz": request.COOKIES.get("tz", ""), **given})
+    asked = exports.wanted(request.actor, level, {**given, "tz": zone_of(request)})
     return Awaited(lambda: exports.answer(asked))

@@ -152,3 +152,9 @@ def test_a_page_has_the_same_file(played: None) -> None:
     assert (answer.status_code, len(body_of(answer).splitlines())) == (200, 2)
     assert Client().get("/logs/export/", {"level": "agents"}).status_code == 400
     assert Client().get("/logs/export/", {"q": "nope:"}).status_code == 400
+
+
+def test_a_page_exports_to_a_browser_whose_zone_nobody_knows(db: None) -> None:
+    client = Client()
+    client.cookies["tz"] = "Atlantis/Poseidonis"
+    assert client.get("/logs/export/").status_code == 200
