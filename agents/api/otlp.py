@@ -24,6 +24,7 @@ from agents.ingest import otlp, otlp_answers
 from agents.ingest.decoded import Decoded
 from agents.ingest.otlp_answers import Form, Kind
 from agents.store.foreign import inbox
+from agents.store.foreign.intake import intake
 from agents.store.foreign.projector import projector
 
 Read = Callable[[Any], Decoded]
@@ -53,7 +54,8 @@ class Report(ApiView):
     def taken(self, decoded: Decoded) -> None:
         """Keep what was sent. Raises Unavailable while the store cannot write."""
         try:
-            inbox.accept(self.actor, decoded.spans)
+            with intake.taking():
+                inbox.accept(self.actor, decoded.spans)
         except OperationalError as error:
             raise Unavailable("The store is busy; send it again.", retry_after_s=1) from error
         projector.wake()
@@ -86,7 +88,8 @@ class OtlpView(Report):
         return from_json(as_json(body))
 
     def post(self, request: Request) -> HttpResponse:
-        decoded = self._decoded()
+        with intake.taking():
+            decoded = self._decoded()
         self.taken(decoded)
         form = self._form()
         told = otlp_answers.to_response(self.signal, form, decoded.rejected, decoded.problem)

@@ -4,8 +4,7 @@ whatever order it came."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -21,6 +20,7 @@ from agents.store import encoding
 from agents.store.deletion import delete_turns
 from agents.store.foreign import conversations, order
 from agents.store.foreign import turns as foreign_turns
+from agents.store.foreign.intake import intake
 from agents.store.foreign.owners import Owner
 from agents.store.foreign.turns import Prepared
 from agents.store.sql import Select, SelectAmong, execute, execute_many
@@ -48,6 +48,9 @@ SPANS_AT_ONCE = 5_000
 """Spans of one pass, unless its first trace alone has more: they are in memory together."""
 MOST_SPANS, MOST_BYTES = 150_000, 512 * 2**20
 """Spans of a trace that become steps, and their size as JSON."""
+GIVE_WAY_S = 0.005
+"""How long each trace waits while reports come in without a pause: their senders wait for an answer, and drop what
+they cannot get rid of. A trace takes about a millisecond, so that in a flood a sixth of the time is left for it."""
 TRIES = 3
 """How often a trace is stored when another process is at its turns as well."""
 TRANSIENT = (OperationalError, InterfaceError)
@@ -119,31 +122,22 @@ class _Projected:
     turns: tuple[Prepared, ...]
 
 
-End = Callable[[], None]
-"""Waits until something is stored. Raises OperationalError, InterfaceError."""
-
-
 def project(traces: Sequence[int]) -> None:
     """Store what the spans of these traces mean, in one commit. One that cannot be understood, or stored, is logged,
     kept as it came, and not tried again before more of it comes. Raises OperationalError, InterfaceError."""
-    begin(traces)()
-
-
-def begin(traces: Sequence[int], end: End = lambda: None) -> End:
-    """Understand these traces and begin to store what they mean; returns what waits for that to end. ``end`` is that
-    of what was begun before, with other traces: it is waited for before anything is begun that hangs on it."""
     alone: list[_Projected] = []
     for waiting in _waiting(traces):
-        made = _understood(waiting, end)
+        intake.give_way(GIVE_WAY_S)
+        made = _understood(waiting)
         if made is None:
             continue
         if made.links.is_bare:
             # what a bare one means hangs on those before it, and on what is remembered of them
-            _keep([made])()
+            _keep([made])
         else:
             alone.append(made)
-    end()
-    return _keep(alone)
+    if alone:
+        _keep(alone)
 
 
 def _waiting(traces: Sequence[int]) -> Iterator[_Waiting]:
@@ -157,10 +151,10 @@ def _waiting(traces: Sequence[int]) -> Iterator[_Waiting]:
             yield _Waiting(trace, Owner(user, scope), name, arrived, projected, spans, bodies.get(trace, []))
 
 
-def _understood(waiting: _Waiting, end: End = lambda: None) -> _Projected | None:
+def _understood(waiting: _Waiting) -> _Projected | None:
     """None where that fails."""
     try:
-        return _read(waiting, end)
+        return _read(waiting)
     except TRANSIENT:
         raise
     except Exception as error:  # noqa: BLE001 - logged by `_give_up`; what others send must not stop the rest
@@ -168,11 +162,9 @@ def _understood(waiting: _Waiting, end: End = lambda: None) -> _Projected | None
         return None
 
 
-def _read(waiting: _Waiting, end: End) -> _Projected:
+def _read(waiting: _Waiting) -> _Projected:
     spans = _spans(waiting.bodies)
     links, records = turns.with_links(spans)
-    if links.is_bare:
-        end()
     others = conversations.related(waiting.owner, waiting.trace, links)
     if others:
         _, records = turns.with_links([*spans, *(span for other in others for span in spans_of(other))])
@@ -199,17 +191,10 @@ def _give_up(waiting: _Waiting, what: str, error: Exception) -> None:
 # ------------------------------------------------------------------------------------------- storing
 
 
-def _keep(projected: Sequence[_Projected]) -> End:
-    """Have them stored together; where that fails, one by one, by whoever waits for it."""
-    if not projected:
-        return lambda: None
-    stored = writer.submit(lambda: _store(projected))
-    return lambda: _end(stored, projected)
-
-
-def _end(stored: Future[None], projected: Sequence[_Projected]) -> None:
+def _keep(projected: Sequence[_Projected]) -> None:
+    """Store them together; where that fails, one by one."""
     try:
-        stored.result()
+        writer.write(lambda: _store(projected))
     except TRANSIENT:
         raise
     except Exception as error:  # noqa: BLE001 - whichever trace raised it raises it again alone, where it is told of

@@ -6,12 +6,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import dataclass
 
 from django.db import close_old_connections, connection
 
 from agents.store.foreign import projection
-from agents.store.foreign.projection import TRANSIENT, End
+from agents.store.foreign.projection import TRANSIENT
 
 log = logging.getLogger(__name__)
 
@@ -24,18 +23,8 @@ PATIENCE = 3.0
 quarter of the time, however large it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    """Traces that are being stored; ``began`` is on the monotonic clock, in seconds."""
-
-    traces: list[int]
-    began: float
-    end: End
-
-
 class Projector:
-    """`start` it once a process; `stop` lets it finish the traces it is at. While the writer stores those of a pass,
-    those of the next one are read."""
+    """`start` it once a process; `stop` lets it finish the traces it is at."""
 
     def __init__(self) -> None:
         self._news = threading.Event()
@@ -43,8 +32,6 @@ class Projector:
         self._thread: threading.Thread | None = None
         self._not_before: dict[int, float] = {}
         self._suspects: set[int] = set()
-        self._stored: _Pass | None = None
-        self._trouble: Exception | None = None
 
     def start(self) -> None:
         self._ends = False
@@ -87,24 +74,13 @@ class Projector:
 
     def _pass_on(self) -> None:
         """Pass after pass, until nothing waits."""
-        try:
-            while not self._ends and (ready := self._ready()):
-                self._project(ready)
-        finally:
-            self._settle()
-        self._raise_trouble()
-
-    def _ready(self) -> list[int]:
-        """The traces of the next pass. Where there are none, those that were just stored may have grown."""
-        while True:
+        while not self._ends:
             now = time.monotonic()
-            busy = {trace for trace, until in self._not_before.items() if until > now}
-            busy.update(self._stored.traces if self._stored else ())
-            ready = self._of_one_pass(projection.due(busy))
-            if ready or self._stored is None:
-                return ready
-            self._settle()
-            self._raise_trouble()
+            resting = {trace for trace, until in self._not_before.items() if until > now}
+            ready = self._of_one_pass(projection.due(resting))
+            if not ready:
+                return
+            self._project(ready)
 
     def _of_one_pass(self, ready: list[int]) -> list[int]:
         """A trace whose pass failed goes alone: it shows which it was."""
@@ -117,38 +93,16 @@ class Projector:
     def _project(self, traces: list[int]) -> None:
         began = time.monotonic()
         try:
-            end = projection.begin(traces, self._settle)
+            projection.project(traces)
         except TRANSIENT:
             self._rest(traces, began)
             raise
-        self._stored = _Pass(traces, began, end)
-        self._raise_trouble()
-
-    def _settle(self) -> None:
-        """Wait for the pass that is being stored. Its trouble is no other's: it is raised by `_raise_trouble`."""
-        stored, self._stored = self._stored, None
-        if stored is None:
-            return
-        try:
-            stored.end()
-        except Exception as error:  # noqa: BLE001 - raised by `_raise_trouble`, when nothing else is being done
-            self._rest(stored.traces, stored.began)
-            self._trouble = error
-        else:
-            self._let_grow(stored)
-
-    def _raise_trouble(self) -> None:
-        trouble, self._trouble = self._trouble, None
-        if trouble is not None:
-            raise trouble
-
-    def _let_grow(self, stored: _Pass) -> None:
-        self._suspects.difference_update(stored.traces)
-        took = time.monotonic() - stored.began
-        until = stored.began + took * (1 + PATIENCE / len(stored.traces))
-        self._not_before.update((trace, until) for trace in stored.traces)
+        self._suspects.difference_update(traces)
+        took = time.monotonic() - began
+        until = began + took * (1 + PATIENCE / len(traces))
+        self._not_before.update((trace, until) for trace in traces)
         if len(self._not_before) > 10_000:
-            self._not_before = {key: at for key, at in self._not_before.items() if at > stored.began}
+            self._not_before = {key: at for key, at in self._not_before.items() if at > began}
 
     def _rest(self, traces: list[int], began: float) -> None:
         """The database failed: its own trouble, or what one of these asks of it."""

@@ -169,5 +169,5 @@ def test_a_trace_that_is_deleted_meanwhile_does_not_come_back(me: Actor) -> None
     keep(me, *reports.turn(1), *reports.turn(2))
     read = [projection._understood(one) for one in projection._waiting(projection.due())]
     sources.drop(Trace.objects.unscoped("test").filter(foreign_id=name(1)).values_list("pk", flat=True))
-    projection._keep([one for one in read if one is not None])()
+    projection._keep([one for one in read if one is not None])
     assert turns() == [name(2)]

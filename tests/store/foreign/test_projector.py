@@ -1,4 +1,4 @@
-"""The thread that makes turns of reports: pass after pass, the next one read while the last is stored."""
+"""The thread that makes turns of reports: pass after pass, until nothing waits."""
 
 from __future__ import annotations
 
