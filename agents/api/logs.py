@@ -37,6 +37,8 @@ class _Log(ApiView):
     def listed(self, request: HttpRequest) -> HttpResponse:
         query = read_query(request, self.level)
         after, before = (_key(request, name, self.level) for name in ("after", "before"))
+        if after is not None and before is not None:
+            raise InvalidRequest("before: either after or before, not both.", param="before")
         if _oldest_first(request):  # behind a row are then the newer ones
             found = listing.page(
                 self.actor, query, after=before, before=after, limit=_limit(request), oldest_first=before is None
