@@ -220,7 +220,7 @@ def _retry_after(header: str | None) -> float | None:
     """Seconds, or a date; None where it says neither."""
     if not header:
         return None
-    if header.strip().isdigit():
+    if header.isascii() and header.strip().isdigit():
         return min(float(header), PATIENCE_S)
     try:
         at = parsedate_to_datetime(header)
