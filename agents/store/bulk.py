@@ -66,20 +66,21 @@ def tagging(add: Collection[str] = (), remove: Collection[str] = ()) -> Act:
 
 
 def _tag(actor: Actor, level: Level, keys: Sequence[int], *, add: Collection[str], remove: Collection[str]) -> Outcome:
-    abouts = _abouts(actor, level, keys)
     kind = {"session": "sessions", "step": "steps"}.get(level, "turns")
-    found = {kind: [about.key for about in abouts]}
 
-    def job() -> None:
+    def job() -> int:
+        abouts = _abouts(actor, level, keys)  # in here: nothing is deleted between
+        found = {kind: [about.key for about in abouts]}
         if add:
             tags.add(add, **found)
         if remove:
             tags.remove(remove, **found)
         for about in abouts:
             subjects.tell(about)
+        return len(abouts)
 
-    writer.write(job)
-    return Outcome(done=len(abouts), closed=len(keys) - len(abouts))
+    done = writer.write(job)
+    return Outcome(done=done, closed=len(keys) - done)
 
 
 def _abouts(actor: Actor, level: Level, keys: Sequence[int]) -> list[About]:
