@@ -19,7 +19,6 @@ from agents.schemas.input_items import (
     ApprovalItem,
     FunctionCallItem,
     FunctionOutputItem,
-    MessageItem,
     items_of_input,
     messages_of,
     wire,
@@ -191,8 +190,3 @@ def check_outputs(given: Given, history: Sequence[bytes]) -> None:
         if not any(name in message for message in history):
             words = f"No tool call found for function call output with call_id {item.call_id}."
             raise InvalidRequest(words, param="input", code="unknown_call_id")
-
-
-def is_asked(given: Given) -> bool:
-    """Whether there is anything for a model to answer."""
-    return any(isinstance(item, MessageItem) for item in given.items) or bool(given.messages)

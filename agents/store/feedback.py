@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from agents import ids
 from agents.access import Actor
 from agents.errors import InvalidRequest, NotFound
-from agents.models import Feedback, Rating, Term, Turn
+from agents.models import Feedback, Rating, Turn
 from agents.models.choices import TermKind
 from agents.models.fields import to_us
 from agents.query.tokens import index_text
@@ -239,9 +239,3 @@ def _rows(condition: Q) -> QuerySet[Feedback]:
 def _judgement(row: Feedback) -> Judgement:
     rating = Rating(row.rating).label if row.rating is not None else None
     return Judgement(rating, row.name.value if row.name else "", row.value, row.comment, row.author_name)
-
-
-def score_names() -> list[str]:
-    """The names of scores there are."""
-    names = Term.objects.filter(kind=int(TermKind.SCORE)).order_by("value")
-    return list(names.values_list("value", flat=True)[:200])

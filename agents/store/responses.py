@@ -6,7 +6,7 @@ twice. Pages go by key, which is unique and in the order of creation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -160,16 +160,6 @@ def request_of(record: ResponseRecord) -> bytes:
     rows = Response.objects.unscoped("its response was read").filter(pk=record.key)
     kind, body = rows.values_list("request_encoding", "request").get()
     return encoding.unpack(kind, body)
-
-
-def ids_of_turns(turns: Collection[int]) -> dict[int, list[str]]:
-    """The public ids of the responses that the legs of turns are, in order, by turn. The caller has been
-    let in to them."""
-    rows = Response.objects.unscoped("their turns are visible").filter(turn_id__in=turns, api=Api.RESPONSES)
-    found: dict[int, list[str]] = {}
-    for turn, key in rows.order_by("turn_id", "number").values_list("turn_id", "pk"):
-        found.setdefault(turn, []).append(ids.openai(ids.Kind.RESPONSE, key))
-    return found
 
 
 def last_settings(turn: int) -> bytes:

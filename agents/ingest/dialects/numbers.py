@@ -7,8 +7,6 @@ from typing import Any
 from agents.ingest.reading import count
 from agents.schemas.content import MOST_TOKENS, Usage
 
-cached_of = count
-
 
 def usage(given: int, got: int, cached: int = 0, thought: int = 0, written: int = 0) -> Usage | None:
     """Our `Usage` counts each token once: input includes cached, output includes thoughts. Senders that leave the

@@ -70,13 +70,6 @@ def due(resting: Collection[int] = ()) -> list[int]:
     return found
 
 
-def project_due() -> int:
-    """Project what waits; returns how many traces."""
-    keys = due()
-    project(keys)
-    return len(keys)
-
-
 def spans_of(trace: int) -> list[Span]:
     """What came of a trace, in the order it came: the first `MOST_SPANS`."""
     return _spans([(kind, body) for _, kind, body in _BATCHES.all([trace])])
