@@ -9,12 +9,12 @@ import msgspec
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.template.loader import get_template
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from agents.ui import description
 from agents.ui.access import PageRequest, page
+from agents.ui.rows import fragment
 
 
 @page("read")
@@ -33,4 +33,4 @@ def docs_page(request: PageRequest) -> HttpResponse:
 def rendered(raw: bytes, language: str) -> SafeString:
     """A description (JSON) as HTML in the language in use; kept, as it is the same for everyone."""
     read = description.read(msgspec.json.decode(raw))
-    return SafeString(get_template("docs.html", using="rows").render({"api": read}))
+    return SafeString(fragment("docs.html", api=read))

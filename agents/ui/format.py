@@ -7,15 +7,15 @@ The browser says the same in ``static/js/time.js``; both write UTC until it has 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
+from agents.models.fields import to_datetime
 from agents.ui import spelling
 
 NOTHING = "–"
 """Shown where there is no value; an unknown cost is not a cost of 0."""
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60, 3_600, 86_400
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def duration(ms: float | None) -> str:
@@ -108,33 +108,28 @@ def _percent(share: float) -> str:
 
 def iso(at_us: int) -> str:
     """Microseconds since 1970 for ``datetime=``: ISO-8601 in UTC, to the millisecond."""
-    moment = utc(at_us)
+    moment = to_datetime(at_us)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
 
 
 def clock(at_us: int) -> str:
     """``14:32:07``, in UTC."""
-    return f"{utc(at_us):%H:%M:%S}"
+    return f"{to_datetime(at_us):%H:%M:%S}"
 
 
 def day(at_us: int) -> str:
     """``20 Nov``, in UTC."""
-    return spelling.day(utc(at_us))
+    return spelling.day(to_datetime(at_us))
 
 
 def moment(at_us: int) -> str:
     """``20 Nov 2026, 14:32:07``, in UTC."""
-    return f"{date(utc(at_us))}, {clock(at_us)}"
+    return f"{date(to_datetime(at_us))}, {clock(at_us)}"
 
 
 def date(at: datetime) -> str:
     """``20 Nov 2026``, in the zone of the moment."""
     return f"{spelling.day(at)} {at.year}"
-
-
-def utc(at_us: int) -> datetime:
-    """Exact: a float of seconds would lose the last microseconds."""
-    return _EPOCH + timedelta(microseconds=at_us)
 
 
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")

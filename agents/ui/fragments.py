@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from django.template.loader import get_template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -38,6 +37,7 @@ from agents.ui.details import Message
 from agents.ui.legs import Leg
 from agents.ui.marks import TYPE_WORDS
 from agents.ui.reading import Page
+from agents.ui.rows import fragment
 from agents.ui.steps import Typing
 from agents.ui.timeline import Timeline
 from agents.ui.zoom import Overview
@@ -45,10 +45,6 @@ from agents.wire import items
 
 OVERVIEW_FROM = 30
 """Steps from which on a turn is also shown in little."""
-
-
-def _render(template: str, **values: Any) -> str:
-    return get_template(template, using="rows").render(values)
 
 
 def step_card(
@@ -67,7 +63,7 @@ def step_card(
     tools = partial(legs.client_tools, turn.key)
     card = steps.card(turn, step, speaker, typing=typing, rendered=rendered, client_tools=tools, depth=depth)
     said = said or judged.unsaid(turn.session, turn.key, step.key)
-    return _render("step_card.html", card=card, judged=said)
+    return fragment("step_card.html", card=card, judged=said)
 
 
 _SPEAKERS = {
@@ -84,7 +80,7 @@ def turn_message(message: Message, name: str, url: str, role: str = "") -> str:
     ``name`` is the part; ``role`` is the speaker where the message does not tell."""
     words, context = details.words(message.content), details.words(message.context)
     said = role or message.role
-    return _render(
+    return fragment(
         "turn_message.html",
         role=said,
         speaker=_(_SPEAKERS.get(said, said)),
@@ -102,14 +98,14 @@ def hidden_message() -> str:
     """In the place of what a turn was started with, where its sender did not tell."""
     said = Value("hidden", foreign_steps.not_captured())
     values = {"role": "hidden", "speaker": _("user"), "blocks": [blocks.typed(said)], "context": None, "source": ""}
-    return _render("turn_message.html", **values)
+    return fragment("turn_message.html", **values)
 
 
 def turn_answer(message: Message, url: str, agent_name: str) -> str:
     """What a turn answered, by itself."""
     said = blocks.said(Value("answer", details.words(message.content), said=True))
     values = {"role": "assistant", "speaker": agent_name, "blocks": [said], "context": None, "source": url}
-    return _render("turn_message.html", **values)
+    return fragment("turn_message.html", **values)
 
 
 def leg_head(turn: TurnValue, leg: Leg, given: Sequence[ItemValue]) -> str:
@@ -117,7 +113,7 @@ def leg_head(turn: TurnValue, leg: Leg, given: Sequence[ItemValue]) -> str:
     url = f"{facts.turn_url(turn)}value/"
     said = enumerate(legs.said_later(given))
     messages = [turn_message(message, f"{leg.number}-{place}", url) for place, message in said]
-    return _render("leg_head.html", leg=leg, messages=messages)
+    return fragment("leg_head.html", leg=leg, messages=messages)
 
 
 def turn_leg(actor: Actor, turn: TurnValue) -> tuple[Leg, str] | None:
@@ -130,12 +126,12 @@ def turn_leg(actor: Actor, turn: TurnValue) -> tuple[Leg, str] | None:
 
 def turn_facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> str:
     """The line of facts in the head of a turn's page."""
-    return _render("turn_facts.html", row=row, facts=facts.facts(turn, row, marks))
+    return fragment("turn_facts.html", row=row, facts=facts.facts(turn, row, marks))
 
 
 def turn_timeline(page: Page) -> str:
     """The steps to scale, by themselves, with the whole of a long turn in little above them."""
-    return _render("timeline.html", **_timeline(page), overview=_overview(page), paging=paging(page), wide=True)
+    return fragment("timeline.html", **_timeline(page), overview=_overview(page), paging=paging(page), wide=True)
 
 
 def _overview(page: Page) -> Overview | None:
@@ -167,7 +163,7 @@ def turn_side(page: Page) -> str:
     """The column beside the reader: steps to scale (unless they are in the middle), the responses, tokens,
     record."""
     turn, row, place, with_timeline = page.turn, page.row, page.place, page.asked.view == "reader"
-    return _render(
+    return fragment(
         "turn_side.html",
         row=row,
         running=row.status in facts.LIVE,
@@ -219,7 +215,7 @@ def session_turn(turn: TurnValue, row: TurnRow, branches_from: int | None = None
     done = Counter(name for step in turn.steps if (name := _done(step)))
     names = [f"{name} ×{count}" if count > 1 else name for name, count in done.items()]
     asked = [blocks.typed(Value(f"input-{n}", details.words(one.content))) for n, one in _asked(turn)]
-    return _render(
+    return fragment(
         "session_turn.html",
         row=row,
         id=ids.public(ids.Kind.TURN, turn.key),
@@ -253,7 +249,7 @@ def loose_items(conversation_id: str, value: ItemValue) -> list[str]:
 
 def _loose_item(conversation_id: str, item: dict[str, Any]) -> str:
     speaker = item.get("role") or ("tool" if item["type"] == "function_call_output" else item["type"])
-    return _render(
+    return fragment(
         "loose_item.html",
         id=item["id"],
         speaker=_(_SPEAKERS.get(speaker, speaker)),
@@ -283,7 +279,7 @@ def _asked(turn: TurnValue) -> list[tuple[int, Message]]:
 
 def session_side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow], metadata: Mapping[str, Any]) -> str:
     """The column beside a session's thread: its sums and metadata, its turns in short, what is said of it."""
-    return _render(
+    return fragment(
         "session_side.html",
         judged=judged.section(actor, About(session.key)),
         session=session,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.template.loader import get_template
 from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
@@ -23,6 +22,7 @@ from agents.store.feedback import Judgement, Said
 from agents.store.subjects import About
 from agents.ui.access import PageRequest, page
 from agents.ui.facts import WINDOW, window_query
+from agents.ui.rows import fragment
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def section(actor: Actor, about: About) -> str:
     cursor = changes.latest()
     said = _said(actor, about)
     numbers = subjects.step_numbers({one.about.step for one in said if one.about.step is not None})
-    return _render(
+    return fragment(
         "judged.html",
         name=_name(about),
         url=_url(about),
@@ -125,11 +125,7 @@ def unsaid(session: int, turn: int, step: int) -> str:
 
 def _control(actor: Actor, about: About, said: Sequence[Said]) -> str:
     words = sum(1 for one in said if one.judgement.comment or one.judgement.name)
-    return _render("judged_step.html", name=_name(about), url=_url(about), thumbs=_thumbs(actor, said), words=words)
-
-
-def _render(template: str, **values: object) -> str:
-    return get_template(template, using="rows").render(values)
+    return fragment("judged_step.html", name=_name(about), url=_url(about), thumbs=_thumbs(actor, said), words=words)
 
 
 # -------------------------------------------------------------------------------------------- pages

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from django.template.loader import get_template
 from django.utils.html import format_html
 from django.utils.translation import gettext
 
@@ -18,6 +17,7 @@ from agents.store import glimpse
 from agents.store.glimpse import Glimpse
 from agents.ui import facts, format, highlight, searches, strip
 from agents.ui.highlight import Phrase, Searched
+from agents.ui.rows import fragment
 
 _LONGEST = 300
 """Characters of an error in a row: the turn's page has all of it."""
@@ -84,7 +84,7 @@ def turn_row(row: TurnRow, searched: Searched, behind: str = "", seen: Glimpse |
     """``seen`` is the step that has the words that were looked for."""
     turn_id, elapsed_ms = ids.public(ids.Kind.TURN, row.id), _elapsed_ms(row)
     last, phrases = _last_words(row, searched)
-    return _render(
+    return fragment(
         "turn_row.html",
         row=row,
         id=turn_id,
@@ -101,7 +101,7 @@ def turn_row(row: TurnRow, searched: Searched, behind: str = "", seen: Glimpse |
 
 def response_row(row: ResponseRow, searched: Searched, behind: str = "") -> str:
     last, phrases = _last_words(row, searched)
-    return _render(
+    return fragment(
         "response_row.html",
         row=row,
         id=row.id,
@@ -116,7 +116,7 @@ def response_row(row: ResponseRow, searched: Searched, behind: str = "") -> str:
 
 def step_row(row: StepRow, searched: Searched, behind: str = "") -> str:
     last, phrases = _last_words(row, searched)
-    return _render(
+    return fragment(
         "step_row.html",
         row=row,
         id=ids.public(ids.Kind.STEP, row.id),
@@ -143,7 +143,7 @@ def session_row(row: SessionRow, searched: Searched, behind: str = "") -> str:
     """With the words of its last turn."""
     last = row.last_turn
     answered, phrases = _last_words(last, searched) if last else ("", ())
-    return _render(
+    return fragment(
         "session_row.html",
         row=row,
         id=ids.public(ids.Kind.SESSION, row.id),
@@ -167,10 +167,6 @@ def _last_words(row: TurnRow | ResponseRow | StepRow, searched: Searched) -> tup
     if row.error is not None:
         return row.error.message[:_LONGEST] or row.error.type, searched.error
     return searches.unmarked(format.plain(row.output_preview)), searched.answered
-
-
-def _render(template: str, **values: Any) -> str:
-    return get_template(template, using="rows").render(values)
 
 
 _RENDER: dict[Level, Callable[[Any, Searched, str], str]] = {
