@@ -23,7 +23,7 @@ from agents.ingest.decoded import Decoded, Misshapen, fields, identifier, inside
 from agents.ingest.json_text import parsed
 from agents.ingest.spans import Span, SpanEvent
 from agents.ingest.times import nanoseconds
-from agents.ingest.values import SLOTS, attributes
+from agents.ingest.values import attributes, dicts
 
 Run = dict[str, object]
 
@@ -124,7 +124,7 @@ def _trace(run: Run) -> str:
 
 def _events(value: object) -> list[SpanEvent]:
     """``[{"name": "new_token", "time": …, "kwargs": {…}}, …]``"""
-    return [_event(event) for event in value[:SLOTS] if isinstance(event, dict)] if isinstance(value, list) else []
+    return [_event(event) for event in dicts(value)]
 
 
 def _event(event: dict[str, Any]) -> SpanEvent:

@@ -15,7 +15,7 @@ from agents.ingest import otlp_ids
 from agents.ingest.decoded import Decoded, Misshapen, fields, inside, objects, refusals, summary, told
 from agents.ingest.spans import Span, SpanEvent, SpanLink
 from agents.ingest.times import nanoseconds
-from agents.ingest.values import SLOTS, attributes
+from agents.ingest.values import attributes, dicts
 
 _FAILED = ("ERROR", "STATUS_CODE_ERROR")
 _WHY = "its trace id or span id is missing or is not MLflow's."
@@ -83,7 +83,7 @@ def _id(value: object, length: int) -> str:
 
 
 def _events(value: object) -> list[SpanEvent]:
-    return [_event(event) for event in value[:SLOTS] if isinstance(event, dict)] if isinstance(value, list) else []
+    return [_event(event) for event in dicts(value)]
 
 
 def _event(event: dict[str, Any]) -> SpanEvent:
@@ -92,13 +92,12 @@ def _event(event: dict[str, Any]) -> SpanEvent:
 
 
 def _links(value: object) -> list[SpanLink]:
-    given = [link for link in value[:SLOTS] if isinstance(link, dict)] if isinstance(value, list) else []
     found = [
         SpanLink(
             _id(link.get("trace_id"), otlp_ids.TRACE),
             _id(link.get("span_id"), otlp_ids.SPAN),
             attributes(link.get("attributes")),
         )
-        for link in given
+        for link in dicts(value)
     ]
     return [link for link in found if link.trace and link.span]

@@ -13,7 +13,7 @@ from agents.ingest import otlp_ids
 from agents.ingest.decoded import Decoded, Misshapen, fields, inside, objects, refusals, summary, told
 from agents.ingest.spans import Span, SpanEvent
 from agents.ingest.times import nanoseconds
-from agents.ingest.values import ATTRIBUTES, DEPTH, SLOTS, attributes
+from agents.ingest.values import ATTRIBUTES, DEPTH, attributes, dicts
 
 _KIND = "openinference.span.kind"
 _NESTED = frozenset(
@@ -84,7 +84,7 @@ def _flatten(name: str, value: Any, flat: dict[str, Any], depth: int) -> None:
 
 
 def _events(value: object) -> list[SpanEvent]:
-    return [_event(event) for event in value[:SLOTS] if isinstance(event, dict)] if isinstance(value, list) else []
+    return [_event(event) for event in dicts(value)]
 
 
 def _event(event: dict[str, Any]) -> SpanEvent:

@@ -46,6 +46,11 @@ def number(value: float) -> int | float | str | None:
     return str(value) if value.bit_length() <= 1024 else None
 
 
+def dicts(value: object) -> list[dict[str, Any]]:
+    """The objects in a list, as many as we read of one; [] of everything else."""
+    return [one for one in value[:SLOTS] if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def plain(value: object, depth: int = 0) -> Any:
     """JSON of a sender, whatever it holds, copied within the bounds of this module."""
     if isinstance(value, str):
