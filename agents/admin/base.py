@@ -146,8 +146,8 @@ class StoreAdmin(RecordAdmin):
         raise NotImplementedError  # abstract: each kind says its own; the admin's metaclass leaves no room for ABC
 
     def below(self, keys: list[int]) -> dict[str, str]:
-        """What goes with these records, counted in words."""
-        raise NotImplementedError  # abstract, as `delete_one`
+        """What goes with these records, and they themselves, counted in words."""
+        return {str(self.opts.verbose_name_plural): str(len(keys))}
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

@@ -59,9 +59,6 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
     def delete_one(self, actor: Actor, key: int) -> None:
         completions.delete(actor, ids.openai(Kind.COMPLETION, key))
 
-    def below(self, keys: list[int]) -> dict[str, str]:
-        return {str(self.opts.verbose_name_plural): str(len(keys))}
-
     @admin.display(description=_("id"))
     def public_id(self, record: ChatCompletion) -> str:
         return ids.openai(Kind.COMPLETION, record.pk)

@@ -58,9 +58,6 @@ class RegisteredAdmin(When, Owned, ManagedAdmin):
     def delete_one(self, actor: Actor, key: int) -> None:
         self.registry.drop(actor, key)
 
-    def below(self, keys: list[int]) -> dict[str, str]:
-        return {str(self.opts.verbose_name_plural): str(len(keys))}
-
     @admin.display(description=_("name"))
     def title(self, record: Any) -> str:
         return columns.words(record.identifier)

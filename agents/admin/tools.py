@@ -67,9 +67,6 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
     def delete_one(self, actor: Actor, key: int) -> None:
         toolgroups.drop(actor, key)
 
-    def below(self, keys: list[int]) -> dict[str, str]:
-        return {str(self.opts.verbose_name_plural): str(len(keys))}
-
     @admin.action(permissions=["change"], description=_("Ask selected groups what they have"))
     def ask_again(self, request: HttpRequest, queryset: Any) -> None:
         chosen = list(queryset[: ASKED_AT_ONCE + 1])
