@@ -23,7 +23,7 @@ from agents.admin.base import ModelAdmin, ReadAdmin, RecordAdmin
 from agents.admin.forms import AttributesForm
 from agents.ids import Kind
 from agents.models import ApiKey, GroupAttributes, Scope, User
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.store import keys
 
 if TYPE_CHECKING:

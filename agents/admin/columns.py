@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 
 from agents import ids
 from agents.ids import Kind
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.store.encoding import PLAIN
 from agents.ui import format, marks
 

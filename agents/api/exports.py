@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,6 +23,7 @@ from agents.access import Actor
 from agents.api.base import ApiView, Awaited
 from agents.errors import InvalidRequest, NotFound
 from agents.live import read
+from agents.moments import to_datetime
 from agents.query import parser
 from agents.query.tree import Level, Query
 from agents.store import export, records, values
@@ -73,7 +73,7 @@ def _flag(given: Mapping[str, str], name: str) -> bool:
 async def answer(asked: Wanted) -> HttpResponseBase:
     """The stream, once the first rows are there. Raises Unavailable."""
     first = await read(export.piece, asked.actor, asked.query)
-    stamp = datetime.fromtimestamp(ids.now_us() / 1e6, UTC).strftime("%Y%m%d-%H%M%S")
+    stamp = to_datetime(ids.now_us()).strftime("%Y%m%d-%H%M%S")
     headers = {
         "Content-Disposition": f'attachment; filename="{asked.query.level}s-{stamp}.{ENDINGS[asked.format]}"',
         "X-Accel-Buffering": "no",

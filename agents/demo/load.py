@@ -18,7 +18,7 @@ from agents.demo.scenes import ROLES, Role, Scene
 from agents.demo.stage import Clock, Prompted, Take, play, resumed_run
 from agents.demo.visits import CONCIERGE
 from agents.models import Agent, Api, Price, Source
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.providers.inference.registry import Endpoints
 from agents.providers.inference.scripted import Scripted
 from agents.providers.memory import scripted as memory

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from agents.ingest.values import moment
+from agents.moments import to_us
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _LONGEST = 40
 
 
@@ -25,7 +24,7 @@ def _of_text(value: str) -> int:
     try:
         found = datetime.fromisoformat(value)
         aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-        return moment((aware - _EPOCH) // _MICROSECOND * 1000)
+        return moment(to_us(aware) * 1000)
     except (ValueError, OverflowError):
         return 0
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from agents import ids
+from agents.moments import to_datetime, to_us
 
 if TYPE_CHECKING:
     _KeyBase = models.BigIntegerField[int, int]
     _MomentBase = models.BigIntegerField[Any, Any]
 else:  # generic in the stubs only
     _KeyBase = _MomentBase = models.BigIntegerField
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 class KeyField(_KeyBase):
@@ -49,16 +47,16 @@ class MomentField(_MomentBase):
     _pyi_lookup_exact_type: Any
 
     def from_db_value(self, value: int | None, *_: object) -> datetime | None:
-        return None if value is None else _EPOCH + timedelta(microseconds=value)
+        return None if value is None else to_datetime(value)
 
     def to_python(self, value: Any) -> Any:
         if isinstance(value, int):
-            return _EPOCH + timedelta(microseconds=value)
+            return to_datetime(value)
         return value
 
     def get_prep_value(self, value: Any) -> Any:
         if isinstance(value, datetime):
-            return (value - _EPOCH) // _MICROSECOND
+            return to_us(value)
         return super().get_prep_value(value)
 
     def formfield(self, **options: Any) -> Any:
@@ -85,13 +83,3 @@ else:
 
         def get_prep_value(self, value):
             return storable(super().get_prep_value(value))
-
-
-def to_datetime(at_us: int) -> datetime:
-    """Microseconds since 1970 as an aware UTC datetime."""
-    return _EPOCH + timedelta(microseconds=at_us)
-
-
-def to_us(moment: datetime) -> int:
-    """An aware datetime as microseconds since 1970."""
-    return (moment - _EPOCH) // _MICROSECOND

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
 from agents.errors import QuerySyntax
+from agents.moments import to_datetime, to_us
 from agents.query.fields import nearest
 from agents.query.scanner import Scalar, shown
 from agents.query.tree import Op, Period
@@ -23,8 +24,6 @@ _CLOCK = re.compile(r"(\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)(Z|[+-]\d{2}:\d{2})?", r
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DAYS_AGO = {"today": 0, "yesterday": 1}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 EXPECTED = "a time such as 2026-11-20, 2026-11-20T10:00, today, yesterday, -24h or -7d"
 
 
@@ -37,7 +36,7 @@ class Now:
 
     @property
     def day(self) -> date:
-        return (_EPOCH + self.us * _MICROSECOND).astimezone(self.zone).date()
+        return to_datetime(self.us).astimezone(self.zone).date()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ def _day(scalar: Scalar, text: str, *, utc: bool) -> date:
 
 
 def _whole_day(day: date, zone: tzinfo) -> _Point:
-    start, end = (_us(datetime.combine(each, time(), zone)) for each in (day, day + timedelta(days=1)))
+    start, end = (to_us(datetime.combine(each, time(), zone)) for each in (day, day + timedelta(days=1)))
     return _Point(start, end, end, day, zone)
 
 
@@ -140,7 +139,7 @@ def _instant(scalar: Scalar, day: date, clock: re.Match[str], zone: tzinfo) -> _
         own = _zone(clock[4]) if clock[4] else zone
     except ValueError:
         raise scalar.wrong(f"There is no time {shown(clock[0])} of a day") from None
-    at_us = _us(datetime.combine(day, of_day, own))
+    at_us = to_us(datetime.combine(day, of_day, own))
     named_us = 1 if clock[3] else 1_000_000 if clock[2] else 60_000_000
     return _Point(at_us, at_us + 1, at_us + named_us, day, own)
 
@@ -152,10 +151,6 @@ def _zone(text: str) -> tzinfo:
     return timezone(-shift if text[0] == "-" else shift)
 
 
-def _us(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MICROSECOND
-
-
 def _normal(text: str) -> str:
     """``2026-11-20 10:00z`` → ``2026-11-20T10:00Z``; words and units in lower case."""
     ends = [end.upper().replace(" ", "T") if end[:1].isdecimal() else end.lower() for end in text.split("..")]
@@ -164,7 +159,7 @@ def _normal(text: str) -> str:
 
 def moment_text(at_us: int) -> str:
     """A moment as a query writes it, in UTC: ``2026-11-20T10:00:00Z``, a fraction where it has one."""
-    moment = _EPOCH + at_us * _MICROSECOND
+    moment = to_datetime(at_us)
     fraction = f".{moment.microsecond:06d}" if moment.microsecond else ""
     return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
 from agents import ids
+from agents.moments import to_us
 
 JSON = Any
 """Raw JSON as decoded: the one place where ``Any`` is allowed."""
@@ -44,16 +45,16 @@ def _second(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
-def to_us(value: Any) -> Any:
-    """Read a moment: microseconds as they are, ISO-8601 text or an aware datetime converted."""
+def _moment(value: Any) -> Any:
+    """Read a moment: microseconds as they are, ISO-8601 text or a datetime converted. Without a zone it is UTC."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     if isinstance(value, datetime):
-        return round(value.timestamp() * 1_000_000)
+        return to_us(value if value.tzinfo else value.replace(tzinfo=UTC))
     return value
 
 
-Moment = Annotated[int, BeforeValidator(to_us), PlainSerializer(iso, return_type=str, when_used="json")]
+Moment = Annotated[int, BeforeValidator(_moment), PlainSerializer(iso, return_type=str, when_used="json")]
 """A moment: microseconds since 1970 inside, ISO-8601 UTC in JSON."""
 
 

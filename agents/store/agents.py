@@ -12,7 +12,7 @@ from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import Agent, AgentRevision, ChangeKind, Session, Source, Turn
 from agents.models.choices import FOREIGN
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us
 from agents.schemas.agents import AgentConfig, AgentObject
 from agents.schemas.content import ToolDef
 from agents.store import changes, scopes

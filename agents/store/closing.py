@@ -13,7 +13,7 @@ import msgspec
 from agents import ids
 from agents.models import Step, StepStatus, StepType, Turn, TurnStatus
 from agents.models.choices import FOREIGN, LIVE
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us
 from agents.schemas.content import CompletionMessage
 from agents.schemas.events import (
     ErrorInfo,

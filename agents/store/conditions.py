@@ -17,7 +17,7 @@ from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, 
 from agents import ids
 from agents.models import Term
 from agents.models.choices import TermKind
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.query import fields
 from agents.query.tokens import fold, words
 from agents.query.tree import Number, Numbers, Pattern, Period, Value, Whole, Words

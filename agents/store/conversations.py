@@ -12,7 +12,7 @@ from agents import ids
 from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import Api, ChangeKind, Item, Session, Source
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.store import changes, history, keyset, sessions, tags
 from agents.store.history import NewItem
 from agents.store.keyset import Bounds, Cursor

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from agents import ids
 from agents.models import DeltaBatch, Event, EventPack, StepDetail
-from agents.schemas.base import to_us
+from agents.moments import to_us
 from agents.store import encoding, large
 from agents.store.sql import Select
 
@@ -63,7 +64,7 @@ class _Pack(msgspec.Struct):
 class _Head(msgspec.Struct):
     seq: int
     type: str
-    at: str
+    at: datetime
     step: str = ""
     name: str = ""
 

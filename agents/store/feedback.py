@@ -18,7 +18,7 @@ from agents.access import Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import Feedback, Rating, Turn
 from agents.models.choices import TermKind
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.query.tokens import index_text
 from agents.store import subjects, terms
 from agents.store.subjects import About

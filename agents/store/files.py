@@ -17,7 +17,8 @@ from agents import ids
 from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import File, FileBlock
-from agents.models.fields import storable, to_datetime, to_us
+from agents.models.fields import storable
+from agents.moments import to_datetime, to_us, us_or_none
 from agents.store import indexing, keyset, scopes
 from agents.store.keyset import Bounds, Cursor
 from agents.store.writer import writer
@@ -59,9 +60,7 @@ class NewFile:
 
 def _record(row: Iterable[Any]) -> FileRecord:
     key, filename, purpose, mime_type, size, created, expires = row
-    return FileRecord(
-        key, filename, purpose, mime_type, size, to_us(created), None if expires is None else to_us(expires)
-    )
+    return FileRecord(key, filename, purpose, mime_type, size, to_us(created), us_or_none(expires))
 
 
 # ----------------------------------------------------------------------------------------------- writing

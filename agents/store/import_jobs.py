@@ -15,7 +15,7 @@ from agents.errors import AgentsError, NotFound, Unavailable
 from agents.ingest.pieces import pieces
 from agents.ingest.sniffing import FileFormat, format_of_file
 from agents.models import Import, ImportState
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.store import scopes
 from agents.store.imports import Importer, Report
 from agents.store.writer import writer

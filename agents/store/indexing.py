@@ -15,7 +15,7 @@ from django.db.models import F
 
 from agents import ids
 from agents.models import Chunk, VectorDB, VectorDocument
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.store import closing, passages
 from agents.store.memory import NewChunk, VectorDBRecord
 from agents.store.sql import Insert

@@ -13,13 +13,12 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from agents import ids
 from agents.access import ACTIONS, ADMIN_ROLE, OPERATOR_ROLE, READER_ROLE, Action, Actor, Attributes, attributes_of
 from agents.errors import InvalidRequest, NotAuthenticated, NotFound
 from agents.models import ApiKey, GroupAttributes, User
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us, us_or_none
 from agents.store.writer import writer
 
 PREFIX = "ask_"
@@ -178,16 +177,16 @@ def _note_use(key: ApiKey, now: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key as its owner sees it: never its secret. Moments are aware datetimes."""
+    """A key as its owner sees it: never its secret. Moments are microseconds since 1970."""
 
     public_id: str
     name: str
     last4: str
     actions: tuple[str, ...]
-    created_at: Any
-    expires_at: Any
-    revoked_at: Any
-    last_used_at: Any
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+    last_used_at: int | None
     user: str
 
 
@@ -227,10 +226,10 @@ def listing(actor: Actor) -> list[KeyRecord]:
             name=key.name,
             last4=key.last4,
             actions=tuple(key.actions),
-            created_at=key.created_at,
-            expires_at=key.expires_at,
-            revoked_at=key.revoked_at,
-            last_used_at=key.last_used_at,
+            created_at=to_us(key.created_at),
+            expires_at=us_or_none(key.expires_at),
+            revoked_at=us_or_none(key.revoked_at),
+            last_used_at=us_or_none(key.last_used_at),
             user=key.user.username,
         )
         for key in rows[:500]

@@ -26,7 +26,7 @@ from agents.models import (
     TurnStatus,
 )
 from agents.models.choices import TermKind
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.query.record import metadata_text
 from agents.schemas.content import TurnMessage, has_images, text_of
 from agents.schemas.events import Event, TurnResumed

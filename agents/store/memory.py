@@ -13,7 +13,8 @@ from agents import ids
 from agents.access import Action, Actor
 from agents.errors import Conflict, NotFound
 from agents.models import Chunk, FileBatch, Session, VectorDB, VectorDocument
-from agents.models.fields import storable, to_datetime
+from agents.models.fields import storable
+from agents.moments import to_datetime
 from agents.store import passages, scopes
 from agents.store.sql import Insert
 from agents.store.writer import writer

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from agents.models import Price
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.schemas.content import Usage
 
 FRESH_S = 5.0

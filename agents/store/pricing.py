@@ -20,7 +20,7 @@ from agents import ids
 from agents.access import Actor
 from agents.errors import InvalidRequest
 from agents.models import ChangeKind, Price, Session, Step, StepDetail, Turn
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us
 from agents.query.parser import parse
 from agents.schemas.content import Usage
 from agents.schemas.prices import PriceGiven

@@ -11,7 +11,7 @@ from agents import ids
 from agents.access import Actor
 from agents.errors import NotFound
 from agents.models import Agent, AgentRevision, Api, Session, Source, Step, Turn, TurnBody, TurnStatus, TurnTag
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us
 from agents.schemas.base import iso
 from agents.schemas.records import VERSION, TurnRecord
 from agents.schemas.turns import StepValue, TurnValue

@@ -16,7 +16,7 @@ from agents import ids
 from agents.access import Action, Actor
 from agents.errors import Conflict, NotFound
 from agents.models import RegisteredModel, Shield
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.store import scopes
 from agents.store.writer import writer
 

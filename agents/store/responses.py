@@ -17,7 +17,7 @@ from agents.access import Action, Actor
 from agents.errors import Conflict, InvalidRequest, NotFound
 from agents.models import Api, Response, Step, Turn, TurnBody, TurnStatus, TurnTag
 from agents.models.choices import LIVE, TermKind
-from agents.models.fields import to_us
+from agents.moments import to_us, us_or_none
 from agents.query.tree import Query
 from agents.schemas.content import Usage
 from agents.schemas.events import ErrorInfo
@@ -189,7 +189,7 @@ def _record(row: tuple[Any, ...]) -> ResponseRecord:
         "status": TurnStatus(named["status"]),
         "turn_status": TurnStatus(named["turn_status"]),
         "created_at": to_us(named["created_at"]),
-        "completed_at": None if completed is None else to_us(completed),
+        "completed_at": us_or_none(completed),
         "settings": named["settings"].encode(),
     }
     if named["last_turn"] == named["turn"] and named["end_item"] not in (None, named["item_count"]):

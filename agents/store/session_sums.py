@@ -8,7 +8,7 @@ from django.db.models import Count, Q, Sum
 
 from agents.access import Actor
 from agents.models import Turn, TurnStatus
-from agents.models.fields import to_us
+from agents.moments import to_us
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import Api, ChangeKind, Session, Source
 from agents.models.choices import FOREIGN
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us
 from agents.query.tokens import fold
 from agents.store import changes, scopes, tags
 from agents.store.deletion import delete_sessions

@@ -19,7 +19,7 @@ from agents import ids
 from agents.access import Action, Actor
 from agents.errors import Conflict, NotFound
 from agents.models import ToolGroup
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, us_or_none
 from agents.schemas.content import ToolDef
 from agents.store import scopes, sealed
 from agents.store.writer import writer
@@ -183,7 +183,7 @@ def opened(row: ToolGroup) -> GroupRecord:
         args=msgspec.json.decode(row.args or "{}"),
         headers=headers or {},
         tools=tools_of(row),
-        listed_at=to_us(row.listed_at) if row.listed_at else None,
+        listed_at=us_or_none(row.listed_at),
         note=lost + row.note,
     )
 

@@ -20,7 +20,7 @@ from agents.models import (
     TurnStatus,
 )
 from agents.models.choices import FOREIGN, LIVE
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us
 from agents.schemas.content import ToolResponse
 from agents.schemas.turns import StepValue
 from agents.store import changes, closing, large

@@ -12,7 +12,7 @@ from agents import ids
 from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import Chunk, FileBatch, VectorDocument
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us
 from agents.store import files, indexing, keyset, vector_stores
 from agents.store.indexing import Work
 from agents.store.keyset import Bounds, Cursor

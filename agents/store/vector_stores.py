@@ -12,7 +12,7 @@ from agents import ids
 from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import VectorDB, VectorDocument
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us
 from agents.store import keyset, memory, scopes
 from agents.store.keyset import Bounds, Cursor
 from agents.store.writer import writer

@@ -13,7 +13,7 @@ from agents import ids
 from agents.access import Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import SavedView
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.query import parser
 from agents.query.tree import Level
 from agents.store import scopes

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 
+from agents.moments import to_datetime
 from agents.ui import format, spelling
 
 HEIGHT = 120
@@ -199,7 +200,7 @@ def stacked(values: Sequence[float | None], names: Sequence[str], top: float, he
 
 
 def _title(point: Point, series: Sequence[Series], words: Words, zone: tzinfo) -> str:
-    when = local(point.at_us, zone)
+    when = to_datetime(point.at_us).astimezone(zone)
     said = [
         f"{each.title} {words(value)}" for each, value in zip(series, point.values, strict=True) if value is not None
     ]
@@ -273,13 +274,14 @@ _MINUTES = (5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 10_080, 43_
 
 def times(starts_us: Sequence[int], zone: tzinfo) -> list[Tick]:
     """Words below the columns: a few, where a round time begins."""
-    minutes = [_minutes(local(each, zone)) for each in starts_us]
+    starts = [to_datetime(each).astimezone(zone) for each in starts_us]
+    minutes = [_minutes(start) for start in starts]
     for step in _MINUTES:
         begins = [number for number in range(1, len(minutes)) if minutes[number] // step != minutes[number - 1] // step]
         if len(begins) <= MOST_LABELS:
             full = 100 / max(len(minutes), 1)
             inside = [number for number in begins if number * full < LAST_LABEL]
-            return [Tick(round(number * full, 3), _when(local(starts_us[number], zone), step)) for number in inside]
+            return [Tick(round(number * full, 3), _when(starts[number], step)) for number in inside]
     return []
 
 
@@ -292,10 +294,6 @@ def _when(moment: datetime, step: int) -> str:
     if step >= 1440 or (moment.hour, moment.minute) == (0, 0):
         return spelling.day(moment)
     return f"{moment:%H:%M}"
-
-
-def local(at_us: int, zone: tzinfo) -> datetime:
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at_us)).astimezone(zone)
 
 
 # ----------------------------------------------------------------------------------------- in a table

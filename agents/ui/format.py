@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.ui import spelling
 
 NOTHING = "–"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 
 from django.utils.translation import gettext, ngettext
 
 from agents.errors import QuerySyntax
+from agents.moments import to_datetime
 from agents.query.chips import with_term
 from agents.query.tree import Query
 from agents.schemas.numbers import Bucket
@@ -103,12 +104,12 @@ def _url(query: Query, period: str, link: Callable[[str], str]) -> str:
 
 
 def _written(at_us: int) -> str:
-    moment = datetime.fromtimestamp(at_us / 1_000_000, UTC)
+    moment = to_datetime(at_us)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _title(bucket: Bucket, zone: tzinfo) -> str:
-    start = datetime.fromtimestamp(bucket.from_us / 1_000_000, zone)
+    start = to_datetime(bucket.from_us).astimezone(zone)
     words = {
         "completed": gettext("completed"),
         "failed": gettext("failed"),

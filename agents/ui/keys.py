@@ -20,7 +20,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 from agents import ids
 from agents.access import Actor
 from agents.errors import InvalidRequest
-from agents.schemas.base import to_us
 from agents.store import keys
 from agents.store.keys import KeyRecord
 from agents.ui.access import PageRequest, page
@@ -46,12 +45,10 @@ USUAL_ACTIONS = ("read", "run")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A key in the list. ``state`` is active, expired or revoked; moments are microseconds since 1970."""
+    """A key in the list. ``state`` is active, expired or revoked; ``ends_us`` is when it was, or will be, no more."""
 
     key: KeyRecord
     state: str
-    created_us: int
-    used_us: int | None
     ends_us: int | None
 
 
@@ -117,9 +114,9 @@ def _rows(actor: Actor, made: str) -> list[Shown]:
 
 
 def _shown(key: KeyRecord, now: int) -> Shown:
-    ends = to_us(key.revoked_at or key.expires_at)
+    ends = key.revoked_at or key.expires_at
     state = "revoked" if key.revoked_at else "expired" if ends is not None and ends <= now else "active"
-    return Shown(key, state, to_us(key.created_at), to_us(key.last_used_at), ends)
+    return Shown(key, state, ends)
 
 
 def _form(request: HttpRequest, *, given: bool) -> dict[str, Any]:

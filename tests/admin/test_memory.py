@@ -10,7 +10,7 @@ from agents import ids
 from agents.access import Actor, system
 from agents.ids import Kind
 from agents.models import Chunk, VectorDB, VectorDocument
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.store import memory, passages
 from agents.store.memory import NewChunk, NewDocument
 from tests.admin.conftest import Browser

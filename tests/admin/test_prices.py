@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from agents.access import Actor
 from agents.models import Price
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.schemas.content import Usage
 from agents.store import prices
 from tests.admin.conftest import Browser

@@ -11,7 +11,7 @@ from django.test import Client
 
 from agents import ids
 from agents.models import ToolGroup as Row
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.providers.tools.base import ToolGroup
 from agents.runner import toolgroups as groups
 from agents.runner.current import service

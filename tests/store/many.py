@@ -23,7 +23,7 @@ from agents.models import (
     TurnTag,
 )
 from agents.models.choices import TermKind
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.store import changes, deletion, scopes, terms
 from agents.store.writer import writer
 from tests.builders import make_agent

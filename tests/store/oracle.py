@@ -23,7 +23,7 @@ from agents.models import (
     TurnTag,
 )
 from agents.models.choices import TermKind
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.query.record import AgentRecord, ResponseRecord, Row, SessionRecord, StepRecord, TurnRecord
 from agents.query.tree import Level
 from agents.schemas import events

@@ -9,7 +9,7 @@ from agents import ids
 from agents.access import Actor
 from agents.models import Agent, ApiKey, Price, Session, Source, Turn, TurnBody
 from agents.models.choices import TermKind
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.providers.safety.scripted import PhraseShield
 from agents.schemas.content import ImageData, ImageItem, TextItem, UserMessage
 from agents.schemas.events import OtherDetail, StepEnded, StepStarted

@@ -6,7 +6,7 @@ import pytest
 
 from agents.access import Actor
 from agents.models import Price, Session, Turn
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.store.deletion import delete_turns
 from agents.store.writer import writer
 from tests.builders import make_agent, make_session, make_turn

@@ -13,7 +13,7 @@ import pytest
 from agents.access import Actor
 from agents.errors import InvalidRequest, Unavailable
 from agents.models import Segment, Step, Turn, TurnStatus, TurnTag
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.query.parser import parse
 from agents.query.tree import Query
 from agents.schemas.numbers import Percentiles, Stats

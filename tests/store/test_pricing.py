@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from agents.access import Actor
 from agents.errors import InvalidRequest
 from agents.models import Price, Session, Step, Turn
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.schemas.content import Usage
 from agents.schemas.prices import PRICES
 from agents.store import keys, prices, pricing

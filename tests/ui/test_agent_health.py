@@ -11,7 +11,7 @@ from django.test import Client
 from agents import ids
 from agents.access import Actor
 from agents.models import Price, Session
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.store import agents, keys, prices
 from agents.ui import format
 from tests.builders import make_agent

@@ -10,7 +10,7 @@ from django.test import Client
 
 from agents.access import Actor
 from agents.models import Price
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.store import keys, prices
 from agents.ui import format, measures
 from tests.cases import sparing

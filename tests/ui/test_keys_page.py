@@ -11,7 +11,7 @@ from django.test import Client
 
 from agents.access import Actor
 from agents.models import ApiKey, User
-from agents.schemas.base import to_us
+from agents.moments import to_us
 from agents.store import keys
 from tests.conftest import START_US, Clock
 from tests.ui.markup import elements, unsafe, words

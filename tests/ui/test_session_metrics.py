@@ -10,7 +10,7 @@ from django.test import Client
 from agents import ids
 from agents.access import Actor
 from agents.models import Price, TurnStatus
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.store import keys, prices
 from agents.store.session_sums import Length
 from agents.ui import format, session_metrics, sessions

@@ -7,7 +7,7 @@ import json
 
 from agents.models import ChangeKind, Step, StepStatus, Trace, Turn, TurnBody, TurnStatus
 from agents.models.choices import FOREIGN
-from agents.models.fields import to_datetime
+from agents.moments import to_datetime
 from agents.store import changes
 from agents.store.foreign.owners import foreign_id
 from agents.store.writer import writer

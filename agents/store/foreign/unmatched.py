@@ -13,7 +13,7 @@ from agents.access import Actor
 from agents.errors import NotFound
 from agents.ingest.spans import Span
 from agents.models import Trace
-from agents.models.fields import to_datetime, to_us
+from agents.moments import to_datetime, to_us
 from agents.store.foreign import sources
 from agents.store.foreign.projection import spans_of
 from agents.store.foreign.told import first_report

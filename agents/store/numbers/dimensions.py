@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 import numpy as np
 
+from agents.moments import to_datetime, to_us
 from agents.store.numbers.columns import Array, Coded, coded
 from agents.store.numbers.table import Table
 
@@ -91,8 +92,6 @@ PERIODS |= {name: name for name in ("10 minutes", "30 minutes", "3 hours", "6 ho
 """What groups of time are called: ``hour``, ``30 minutes``, ``day``, …"""
 MOST_EDGES = 100_000
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 def edges(low_us: int, high_us: int, width: str, zone: tzinfo) -> list[int]:
     """The bounds of intervals of this width that hold all from ``low_us`` up to before ``high_us``: the
@@ -102,20 +101,16 @@ def edges(low_us: int, high_us: int, width: str, zone: tzinfo) -> list[int]:
         first = low_us // length * length
         return list(range(first, max(high_us, low_us + 1) + length, length))[:MOST_EDGES]
     start = _day_of(low_us, zone, width)
-    out = [_us(start)]
+    out = [to_us(start)]
     while out[-1] < high_us or len(out) < 2:
         start = _next(start, width)
-        out.append(_us(start))
+        out.append(to_us(start))
     return out
 
 
 def _day_of(at_us: int, zone: tzinfo, width: str) -> datetime:
     """The beginning of the day, week, month or year that a moment lies in."""
-    day = (
-        (_EPOCH + timedelta(microseconds=at_us))
-        .astimezone(zone)
-        .replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-    )
+    day = to_datetime(at_us).astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     match width:
         case "1 week":
             return day - timedelta(days=day.weekday())
@@ -135,10 +130,6 @@ def _next(start: datetime, width: str) -> datetime:
             return start.replace(year=start.year + 1)
         case _:
             return start + timedelta(days=7 if width == "1 week" else 1)
-
-
-def _us(moment: datetime) -> int:
-    return (moment.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
 def periods(started: Array, width: str, zone: tzinfo) -> Coded:

@@ -18,7 +18,7 @@ from django.db.models.lookups import Lookup
 from django.db.models.sql.where import AND
 
 from agents.models import TurnTag
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.store.numbers.columns import NULL, Array
 from agents.store.numbers.masks import Both, Check, Compared, Either, Holding, Inherited, Keyed, Mask, Other, Summed
 from agents.store.numbers.table import LAYOUTS, REASONS, Table

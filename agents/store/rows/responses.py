@@ -7,7 +7,7 @@ from typing import Any
 
 from agents import ids
 from agents.models import Response, TurnStatus
-from agents.models.fields import to_us
+from agents.moments import to_us, us_or_none
 from agents.query.record import CUT
 from agents.schemas.logs import ResponseRow, TurnRow
 from agents.store import terms
@@ -45,7 +45,7 @@ def _is_cut(turn: TurnRow, last: bool) -> bool:
 def _row(row: tuple[Any, ...], turn: TurnRow, words: dict[int | None, str]) -> ResponseRow:
     key, _, number, status, model, legs, created, completed, *tokens = row
     started = to_us(created)
-    ended = to_us(completed) if completed else None
+    ended = us_or_none(completed)
     last = turn.error if TurnStatus(status) == TurnStatus.FAILED else None
     return ResponseRow(
         id=ids.openai(ids.Kind.RESPONSE, key),

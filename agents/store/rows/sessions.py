@@ -7,7 +7,7 @@ from typing import Any
 
 from agents import ids
 from agents.models import Agent, Api, Session, SessionTag, Source
-from agents.models.fields import to_us
+from agents.moments import to_us
 from agents.schemas.logs import SessionRow, TokenCounts, TurnRow
 from agents.store.rows import cells, turns
 

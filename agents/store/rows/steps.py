@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from agents.models import Agent, Session, Step, StepDetail, StepStatus, StepTag, StepType
-from agents.models.fields import to_us
+from agents.moments import to_us, us_or_none
 from agents.schemas.events import ErrorInfo
 from agents.schemas.logs import StepRow
 from agents.store import large, terms
@@ -98,7 +98,7 @@ def _row(row: tuple[Any, ...], around: _Around) -> StepRow:
         input_preview=preview(given),
         output_preview=preview(failure.message if failure else came),
         started_at=to_us(started),
-        completed_at=to_us(completed) if completed else None,
+        completed_at=us_or_none(completed),
         duration_ms=cells.milliseconds(duration),
         ttft_ms=cells.milliseconds(ttft),
         usage=cells.tokens(*tokens),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.models import Agent, Api, Session, Source, Step, StepStatus, StepType, Turn, TurnBody, TurnStatus, TurnTag
-from agents.models.fields import to_us
+from agents.moments import to_us, us_or_none
 from agents.schemas.events import ErrorInfo
 from agents.schemas.logs import Counts, StepMark, TurnRow
 from agents.store import terms
@@ -112,7 +112,7 @@ def _row(row: tuple[Any, ...], around: _Around) -> TurnRow:
         input_preview=asked,
         output_preview=answered,
         started_at=start,
-        completed_at=to_us(completed) if completed else None,
+        completed_at=us_or_none(completed),
         duration_ms=cells.milliseconds(duration),
         ttft_ms=cells.milliseconds(ttft),
         usage=cells.tokens(tokens_in, tokens_out, cached, reasoning),

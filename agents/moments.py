@@ -1,0 +1,24 @@
+"""Moments: microseconds since 1970 wherever we keep or compare them, aware datetimes where the
+calendar or a library wants them. Whole numbers both ways: a float would lose the last digits."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_datetime(at_us: int) -> datetime:
+    """Microseconds since 1970 as a UTC datetime. Raises OverflowError beyond the years 1 to 9999."""
+    return _EPOCH + at_us * _MICROSECOND
+
+
+def to_us(moment: datetime) -> int:
+    """An aware datetime of any zone as microseconds since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def us_or_none(moment: datetime | None) -> int | None:
+    """`to_us` of a moment that may not have come yet."""
+    return None if moment is None else to_us(moment)
