@@ -28,3 +28,6 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
     DATABASES["default"]["TEST"] = {"NAME": os.path.join(_folder, "tests.sqlite3")}  # noqa: F405 - the same
     _options = DATABASES["default"]["OPTIONS"]  # noqa: F405 - the same
     _options["init_command"] = _options["init_command"].replace("synchronous=FULL", "synchronous=OFF")
+
+# Each test has a client of its own, and each client a middleware that would read the facts of all files.
+WHITENOISE_AUTOREFRESH = True
