@@ -63,7 +63,7 @@ def _formatted(text: str) -> str | None:
 
 
 _TOKEN = re.compile(
-    r'(?P<string>"(?:[^"\\]|\\.)*(?:"|$))(?P<colon>\s*:)?|(?P<number>-?\d[\d.eE+-]*)|(?P<word>true|false|null)',
+    r'(?P<string>"(?:[^"\\]|\\.)*+(?:"|\\?\Z))(?P<colon>\s*:)?|(?P<number>-?\d[\d.eE+-]*)|(?P<word>true|false|null)',
     re.DOTALL,
 )
 

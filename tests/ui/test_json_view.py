@@ -71,3 +71,10 @@ def test_it_makes_visible_what_would_hide_or_turn_text() -> None:
 )
 def test_it_says_sizes(octets: int, said: str) -> None:
     assert size(octets) == said
+
+
+@pytest.mark.parametrize("key", ["s", "ss"])
+def test_a_string_cut_between_an_escape_and_what_it_escapes_is_one_string(key: str) -> None:
+    """Read from each of its quotes to its end, a page of one would take seconds."""
+    spans = elements(shown(f'{{"{key}": "' + '\\"' * SHOWN + '"}').html, "span")
+    assert [span["class"] for span in spans] == ["j-key", "j-str"]
