@@ -27,7 +27,7 @@ LARGEST_PICTURE = 40_000_000
 """Characters of base64 that are shown as an image at all."""
 
 _FENCES = re.compile("`+")
-_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]++={0,2}\s*")
 _MAGIC = (("/9j/", "jpeg"), ("R0lGOD", "gif"), ("UklGR", "webp"), ("iVBORw0KGgo", "png"))
 
 

@@ -37,7 +37,7 @@ CODE_LIMIT = 4_000
 CELLS = 4_000
 """Cells of a table, about: missing ones are filled in, so that a short text would become megabytes."""
 
-_MARKS = re.compile(r"[\\`*_\[\]<>~|&#]|^\s*(?:[-+=]|\d+[.)])|^(?: {4}|\t)| {2}\n", re.MULTILINE)
+_MARKS = re.compile(r"[\\`*_\[\]<>~|&#]|^[^\S\n]*(?:[-+=]|\d+[.)])|^(?: {4}|\t)| {2}\n", re.MULTILINE)
 """What may mean something in Markdown; most of what agents say has none of it."""
 
 _DEEP = re.compile(

@@ -139,6 +139,8 @@ def test_an_agent_without_a_name_is_called_what_its_spans_say() -> None:
     assert turn.agents == ("helper",)
     run = one_turn(span("r", name="weather_agent.run", attributes={"openinference.span.kind": "AGENT"}))
     assert run.agent == "weather_agent"
+    ran = one_turn(span("r", name="a" + ".run" * 100_000 + "x", attributes={"openinference.span.kind": "AGENT"}))
+    assert ran.agent.startswith("a")
     assert one_turn(span("c", attributes=graph, resource={"service.name": "desk"})).agent == "desk"
 
 

@@ -135,8 +135,9 @@ def test_it_loses_no_words_however_deep_they_are_nested(text: str) -> None:
         "![" * 10_000,
         "*a **b " * 2_800,
         "```java\n" + "(" * 19_000 + "\n```",
+        "\n" * 19_000 + "x",
     ],
-    ids=["wide table", "brackets", "images", "emphasis", "code"],
+    ids=["wide table", "brackets", "images", "emphasis", "code", "blank lines"],
 )
 def test_it_is_not_slow_or_large_for_text_made_to_be_so(text: str) -> None:
     before = time.process_time()

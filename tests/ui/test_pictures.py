@@ -27,6 +27,7 @@ def shown(image: dict[str, Any]) -> tuple[str, str]:
         ({"url": {"uri": "https://example.org/x.png"}}, "link", "https://example.org/x.png"),
         ({"url": {"uri": "javascript:alert(1)"}}, "link", ""),
         ({"data": SVG}, "text", ""),
+        ({"data": PNG.rstrip("=") + "\n" * 1_000_000 + "!"}, "text", ""),  # hours, where each line is tried as the last
     ],
 )
 def test_only_what_browsers_merely_draw_is_shown(image: dict[str, Any], style: str, source: str) -> None:

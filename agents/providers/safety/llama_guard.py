@@ -40,7 +40,7 @@ _CONCLUSION = """Provide your safety assessment for ONLY THE LAST {role} message
 _SPEAKERS = {"user": "User", "assistant": "Agent"}
 _MARK = re.compile(r"<(?=\s*(?:BEGIN|END)\s)", re.IGNORECASE)
 _FOURTH = re.compile(r"guard[-_.]?4", re.IGNORECASE)
-_VERDICT = re.compile(r"(safe|unsafe)\s*((?:\n\s*S\d{1,2}(?:\s*,\s*S\d{1,2})*\s*)?)", re.IGNORECASE)
+_VERDICT = re.compile(r"(safe|unsafe)[^\S\n]*(?:\n\s*+(S\d{1,2}(?:\s*+,\s*+S\d{1,2})*))?", re.IGNORECASE)
 
 
 class LlamaGuard:
@@ -103,4 +103,4 @@ class LlamaGuard:
             raise ProviderError(words, provider=self._inference.name, code="unreadable_verdict")
         if match[1].lower() == "safe":
             return None
-        return [code.strip().upper() for code in match[2].split(",") if code.strip()]
+        return [code.strip().upper() for code in (match[2] or "").split(",") if code.strip()]
