@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from agents.access import Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import TurnStatus
 from agents.runtime.run import PendingCall
+from agents.schemas.chat import called
 from agents.schemas.content import ToolCall, ToolResponse, TurnMessage, text_of
 from agents.schemas.events import ToolDetail
 from agents.schemas.input_items import (
@@ -149,7 +150,8 @@ def answers(given: Given, pending: Sequence[Pending], *, required: bool) -> Answ
         text = f"No tool output found for function call {absent[0].call_id}."
         raise InvalidRequest(text, param="input", code="missing_tool_output")
     responses = [_response(one, outputs, words) for one in calls if not one.approved]
-    rest = [place for place, item in enumerate(given.items) if not _answers(item, calls)]
+    made, asked = {one.call.call_id for one in calls}, {_request_id(one.step) for one in calls}
+    rest = [place for place, item in enumerate(given.items) if not _answers(item, made, asked)]
     return Answers(calls, responses, read([given.items[at] for at in rest], [given.told[at] for at in rest]))
 
 
@@ -173,20 +175,17 @@ def _response(one: PendingCall, outputs: dict[str, FunctionOutputItem], words: d
     return ToolResponse(call_id=one.call.call_id, tool_name=one.call.tool_name, content=text)
 
 
-def _answers(item: Any, calls: Sequence[PendingCall]) -> bool:
-    """Whether an item is an answer to one of these calls."""
+def _answers(item: Any, calls: Collection[str], requests: Collection[str]) -> bool:
+    """Whether an item is an answer to one of these calls, or to one of these requests to approve one."""
     if isinstance(item, ApprovalItem):
-        return any(item.approval_request_id == _request_id(one.step) for one in calls)
-    return isinstance(item, FunctionOutputItem) and any(item.call_id == one.call.call_id for one in calls)
+        return item.approval_request_id in requests
+    return isinstance(item, FunctionOutputItem) and item.call_id in calls
 
 
 def check_outputs(given: Given, history: Sequence[bytes]) -> None:
     """Raises InvalidRequest, in OpenAI's words, for an output whose call was never made."""
-    called = {item.call_id for item in given.items if isinstance(item, FunctionCallItem)}
-    for item in given.outputs:
-        if item.call_id in called:
-            continue
-        name = b'"id":%b' % msgspec.json.encode(item.call_id)
-        if not any(name in message for message in history):
-            words = f"No tool call found for function call output with call_id {item.call_id}."
-            raise InvalidRequest(words, param="input", code="unknown_call_id")
+    known = {item.call_id for item in given.items if isinstance(item, FunctionCallItem)} | called(history)
+    unknown = next((item.call_id for item in given.outputs if item.call_id not in known), None)
+    if unknown is not None:
+        words = f"No tool call found for function call output with call_id {unknown}."
+        raise InvalidRequest(words, param="input", code="unknown_call_id")

@@ -6,7 +6,7 @@ of such a pair. Messages are bytes, as in `agents.schemas.items`; only calls and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,28 +25,43 @@ def paired(history: Sequence[bytes], answered: Collection[str] = ()) -> list[byt
     """A history without calls that have no answer and answers that have no call; answers stand right
     behind their calls. Those to the calls in ``answered`` are still to come."""
     answers: dict[int, list[bytes]] = {}
-    waiting: list[tuple[str, int]] = []
+    waiting: dict[str, list[int]] = {}
     for place, message in enumerate(history):
         if message.startswith(_ANSWER):
-            call_id = msgspec.json.decode(message)["tool_call_id"]
-            found = next((one for one in reversed(waiting) if one[0] == call_id), None)
-            if found is not None:
-                waiting.remove(found)
-                answers.setdefault(found[1], []).append(message)
+            places = waiting.get(msgspec.json.decode(message)["tool_call_id"])
+            if places:
+                answers.setdefault(places.pop(), []).append(message)
         elif _CALLS in message:
-            calls = msgspec.json.decode(message).get("tool_calls", ())
-            waiting += [(call["id"], place) for call in calls]
-    if not waiting and not answers:
-        return [message for message in history if not message.startswith(_ANSWER)]
+            for call_id in _calls(message):
+                waiting.setdefault(call_id, []).append(place)
+    given = frozenset(answered)
+    lost = _places({call_id: places for call_id, places in waiting.items() if call_id not in given})
     out: list[bytes] = []
     for place, message in enumerate(history):
         if message.startswith(_ANSWER):
             continue
-        lost = {call_id for call_id, where in waiting if where == place and call_id not in answered}
-        told = _without_calls(message, lost)
+        told = _without_calls(message, lost.get(place, ()))
         out += [told] if told is not None else []
         out += answers.get(place, ())
     return out
+
+
+def called(history: Sequence[bytes]) -> set[str]:
+    """The ids of all calls that were made in a history."""
+    return {call_id for message in history if _CALLS in message for call_id in _calls(message)}
+
+
+def _calls(message: bytes) -> list[str]:
+    return [call["id"] for call in msgspec.json.decode(message).get("tool_calls", ())]
+
+
+def _places(waiting: Mapping[str, Sequence[int]]) -> dict[int, set[str]]:
+    """The calls that wait in each of the messages."""
+    found: dict[int, set[str]] = {}
+    for call_id, places in waiting.items():
+        for place in places:
+            found.setdefault(place, set()).add(call_id)
+    return found
 
 
 def _without_calls(message: bytes, lost: Collection[str]) -> bytes | None:

@@ -170,19 +170,19 @@ _ASSISTANT = b'{"role":"assistant"'
 def joined_calls(history: Sequence[bytes]) -> list[bytes]:
     """A history whose neighbouring assistant messages are one where the later one makes calls:
     endpoints want all calls of a round in one message, before the answers. Only such are parsed."""
-    out: list[bytes] = []
+    rounds: list[list[bytes]] = []
     for item in history:
-        if out and item.startswith(_ASSISTANT) and out[-1].startswith(_ASSISTANT) and b'"tool_calls"' in item:
-            out[-1] = _with_calls(out[-1], item)
+        if rounds and item.startswith(_ASSISTANT) and rounds[-1][0].startswith(_ASSISTANT) and b'"tool_calls"' in item:
+            rounds[-1].append(item)
         else:
-            out.append(item)
-    return out
+            rounds.append([item])
+    return [items[0] if len(items) == 1 else _in_one(items) for items in rounds]
 
 
-def _with_calls(first: bytes, second: bytes) -> bytes:
-    one, two = msgspec.json.decode(first), msgspec.json.decode(second)
-    words = [text for text in (one.get("content"), two.get("content")) if text]
-    calls = [*one.get("tool_calls", ()), *two.get("tool_calls", ())]
+def _in_one(items: Sequence[bytes]) -> bytes:
+    parts = [msgspec.json.decode(item) for item in items]
+    words = [part["content"] for part in parts if part.get("content")]
+    calls = [call for part in parts for call in part.get("tool_calls", ())]
     return encode({"role": "assistant", "content": "\n".join(words), "tool_calls": calls})
 
 

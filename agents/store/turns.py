@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,9 +43,9 @@ def missing(key: int) -> NotFound:
 
 def check_answers(pending: Sequence[str], responses: Sequence[ToolResponse]) -> None:
     """Raises InvalidRequest, naming the calls, unless the answers are exactly those waited for."""
-    given = [response.call_id for response in responses]
-    for call_id in given:
-        if given.count(call_id) > 1:
+    given = Counter(response.call_id for response in responses)
+    for call_id, times in given.items():
+        if times > 1:
             raise InvalidRequest(f"tool_responses: call_id '{call_id}' is answered twice.", param="tool_responses")
     unknown = [call_id for call_id in given if call_id not in pending]
     if unknown:

@@ -449,6 +449,7 @@ def test_an_unknown_model_fails_the_turn_by_its_name(model: str, road: Road) -> 
         (["CALL", "nope"], "unknown_call_id"),
         (["CALL", "CALL"], None),
         ({"CALL": "x"}, None),
+        pytest.param([f"n{number}" for number in range(60_000)], "unknown_call_id", id="very many"),
     ],
 )
 def test_answers_that_nobody_waits_for_are_refused(answers: Any, code: str | None, road: Road) -> None:

@@ -81,6 +81,16 @@ def test_a_row_may_be_several_messages() -> None:
     assert messages_of_row(one) == [one]
 
 
+LONG = 50_000
+"""Messages of one request, of the size that a server takes: compared one with another, they take hours."""
+
+
+def test_a_long_history_is_paired() -> None:
+    asked, answers = [[one(f"{number}") for number in range(LONG)] for one in (calls, answer)]
+    assert told(*asked) == []
+    assert told(*asked, *answers) == [one for pair in zip(asked, answers, strict=True) for one in pair]
+
+
 MESSAGES = st.one_of(
     st.builds(user, st.text(max_size=5)),
     st.builds(calls, st.sampled_from("abc"), st.sampled_from("def"), content=st.sampled_from(["", "x"])),
