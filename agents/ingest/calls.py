@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.ingest.facts import Call, Message
 from agents.ingest.reading import json_of, said
-from agents.ingest.values import plain
+from agents.ingest.values import NAME, plain
 from agents.schemas.content import (
     CompletionMessage,
     Content,
@@ -67,7 +67,7 @@ def call_of(call: Call, name: str = "", id_: str = "") -> ToolCall:
     read = arguments_of(call.arguments)
     raw = call.arguments if isinstance(call.arguments, str) and isinstance(read, dict) else None
     return ToolCall(
-        call_id=(id_ or call.id)[:300], tool_name=(name or call.name)[:300], arguments=read, arguments_json=raw
+        call_id=(id_ or call.id)[:NAME], tool_name=(name or call.name)[:NAME], arguments=read, arguments_json=raw
     )
 
 

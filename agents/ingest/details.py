@@ -10,7 +10,7 @@ from agents.ingest.facts import Call, Facts, Message
 from agents.ingest.parts import text_inside
 from agents.ingest.reading import json_of, said
 from agents.ingest.tree import Node
-from agents.ingest.values import plain
+from agents.ingest.values import NAME, plain
 from agents.schemas.content import SafetyViolation
 from agents.schemas.events import InferenceDetail, MemoryDetail, OtherDetail, ShieldDetail, StepDetail, ToolDetail
 
@@ -34,7 +34,7 @@ def detail_of(node: Node, linked: Call | None, *, failed: bool) -> StepDetail:
 
 def _inference(facts: Facts) -> InferenceDetail:
     answer, why, thoughts = completion(facts.answer.messages(), facts.finish)
-    return InferenceDetail(model_response=answer, model=facts.model[:300], finish_reason=why, reasoning=thoughts)
+    return InferenceDetail(model_response=answer, model=facts.model[:NAME], finish_reason=why, reasoning=thoughts)
 
 
 def _tool(facts: Facts, linked: Call | None, *, failed: bool) -> ToolDetail:
@@ -78,7 +78,7 @@ def _shield(facts: Facts, name: str) -> ShieldDetail:
         violation = SafetyViolation.model_construct(violation_level="error", user_message=facts.violation[:4000])
     return ShieldDetail.model_construct(
         touchpoint="assistant-output" if facts.touchpoint == "assistant-output" else "user-input",
-        shields=[(facts.tool or facts.name or name)[:300]],
+        shields=[(facts.tool or facts.name or name)[:NAME]],
         violation=violation,
     )
 
@@ -87,7 +87,7 @@ def _memory(facts: Facts) -> MemoryDetail:
     chunks = [plain(one) for one in (facts.documents or [])[:MOST_DOCUMENTS]]
     words = [said(one.get("content", one.get("text", one.get("page_content", "")))) for one in chunks]
     return MemoryDetail.model_construct(
-        vector_db_ids=facts.store[:300],
+        vector_db_ids=facts.store[:NAME],
         inserted_context="\n\n".join(filter(None, words)),
         query=facts.query,
         chunks=chunks,

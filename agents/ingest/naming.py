@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from agents.ingest import kinds
 from agents.ingest.reading import text
 from agents.ingest.tree import Node
+from agents.ingest.values import NAME
 
 UNKNOWN = "unknown"
-LONGEST = 300
-"""Characters of a name that are looked at and kept."""
 _AROUND = re.compile(r"^(?:invoke_agent|create_agent|agent run)\s+|(?:\.(?:run|agent|invoke|arun|run_stream))+$")
 
 
@@ -30,7 +29,7 @@ def name_agents(nodes: Sequence[Node]) -> None:
         if (node.span.trace, node.span.id) in above_named:
             node.facts.kind, node.facts.name = kinds.WORKFLOW, node.span.name
         else:
-            node.facts.name = node.facts.agent or _AROUND.sub("", node.span.name[:LONGEST]) or node.span.name
+            node.facts.name = node.facts.agent or _AROUND.sub("", node.span.name[:NAME]) or node.span.name
 
 
 def agents_of(nodes: Sequence[Node]) -> tuple[str, ...]:
@@ -43,7 +42,7 @@ def agents_of(nodes: Sequence[Node]) -> tuple[str, ...]:
     named += [node.facts.agent for node in sorted(nodes, key=lambda node: node.key) if node.facts.agent]
     if not named:
         named = [_otherwise(nodes)]
-    return tuple(dict.fromkeys(name[:LONGEST] for name in named))
+    return tuple(dict.fromkeys(name[:NAME] for name in named))
 
 
 def _depths(nodes: Sequence[Node]) -> dict[int, int]:

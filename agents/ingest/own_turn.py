@@ -19,7 +19,7 @@ from agents.ingest.json_text import parsed
 from agents.ingest.reading import text
 from agents.ingest.records import ForeignStep, ForeignTurn, Status
 from agents.ingest.spans import Span
-from agents.ingest.values import DEPTH, plain
+from agents.ingest.values import DEPTH, NAME, plain
 from agents.schemas.events import DETAILS, OtherDetail, StepDetail
 from agents.schemas.records import StepRecord, TurnRecord
 
@@ -27,8 +27,6 @@ TURN, STEP = "agents.turn", "agents.step"
 """Attributes with the JSON of a record; a turn's has no steps where they have spans of their own."""
 _OPEN: dict[str, Status] = {"queued": "in_progress", "awaiting_input": "in_progress"}
 MOST_WORDS = 100
-LONGEST = 300
-"""Characters of a name."""
 DEEPEST = 8
 """How deep metadata is kept: a query can name each value of a list by several paths, at each level."""
 _WRONG = (ValueError, TypeError, OverflowError, RecursionError)
@@ -111,13 +109,13 @@ def _steps(spans: Iterable[Span]) -> list[StepRecord]:
 
 
 def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> ForeignTurn:
-    agent = (record.agent.name or record.agent.model or record.model)[:LONGEST]
+    agent = (record.agent.name or record.agent.model or record.model)[:NAME]
     foreign = record.foreign
-    others = (name[:LONGEST] for name in _texts(foreign.get("agents")))
+    others = (name[:NAME] for name in _texts(foreign.get("agents")))
     return ForeignTurn(
         id=trace,
         session=record.session.id,
-        session_name=record.session.name[:LONGEST],
+        session_name=record.session.name[:NAME],
         agent=agent,
         status="in_progress" if record.status == "queued" else record.status,
         started_us=record.started_at,
@@ -128,9 +126,9 @@ def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> Foreig
         output=record.output,
         error=record.error,
         steps=tuple(_step(trace, step, record, agent) for step in steps),
-        model=record.model[:LONGEST],
-        provider=record.provider[:LONGEST],
-        user=record.user[:LONGEST],
+        model=record.model[:NAME],
+        provider=record.provider[:NAME],
+        user=record.user[:NAME],
         tags=tuple(tag[:100] for tag in record.tags[:MOST_WORDS] if tag.strip()),
         metadata=cast(dict[str, str], plain(record.metadata, DEPTH - DEEPEST)),
         instructions=record.agent.instructions,
@@ -151,15 +149,15 @@ def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> Foreign
         trace=trace,
         type=step.type,
         kind=detail.kind if isinstance(detail, OtherDetail) else "",
-        name=step.name[:LONGEST],
+        name=step.name[:NAME],
         detail=detail,
         status=_OPEN.get(step.status) or cast(Status, step.status),
         parent=step.parent,
         started_us=step.started_at,
         ended_us=step.completed_at,
         ttft_us=step.ttft_us,
-        model=(getattr(detail, "model", "") or step.name)[:LONGEST] if is_model else "",
-        provider=turn.provider[:LONGEST] if is_model else "",
+        model=(getattr(detail, "model", "") or step.name)[:NAME] if is_model else "",
+        provider=turn.provider[:NAME] if is_model else "",
         usage=step.usage,
         cost_nano=step.cost_nano,
         error=step.error,

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from agents.ingest.reading import text
 from agents.ingest.records import ForeignTurn
 from agents.ingest.spans import Span
+from agents.ingest.values import NAME
 
 AGENT, SESSION = "import.agent", "import.session"
 """Of a span's resource."""
@@ -36,4 +37,4 @@ def renamed(turn: ForeignTurn, traces: Mapping[str, Mapping[str, Span]]) -> Fore
 
 
 def _said(resources: Iterable[Mapping[str, object]], name: str) -> str:
-    return max((text(one[name])[:300] for one in resources if name in one), default="")
+    return max((text(one[name])[:NAME] for one in resources if name in one), default="")

@@ -12,12 +12,12 @@ from agents.ingest.linking import Linked, Made, node_id
 from agents.ingest.reading import LARGEST
 from agents.ingest.records import ForeignStep, Status
 from agents.ingest.tree import Node
+from agents.ingest.values import NAME
 from agents.schemas.content import text_of
 from agents.schemas.events import ErrorInfo, InferenceDetail, ToolDetail
 
 MADE = "made:"
 """Begins the id of a step that no span tells of; what follows is the call's id."""
-_LONGEST_NAME = 300
 
 
 def steps_of(
@@ -92,19 +92,19 @@ def _step(node: Node, linked: Linked, parent: str, agent: str) -> ForeignStep:
         trace=span.trace,
         type=kinds.STEP_TYPES.get(facts.kind, "other"),
         kind=(facts.word if facts.kind in kinds.STEP_TYPES else facts.kind)[:60],
-        name=_name(node)[:_LONGEST_NAME],
+        name=_name(node)[:NAME],
         detail=detail,
         status=status_of(node, error),
         parent=parent,
         started_us=started,
         ended_us=ended,
         ttft_us=facts.ttft_us if is_model else None,
-        model=facts.model[:_LONGEST_NAME],
-        provider=facts.provider[:_LONGEST_NAME] if is_model else "",
+        model=facts.model[:NAME],
+        provider=facts.provider[:NAME] if is_model else "",
         usage=facts.usage if spends else None,
         cost_nano=facts.cost_nano if spends else None,
         error=error,
-        agent=agent[:_LONGEST_NAME],
+        agent=agent[:NAME],
         hidden=error is None and bool(span.end_ns) and is_hidden(facts, detail),
     )
 
@@ -146,17 +146,17 @@ def _made(made: Made, parent: str, agent: str) -> ForeignStep:
     detail = made_tool(made.call, made.answer)
     moment = micros(made.after.span.end_ns)
     return ForeignStep(
-        id=MADE + made.call.id[:_LONGEST_NAME],
+        id=MADE + made.call.id[:NAME],
         trace=made.after.span.trace,
         type="tool_execution",
         kind=kinds.TOOL,
-        name=made.call.name[:_LONGEST_NAME],
+        name=made.call.name[:NAME],
         detail=detail,
         status="completed",
         parent=parent,
         started_us=moment,
         ended_us=moment,
-        agent=agent[:_LONGEST_NAME],
+        agent=agent[:NAME],
         made=True,
         hidden=not detail.tool_responses,
     )
@@ -175,14 +175,14 @@ def made_model(top: Node, agent: str) -> ForeignStep:
         trace=top.span.trace,
         type="inference",
         kind=kinds.LLM,
-        name=(top.facts.model or top.span.name)[:_LONGEST_NAME],
+        name=(top.facts.model or top.span.name)[:NAME],
         detail=detail_of(Node(top.span, _as_model(top.facts)), None, failed=False),
         status="completed" if top.span.end_ns else "in_progress",
-        model=top.facts.model[:_LONGEST_NAME],
-        provider=top.facts.provider[:_LONGEST_NAME],
+        model=top.facts.model[:NAME],
+        provider=top.facts.provider[:NAME],
         usage=top.facts.usage,
         cost_nano=top.facts.cost_nano,
-        agent=agent[:_LONGEST_NAME],
+        agent=agent[:NAME],
         made=True,
     )
 

@@ -18,6 +18,9 @@ SLOTS = 10_000
 ATTRIBUTES = 1000
 """Attributes of one span, event or resource; the rest is counted as dropped."""
 
+NAME = 300
+"""Characters of a name or an id that are kept."""
+
 TOO_DEEP = "…"
 """Stands where something was nested too deeply."""
 
