@@ -184,8 +184,10 @@ def _answers(item: Any, calls: Collection[str], requests: Collection[str]) -> bo
 
 def check_outputs(given: Given, history: Sequence[bytes]) -> None:
     """Raises InvalidRequest, in OpenAI's words, for an output whose call was never made."""
-    known = {item.call_id for item in given.items if isinstance(item, FunctionCallItem)} | called(history)
-    unknown = next((item.call_id for item in given.outputs if item.call_id not in known), None)
-    if unknown is not None:
-        words = f"No tool call found for function call output with call_id {unknown}."
+    made = {item.call_id for item in given.items if isinstance(item, FunctionCallItem)}
+    earlier = [item.call_id for item in given.outputs if item.call_id not in made]
+    known = called(history) if earlier else ()
+    unknown = [call_id for call_id in earlier if call_id not in known]
+    if unknown:
+        words = f"No tool call found for function call output with call_id {unknown[0]}."
         raise InvalidRequest(words, param="input", code="unknown_call_id")

@@ -24,16 +24,7 @@ def messages_of_row(body: bytes) -> list[bytes]:
 def paired(history: Sequence[bytes], answered: Collection[str] = ()) -> list[bytes]:
     """A history without calls that have no answer and answers that have no call; answers stand right
     behind their calls. Those to the calls in ``answered`` are still to come."""
-    answers: dict[int, list[bytes]] = {}
-    waiting: dict[str, list[int]] = {}
-    for place, message in enumerate(history):
-        if message.startswith(_ANSWER):
-            places = waiting.get(msgspec.json.decode(message)["tool_call_id"])
-            if places:
-                answers.setdefault(places.pop(), []).append(message)
-        elif _CALLS in message:
-            for call_id in _calls(message):
-                waiting.setdefault(call_id, []).append(place)
+    answers, waiting = _matched(history)
     given = frozenset(answered)
     lost = _places({call_id: places for call_id, places in waiting.items() if call_id not in given})
     out: list[bytes] = []
@@ -44,6 +35,22 @@ def paired(history: Sequence[bytes], answered: Collection[str] = ()) -> list[byt
         out += [told] if told is not None else []
         out += answers.get(place, ())
     return out
+
+
+def _matched(history: Sequence[bytes]) -> tuple[dict[int, list[bytes]], dict[str, list[int]]]:
+    """The answers by the place of the message that called, and of the other calls the places where they were made.
+    Of several calls of one id the last is answered first."""
+    answers: dict[int, list[bytes]] = {}
+    waiting: dict[str, list[int]] = {}
+    for place, message in enumerate(history):
+        if message.startswith(_ANSWER):
+            places = waiting.get(msgspec.json.decode(message)["tool_call_id"])
+            if places:
+                answers.setdefault(places.pop(), []).append(message)
+        elif _CALLS in message:
+            for call_id in _calls(message):
+                waiting.setdefault(call_id, []).append(place)
+    return answers, waiting
 
 
 def called(history: Sequence[bytes]) -> set[str]:
