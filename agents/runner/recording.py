@@ -1,0 +1,178 @@
+"""A run's way into the store and the live log.
+
+What the loop yields goes two ways. Events go to the writer, and from there, once committed, into
+the turn's live log. Deltas go into the log at once, unless an event before them still waits for
+its commit, and every quarter of a second to the writer, so that a crash loses no more than that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import partial
+
+from agents.bus import TurnLog
+from agents.schemas.events import Delta, Entry, ErrorInfo, Event
+from agents.store import closing, recorder, replay
+from agents.store.recorder import Leg
+from agents.store.writer import writer
+
+log = logging.getLogger(__name__)
+
+KEEP_DELTAS_S = 0.25
+WRITE_TRIES = 5
+
+
+class DeltaKeeper:
+    """Stores what all runs have typed, four times a second, in one job and one commit."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._typing: set[Recording] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def note(self, recording: Recording) -> None:
+        """A run has deltas that are not stored."""
+        self._typing.add(recording)
+        if self._timer is None:
+            self._timer = self._loop.call_later(KEEP_DELTAS_S, self._keep)
+
+    def drop(self, recording: Recording) -> None:
+        """They go with its events."""
+        self._typing.discard(recording)
+
+    def _keep(self) -> None:
+        self._timer = None
+        typing, self._typing = list(self._typing), set()
+        batches = [(recording.leg.turn, recording.hand_over()) for recording in typing]
+        self._submit(batches, typing, WRITE_TRIES)
+
+    def _submit(self, batches: Sequence[tuple[int, Sequence[Delta]]], typing: Sequence[Recording], tries: int) -> None:
+        future = writer.submit(partial(replay.keep_many, batches))
+        done = partial(self._done, batches, typing, tries)
+        future.add_done_callback(lambda kept: self._loop.call_soon_threadsafe(done, kept))
+
+    def _done(
+        self,
+        batches: Sequence[tuple[int, Sequence[Delta]]],
+        typing: Sequence[Recording],
+        tries: int,
+        kept: Future[None],
+    ) -> None:
+        error = kept.exception()
+        if error is not None and tries > 1:
+            log.warning("what %d runs typed could not be stored, trying again: %s", len(batches), error)
+            self._loop.call_later(1.0, self._submit, batches, typing, tries - 1)
+            return
+        for recording in typing:
+            recording.handed_over(error)
+
+
+class Recording:
+    """One run's way into the store and the live log, in order."""
+
+    def __init__(self, leg: Leg, turn_log: TurnLog, keeper: DeltaKeeper) -> None:
+        self.leg, self.log, self._keeper = leg, turn_log, keeper
+        self._loop = asyncio.get_running_loop()
+        self._held: list[Entry] = []
+        self._events: list[Event] = []
+        self._deltas: list[Delta] = []
+        self._writing = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._flush: asyncio.Handle | None = None
+        self.failed = False
+
+    def take(self, entry: Entry) -> None:
+        if self.failed:
+            raise RuntimeError("the turn cannot be recorded")
+        if isinstance(entry, Delta):
+            if not self._deltas:
+                self._keeper.note(self)
+            self._deltas.append(entry)
+            if self._held:
+                self._held.append(entry)
+            else:
+                self.log.append((entry,))
+            return
+        self._held.append(entry)
+        self._events.append(entry)
+        if self._flush is None:
+            # events of one breath (a step's end, the turn's end) share one commit
+            self._flush = self._loop.call_soon(self._write)
+
+    def _write(self) -> None:
+        if self._flush:
+            self._flush.cancel()
+            self._flush = None
+        self._keeper.drop(self)
+        if self._events or self._deltas:
+            self._submit(tuple(self._events), tuple(self._deltas), WRITE_TRIES)
+            self._events, self._deltas = [], []
+
+    def hand_over(self) -> Sequence[Delta]:
+        """The deltas, to be stored with those of others."""
+        deltas, self._deltas = self._deltas, []
+        self._begin()
+        return deltas
+
+    def handed_over(self, error: BaseException | None) -> None:
+        """They are stored, or cannot be."""
+        if error is not None and not self.failed:
+            self._give_up(error)
+        self._end()
+
+    def _begin(self) -> None:
+        self._writing += 1
+        self._idle.clear()
+
+    def _end(self) -> None:
+        self._writing -= 1
+        if not self._writing:
+            self._idle.set()
+
+    def _submit(self, events: Sequence[Event], deltas: Sequence[Delta], tries: int) -> None:
+        self._begin()
+        future = writer.submit(partial(recorder.record, self.leg, events, deltas))
+        committed = partial(self._committed, events, deltas, tries)
+        future.add_done_callback(lambda done: self._loop.call_soon_threadsafe(committed, done))
+
+    def _committed(self, events: Sequence[Event], deltas: Sequence[Delta], tries: int, done: Future[None]) -> None:
+        error = done.exception()
+        if error is not None and tries > 1:
+            log.warning("turn=%s: a write failed, trying again: %s", self.leg.turn, error)
+            self._loop.call_later(1.0, self._again, events, deltas, tries - 1)
+            return
+        if error is not None:
+            self._give_up(error)
+        elif events:
+            self._release(events[-1].seq)
+        self._end()
+
+    def _give_up(self, error: BaseException) -> None:
+        """The store refuses these events: the turn ends as failed, as far as it was stored, and
+        nobody is left waiting."""
+        log.error("turn=%s: cannot be recorded: %s", self.leg.turn, error)
+        self.failed = True
+        words = ErrorInfo(type="storage_error", message="The turn could not be recorded; the server's log says why.")
+        closing_job = partial(closing.close_turn, self.leg.turn, "failed", "storage_error", error=words)
+        writer.submit(closing_job).add_done_callback(lambda _: self._loop.call_soon_threadsafe(self.log.finish))
+
+    def _again(self, events: Sequence[Event], deltas: Sequence[Delta], tries: int) -> None:
+        self._submit(events, deltas, tries)
+        self._end()
+
+    def _release(self, seq: int) -> None:
+        """Publish what waited for this commit, and the deltas behind it."""
+        later = (place for place, one in enumerate(self._held) if not isinstance(one, Delta) and one.seq > seq)
+        place = next(later, len(self._held))
+        ready, self._held = self._held[:place], self._held[place:]
+        if ready:
+            self.log.append(ready)
+
+    async def settle(self) -> None:
+        """Until everything taken has been committed and published."""
+        self._write()
+        await self._idle.wait()
