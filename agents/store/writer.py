@@ -2,7 +2,8 @@
 
 A job is a function that writes. Jobs that wait together are committed together, so that the price
 of a durable commit (an fsync) is shared; the caller's future is resolved only after the commit.
-When one job of a group fails, the group is rolled back and its jobs run again one by one: a job
+When one job of a group fails, the group is rolled back and its jobs run again one by one; one that
+met another process's transaction (a deadlock, a serialisation failure) is simply run again: a job
 must therefore have no effect but on the database.
 
 Outside a server (commands, tests) there is no thread: jobs run at once, in the caller's own
@@ -13,14 +14,16 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from django.db import close_old_connections, connection, transaction
-from django.db.utils import InterfaceError, OperationalError
+from django.db.utils import DatabaseError, InterfaceError, OperationalError
 
 from agents.store import changes, scopes, terms
 
@@ -31,6 +34,11 @@ GROUP = 256
 CHECKPOINT_BYTES = 32 * 1024 * 1024
 """Size of SQLite's log at which the writer itself folds it into the file: steady readers starve
 the automatic checkpoint."""
+
+MET = frozenset({"40001", "40P01"})
+"""PostgreSQL's codes of transactions that got in each other's way: serialisation failure, deadlock."""
+MEETINGS, APART_S = 10, 0.05
+"""How often a job may meet others, and how long it waits at most before it is run again."""
 
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]"]
@@ -98,7 +106,7 @@ class Writer:
 
     def _commit(self, group: list[Job]) -> None:
         try:
-            results = _transact([job for job, _ in group])
+            results = _through([job for job, _ in group], MEETINGS if len(group) == 1 else 1)
         except Exception as error:  # noqa: BLE001 - whatever a job raises belongs to its caller
             _mend(error)
             if len(group) == 1:
@@ -111,6 +119,24 @@ class Writer:
         for (_, future), result in zip(group, results, strict=True):
             future.set_result(result)
         _checkpoint()
+
+
+def _through(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
+    """The results of jobs in one transaction, which gets so many tries against those of other processes."""
+    for _ in range(tries - 1):
+        try:
+            return _transact(jobs)
+        except DatabaseError as error:
+            if not has_met(error) or connection.in_atomic_block:
+                raise
+            _forget()
+            time.sleep(random.uniform(0, APART_S))  # noqa: S311 - so that they do not meet again
+    return _transact(jobs)
+
+
+def has_met(error: BaseException) -> bool:
+    """Whether a transaction failed only because of another: it may be run again."""
+    return getattr(error.__cause__, "sqlstate", None) in MET
 
 
 def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
@@ -137,7 +163,7 @@ def _mend(error: BaseException) -> None:
 
 def _run_inline(job: Callable[[], Any], future: Future[Any]) -> None:
     try:
-        future.set_result(_transact([job])[0])
+        future.set_result(_through([job], MEETINGS)[0])
     except Exception as error:  # noqa: BLE001 - handed to the caller, as the thread does
         _forget()
         future.set_exception(error)
