@@ -2,6 +2,7 @@
 
 ``quick`` is the contributor's loop: lint, types, contracts, the tests on SQLite, a browser smoke.
 ``all`` adds PostgreSQL, the many cases of the corpus and the slow tests (kill rounds, fuzz, clients).
+``long`` is the corpus and the slow tests in full, on both databases: some hours, and no part of ``all``.
 Everything is run to its end, and the exit status says whether all of it passed.
 """
 
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,20 +80,38 @@ def _chromium() -> bool:
     return run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium")
 
 
-def postgresql() -> bool:
-    """The tests again, on PostgreSQL: the server named by TEST_DATABASE_URL, or one of our own."""
+def _on_postgresql(tests: Callable[[str], bool]) -> bool:
+    """Tests on the PostgreSQL server named by TEST_DATABASE_URL, or one of our own."""
     from tests.postgresql import server
 
     with server() as url:
         if url is None:
             print("--- PostgreSQL: skipped, there is no server and none could be started", flush=True)
             return not IN_CI
-        return pytest("-m", "not browser and not slow", TEST_DATABASE_URL=url)
+        return tests(url)
+
+
+def postgresql() -> bool:
+    """The tests again, on PostgreSQL, and what needs its many processes."""
+    several = "not browser and not slow or several"
+    return _on_postgresql(lambda url: pytest("-m", several, TEST_DATABASE_URL=url))
 
 
 def slow() -> bool:
     """What takes its time, one after the other."""
     return pytest("-n", "0", "-m", "slow and not browser")
+
+
+_ALL_OF_IT = ("-n", "0", "-m", "(corpus or slow) and not browser", "--timeout", "7200")
+
+
+def long_on_sqlite() -> bool:
+    return pytest(*_ALL_OF_IT, LONG_TESTS="1")
+
+
+def long_on_postgresql() -> bool:
+    with_server = partial(pytest, *_ALL_OF_IT, LONG_TESTS="1")
+    return _on_postgresql(lambda url: with_server(TEST_DATABASE_URL=url))
 
 
 def slow_browser() -> bool:
@@ -108,11 +128,12 @@ QUICK: list[Callable[[], bool]] = [
     lambda: pytest("-m", "not browser and not slow and not corpus"),
     browser,
 ]
-LONG: list[Callable[[], bool]] = [postgresql, lambda: pytest("-m", "corpus"), slow, slow_browser]
+CHECK: list[Callable[[], bool]] = [postgresql, lambda: pytest("-m", "corpus"), slow, slow_browser]
+LONG: list[Callable[[], bool]] = [long_on_sqlite, long_on_postgresql]
 
 
 def main(what: str) -> int:
-    steps = {"quick": QUICK, "all": LONG, "lint": [lint, types, contracts]}[what]
+    steps = {"quick": QUICK, "all": CHECK, "long": LONG, "lint": [lint, types, contracts]}[what]
     passed = [step() for step in steps]
     print("all checks passed" if all(passed) else "some checks FAILED", flush=True)
     return 0 if all(passed) else 1
