@@ -197,9 +197,8 @@ class TurnCancel(TurnView):
     @extend_schema(operation_id="cancel_turn", request=None, responses=Turn)
     def post(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
         place = self._place(agent_id, session_id, turn_id, "run")
-        service().cancel_turn(self.actor, place.key)
-        first = turns.leg_start(place.key, place.leg_count)
-        return Awaited(partial(settled, self.actor, Started(place.key, place.session, first)))
+        stopped = service().cancel_turn(self.actor, place.key)
+        return Awaited(partial(settled, self.actor, stopped))
 
 
 class TurnEvents(TurnView):

@@ -197,11 +197,11 @@ class _Cast:
         self.clock.now_us += 9_000_000
         loop = Loop(run)
         opening = loop.open()
-        again = Resumption(leg.turn, leg.session, opening, loop.run.resume.next_step, True, new)  # type: ignore[union-attr]  # made above
-        legs.resume_turn(again, "")
+        again = Resumption(leg.turn, leg.session, leg.epoch, opening, loop.run.resume.next_step, True, new)  # type: ignore[union-attr]  # made above
+        resumed = legs.resume_turn(again, "")
         _, earlier = history.of_turn(leg.turn)
         loop.with_history(history.before(leg.session, first=first_item), earlier)
-        self._record(leg, asyncio.run(play(loop, scene, resumed=True)))
+        self._record(resumed, asyncio.run(play(loop, scene, resumed=True)))
 
     @staticmethod
     def _record(leg: recorder.Leg, take: Take) -> None:

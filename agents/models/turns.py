@@ -25,7 +25,8 @@ class Turn(Scoped):
 
     ``step_types`` is a bit mask (1 << StepType); durations are microseconds; ``cost_nano`` is
     billionths of a dollar, the sum of what is known, null while nothing is. ``lease_until`` tells whether
-    the process ``lease_owner`` is still at it."""
+    the process ``lease_owner`` is still at it; ``lease_epoch`` grows whenever the turn passes into other hands
+    (it is resumed, or ended from outside), so that a run that lost it can write no more."""
 
     id = KeyField()
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns", db_index=False)
@@ -67,6 +68,7 @@ class Turn(Scoped):
     actor_key = models.BigIntegerField(null=True, blank=True)
     lease_owner = models.CharField(max_length=32, blank=True)
     lease_until = MomentField(null=True, blank=True)
+    lease_epoch = models.IntegerField(db_default=0)
     expires_at = MomentField(null=True, blank=True)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
 

@@ -93,10 +93,13 @@ def _start(service: Service, asked: Asked, source: Source, made: Made) -> Starte
     queued = service.runner.is_full
     opening = loop.open(queued=queued)
     leg, _ = legs.open_turn(asked.actor, replace(made.new, queued=queued), opening, service.runner.owner)
-    before = history.before_turn(made.new.key)
-    loop.with_history(paired(before, _answered(source.messages)) if made.restarts else before)
-    service.runner.start(loop, leg, opening, queued=queued)
+    service.go(loop, leg, opening, lambda: (_before(made, source),), queued=queued)
     return Started(made.new.key, source.place.session, opening[0].seq)
+
+
+def _before(made: Made, source: Source) -> list[bytes]:
+    before = history.before_turn(made.new.key)
+    return paired(before, _answered(source.messages)) if made.restarts else before
 
 
 def _answered(messages: Sequence[TurnMessage]) -> list[str]:

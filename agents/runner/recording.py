@@ -3,26 +3,40 @@
 What the loop yields goes two ways. Events go to the writer, and from there, once committed, into
 the turn's live log. Deltas go into the log at once, unless an event before them still waits for
 its commit, and every quarter of a second to the writer, so that a crash loses no more than that.
+
+A write that fails is tried again for as long as the store is away. One that is refused, because the
+turn has passed into other hands, ends the run at once: it has no say any more.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 
+from django.db.utils import InterfaceError, OperationalError
+
 from agents.bus import TurnLog
+from agents.models.choices import LIVE
 from agents.schemas.events import Delta, Entry, ErrorInfo, Event
-from agents.store import closing, recorder, replay
-from agents.store.recorder import Leg
+from agents.store import closing, recorder
+from agents.store.recorder import Leg, Superseded
 from agents.store.writer import writer
 
 log = logging.getLogger(__name__)
 
 KEEP_DELTAS_S = 0.25
-WRITE_TRIES = 5
+AGAIN_S = 1.0
+WRITE_TRIES = 3
+AWAY_TRIES = 600
+"""How often a write is tried, a second apart: what the store refuses, and while the store is away."""
+
+
+def tries_of(error: BaseException) -> int:
+    """How often a write that fails so is tried."""
+    return AWAY_TRIES if isinstance(error, OperationalError | InterfaceError) else WRITE_TRIES
 
 
 class DeltaKeeper:
@@ -46,35 +60,33 @@ class DeltaKeeper:
     def _keep(self) -> None:
         self._timer = None
         typing, self._typing = list(self._typing), set()
-        batches = [(recording.leg.turn, recording.hand_over()) for recording in typing]
-        self._submit(batches, typing, WRITE_TRIES)
+        self._submit([(recording, recording.hand_over()) for recording in typing], 1)
 
-    def _submit(self, batches: Sequence[tuple[int, Sequence[Delta]]], typing: Sequence[Recording], tries: int) -> None:
-        future = writer.submit(partial(replay.keep_many, batches))
-        done = partial(self._done, batches, typing, tries)
+    def _submit(self, batches: Sequence[tuple[Recording, Sequence[Delta]]], tried: int) -> None:
+        typed = [(recording.leg, deltas) for recording, deltas in batches]
+        future = writer.submit(partial(recorder.record_typing, typed))
+        done = partial(self._done, batches, tried)
         future.add_done_callback(lambda kept: self._loop.call_soon_threadsafe(done, kept))
 
     def _done(
-        self,
-        batches: Sequence[tuple[int, Sequence[Delta]]],
-        typing: Sequence[Recording],
-        tries: int,
-        kept: Future[None],
+        self, batches: Sequence[tuple[Recording, Sequence[Delta]]], tried: int, kept: Future[frozenset[int]]
     ) -> None:
         error = kept.exception()
-        if error is not None and tries > 1:
+        if error is not None and tried < tries_of(error):
             log.warning("what %d runs typed could not be stored, trying again: %s", len(batches), error)
-            self._loop.call_later(1.0, self._submit, batches, typing, tries - 1)
+            self._loop.call_later(AGAIN_S, self._submit, batches, tried + 1)
             return
-        for recording in typing:
-            recording.handed_over(error)
+        lost = frozenset() if error is not None else kept.result()
+        for recording, _ in batches:
+            recording.handed_over(Superseded(recording.leg.turn) if recording.leg.turn in lost else error)
 
 
 class Recording:
-    """One run's way into the store and the live log, in order."""
+    """One run's way into the store and the live log, in order. ``stop`` ends the run when it can be
+    recorded no more; ``failed`` says so."""
 
-    def __init__(self, leg: Leg, turn_log: TurnLog, keeper: DeltaKeeper) -> None:
-        self.leg, self.log, self._keeper = leg, turn_log, keeper
+    def __init__(self, leg: Leg, turn_log: TurnLog, keeper: DeltaKeeper, stop: Callable[[], object]) -> None:
+        self.leg, self.log, self._keeper, self._stop = leg, turn_log, keeper, stop
         self._loop = asyncio.get_running_loop()
         self._held: list[Entry] = []
         self._events: list[Event] = []
@@ -86,8 +98,6 @@ class Recording:
         self.failed = False
 
     def take(self, entry: Entry) -> None:
-        if self.failed:
-            raise RuntimeError("the turn cannot be recorded")
         if isinstance(entry, Delta):
             if not self._deltas:
                 self._keeper.note(self)
@@ -109,7 +119,7 @@ class Recording:
             self._flush = None
         self._keeper.drop(self)
         if self._events or self._deltas:
-            self._submit(tuple(self._events), tuple(self._deltas), WRITE_TRIES)
+            self._submit(tuple(self._events), tuple(self._deltas), 1)
             self._events, self._deltas = [], []
 
     def hand_over(self) -> Sequence[Delta]:
@@ -120,8 +130,8 @@ class Recording:
 
     def handed_over(self, error: BaseException | None) -> None:
         """They are stored, or cannot be."""
-        if error is not None and not self.failed:
-            self._give_up(error)
+        if error is not None:
+            self.give_up(error)
         self._end()
 
     def _begin(self) -> None:
@@ -133,35 +143,44 @@ class Recording:
         if not self._writing:
             self._idle.set()
 
-    def _submit(self, events: Sequence[Event], deltas: Sequence[Delta], tries: int) -> None:
+    def _submit(self, events: Sequence[Event], deltas: Sequence[Delta], tried: int) -> None:
         self._begin()
         future = writer.submit(partial(recorder.record, self.leg, events, deltas))
-        committed = partial(self._committed, events, deltas, tries)
+        committed = partial(self._committed, events, deltas, tried)
         future.add_done_callback(lambda done: self._loop.call_soon_threadsafe(committed, done))
 
-    def _committed(self, events: Sequence[Event], deltas: Sequence[Delta], tries: int, done: Future[None]) -> None:
+    def _committed(self, events: Sequence[Event], deltas: Sequence[Delta], tried: int, done: Future[None]) -> None:
         error = done.exception()
-        if error is not None and tries > 1:
+        if error is None:
+            if events:
+                self._release(events[-1].seq)
+        elif self.failed or isinstance(error, Superseded) or tried >= tries_of(error):
+            self.give_up(error)
+        else:
             log.warning("turn=%s: a write failed, trying again: %s", self.leg.turn, error)
-            self._loop.call_later(1.0, self._again, events, deltas, tries - 1)
+            self._loop.call_later(AGAIN_S, self._again, events, deltas, tried + 1)
             return
-        if error is not None:
-            self._give_up(error)
-        elif events:
-            self._release(events[-1].seq)
         self._end()
 
-    def _give_up(self, error: BaseException) -> None:
-        """The store refuses these events: the turn ends as failed, as far as it was stored, and
-        nobody is left waiting."""
-        log.error("turn=%s: cannot be recorded: %s", self.leg.turn, error)
+    def give_up(self, error: BaseException) -> None:
+        """The turn is not this run's any more, or the store refuses its events: then it ends as failed, as
+        far as it was stored. Nobody is left waiting."""
+        if self.failed:
+            return
         self.failed = True
+        self._stop()
+        if isinstance(error, Superseded):
+            log.info("turn=%s: %s Its run stops.", self.leg.turn, error)
+            self.log.finish()
+            return
+        log.error("turn=%s: cannot be recorded: %s", self.leg.turn, error)
         words = ErrorInfo(type="storage_error", message="The turn could not be recorded; the server's log says why.")
-        closing_job = partial(closing.close_turn, self.leg.turn, "failed", "storage_error", error=words)
-        writer.submit(closing_job).add_done_callback(lambda _: self._loop.call_soon_threadsafe(self.log.finish))
+        close = partial(closing.close_turn, self.leg.turn, "failed", "storage_error", error=words)
+        closed = writer.submit(partial(close, among=LIVE, epoch=self.leg.epoch))
+        closed.add_done_callback(lambda _: self._loop.call_soon_threadsafe(self.log.finish))
 
-    def _again(self, events: Sequence[Event], deltas: Sequence[Delta], tries: int) -> None:
-        self._submit(events, deltas, tries)
+    def _again(self, events: Sequence[Event], deltas: Sequence[Delta], tried: int) -> None:
+        self._submit(events, deltas, tried)
         self._end()
 
     def _release(self, seq: int) -> None:

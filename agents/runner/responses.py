@@ -147,8 +147,7 @@ def _start(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
         metadata=body.metadata,
     )
     leg, first_item = legs.open_turn(asked.actor, new, opening, service.runner.owner)
-    loop.with_history(_history(place, session, first_item, given))
-    service.runner.start(loop, leg, opening, queued=queued)
+    service.go(loop, leg, opening, lambda: (_history(place, session, first_item, given),), queued=queued)
     return Begun(replace(head, created_at=opening[0].at), turn, 0, queued)
 
 
@@ -213,11 +212,10 @@ def _resume(service: Service, asked: Asked, place: Place, where: TurnPlace, give
     run = replace(run, resume=resume, input_messages=MESSAGES.validate_json(value.input_messages))
     loop, head = Loop(run), _head(asked, place)
     opening = loop.open()
-    again = Resumption(where.key, where.session, opening, next_step, True, _leg(asked, head, given))
+    new = _leg(asked, head, given)
+    again = Resumption(where.key, where.session, where.epoch, opening, next_step, True, new)
     leg = legs.resume_turn(again, service.runner.owner)
-    _, earlier = history.of_turn(where.key)
-    loop.with_history(paired(history.before_turn(where.key)), earlier)
-    service.runner.start(loop, leg, opening)
+    service.go(loop, leg, opening, lambda: (paired(history.before_turn(where.key)), history.of_turn(where.key)[1]))
     return Begun(replace(head, created_at=opening[0].at), where.key, opening[0].seq)
 
 

@@ -3,7 +3,7 @@ event is stored and the run is on its way."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from agents import ids
 from agents.access import Actor
 from agents.errors import Conflict, InvalidRequest, Unavailable
 from agents.models import Source, TurnStatus
+from agents.models.choices import LIVE
 from agents.runner.indexing import Indexer
 from agents.runner.prepare import build
 from agents.runner.providers import Providers
@@ -22,15 +23,23 @@ from agents.runtime.loop import Loop
 from agents.runtime.run import PendingCall, Resume, Run
 from agents.schemas.agents import AgentConfig, CreateTurn, ResumeTurn
 from agents.schemas.content import ToolCall, Usage
+from agents.schemas.events import ErrorInfo, Event
 from agents.schemas.forks import ForkSettings
 from agents.schemas.turns import MESSAGES
 from agents.store import agents as agent_store
 from agents.store import closing, forks, history, legs, retries, sessions, turns, values
 from agents.store.agents import AgentRecord
 from agents.store.legs import NewLeg, NewTurn, Resumption
+from agents.store.recorder import Leg
 from agents.store.retries import Retry
 from agents.store.turns import TurnPlace
 from agents.store.writer import writer
+
+CANCEL_TRIES = 20
+"""How often a turn may pass into other hands while it is being cancelled."""
+
+Earlier = tuple[Sequence[bytes]] | tuple[Sequence[bytes], Sequence[bytes]]
+"""The session's items before a turn, and what its earlier legs added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +110,22 @@ class Service:
             leg, first_item = legs.open_turn(actor, new, opening, self.runner.owner)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.leg)
-        loop.with_history(history.before(session, first=first_item))
-        self.runner.start(loop, leg, opening, queued=queued)
+        self.go(loop, leg, opening, lambda: (history.before(session, first=first_item),), queued=queued)
         return Started(key, session, opening[0].seq)
+
+    def go(
+        self, loop: Loop, leg: Leg, opening: Sequence[Event], earlier: Callable[[], Earlier], *, queued: bool = False
+    ) -> None:
+        """Run a leg that is stored, with what was said ``earlier``: it can be read only now. A leg for which
+        that fails is ended, and the failure raised."""
+        try:
+            loop.with_history(*earlier())
+        except Exception:
+            words = ErrorInfo(type="server_error", message="The server could not read what was said before.")
+            close = partial(closing.close_turn, leg.turn, "failed", "server_error", error=words)
+            writer.submit(partial(close, among=LIVE, epoch=leg.epoch))
+            raise
+        self.runner.start(loop, leg, opening, queued=queued)
 
     def check_open(self) -> None:
         """Raises Unavailable while the server takes nothing new."""
@@ -146,14 +168,12 @@ class Service:
         opening = loop.open()
         assert run.resume is not None  # it was made just now
         new = NewLeg(ids.new_key(), raw, model=run.model, retry=retry)
-        resumption = Resumption(place.key, place.session, opening, run.resume.next_step, waiting, new)
+        resumption = Resumption(place.key, place.session, place.epoch, opening, run.resume.next_step, waiting, new)
         try:
             leg = legs.resume_turn(resumption, self.runner.owner)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.leg)
-        _, earlier = history.of_turn(place.key)
-        loop.with_history(history.before_turn(place.key), earlier)
-        self.runner.start(loop, leg, opening)
+        self.go(loop, leg, opening, lambda: (history.before_turn(place.key), history.of_turn(place.key)[1]))
         return Started(place.key, place.session, opening[0].seq)
 
     def _resumed(self, actor: Actor, place: TurnPlace, config: AgentConfig, body: ResumeTurn, waiting: bool) -> Run:
@@ -184,17 +204,26 @@ class Service:
 
     # ---------------------------------------------------------------------------------------- cancel
 
-    def cancel_turn(self, actor: Actor, key: int) -> None:
-        """Stop a turn that runs or waits; a turn that is over stays as it is. Raises NotFound."""
-        place = turns.place(actor, key, action="run")
-        place.check_here()
-        reason = f"cancelled by {actor.name}"
-        if self.runner.cancel(key, reason):
-            return
-        if place.status in (TurnStatus.AWAITING_INPUT, TurnStatus.QUEUED, TurnStatus.IN_PROGRESS):
-            if place.status != TurnStatus.AWAITING_INPUT and not turns.lease_is_over(key, ids.now_us()):
-                raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
-            writer.write(partial(closing.close_turn, key, "cancelled", reason))
+    def cancel_turn(self, actor: Actor, key: int) -> Started:
+        """Stop a turn that runs or waits; a turn that is over stays as it is. Returns the leg that was stopped:
+        once that is over, nothing more is done for it. Raises NotFound, Conflict."""
+        for _ in range(CANCEL_TRIES):
+            place = turns.place(actor, key, action="run")
+            place.check_here()
+            if place.is_over or self._stopped(place, f"cancelled by {actor.name}"):
+                return Started(key, place.session, turns.leg_start(key, place.leg_count))
+        raise Conflict("The turn is passing from hand to hand; try again.", code="busy")
+
+    def _stopped(self, place: TurnPlace, reason: str) -> bool:
+        """Whether the turn was stopped, or will be at once; False where it has moved on meanwhile."""
+        if place.is_live and place.lease_owner == self.runner.owner:
+            self.runner.cancel(place.key, place.epoch, reason)
+            return True
+        if place.is_live and not place.is_left(ids.now_us()):
+            raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
+        among = LIVE if place.is_live else closing.WAITING
+        close = partial(closing.close_turn, place.key, "cancelled", reason)
+        return writer.write(partial(close, among=among, epoch=place.epoch))
 
     def config_of(self, actor: Actor, place: TurnPlace) -> AgentConfig:
         """The configuration a turn ran with, in a fork with what was changed for it."""

@@ -15,23 +15,54 @@ from agents.runner.recording import DeltaKeeper, Recording
 from agents.runtime.loop import Loop
 from agents.schemas.events import ErrorInfo, Event, FinalStatus
 from agents.store import turns
-from agents.store.recorder import Leg
+from agents.store.recorder import Leg, Superseded
 
 log = logging.getLogger(__name__)
 
 RUN_S = 1800.0
+UNBEGUN_S = 60.0
+"""How long a stop waits for a run that is stored and has not begun yet."""
+
+Stop = tuple[FinalStatus, str]
+"""How a run ends that is stopped from outside, and why."""
+
+
+class _Running:
+    """A run that is on its way."""
+
+    def __init__(self, leg: Leg) -> None:
+        self.leg = leg
+        self.stopped: Stop | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """The task is at work. Raises CancelledError where the run was stopped before: a task that is
+        cancelled earlier would end without a word."""
+        self._task = asyncio.current_task()
+        if self.stopped is not None:
+            raise asyncio.CancelledError
+
+    def stop(self, how: Stop) -> None:
+        if self.stopped is None:
+            self.stopped = how
+            self.abort()
+
+    def abort(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
 
 
 class Runner:
-    """The runs of this process."""
+    """The runs of this process. One is known by its turn and the epoch in which the turn is its own."""
 
     def __init__(self, owner: str, max_running: int) -> None:
         self.owner = owner
         self._slots = asyncio.Semaphore(max_running)
         self._keeper = DeltaKeeper()
         self._max_running = max_running
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._stops: dict[int, tuple[FinalStatus, str]] = {}
+        self._runs: dict[tuple[int, int], _Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stops: dict[tuple[int, int], Stop] = {}
         self._apart: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self.draining = False
@@ -39,11 +70,12 @@ class Runner:
     @property
     def is_full(self) -> bool:
         """Whether a run that starts now has to wait for a place."""
-        return len(self._tasks) >= self._max_running
+        return len(self._runs) >= self._max_running
 
     @property
     def running(self) -> frozenset[int]:
-        return frozenset(self._tasks)
+        """The turns of these runs."""
+        return frozenset(turn for turn, _ in tuple(self._runs))
 
     def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], *, queued: bool = False) -> None:
         """Run a leg whose first events are stored. From any thread; returns at once."""
@@ -52,33 +84,38 @@ class Runner:
     def _spawn(self, loop: Loop, leg: Leg, opening: Sequence[Event], queued: bool) -> None:
         turn_log = hub.open(leg.turn, opening[0].seq)
         turn_log.append(opening)
+        running = self._runs[leg.turn, leg.epoch] = _Running(leg)
+        running.stopped = self._stops.pop((leg.turn, leg.epoch), None)
         # an empty context: a task born in a request would inherit the request's executor, and
         # its first database call after the request's end would leak a thread or fail
-        task = self._loop.create_task(self._run(loop, leg, turn_log, queued), context=contextvars.Context())
-        self._tasks[leg.turn] = task
-        task.add_done_callback(partial(self._done, leg.turn, turn_log))
+        task = self._loop.create_task(self._run(running, loop, turn_log, queued), context=contextvars.Context())
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._done, running, turn_log))
 
-    def _done(self, turn: int, turn_log: TurnLog, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(turn, None)
-        self._stops.pop(turn, None)
+    def _done(self, running: _Running, turn_log: TurnLog, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        del self._runs[running.leg.turn, running.leg.epoch]
         turn_log.finish()
         hub.retire(turn_log)
         if not task.cancelled() and (error := task.exception()):
-            log.error("turn=%s: the run broke", turn, exc_info=error)
+            log.error("turn=%s: the run broke", running.leg.turn, exc_info=error)
 
-    async def _run(self, loop: Loop, leg: Leg, turn_log: TurnLog, queued: bool) -> None:
-        recording = Recording(leg, turn_log, self._keeper)
+    async def _run(self, running: _Running, loop: Loop, turn_log: TurnLog, queued: bool) -> None:
+        leg = running.leg
+        recording = Recording(leg, turn_log, self._keeper, running.abort)
+        loop.progress.stored = recording.settle
         try:
+            running.begin()
             async with self._slots:
                 if queued:
-                    await read(turns.mark_running, leg.turn)
+                    await read(turns.mark_running, leg)
                 await self._work(loop, recording)
         except asyncio.CancelledError:
-            status, reason = self._stops.get(leg.turn, ("interrupted", "the server stopped"))
+            status, reason = running.stopped or ("interrupted", "the server stopped")
             self._close(loop, recording, status, reason)
+        except Superseded as lost:
+            recording.give_up(lost)
         except Exception:
-            if recording.failed:
-                return
             # the runner's edge: a mistake of ours ends this turn, not the server
             log.exception("turn=%s: the loop broke", leg.turn)
             error = ErrorInfo(type="server_error", message="The server made a mistake; see its log.")
@@ -98,8 +135,9 @@ class Runner:
     def _close(
         loop: Loop, recording: Recording, status: FinalStatus, reason: str | None, error: ErrorInfo | None = None
     ) -> None:
-        for event in loop.close(status, reason=reason, error=error):
-            recording.take(event)
+        if not recording.failed:
+            for event in loop.close(status, reason=reason, error=error):
+                recording.take(event)
 
     @staticmethod
     async def _settle(recording: Recording) -> None:
@@ -123,31 +161,32 @@ class Runner:
 
     # ------------------------------------------------------------------------------------- stopping
 
-    def cancel(self, turn: int, reason: str) -> bool:
-        """Stop a run (any thread); False when this process does not run it."""
-        if turn not in self._tasks:
-            return False
-        self._loop.call_soon_threadsafe(self._stop, turn, "cancelled", reason)
-        return True
+    def cancel(self, turn: int, epoch: int, reason: str) -> None:
+        """Stop a run of this process, also one that is stored and has not begun. From any thread; returns at
+        once: the run has stopped when its leg is over."""
+        self._loop.call_soon_threadsafe(self._stop, (turn, epoch), ("cancelled", reason))
 
-    def _stop(self, turn: int, status: FinalStatus, reason: str) -> None:
-        task = self._tasks.get(turn)
-        if task is not None and turn not in self._stops:
-            self._stops[turn] = status, reason
-            task.cancel()
+    def _stop(self, name: tuple[int, int], how: Stop) -> None:
+        running = self._runs.get(name)
+        if running is not None:
+            running.stop(how)
+            return
+        self._stops[name] = how
+        self._loop.call_later(UNBEGUN_S, self._stops.pop, name, None)  # it may be over already
 
     async def drain(self, seconds: float) -> None:
         """Take no more runs, let the running ones end, interrupt what is left after a while."""
         self.draining = True
-        if self._all:
-            await asyncio.wait(self._all, timeout=seconds)
-        for turn in list(self._tasks):
-            self._stop(turn, "interrupted", "the server stopped")
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=seconds)
+        for name in list(self._runs):
+            self._stop(name, ("interrupted", "the server stopped"))
         for task in self._apart:
             task.cancel()
-        if self._all:
-            await asyncio.wait(self._all, timeout=10)
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=10)
 
     @property
-    def _all(self) -> list[asyncio.Task[None]]:
-        return [*self._tasks.values(), *self._apart]
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """What is under way."""
+        return [*self._tasks, *self._apart]

@@ -64,8 +64,13 @@ def _answered(pending: PendingCall, response: ToolResponse | None) -> ToolDetail
     return detail.model_copy(update={"tool_responses": responses, "approval": word})
 
 
+async def _at_once() -> None:
+    """Nobody records this run."""
+
+
 class Progress:
-    """The state of one run."""
+    """The state of one run. What is to happen outside only once it stands in the log waits for ``stored``:
+    until all that the run has yielded is there."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -77,6 +82,7 @@ class Progress:
         self.error: ErrorInfo | None = None
         self.blocked = False
         self.begun: StepStarted | None = None
+        self.stored = _at_once
         self._seq = resume.next_seq if resume else 0
         self._number = resume.next_step if resume else 0
         self._ordinal = 0

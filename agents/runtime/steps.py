@@ -328,6 +328,7 @@ async def run_tools(
     ]
     for event in started:
         yield event
+    await progress.stored()  # no tool runs of which the log does not know
     progress.count_calls(calls)
     known = [progress.tape.outcome(call) for call in calls]
     async with asyncio.TaskGroup() as group:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -31,16 +33,27 @@ from agents.store.recorder import Leg
 from agents.store.writer import writer
 
 OPEN = (StepStatus.IN_PROGRESS, StepStatus.AWAITING_INPUT)
+WAITING = (TurnStatus.AWAITING_INPUT,)
 
 
 def close_turn(
-    key: int, status: FinalStatus, reason: str, *, at_us: int | None = None, error: ErrorInfo | None = None
-) -> None:
-    """End a turn with whatever is open in it, in the caller's transaction. What was typed of an
-    open inference is kept."""
-    turn = Turn.objects.unscoped("closing").get(pk=key)
-    if turn.status not in (*LIVE, TurnStatus.AWAITING_INPUT):
-        return
+    key: int,
+    status: FinalStatus,
+    reason: str,
+    *,
+    among: Collection[TurnStatus],
+    epoch: int | None = None,
+    at_us: int | None = None,
+    error: ErrorInfo | None = None,
+) -> bool:
+    """End a turn with whatever is open in it, in the caller's transaction, and take it out of the hands of
+    whoever runs it. What was typed of an open inference is kept. Returns False, and changes nothing, where
+    the turn is not in one of the statuses ``among``, or not any more as it was when its ``epoch`` was read."""
+    turn = Turn.objects.unscoped("closing").select_for_update().filter(pk=key).first()
+    if turn is None or turn.status not in among or epoch not in (None, turn.lease_epoch):
+        return False
+    turn.lease_epoch += 1
+    Turn.objects.unscoped("closing").filter(pk=key).update(lease_epoch=turn.lease_epoch)
     moment = at_us or ids.now_us()
     events: list[Event] = []
     message, kept = None, None
@@ -60,7 +73,8 @@ def close_turn(
         reason=reason,
         text_kept=kept,
     )
-    recorder.record(Leg(key, turn.session_id), [*events, end])
+    recorder.record(Leg(key, turn.session_id, epoch=turn.lease_epoch), [*events, end])
+    return True
 
 
 def _step_ended(seq: int, at: int, step: Step, detail: StepDetail, status: FinalStatus) -> StepEnded:
@@ -119,18 +133,20 @@ def recover(now_us: int, mine: frozenset[int] = frozenset()) -> int:
     """End the turns whose process is gone or whose lease ran out, as ``interrupted``; returns how
     many. ``mine`` are being run here and left alone."""
     ours = Turn.objects.unscoped("recovery").filter(status__in=LIVE).exclude(source__in=FOREIGN)
-    rows = ours.values_list("pk", "lease_owner", "lease_until")
+    rows = ours.values_list("pk", "lease_epoch", "lease_owner", "lease_until")
     now = to_datetime(now_us)
-    lost = [key for key, owner, until in rows if key not in mine and (until is None or until < now or is_gone(owner))]
-    for key in lost:
-        writer.write(lambda key=key: close_turn(key, "interrupted", "the server stopped"))  # type: ignore[misc]  # bound now
-    return len(lost)
+    lost = [
+        (key, epoch)
+        for key, epoch, owner, until in rows
+        if key not in mine and (until is None or until < now or is_gone(owner))
+    ]
+    close = partial(close_turn, status="interrupted", reason="the server stopped", among=LIVE)
+    return sum(writer.write(partial(close, key, epoch=epoch)) for key, epoch in lost)
 
 
 def expire_waiting(now_us: int) -> int:
     """Close the turns that waited too long for their client; returns how many."""
     rows = Turn.objects.unscoped("expiry").filter(status=TurnStatus.AWAITING_INPUT, expires_at__lt=to_datetime(now_us))
-    keys = list(rows.values_list("pk", flat=True)[:100])
-    for key in keys:
-        writer.write(lambda key=key: close_turn(key, "cancelled", "input_timeout"))  # type: ignore[misc]  # bound now
-    return len(keys)
+    late = list(rows.values_list("pk", "lease_epoch")[:100])
+    close = partial(close_turn, status="cancelled", reason="input_timeout", among=WAITING)
+    return sum(writer.write(partial(close, key, epoch=epoch)) for key, epoch in late)

@@ -29,7 +29,7 @@ from agents.models import (
     TurnBody,
     TurnTag,
 )
-from agents.models.choices import LIVE
+from agents.models.choices import FOREIGN, LIVE
 from agents.store import changes, forks, large, memory, search
 from agents.store.foreign import sources
 from agents.store.sql import execute
@@ -42,6 +42,7 @@ CHANGES = 1_000
 def delete_sessions(keys: list[int]) -> None:
     """Delete sessions within the caller's transaction. Raises Conflict while a turn of one runs."""
     for chunk in _chunks(keys):
+        _lock(Session, chunk)
         _refuse_running(chunk)
         turns = list(Turn.objects.unscoped("delete").filter(session_id__in=chunk).values_list("pk", flat=True))
         for part in _chunks(turns):
@@ -53,6 +54,12 @@ def delete_sessions(keys: list[int]) -> None:
         Session.objects.unscoped("delete").filter(pk__in=chunk)._raw_delete("default")
         for key in chunk:
             changes.note(ChangeKind.SESSION, key, deleted=True)
+
+
+def _lock(model: type[Session] | type[Turn], keys: list[int]) -> None:
+    """Let nobody begin or go on with a turn of these any more."""
+    rows = model.objects.unscoped("delete").select_for_update().filter(pk__in=keys).order_by("pk")
+    list(rows.values_list("pk", flat=True))
 
 
 def _refuse_running(sessions: list[int]) -> None:
@@ -78,7 +85,11 @@ _SUM_AGAIN = (
 
 def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
     """Delete turns with everything below them, within the caller's transaction. What foreign ones were made
-    of stays where they are not gone ``for_good``, but become others."""
+    of stays where they are not gone ``for_good``, but become others. Raises Conflict for one that runs here."""
+    _lock(Turn, turns)
+    ours = Turn.objects.unscoped("delete").filter(pk__in=turns, status__in=LIVE).exclude(source__in=FOREIGN)
+    if ours.exists():
+        raise Conflict("The turn is in progress; cancel it first.", code="turn_running")
     if for_good:
         sources.forget(turns)
     steps = list(Step.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))

@@ -272,8 +272,7 @@ def _cancel_waiting(turn: int, at_us: int) -> bool:
     """Close the session's last turn if it waits for its client: a new message came."""
     if _STATUS.first(turn) != (TurnStatus.AWAITING_INPUT.value,):
         return False
-    closing.close_turn(turn, "cancelled", "a new message came", at_us=at_us)
-    return True
+    return closing.close_turn(turn, "cancelled", "a new message came", among=closing.WAITING, at_us=at_us)
 
 
 _STATUS = Select(Turn, "status", "id = %s")
@@ -308,10 +307,11 @@ def _add_leg(turn: int, new: NewLeg, status: TurnStatus, place: _LegPlace) -> No
 @dataclass(frozen=True, slots=True)
 class Resumption:
     """How a turn is continued. ``opening`` are the first events of the leg, ``first_step`` the number
-    its first new step will have; ``waiting`` says what the turn was when the request was read."""
+    its first new step will have; ``waiting`` and ``epoch`` say what the turn was when the request was read."""
 
     turn: int
     session: int
+    epoch: int
     opening: Sequence[Event]
     first_step: int
     waiting: bool
@@ -330,18 +330,19 @@ def resume_turn(again: Resumption, owner: str) -> Leg:
 def _resume(again: Resumption, owner: str) -> Leg:
     key, opening = again.turn, again.opening[0]
     assert isinstance(opening, TurnResumed)  # a resume opens so
-    leg = Leg(key, again.session)
+    leg = Leg(key, again.session, epoch=again.epoch + 1)
     _refuse_repeat(again.leg.retry)
     _lock(again.session, key)
     before = TurnStatus.AWAITING_INPUT if again.waiting else TurnStatus.COMPLETED
-    claimed = Turn.objects.unscoped("resume").filter(pk=key, status=before, next_seq=opening.seq)
-    if not claimed.update(
+    read = Turn.objects.unscoped("resume").filter(pk=key, status=before, next_seq=opening.seq, lease_epoch=again.epoch)
+    if not read.update(
         status=TurnStatus.IN_PROGRESS,
         leg_count=opening.leg,
         expires_at=None,
         completed_at=None,
         lease_owner=owner,
         lease_until=to_datetime(opening.at + LEASE_S * 1_000_000),
+        lease_epoch=leg.epoch,
     ):
         raise _resume_lost(key)
     if not again.waiting:

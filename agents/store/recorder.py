@@ -26,14 +26,14 @@ from agents.schemas.events import (
 from agents.schemas.events import Event as AnyEvent
 from agents.schemas.items import input_items, items_of
 from agents.store import changes, replay, search, steps
-from agents.store.sql import Insert, Select, Update, execute
+from agents.store.sql import Insert, Select, SelectAmong, Update, execute
 
 PREVIEW = 240
 """Characters of first and last words in a row."""
 
 DAY_US = 86_400_000_000
 
-_STATE = Select(Turn, "next_seq started_at", "id = %s")
+_STATE = Select(Turn, "next_seq started_at lease_epoch", "id = %s", locks=True)
 _ITEM_COUNT = Select(Session, "item_count", "id = %s")
 # A response that failed leaves nothing in its conversation: it will be asked again.
 _HIDE = (
@@ -45,11 +45,20 @@ _ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire"
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """Where events belong."""
+    """Where events belong, and in whose name they are written: ``epoch`` is the turn's while its writer holds it."""
 
     turn: int
     session: int
     await_days: int = 7
+    epoch: int = 0
+
+
+class Superseded(Conflict):
+    """A turn is no longer its writer's: it was resumed, ended from outside, or deleted. Trying again cannot help."""
+
+    def __init__(self, turn: int) -> None:
+        public_id = ids.public(ids.Kind.TURN, turn)
+        super().__init__(f"Turn '{public_id}' was ended, resumed or deleted by someone else.", code="superseded")
 
 
 def preview(text: str) -> str:
@@ -58,13 +67,16 @@ def preview(text: str) -> str:
 
 
 def record(leg: Leg, events: Sequence[AnyEvent], deltas: Sequence[Delta] = ()) -> None:
-    """Write events and deltas of one turn, in the caller's transaction. Raises Conflict when an
-    earlier batch is still missing: its write failed, and both will be tried again."""
+    """Write events and deltas of one turn, in the caller's transaction. Raises Superseded when the turn is
+    in other hands; Conflict when an earlier batch is still missing: its write failed, and both will be
+    tried again."""
     state = _STATE.first(leg.turn)
-    if state is None:
-        return  # the turn was deleted while it ran
-    next_seq, started_at = state
+    if state is None or state[2] != leg.epoch:
+        raise Superseded(leg.turn)
+    next_seq, started_at, _ = state
     fresh = [event for event in events if event.seq >= next_seq]
+    if events and not fresh:
+        return  # stored already, with the deltas of the same batch
     if fresh and fresh[0].seq > next_seq:
         raise Conflict(f"Event {fresh[0].seq} came before event {next_seq}.", code="out_of_order")
     if fresh:
@@ -73,6 +85,17 @@ def record(leg: Leg, events: Sequence[AnyEvent], deltas: Sequence[Delta] = ()) -
         replay.pack(leg.turn, fresh, deltas)
     else:
         replay.keep(leg.turn, fresh, deltas)
+
+
+_EPOCHS = SelectAmong(Turn, "id lease_epoch", "id")
+
+
+def record_typing(batches: Sequence[tuple[Leg, Sequence[Delta]]]) -> frozenset[int]:
+    """Write what was typed in several turns, in the caller's transaction. Of turns that are in other hands
+    nothing is written; returns these."""
+    epochs = dict(_EPOCHS.all([leg.turn for leg, _ in batches]))
+    replay.keep_typing((leg.turn, deltas) for leg, deltas in batches if epochs.get(leg.turn) == leg.epoch)
+    return frozenset(leg.turn for leg, _ in batches if epochs.get(leg.turn) != leg.epoch)
 
 
 class _Changes:

@@ -94,7 +94,7 @@ def keep(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None
     _keep_runs(turn, _runs(deltas))
 
 
-def keep_many(batches: Iterable[tuple[int, Sequence[Delta]]]) -> None:
+def keep_typing(batches: Iterable[tuple[int, Sequence[Delta]]]) -> None:
     """Store what was typed in several turns since the last time."""
     _ADD_DELTAS.many(
         (turn, run.after, run.ordinal, _encode(run.row())) for turn, deltas in batches for run in _runs(deltas)

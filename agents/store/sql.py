@@ -58,10 +58,17 @@ class Insert:
 
 
 class Select:
-    """``SELECT`` of these fields; ``where`` is SQL with marks."""
+    """``SELECT`` of these fields; ``where`` is SQL with marks. Rows that it ``locks`` stay as they were read to the
+    end of the transaction; SQLite needs no word for that: its transactions write one after the other."""
 
-    def __init__(self, model: type[models.Model], names: str, where: str) -> None:
-        self.text = f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE {where}"  # noqa: S608 - names of ours
+    def __init__(self, model: type[models.Model], names: str, where: str, *, locks: bool = False) -> None:
+        self._text = f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE {where}"  # noqa: S608 - names of ours
+        self._locks = locks
+
+    @property
+    def text(self) -> str:
+        locks = self._locks and connection.features.has_select_for_update
+        return f"{self._text} FOR UPDATE" if locks else self._text
 
     def all(self, *values: Any) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:

@@ -26,6 +26,7 @@ from agents.schemas.content import ToolResponse
 from agents.schemas.turns import StepValue
 from agents.store import changes, closing, large
 from agents.store.legs import LEASE_S
+from agents.store.recorder import Leg, Superseded
 from agents.store.writer import writer
 
 
@@ -90,14 +91,16 @@ def renew_leases(keys: Sequence[int], owner: str, now_us: int) -> None:
     writer.write(lambda: rows.update(lease_until=until))
 
 
-def mark_running(key: int) -> None:
-    """A queued turn has begun."""
+def mark_running(leg: Leg) -> None:
+    """A queued turn has begun. Raises Superseded when it is in other hands."""
 
     def job() -> None:
         queued, running = TurnStatus.QUEUED, TurnStatus.IN_PROGRESS
-        Turn.objects.unscoped("runner").filter(pk=key, status=queued).update(status=running)
-        Response.objects.unscoped("runner").filter(turn_id=key, status=queued).update(status=running)
-        changes.note(ChangeKind.TURN, key)
+        rows = Turn.objects.unscoped("runner").filter(pk=leg.turn, status=queued, lease_epoch=leg.epoch)
+        if not rows.update(status=running):
+            raise Superseded(leg.turn)
+        Response.objects.unscoped("runner").filter(turn_id=leg.turn, status=queued).update(status=running)
+        changes.note(ChangeKind.TURN, leg.turn)
 
     writer.write(job)
 
@@ -107,24 +110,36 @@ def mark_running(key: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TurnPlace:
-    """Where a turn stands, without its contents."""
+    """Where a turn stands, without its contents. Two places of the same ``epoch`` are in the same hands."""
 
     key: int
     session: int
     agent: int | None
     status: TurnStatus
     started_at: int
+    epoch: int
     next_seq: int
     leg_count: int
     iterations: int
     revision: int | None
     request: str
+    lease_owner: str
+    lease_until: int | None
     source: Source = Source.NATIVE
 
     @property
     def is_live(self) -> bool:
         """Whether it runs, or is about to."""
         return self.status in LIVE
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is to come, but for a resume of one that is completed."""
+        return not self.is_live and self.status != TurnStatus.AWAITING_INPUT
+
+    def is_left(self, now_us: int) -> bool:
+        """Whether no process is at it any more."""
+        return self.lease_until is None or self.lease_until < now_us or closing.is_gone(self.lease_owner)
 
     def check_here(self) -> None:
         """Raises InvalidRequest for a turn that ran elsewhere: nothing can be done to it here."""
@@ -154,11 +169,14 @@ def place(actor: Actor, key: int, *, session: int | None = None, action: Action 
         agent=row.agent_id,
         status=TurnStatus(row.status),
         started_at=to_us(row.started_at),
+        epoch=row.lease_epoch,
         next_seq=row.next_seq,
         leg_count=row.leg_count,
         iterations=row.iterations,
         revision=row.revision_id,
         request=row.body.request,
+        lease_owner=row.lease_owner,
+        lease_until=None if row.lease_until is None else to_us(row.lease_until),
         source=Source(row.source),
     )
 
@@ -207,12 +225,9 @@ def state(key: int) -> tuple[TurnStatus, int] | None:
 
 
 def leg_start(turn: int, number: int) -> int:
-    """The number of the first event of a leg."""
+    """The number of the first event of a leg. Raises NotFound where the turn is gone."""
     rows = Response.objects.unscoped("its turn is visible").filter(turn_id=turn, number=number)
-    return int(rows.values_list("first_seq", flat=True).get())
-
-
-def lease_is_over(key: int, now_us: int) -> bool:
-    """Whether no process is at a turn any more."""
-    row = Turn.objects.unscoped("lease").filter(pk=key).values_list("lease_owner", "lease_until").first()
-    return row is None or row[1] is None or to_us(row[1]) < now_us or closing.is_gone(row[0])
+    first: int | None = rows.values_list("first_seq", flat=True).first()
+    if first is None:
+        raise missing(turn)
+    return first

@@ -15,6 +15,7 @@ from agents.schemas.content import UserMessage
 from agents.schemas.events import Delta
 from agents.schemas.turns import fold
 from agents.store import replay, values
+from agents.store.recorder import Superseded
 from tests.builders import make_turn, record
 from tests.runtime.play import LOOKUP, events
 from tests.runtime.test_loop import Fixed, tool
@@ -135,7 +136,8 @@ def test_a_turn_deleted_while_it_runs_is_not_written_again(admin: Actor) -> None
 
     Session.objects.unscoped("test").filter(pk=made.session).update(active_turn=None)
     sessions.delete(admin, made.session)
-    record(_leg(made), made.entries[3:])
+    with pytest.raises(Superseded):
+        record(_leg(made), made.entries[3:])
     assert not Turn.objects.unscoped("test").filter(pk=made.turn).exists()
     assert not Step.objects.unscoped("test").filter(turn_id=made.turn).exists()
 
