@@ -23,6 +23,7 @@ from agents.store.foreign.projector import projector
 from agents.store.writer import writer
 from agentsite import equipment
 from agentsite.lanes import lanes
+from agentsite.memory import Memory
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ LISTING_S = 30.0
 """How often MCP servers of the settings that have not answered yet are asked."""
 SETTLE_S = 1.0
 SEALING_S = 10.0
+GIVING_BACK_S = 10.0
 DAY_US = 86_400_000_000
 
 
@@ -41,6 +43,7 @@ class Lifecycle:
         self._rounds: list[asyncio.Task[None]] = []
         self._last_change = 0
         self._deaf: Callable[[], None] = lambda: None
+        self._memory = Memory()
 
     async def start(self) -> None:
         hub.start()
@@ -64,6 +67,7 @@ class Lifecycle:
             (RETENTION_S, self._expire),
             (FEED_S, self._feed),
             (SEALING_S, self._seal),
+            (GIVING_BACK_S, self._give_back),
         ):
             self._rounds.append(asyncio.create_task(_every(seconds, work)))
         if service.providers.mcp.configured:
@@ -120,6 +124,9 @@ class Lifecycle:
         gone += await live.read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
         if gone:
             await live.read(deletion.reclaim)
+
+    async def _give_back(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self._memory.give_back)
 
     async def _seal(self) -> None:
         """Old turns into columns, at most half of the time: others want to compute, too."""
