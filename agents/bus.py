@@ -1,8 +1,9 @@
 """Live turns in memory, and the doorbell of changes.
 
-A live turn has a log: an append-only list of events and deltas with readers as cursors. There are
-no queues: a slow reader costs nothing and misses nothing, a late one reads from the start. The
-doorbell tells readers of lists that something changed; what changed they read from the store.
+A live turn has a log: the newest of its events and deltas, with readers as cursors. There are no
+queues: a slow reader costs nothing and misses nothing, because the log keeps what is not stored yet,
+and whoever is further behind reads the store. The doorbell tells readers of lists that something
+changed; what changed they read from the store.
 
 Everything here belongs to one event loop, apart from `Hub.ring`, which any thread may call. Knows
 no database.
@@ -11,12 +12,15 @@ no database.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from agents.schemas.events import LAST_TYPES, Delta, Entry
+from agents.schemas.events import LAST_TYPES, Cursor, Delta, Entry, position
 
-KEEP_S = 30.0
-"""How long the log of a finished turn stays in memory for those who are still reading."""
+KEEP_S = 2.0
+"""How long the log of a finished turn stays in memory, for those who have read all but its end."""
+KEPT = 512
+"""Entries of a live turn that stay in memory although they are stored: most readers are no further behind."""
 TICK_S = 5.0
 """Every so often all waiting readers are woken, to send a sign of life."""
 
@@ -44,22 +48,43 @@ class Waiters:
 
 
 class TurnLog(Waiters):
-    """The log of one leg of a turn that runs in this process. ``first_seq`` is its first event."""
+    """The newest entries of one leg of a turn that runs in this process: all that is not stored yet, and a few
+    of those that are. ``first_seq`` is the leg's first event."""
 
     def __init__(self, turn: int, first_seq: int) -> None:
         super().__init__()
         self.turn = turn
-        self.first_seq = first_seq
-        self.entries: list[Entry] = []
         self.done = False
+        self._entries: list[Entry] = []
+        self._floor = self._stored = (first_seq - 1, 0)
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Add what happened, in order; the events among it have been committed."""
-        self.entries.extend(entries)
+        self._entries.extend(entries)
         last = entries[-1]
         if not isinstance(last, Delta) and last.type in LAST_TYPES:
             self.done = True
         self.wake()
+
+    def stored(self, upto: Cursor) -> None:
+        """Entries up to here can be read from the store: of these only the newest stay."""
+        self._stored = upto
+        if len(self._entries) > 2 * KEPT:
+            let_go = min(self._place(upto), len(self._entries) - KEPT)
+            if let_go > 0:
+                self._floor = position(self._entries[let_go - 1])
+                del self._entries[:let_go]
+
+    def behind(self, after: Cursor, most: int) -> Sequence[Entry] | None:
+        """The next entries behind a cursor, at most so many; None for a reader that is too far behind: what
+        it needs is in the store."""
+        if after < self._floor:
+            return None
+        place = self._place(after)
+        return self._entries[place : place + most]
+
+    def _place(self, after: Cursor) -> int:
+        return bisect_right(self._entries, after, key=position)
 
     def finish(self) -> None:
         """Nothing more will come, whatever was last."""

@@ -1,13 +1,15 @@
 """Follow a turn: what is stored first, then what happens, without a gap between.
 
-A turn that runs in this process is followed in its log in memory; one that ended, or runs
-elsewhere, from the store. Reading the store happens on a small pool of threads of its own.
+A reader of a turn that runs in this process keeps up with its log in memory. One that is further
+behind than that log goes back, or whose turn ended or runs elsewhere, reads the store, a piece at a
+time: what a reader has not taken yet never waits in memory. Reading the store happens on a small pool
+of threads of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -16,15 +18,15 @@ from django.db import close_old_connections
 
 from agents.bus import TurnLog, hub
 from agents.models import TurnStatus
-from agents.schemas.events import LAST_TYPES, Delta, Entry
+from agents.schemas.events import LAST_TYPES, START, Cursor, Delta, Entry, position
 from agents.store import replay, turns
 
 T = TypeVar("T")
-Cursor = tuple[int, int]
-START: Cursor = (-1, 0)
 
 POLL_S = 0.5
 """How often a turn that runs in another process is looked at."""
+BATCH = 256
+"""Entries that a reader is given at once."""
 
 _readers = ThreadPoolExecutor(4, thread_name_prefix="reader")
 
@@ -40,28 +42,31 @@ def _read(query: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]
     return query(*args, **kwargs)
 
 
-def position(entry: Entry) -> Cursor:
-    """Where a reader stands once it has seen an entry."""
-    return (entry.after, entry.ordinal) if isinstance(entry, Delta) else (entry.seq, 0)
-
-
 async def follow(
-    turn: int, after: Cursor = START, *, until_leg: int | None = None
+    turn: int, after: Cursor = START, *, until_leg: int | None = None, most: int = BATCH
 ) -> AsyncGenerator[Sequence[Entry], None]:
-    """A turn's entries behind a cursor, in order; an empty list now and then is a sign of life.
-    It ends with the leg that event ``until_leg`` belongs to; without one, following goes on over
-    waiting and resumes until the turn is final."""
+    """A turn's entries behind a cursor, in order, at most so many at once; an empty list now and then is a
+    sign of life. It ends with the leg that event ``until_leg`` belongs to; without one, following goes on
+    over waiting and resumes until the turn is final."""
     while True:
         log = hub.get(turn)
-        source = _from_memory(log, after) if log and not _is_spent(log, after) else _from_store(turn, after)
-        async for batch in source:
+        fresh = log.behind(after, most) if log else None
+        if log and not log.done and fresh is not None and not fresh:
+            yield ()
+            await _more(log, after)
+            continue
+        # the end of a turn that waited in vain never went through memory
+        if not fresh:
+            fresh = await read(replay.window, turn, after)
+        for batch in _cut(fresh, most):
             end = None if until_leg is None else _leg_end(batch, until_leg)
             if end is not None:
                 yield batch[:end]
                 return
-            if batch:
-                after = position(batch[-1])
+            after = position(batch[-1])
             yield batch
+        if fresh:
+            continue
         state = await read(turns.state, turn)
         if state is None or (state[1] <= after[0] + 1 and state[0] not in _GOING):
             return
@@ -73,10 +78,16 @@ async def follow(
 _GOING = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS, TurnStatus.AWAITING_INPUT)
 
 
-def _is_spent(log: TurnLog, after: Cursor) -> bool:
-    """Whether a log has no more to say: what follows, as the end of a turn that waited in vain,
-    never went through memory."""
-    return log.done and (not log.entries or position(log.entries[-1]) <= after)
+async def _more(log: TurnLog, after: Cursor) -> None:
+    """Until there is more behind a cursor, or a sign of life is due. It may have come since it was looked for."""
+    waits = log.behind(after, 1)
+    if waits is not None and not waits and not log.done:
+        await log.wait()
+
+
+def _cut(entries: Sequence[Entry], most: int) -> Iterator[Sequence[Entry]]:
+    for start in range(0, len(entries), most):
+        yield entries[start : start + most]
 
 
 def _leg_end(batch: Sequence[Entry], until_leg: int) -> int | None:
@@ -86,30 +97,3 @@ def _leg_end(batch: Sequence[Entry], until_leg: int) -> int | None:
         if not isinstance(entry, Delta) and entry.seq >= until_leg and entry.type in LAST_TYPES:
             return place
     return None
-
-
-async def _from_memory(log: TurnLog, after: Cursor) -> AsyncIterator[Sequence[Entry]]:
-    earlier: list[Entry] = []
-    if log.first_seq > after[0] + 1:  # an earlier leg: that part is in the store only
-        stored = await read(replay.load, log.turn, after)
-        earlier = [entry for entry in stored if position(entry) < (log.first_seq, 0)]
-    place = 0
-    while True:
-        fresh = log.entries[place:]
-        place += len(fresh)
-        if fresh and position(fresh[0]) <= after:
-            fresh = [entry for entry in fresh if position(entry) > after]
-        if earlier:
-            earlier, fresh = [], [*earlier, *fresh]
-        if fresh or not log.done:
-            yield fresh
-        if log.done and place == len(log.entries):
-            return
-        if place == len(log.entries):
-            await log.wait()
-
-
-async def _from_store(turn: int, after: Cursor) -> AsyncIterator[Sequence[Entry]]:
-    entries = await read(replay.load, turn, after)
-    if entries:
-        yield entries

@@ -11,9 +11,8 @@ from agents import live
 from agents.access import Actor
 from agents.api.negotiation import json_response
 from agents.errors import AgentsError, type_of
-from agents.live import Cursor
 from agents.runner.service import Started
-from agents.schemas.events import Delta, TurnEnded
+from agents.schemas.events import Cursor, Delta, TurnEnded
 from agents.store import values
 from agents.wire import sse
 from agents.wire.agents import turn_json

@@ -26,8 +26,8 @@ from agents.errors import InvalidRequest, NotFound
 from agents.query.chips import within
 from agents.query.parser import read
 from agents.query.tree import Level, Query
-from agents.schemas.events import EVENT, Delta, Entry, cursor_of, parse_cursor
-from agents.store import affected, changes, listing, rows, turns
+from agents.schemas.events import EVENT, Delta, Entry, cursor_of, parse_cursor, position
+from agents.store import affected, changes, listing, replay, rows, turns
 from agents.store.affected import Record
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
     except ValueError as error:
         raise InvalidRequest(f"after: {error}.", param="after") from error
     op = "replay"
-    async for batch in live.follow(key, after):
+    async for batch in live.follow(key, after, most=replay.WINDOW):
         if batch:
             yield await _packet(wanted, key, batch, op)
         if op == "replay":
@@ -109,7 +109,8 @@ async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
             op = "events"
         if not batch:
             await live.read(turns.place, wanted.actor, key)  # it may have been taken from us
-        await _next_tick()
+        if len(batch) < live.BATCH:  # one that is catching up need not wait for the others
+            await _next_tick()
 
 
 async def _next_tick() -> None:
@@ -123,7 +124,7 @@ _PACKETS = 512
 
 
 async def _packet(wanted: Subscription, key: int, batch: Sequence[Entry], op: str) -> bytes:
-    name = (key, wanted.form, wanted.language, op, live.position(batch[0]), live.position(batch[-1]))
+    name = (key, wanted.form, wanted.language, op, position(batch[0]), position(batch[-1]))
     found = _packets.get(name)
     if found is None:
         events = [_event(entry) for entry in merged(batch)]

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 
 from django.db.utils import InterfaceError, OperationalError
 
 from agents.bus import TurnLog
 from agents.models.choices import LIVE
-from agents.schemas.events import Delta, Entry, ErrorInfo, Event
+from agents.schemas.events import Cursor, Delta, Entry, ErrorInfo, Event, position
 from agents.store import closing, recorder
 from agents.store.recorder import Leg, Superseded
 from agents.store.writer import writer
@@ -28,6 +30,8 @@ from agents.store.writer import writer
 log = logging.getLogger(__name__)
 
 KEEP_DELTAS_S = 0.25
+MOST_UNSTORED = 8192
+"""Entries of a run that wait for the store: with more than these it goes on only when they are there."""
 AGAIN_S = 1.0
 WRITE_TRIES = 3
 AWAY_TRIES = 600
@@ -37,6 +41,16 @@ AWAY_TRIES = 600
 def tries_of(error: BaseException) -> int:
     """How often a write that fails so is tried."""
     return AWAY_TRIES if isinstance(error, OperationalError | InterfaceError) else WRITE_TRIES
+
+
+@dataclass(eq=False, slots=True)
+class _Batch:
+    """What of a run is written together: ``last`` is where a reader stands that has seen it."""
+
+    events: Sequence[Event]
+    deltas: Sequence[Delta]
+    last: Cursor
+    stored: bool = False
 
 
 class DeltaKeeper:
@@ -62,23 +76,21 @@ class DeltaKeeper:
         typing, self._typing = list(self._typing), set()
         self._submit([(recording, recording.hand_over()) for recording in typing], 1)
 
-    def _submit(self, batches: Sequence[tuple[Recording, Sequence[Delta]]], tried: int) -> None:
-        typed = [(recording.leg, deltas) for recording, deltas in batches]
+    def _submit(self, batches: Sequence[tuple[Recording, _Batch]], tried: int) -> None:
+        typed = [(recording.leg, batch.deltas) for recording, batch in batches]
         future = writer.submit(partial(recorder.record_typing, typed))
         done = partial(self._done, batches, tried)
         future.add_done_callback(lambda kept: self._loop.call_soon_threadsafe(done, kept))
 
-    def _done(
-        self, batches: Sequence[tuple[Recording, Sequence[Delta]]], tried: int, kept: Future[frozenset[int]]
-    ) -> None:
+    def _done(self, batches: Sequence[tuple[Recording, _Batch]], tried: int, kept: Future[frozenset[int]]) -> None:
         error = kept.exception()
         if error is not None and tried < tries_of(error):
             log.warning("what %d runs typed could not be stored, trying again: %s", len(batches), error)
             self._loop.call_later(AGAIN_S, self._submit, batches, tried + 1)
             return
         lost = frozenset() if error is not None else kept.result()
-        for recording, _ in batches:
-            recording.handed_over(Superseded(recording.leg.turn) if recording.leg.turn in lost else error)
+        for recording, batch in batches:
+            recording.handed_over(batch, Superseded(recording.leg.turn) if recording.leg.turn in lost else error)
 
 
 class Recording:
@@ -91,13 +103,15 @@ class Recording:
         self._held: list[Entry] = []
         self._events: list[Event] = []
         self._deltas: list[Delta] = []
-        self._writing = 0
+        self._writing: deque[_Batch] = deque()
+        self._unstored = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._flush: asyncio.Handle | None = None
         self.failed = False
 
     def take(self, entry: Entry) -> None:
+        self._unstored += 1
         if isinstance(entry, Delta):
             if not self._deltas:
                 self._keeper.note(self)
@@ -113,54 +127,67 @@ class Recording:
             # events of one breath (a step's end, the turn's end) share one commit
             self._flush = self._loop.call_soon(self._write)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much is not stored yet that the run has to wait."""
+        return self._unstored > MOST_UNSTORED
+
     def _write(self) -> None:
         if self._flush:
             self._flush.cancel()
             self._flush = None
         self._keeper.drop(self)
         if self._events or self._deltas:
-            self._submit(tuple(self._events), tuple(self._deltas), 1)
-            self._events, self._deltas = [], []
+            self._submit(self._begin(), 1)
 
-    def hand_over(self) -> Sequence[Delta]:
+    def hand_over(self) -> _Batch:
         """The deltas, to be stored with those of others."""
-        deltas, self._deltas = self._deltas, []
-        self._begin()
-        return deltas
+        return self._begin()
 
-    def handed_over(self, error: BaseException | None) -> None:
+    def handed_over(self, batch: _Batch, error: BaseException | None) -> None:
         """They are stored, or cannot be."""
         if error is not None:
             self.give_up(error)
-        self._end()
+        self._end(batch)
 
-    def _begin(self) -> None:
-        self._writing += 1
+    def _begin(self) -> _Batch:
+        events, deltas = tuple(self._events), tuple(self._deltas)
+        self._events, self._deltas = [], []
+        batch = _Batch(events, deltas, max(position(some[-1]) for some in (events, deltas) if some))
+        self._writing.append(batch)
         self._idle.clear()
+        return batch
 
-    def _end(self) -> None:
-        self._writing -= 1
+    def _end(self, batch: _Batch) -> None:
+        """A batch is in the store, or given up. What follows one that is still under way does not count yet."""
+        batch.stored = True
+        last = None
+        while self._writing and self._writing[0].stored:
+            done = self._writing.popleft()
+            self._unstored -= len(done.events) + len(done.deltas)
+            last = done.last
+        if last is not None and not self.failed:
+            self.log.stored(last)
         if not self._writing:
             self._idle.set()
 
-    def _submit(self, events: Sequence[Event], deltas: Sequence[Delta], tried: int) -> None:
-        self._begin()
-        future = writer.submit(partial(recorder.record, self.leg, events, deltas))
-        committed = partial(self._committed, events, deltas, tried)
+    def _submit(self, batch: _Batch, tried: int) -> None:
+        future = writer.submit(partial(recorder.record, self.leg, batch.events, batch.deltas))
+        committed = partial(self._committed, batch, tried)
         future.add_done_callback(lambda done: self._loop.call_soon_threadsafe(committed, done))
 
-    def _committed(self, events: Sequence[Event], deltas: Sequence[Delta], tried: int, done: Future[None]) -> None:
+    def _committed(self, batch: _Batch, tried: int, done: Future[None]) -> None:
         error = done.exception()
         if error is None:
-            if events:
-                self._release(events[-1].seq)
+            if batch.events:
+                self._release(batch.events[-1].seq)
         elif self.failed or isinstance(error, Superseded) or tried >= tries_of(error):
             self.give_up(error)
         else:
             log.warning("turn=%s: a write failed, trying again: %s", self.leg.turn, error)
-            self._loop.call_later(AGAIN_S, self._again, events, deltas, tried + 1)
+            self._loop.call_later(AGAIN_S, self._submit, batch, tried + 1)
             return
-        self._end()
+        self._end(batch)
 
     def give_up(self, error: BaseException) -> None:
         """The turn is not this run's any more, or the store refuses its events: then it ends as failed, as
@@ -178,10 +205,6 @@ class Recording:
         close = partial(closing.close_turn, self.leg.turn, "failed", "storage_error", error=words)
         closed = writer.submit(partial(close, among=LIVE, epoch=self.leg.epoch))
         closed.add_done_callback(lambda _: self._loop.call_soon_threadsafe(self.log.finish))
-
-    def _again(self, events: Sequence[Event], deltas: Sequence[Delta], tried: int) -> None:
-        self._submit(events, deltas, tried)
-        self._end()
 
     def _release(self, seq: int) -> None:
         """Publish what waited for this commit, and the deltas behind it."""

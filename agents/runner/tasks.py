@@ -127,6 +127,8 @@ class Runner:
             async with asyncio.timeout(RUN_S):
                 async for entry in loop.events():
                     recording.take(entry)
+                    if recording.is_behind:
+                        await recording.settle()
         except TimeoutError:
             error = ErrorInfo(type="timeout", message=f"The turn did not end within {RUN_S:g} s.")
             self._close(loop, recording, "failed", None, error)

@@ -36,22 +36,23 @@ from agents.schemas.events import (
     TurnStarted,
 )
 from agents.schemas.items import input_item, input_items, items_of, joined_calls, system_item
+from agents.schemas.pieces import Pieces
 
 
 @dataclass(slots=True)
 class Draft:
-    """What an open step has received so far, in pieces."""
+    """What an open step has received so far."""
 
     started: StepStarted
-    text: list[str] = field(default_factory=list)
-    reasoning: list[str] = field(default_factory=list)
+    text: Pieces = field(default_factory=Pieces)
+    reasoning: Pieces = field(default_factory=Pieces)
     model: str = ""
 
     def detail(self) -> StepDetail:
         """What is worth keeping of a step that did not finish."""
         if self.started.step_type == "inference":
-            message = CompletionMessage(content="".join(self.text), stop_reason="out_of_tokens")
-            return InferenceDetail(model_response=message, model=self.model, reasoning="".join(self.reasoning))
+            message = CompletionMessage(content=str(self.text), stop_reason="out_of_tokens")
+            return InferenceDetail(model_response=message, model=self.model, reasoning=str(self.reasoning))
         return self.started.detail or OtherDetail(kind=self.started.step_type)
 
 

@@ -24,6 +24,7 @@ from agents.runtime.taken import take_over
 from agents.runtime.tape import Outcome
 from agents.schemas.content import CompletionMessage, StopReason, ToolCall, ToolResponse, text_of
 from agents.schemas.events import (
+    Delta,
     Entry,
     ErrorInfo,
     FinalStatus,
@@ -34,6 +35,7 @@ from agents.schemas.events import (
     ShieldDetail,
     StepStarted,
 )
+from agents.schemas.pieces import Pieces
 
 STOP_REASONS: dict[str | None, StopReason] = {
     "stop": "end_of_turn",
@@ -134,28 +136,24 @@ class _Answer:
 
     def __init__(self, progress: Progress, started: StepStarted, draft: Draft) -> None:
         self._progress, self._step, self._draft = progress, started.step, draft
-        self._text_at = self._reasoning_at = 0
-        self._calls: dict[int, tuple[str, str, list[str]]] = {}
-        self._call_at: dict[int, int] = {}
+        self._calls: dict[int, tuple[str, str, Pieces]] = {}
         self._late = False
 
     def take(self, chunk: Text | Reasoning | CallPart) -> Entry:
         match chunk:
             case Text(text):
-                self._draft.text.append(text)
-                at, self._text_at = self._text_at, self._text_at + len(text)
-                return self._progress.delta(self._step, "text", at, text)
+                return self._typed("text", self._draft.text, text)
             case Reasoning(text):
-                self._late = self._late or (not self._reasoning_at and bool(self._text_at))
-                self._draft.reasoning.append(text)
-                at, self._reasoning_at = self._reasoning_at, self._reasoning_at + len(text)
-                return self._progress.delta(self._step, "reasoning", at, text)
+                self._late = self._late or (not self._draft.reasoning.size and bool(self._draft.text.size))
+                return self._typed("reasoning", self._draft.reasoning, text)
             case CallPart(index, arguments, call_id, name):
-                parts = self._calls.setdefault(index, (call_id, name, []))[2]
-                parts.append(arguments)
-                at = self._call_at.get(index, 0)
-                self._call_at[index] = at + len(arguments)
-                return self._progress.delta(self._step, "call", at, arguments, index)
+                parts = self._calls.setdefault(index, (call_id, name, Pieces()))[2]
+                return self._typed("call", parts, arguments, index)
+
+    def _typed(self, channel: str, pieces: Pieces, text: str, index: int = 0) -> Delta:
+        at = pieces.size
+        pieces.append(text)
+        return self._progress.delta(self._step, channel, at, text, index)
 
     def message(self, finish: str | None) -> CompletionMessage:
         calls = _distinct([tool_call(*self._calls[index]) for index in sorted(self._calls)])
@@ -163,21 +161,21 @@ class _Answer:
         reason = STOP_REASONS.get(finish, "end_of_turn")
         if calls and reason == "end_of_turn":
             reason = "end_of_message"  # some endpoints say "stop" after tool calls
-        return CompletionMessage(content="".join(self._draft.text), stop_reason=reason, tool_calls=calls)
+        return CompletionMessage(content=str(self._draft.text), stop_reason=reason, tool_calls=calls)
 
     def detail(self, finish: str | None) -> InferenceDetail:
         return InferenceDetail(
             model_response=self.message(finish),
             model=self._draft.model,
             finish_reason=finish,
-            reasoning="".join(self._draft.reasoning),
+            reasoning=str(self._draft.reasoning),
             reasoning_last=self._late or None,
         )
 
 
-def tool_call(call_id: str, name: str, parts: list[str]) -> ToolCall:
+def tool_call(call_id: str, name: str, parts: Pieces) -> ToolCall:
     """A call as the model wrote it; arguments that are no JSON object stay text."""
-    raw = "".join(parts)
+    raw = str(parts)
     try:
         arguments = msgspec.json.decode(raw or "{}")
     except (ValueError, RecursionError):

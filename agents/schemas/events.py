@@ -222,6 +222,15 @@ class Delta:
 Entry = Event | Delta
 """One thing in a turn's log."""
 
+Cursor = tuple[int, int]
+"""A reader's position: the number of an event, and the place of a delta behind it (0: none of them)."""
+START: Cursor = (-1, 0)
+
+
+def position(entry: Entry) -> Cursor:
+    """Where a reader stands once it has seen an entry."""
+    return (entry.after, entry.ordinal) if isinstance(entry, Delta) else (entry.seq, 0)
+
 
 def cursor_of(entry: Entry) -> str:
     """The reader's position once ``entry`` has been seen."""

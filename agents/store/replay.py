@@ -8,7 +8,7 @@ keeps the text.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import msgspec
 from agents import ids
 from agents.models import DeltaBatch, Event, EventPack, StepDetail
 from agents.schemas.content import text_of
-from agents.schemas.events import EVENT, Delta, Entry, InferenceDetail, StepEnded
+from agents.schemas.events import EVENT, START, Cursor, Delta, Entry, InferenceDetail, StepEnded, position
 from agents.schemas.events import Event as AnyEvent
 from agents.store import encoding, large
 from agents.store.sql import Insert, Select, execute
@@ -39,17 +39,31 @@ class _Run:
     lengths: list[int]
     text: str | None
 
+    @property
+    def last(self) -> int:
+        """The ordinal of its last delta."""
+        return self.ordinal + len(self.lengths) - 1
+
     def row(self) -> list[Any]:
         return [self.after, self.step, self.channel, self.index, self.offset, self.ordinal, self.lengths, self.text]
 
-    def deltas(self) -> Iterator[Delta]:
-        offset, place = self.offset, 0
+    def deltas(self, behind: int = 0) -> Iterator[Delta]:
+        """Those behind an ordinal."""
+        seen = min(max(behind + 1 - self.ordinal, 0), len(self.lengths))
+        place = sum(self.lengths[:seen])
         assert self.text is not None  # filled in by the reader
-        for number, length in enumerate(self.lengths):
-            text = self.text[place : place + length]
-            ordinal = self.ordinal + number
-            yield Delta(self.step, self.channel, offset, text, self.after, ordinal, self.index)
-            offset, place = offset + length, place + length
+        for number in range(seen, len(self.lengths)):
+            length = self.lengths[number]
+            text, offset = self.text[place : place + length], self.offset + place
+            yield Delta(self.step, self.channel, offset, text, self.after, self.ordinal + number, self.index)
+            place += length
+
+    def without(self, seen: int) -> _Run:
+        """What of it comes behind an ordinal."""
+        count = max(seen + 1 - self.ordinal, 0)
+        size = sum(self.lengths[:count])
+        start = (self.after, self.step, self.channel, self.index, self.offset + size, self.ordinal + count)
+        return _Run(*start, self.lengths[count:], (self.text or "")[size:])
 
 
 def _runs(deltas: Iterable[Delta]) -> list[_Run]:
@@ -79,11 +93,44 @@ def _close(runs: list[_Run], pieces: list[str]) -> None:
     pieces.clear()
 
 
+def _joined(runs: Iterable[_Run]) -> list[_Run]:
+    """Runs in order, those that follow each other as one; what was stored twice is dropped. Whole texts are
+    put together, and no delta is made anew."""
+    out: list[_Run] = []
+    pieces: list[str] = []
+    for run in runs:
+        last = out[-1] if out else None
+        if last and last.after == run.after and run.ordinal <= last.last:
+            run = run.without(last.last)
+        if not run.lengths:
+            continue
+        if last and _follows(last, sum(map(len, pieces)), run):
+            last.lengths.extend(run.lengths)
+        else:
+            _close(out, pieces)
+            out.append(run)
+        pieces.append(run.text or "")
+    _close(out, pieces)
+    return out
+
+
+def _follows(last: _Run, size: int, run: _Run) -> bool:
+    same = (last.after, last.step, last.channel, last.index) == (run.after, run.step, run.channel, run.index)
+    return same and (last.last + 1, last.offset + size) == (run.ordinal, run.offset)
+
+
 _ADD_EVENT = Insert(Event, "turn_id seq body", once=True)
 _ADD_DELTAS = Insert(DeltaBatch, "turn_id after first_ordinal body", once=True)
 _PUT_PACK = Insert(EventPack, "turn_id event_count body", replace="turn_id")
 _EVENTS = Select(Event, "body", "turn_id = %s ORDER BY seq")
+_EVENTS_BEHIND = Select(Event, "seq body", "turn_id = %s AND seq > %s ORDER BY seq LIMIT %s")
 _DELTAS = Select(DeltaBatch, "body", "turn_id = %s ORDER BY after, first_ordinal")
+_DELTAS_AT = Select(
+    DeltaBatch, "body", "turn_id = %s AND after = %s AND first_ordinal <= %s ORDER BY first_ordinal DESC LIMIT 1"
+)
+_DELTAS_BEHIND = Select(
+    DeltaBatch, "body", "turn_id = %s AND (after, first_ordinal) > (%s, %s) ORDER BY after, first_ordinal LIMIT %s"
+)
 _PACK = Select(EventPack, "body", "turn_id = %s")
 
 
@@ -119,12 +166,12 @@ def pack(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None
     """Close a turn's log: what is stored of it and these last events and deltas become one row."""
     stored = [bytes(body) for (body,) in _EVENTS.all(turn)]
     kept = _kept(turn)
-    runs = _runs([*itertools.chain.from_iterable(run.deltas() for run in kept), *deltas])
-    texts = _texts((event.step, event.detail) for event in events if isinstance(event, StepEnded))
-    if not {run.step for run in runs} <= {step for step, _, _ in texts}:
-        texts = _stored_texts(turn) | texts
-    for run in runs:
-        _drop_known_text(run, texts)
+    runs = _joined([*kept, *_runs(deltas)])
+    ended = {event.step: event.detail for event in events if isinstance(event, StepEnded)}
+    for step, some in itertools.groupby(runs, key=_step):
+        texts = _texts(ended[step] if step in ended else _stored_detail(step))
+        for run in some:
+            _drop_known_text(run, texts)
     bodies = [*stored, *map(_slim, events)]
     body = b'{"events":[%b],"deltas":%b}' % (b",".join(bodies), _encode([run.row() for run in runs]))
     _PUT_PACK.one(turn, len(bodies), encoding.pack_always(body))
@@ -133,37 +180,77 @@ def pack(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None
         execute("DELETE FROM agents_deltabatch WHERE turn_id = %s", turn)
 
 
-_Texts = dict[tuple[int, str, int], str]
+def _step(run: _Run) -> int:
+    return run.step
 
 
-def _texts(details: Iterable[tuple[int, Any]]) -> _Texts:
-    """What each channel of each inference said in the end."""
-    texts: _Texts = {}
-    for step, detail in details:
-        if isinstance(detail, InferenceDetail):
-            texts[step, "text", 0] = text_of(detail.model_response.content)
-            texts[step, "reasoning", 0] = detail.reasoning
-            for index, call in enumerate(detail.model_response.tool_calls):
-                texts[step, "call", index] = call.arguments_json or ""
-    return texts
+_Texts = dict[tuple[str, int], str]
 
 
-def _stored_texts(turn: int) -> _Texts:
-    details = _details(turn).items()
-    return _texts((step, InferenceDetail.model_validate(raw)) for step, raw in details if "model_response" in raw)
+def _texts(detail: Any) -> _Texts:
+    """What each channel of an inference said in the end."""
+    if not isinstance(detail, InferenceDetail):
+        return {}
+    calls = {("call", place): one.arguments_json or "" for place, one in enumerate(detail.model_response.tool_calls)}
+    return {("text", 0): text_of(detail.model_response.content), ("reasoning", 0): detail.reasoning, **calls}
+
+
+def _stored_detail(step: int) -> InferenceDetail | None:
+    """What an inference keeps; None of a step that is none, or has not ended."""
+    found = next(iter(_details({step})), None)
+    if found is None or "model_response" not in found[1]:
+        return None
+    return InferenceDetail.model_validate(found[1])
 
 
 def _drop_known_text(run: _Run, texts: _Texts) -> None:
-    told = texts.get((run.step, run.channel, run.index), "")
+    told = texts.get((run.channel, run.index), "")
     if told[run.offset : run.offset + sum(run.lengths)] == run.text:
         run.text = None
 
 
-def load(turn: int, after: tuple[int, int] = (-1, 0)) -> list[Entry]:
-    """A turn's events and deltas behind a cursor, in order, from the store."""
+WINDOW, WINDOW_BYTES = 4096, 2**20
+"""Entries that are read at once, and how much they may hold: one that is larger comes alone."""
+ALL = 1 << 62
+_ROWS = 64
+"""Rows of an open log that are read at once: a row of deltas holds a quarter of a second of them."""
+_DETAILS = 16
+"""Steps whose details are read together."""
+
+
+def load(turn: int, after: Cursor = START) -> list[Entry]:
+    """All of a turn's events and deltas behind a cursor, in order, from the store."""
     packed = _PACK.first(turn)
-    events, runs = _unpack(turn, packed[0]) if packed else _open_log(turn)
-    return list(_behind(events, runs, after))
+    if packed is not None:
+        return [entry for entry, _ in _of_pack(bytes(packed[0]), after, ALL)]
+    out: list[Entry] = []
+    while fresh := window(turn, after):
+        out += fresh
+        after = position(fresh[-1])
+    return out
+
+
+def window(turn: int, after: Cursor, most: int = WINDOW) -> list[Entry]:
+    """The next of a turn's events and deltas behind a cursor, in order, at most so many; none where there are
+    no more."""
+    packed = _PACK.first(turn)
+    if packed is None:
+        entries = _bounded(_of_open_log(turn, after), most)
+        packed = _PACK.first(turn)
+        if packed is None:  # else it was packed in this moment
+            return entries
+    return _bounded(_of_pack(bytes(packed[0]), after, most), most)
+
+
+def _bounded(weighed: Iterable[tuple[Entry, int]], most: int) -> list[Entry]:
+    entries: list[Entry] = []
+    weight = 0
+    for entry, size in itertools.islice(weighed, most):
+        weight += size
+        if entries and weight > WINDOW_BYTES:
+            break
+        entries.append(entry)
+    return entries
 
 
 def reopen(turn: int) -> None:
@@ -171,8 +258,11 @@ def reopen(turn: int) -> None:
     packed = _PACK.first(turn)
     if packed is None:
         return
-    events, runs = _unpack(turn, packed[0])
-    _ADD_EVENT.many((turn, event.seq, _slim(event)) for event in events)
+    log = _unpack(bytes(packed[0]))
+    _ADD_EVENT.many((turn, seq, bytes(body)) for seq, body in enumerate(log.events))
+    runs = [_Run(*row) for row in log.deltas]
+    for run in runs:
+        _fill(run)
     _keep_runs(turn, runs)
     execute("DELETE FROM agents_eventpack WHERE turn_id = %s", turn)
 
@@ -183,52 +273,93 @@ def typed_text(turn: int, step: int, channel: str = "text") -> str:
     return "".join(run.text or "" for run in runs)
 
 
-def _open_log(turn: int) -> tuple[list[AnyEvent], list[_Run]]:
-    # deltas before events: an event committed in between then only adds, it never leaves a hole
-    runs = _kept(turn)
-    events = _whole(turn, [_decode(bytes(body)) for (body,) in _EVENTS.all(turn)])
-    packed = None if events else _PACK.first(turn)
-    return _unpack(turn, packed[0]) if packed else (events, runs)  # packed in this moment
+_Weighed = Iterator[tuple[Entry, int]]
+"""Entries, and how many bytes each holds."""
 
 
-def _unpack(turn: int, body: bytes) -> tuple[list[AnyEvent], list[_Run]]:
-    log = _decode(encoding.unpack(encoding.ZSTD, body))
-    events = _whole(turn, log["events"])
-    texts = _texts((event.step, event.detail) for event in events if isinstance(event, StepEnded))
-    runs = [_Run(*row) for row in log["deltas"]]
-    for run in runs:
-        if run.text is None:
-            told = texts[run.step, run.channel, run.index]
-            run.text = told[run.offset : run.offset + sum(run.lengths)]
-    return events, runs
-
-
-def _whole(turn: int, raw: list[dict[str, Any]]) -> list[AnyEvent]:
-    """Events with the details their steps keep."""
-    if any(event["type"] == "step.ended" for event in raw):
-        details = {ids.public(ids.Kind.STEP, step): detail for step, detail in _details(turn).items()}
-        raw = [{**one, "detail": details[one["step"]]} if one["type"] == "step.ended" else one for one in raw]
-    return [EVENT.validate_python(event) for event in raw]
-
-
-def _details(turn: int) -> dict[int, Any]:
-    rows = StepDetail.objects.filter(step__turn_id=turn).values_list("step_id", "encoding", "body")
-    return {step: _decode(large.unpack(step, kind, body)) for step, kind, body in rows}
-
-
-def _behind(events: list[AnyEvent], runs: list[_Run], after: tuple[int, int]) -> Iterator[Entry]:
-    by_event: dict[int, list[Delta]] = {}
-    for run in runs:
-        by_event.setdefault(run.after, []).extend(run.deltas())
+def _of_open_log(turn: int, after: Cursor) -> _Weighed:
     seq, ordinal = after
-    for delta in sorted(by_event.get(seq, ()), key=_ordinal):
-        if delta.ordinal > ordinal:
-            yield delta
-    for event in events:
-        if event.seq > seq:
-            yield event
-            yield from sorted(by_event.get(event.seq, ()), key=_ordinal)
+    # events before deltas: what is committed in between then belongs behind what is known
+    rows = _EVENTS_BEHIND.all(turn, seq, _ROWS)
+    known = max([seq, *(row[0] for row in rows)])
+    behind = _DELTAS_BEHIND.all(turn, seq, ordinal, _ROWS)
+    runs = [_Run(*_decode(bytes(body))) for (body,) in [*_DELTAS_AT.all(turn, seq, ordinal), *behind]]
+    if len(behind) == _ROWS:
+        known = min(known, runs[-1].after)  # of what is behind that event not all is here
+    events = [(number, bytes(body)) for number, body in rows if number <= known]
+    return _in_order(events, [run for run in runs if run.after <= known], after)
 
 
-def _ordinal(delta: Delta) -> int:
-    return delta.ordinal
+class _Log(msgspec.Struct):
+    """A packed log. Events are numbered from 0, so their place is their number."""
+
+    events: list[msgspec.Raw]
+    deltas: list[tuple[int, int, str, int, int, int, list[int], str | None]]
+
+
+_read_log = msgspec.json.Decoder(_Log).decode
+
+
+def _unpack(body: bytes) -> _Log:
+    return _read_log(encoding.unpack(encoding.ZSTD, body))
+
+
+def _of_pack(body: bytes, after: Cursor, most: int) -> _Weighed:
+    log, seq = _unpack(body), after[0]
+    events = [(number, bytes(log.events[number])) for number in range(seq + 1, min(len(log.events), seq + 1 + most))]
+    last = events[-1][0] if events else seq
+    return _in_order(events, [_Run(*row) for row in log.deltas if seq <= row[0] <= last], after)
+
+
+def _in_order(events: Sequence[tuple[int, bytes]], runs: Iterable[_Run], after: Cursor) -> _Weighed:
+    """Events with the deltas behind each; what they leave out, their steps keep."""
+    seq, ordinal = after
+    by_event: dict[int, list[_Run]] = {}
+    for run in runs:
+        by_event.setdefault(run.after, []).append(run)
+    yield from _typed(by_event.get(seq, ()), ordinal)
+    for start in range(0, len(events), _DETAILS):
+        some = [(number, len(body), _decode(body)) for number, body in events[start : start + _DETAILS]]
+        ended = {_step_of(raw) for _, _, raw in some if raw["type"] == "step.ended"}
+        details = {step: (detail, size) for step, detail, size in _details(ended)}
+        for number, size, raw in some:
+            if raw["type"] == "step.ended":
+                raw["detail"], more = details[_step_of(raw)]
+                size += more
+            yield EVENT.validate_python(raw), size
+            yield from _typed(by_event.get(number, ()))
+
+
+def _typed(runs: Iterable[_Run], behind: int = 0) -> _Weighed:
+    for run in sorted(runs, key=_ordinal):
+        if run.last > behind:
+            _fill(run)
+            for delta in run.deltas(behind):
+                yield delta, len(delta.text)
+
+
+def _fill(run: _Run) -> None:
+    """Give a run its text, from the step it built up."""
+    if run.text is None:
+        text = _texts(_stored_detail(run.step))[run.channel, run.index]
+        run.text = text[run.offset : run.offset + sum(run.lengths)]
+
+
+def _ordinal(run: _Run) -> int:
+    return run.ordinal
+
+
+def _step_of(raw: dict[str, Any]) -> int:
+    step = ids.parse(ids.Kind.STEP, raw["step"])
+    assert step is not None  # the recorder wrote it
+    return step
+
+
+def _details(wanted: Collection[int]) -> Iterator[tuple[int, Any, int]]:
+    """(step, what it keeps, its bytes) of these steps."""
+    if not wanted:
+        return
+    rows = StepDetail.objects.filter(step_id__in=wanted)
+    for step, kind, body in rows.values_list("step_id", "encoding", "body"):
+        whole = large.unpack(step, kind, body)
+        yield step, _decode(whole), len(whole)

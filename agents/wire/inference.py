@@ -27,6 +27,7 @@ from agents.schemas.inference import (
     ToolDefinition,
 )
 from agents.schemas.items import assistant_item, input_item, system_item
+from agents.schemas.pieces import Pieces
 from agents.schemas.safety import Message
 
 
@@ -82,8 +83,8 @@ class Answer:
     """An answer as it arrives."""
 
     def __init__(self) -> None:
-        self._text: list[str] = []
-        self._calls: dict[int, tuple[str, str, list[str]]] = {}
+        self._text = Pieces()
+        self._calls: dict[int, tuple[str, str, Pieces]] = {}
         self.reason: str | None = None
 
     def take(self, chunk: Chunk) -> StepDelta | None:
@@ -93,7 +94,7 @@ class Answer:
                 self._text.append(text)
                 return TextDelta(text=text)
             case CallPart(index, arguments, call_id, name):
-                self._calls.setdefault(index, (call_id, name, []))[2].append(arguments)
+                self._calls.setdefault(index, (call_id, name, Pieces()))[2].append(arguments)
                 return ToolCallDelta(tool_call=arguments, parse_status="in_progress") if arguments else None
             case Finish(reason):
                 self.reason = reason
@@ -103,7 +104,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        return "".join(self._text)
+        return str(self._text)
 
     @property
     def calls(self) -> list[ToolCall]:

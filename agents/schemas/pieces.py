@@ -1,0 +1,51 @@
+"""A text that arrives in very many small pieces, and costs little more than its characters."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+
+FRESH = 512
+"""Pieces that are joined at a time."""
+
+
+class Pieces:
+    """Pieces in order: ``str()`` is the text, iterating gives them as they came. A list of them would cost some
+    sixty bytes a piece; here it is the length, and a text that is joined now and then."""
+
+    __slots__ = ("_fresh", "_joined", "_lengths", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._lengths = array("I")
+        self._joined: list[str] = []
+        self._fresh: list[str] = []
+
+    def append(self, piece: str) -> None:
+        self.size += len(piece)
+        self._lengths.append(len(piece))
+        self._fresh.append(piece)
+        if len(self._fresh) >= FRESH:
+            self._join()
+
+    def _join(self) -> None:
+        self._joined.append("".join(self._fresh))
+        self._fresh.clear()
+        if len(self._joined) >= FRESH:
+            self._joined = ["".join(self._joined)]
+
+    def __str__(self) -> str:
+        if self._fresh:
+            self._join()
+        if len(self._joined) > 1:
+            self._joined = ["".join(self._joined)]
+        return self._joined[0] if self._joined else ""
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def __iter__(self) -> Iterator[str]:
+        text, place = str(self), 0
+        for length in self._lengths:
+            yield text[place : place + length]
+            place += length
