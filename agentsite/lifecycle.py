@@ -14,6 +14,7 @@ from django.conf import settings
 from agents import ids, live
 from agents.bus import hub
 from agents.consumers import LiveConsumer
+from agents.providers.tools import python_copy
 from agents.runner import current, toolgroups
 from agents.runner.service import Service
 from agents.runner.tasks import Runner
@@ -70,6 +71,7 @@ class Lifecycle:
             (GIVING_BACK_S, self._give_back),
         ):
             self._rounds.append(asyncio.create_task(_every(seconds, work)))
+        self._rounds.append(asyncio.create_task(asyncio.to_thread(python_copy.remove_leftovers)))
         if service.providers.mcp.configured:
             listing = partial(toolgroups.refresh_configured, service.providers)
             self._rounds.append(asyncio.create_task(_every(LISTING_S, listing, at_once=True)))

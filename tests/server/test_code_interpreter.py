@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.providers.tools.test_code_interpreter import installed
+from tests.providers.tools.sandboxed import installed
 from tests.server.caller import Caller, Talk, script
+from tests.server.process import ServerProcess, eventually
 
 pytestmark = pytest.mark.server
 
@@ -40,3 +44,37 @@ def test_a_response_runs_a_program_where_the_sandbox_holds(caller: Caller) -> No
     [logged] = call["outputs"]
     assert ("42" if health["status"] == "OK" else health["message"]) in logged["logs"]
     assert message["content"][0]["text"] == "There."
+
+
+@pytest.fixture
+def shared_tmp() -> Iterator[Path]:
+    """A folder for temporary files that the sandbox's user can get to."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_what_a_killed_server_left_is_removed_by_the_next(
+    start_server: Callable[..., ServerProcess], shared_tmp: Path
+) -> None:
+    if not installed():
+        pytest.skip("no bubblewrap on this machine")
+    killed, living = start_server(TMPDIR=str(shared_tmp)), start_server(TMPDIR=str(shared_tmp))
+    left = _copy_of(killed, shared_tmp)
+    kept = _copy_of(living, shared_tmp, left)
+    killed.kill()
+    assert _copies(shared_tmp) == {left, kept}
+    killed.start()
+    assert eventually(lambda: _copies(shared_tmp) == {kept})
+    assert Caller(living.port).get("/v1/providers/code-interpreter").json["health"]["status"] == "OK"
+
+
+def _copies(shared_tmp: Path) -> set[str]:
+    return {path.name for path in shared_tmp.glob("agents-sandbox-*")}
+
+
+def _copy_of(server: ServerProcess, shared_tmp: Path, *others: str) -> str:
+    """The name of the copy that a server has made, to be asked how its code interpreter is."""
+    Caller(server.port).get("/v1/providers/code-interpreter")
+    [name] = _copies(shared_tmp) - set(others)
+    return name

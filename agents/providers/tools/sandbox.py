@@ -11,17 +11,14 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import sys
 import sysconfig
-import tempfile
-import weakref
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.providers.tools import seccomp
+from agents.providers.tools import python_copy, seccomp
+from agents.providers.tools.python_copy import PythonCopy
 
 CPU_S, WALL_S = 10, 30.0
 MEMORY, FILE, FOLDER = 512 * 2**20, 16 * 2**20, 64 * 2**20
@@ -30,7 +27,6 @@ OUTPUT = 256 * 2**10
 """Bytes of output that are kept; four times as much, and the program is stopped."""
 UID = 61_184
 """Whom it runs as where the server is root: of no user, so that limits by user count only this."""
-SPARE = ("test", "tests", "site-packages", "dist-packages", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3")
 
 BOOT = """
 import os, resource
@@ -70,15 +66,14 @@ class Sandbox:
 
     def __init__(self, bwrap: str | None = None) -> None:
         self._bwrap = bwrap or shutil.which("bwrap")
-        self._home: Path | None = None
-        self._remove: Callable[[], object] = lambda: None
+        self._copy: PythonCopy | None = None
 
     async def run(self, source: str, wall_s: float = WALL_S) -> Outcome:
         """Run a program to its end. Raises Unavailable."""
-        home = await asyncio.to_thread(self._python)
+        copy = await asyncio.to_thread(self._python)
         with _Files(source.encode(errors="replace"), seccomp.program()) as files:
             process = await asyncio.create_subprocess_exec(
-                *self._command(home, files),
+                *self._command(copy.home / python_copy.PYTHON, files),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -92,8 +87,9 @@ class Sandbox:
 
     def close(self) -> None:
         """Remove the copied interpreter; done at the process's end too."""
-        self._remove()
-        self._home = None
+        if self._copy is not None:
+            self._copy.remove()
+        self._copy = None
 
     # ----------------------------------------------------------------------------------- the walls
 
@@ -119,31 +115,13 @@ class Sandbox:
             *("/py/bin/python3", "-E", "-s", "-P", "-u", "-X", "utf8", "-c", boot),
         ]
 
-    def _python(self) -> Path:
-        """A copy of this interpreter and its standard library, readable by the one who runs it."""
+    def _python(self) -> PythonCopy:
         if self._bwrap is None:
             raise Unavailable("the program bwrap (package bubblewrap) is not installed")
-        if self._home is None or not self._home.exists():
-            place = Path(tempfile.mkdtemp(prefix="agents-sandbox-"))
-            place.chmod(0o755)
-            self._remove = weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
-            self._home = _copied_python(place / "py")
-        return self._home
-
-
-def _copied_python(home: Path) -> Path:
-    library = Path(sysconfig.get_paths()["stdlib"])
-    leave = shutil.ignore_patterns("__pycache__", "config-*", *SPARE)
-    shutil.copytree(library, home / "lib" / library.name, ignore=leave)
-    (home / "bin").mkdir()
-    shutil.copy(os.path.realpath(sys.executable), home / "bin" / "python3")
-    for shared in Path(sysconfig.get_config_var("LIBDIR") or "/usr/lib").glob("libpython3*.so*"):
-        shutil.copy(shared, home / "lib" / shared.name)
-    for folder, _, names in os.walk(home):
-        Path(folder).chmod(0o755)
-        for name in names:
-            Path(folder, name).chmod(0o755 if name == "python3" else 0o644)
-    return home
+        if self._copy is None or not self._copy.is_whole():
+            self.close()
+            self._copy = PythonCopy()
+        return self._copy
 
 
 def _libraries() -> list[str]:
