@@ -6,11 +6,11 @@ Off, and saying why, where one of the sandbox's walls does not stand; nothing we
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from typing import Any
 
+from agents.providers.tools import walls
 from agents.providers.tools.base import ToolContext, ToolGroup, ToolResult, failure
 from agents.providers.tools.sandbox import Outcome, Sandbox, Unavailable
 from agents.schemas.content import ToolDef
@@ -22,44 +22,6 @@ AT_ONCE = 2
 CHECKED_S = 3600.0
 """How long a check of the walls is good for."""
 
-PROBES = """
-import json, os, socket
-known = {"PYTHONHOME", "LD_LIBRARY_PATH", "PATH", "PWD", "LC_CTYPE"}
-def refused(what):
-    try:
-        return what() is None
-    except OSError:
-        return True
-def forks():
-    count = 0
-    try:
-        while count < 500:
-            if os.fork() == 0:
-                import time
-                time.sleep(20)
-                os._exit(0)
-            count += 1
-    except OSError:
-        pass
-    return count
-def kill_all():
-    try:
-        os.kill(1, 9)
-    except OSError:
-        pass
-kill_all()
-print(json.dumps({
-    "reaches the network": not refused(lambda: socket.create_connection(("192.0.2.1", 80), 0.2)),
-    "sees this machine's network": os.path.exists("/sys/class/net") or len(socket.if_nameindex()) > 1,
-    "reads the machine's files": any(map(os.path.exists, ("/etc/passwd", "/root", "/home", "/var"))),
-    "writes to its own interpreter": not refused(lambda: open("/py/lib/x", "w")),
-    "sees the server's environment": not set(os.environ) <= known,
-    "sees other processes": len([name for name in os.listdir("/proc") if name.isdecimal()]) > 3,
-    "starts any number of processes": forks() >= 100,
-}), flush=True)
-os._exit(0)
-"""
-
 
 class CodeInterpreter:
     """The group's one tool."""
@@ -67,7 +29,10 @@ class CodeInterpreter:
     group = GROUP
     definition = ToolDef(
         name="code_interpreter",
-        description="Run Python 3 (standard library only, no network, no files kept) and return what it prints.",
+        description=(
+            "Run Python 3 (standard library only, no network, no files kept, one process: threads but no"
+            " subprocess or multiprocessing) and return what it prints."
+        ),
         input_schema={
             "type": "object",
             "properties": {"code": {"type": "string", "description": "The program; print what you want to see"}},
@@ -99,22 +64,11 @@ class CodeInterpreter:
         """Prove the walls, at most once an hour; what is wrong with them, or None."""
         async with self._checking:
             if time.monotonic() - self._checked_at > CHECKED_S:
-                self.trouble = await self._probe()
+                self.trouble = await walls.trouble(self.sandbox)
                 self._checked_at = time.monotonic()
                 if self.trouble:
                     log.warning("the code interpreter is off: %s", self.trouble)
         return self.trouble
-
-    async def _probe(self) -> str | None:
-        try:
-            outcome = await self.sandbox.run(PROBES, wall_s=10)
-        except (Unavailable, OSError) as error:
-            return str(error)
-        try:
-            holes = [name for name, open_ in json.loads(outcome.out).items() if open_]
-        except (ValueError, AttributeError):
-            return f"its sandbox does not start ({(outcome.err or outcome.stopped).strip()[-200:] or outcome.status})"
-        return f"a program in its sandbox {' and '.join(holes)}" if holes else None
 
     def close(self) -> None:
         self.sandbox.close()

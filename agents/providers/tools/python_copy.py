@@ -22,7 +22,8 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 PREFIX = "agents-sandbox-"
-PYTHON = "py"
+PYTHON, MEMORY = "py", "memory"
+"""In a folder: the copy, and where each run mounts what it may write to."""
 _SPARE = ("test", "tests", "site-packages", "dist-packages", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3")
 
 
@@ -32,8 +33,10 @@ class PythonCopy:
     def __init__(self) -> None:
         self.home, lock = _locked_folder()
         self.remove = weakref.finalize(self, _remove, self.home, lock)
+        (self.home / MEMORY).mkdir()
         _copy(self.home / PYTHON)
-        self.home.chmod(0o755)
+        for folder in (self.home, self.home / MEMORY):
+            folder.chmod(0o755)
 
     def is_whole(self) -> bool:
         """Whether nobody has tidied it away."""

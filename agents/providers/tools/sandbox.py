@@ -1,50 +1,32 @@
 """A place to run Python that nobody has read: bubblewrap around an interpreter of its own.
 
 No network, no files but a copied standard library (read only) and an empty folder in memory, no
-environment, no other processes, no new privileges; limits on time, memory, processes, files and
-output. Linux with unprivileged user namespaces and the program ``bwrap``; `Sandbox.check` proves
-each wall before anything else is run, and says which one does not stand.
+environment, no other processes, no new privileges; limits on time, memory, threads, files and
+output. Linux with unprivileged user namespaces and the program ``bwrap``; `walls` tries each
+wall before anything else is run, and says which one does not stand.
+
+Memory needs no cgroup, which few servers are given: a program is one process, whose memory has a
+limit, its files have another, and the filter of system calls refuses what neither would count.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import shutil
-import sysconfig
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from agents.providers.tools import python_copy, seccomp
+from agents.providers.tools import bubblewrap, seccomp
 from agents.providers.tools.python_copy import PythonCopy
 
-CPU_S, WALL_S = 10, 30.0
-MEMORY, FILE, FOLDER = 512 * 2**20, 16 * 2**20, 64 * 2**20
-PROCESSES, DESCRIPTORS = 64, 64
+WALL_S = 30.0
 OUTPUT = 256 * 2**10
 """Bytes of output that are kept; four times as much, and the program is stopped."""
 UID = 61_184
 """Whom it runs as where the server is root: of no user, so that limits by user count only this."""
-
-BOOT = """
-import os, resource
-for what, limit in LIMITS.items():
-    resource.setrlimit(getattr(resource, what), (limit, limit))
-os.nice(10)
-del what, limit, resource, os
-import sys
-source = open("/code.py", encoding="utf-8").read()
-sys.argv = ["/code.py"]
-try:
-    exec(compile(source, "/code.py", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
-except Exception as error:
-    import traceback
-    inside = error.__traceback__ and error.__traceback__.tb_next  # without the frame that is ours
-    traceback.print_exception(type(error), error, inside)
-    sys.exit(1)
-"""
 
 
 class Unavailable(Exception):
@@ -70,10 +52,11 @@ class Sandbox:
 
     async def run(self, source: str, wall_s: float = WALL_S) -> Outcome:
         """Run a program to its end. Raises Unavailable."""
+        bwrap, filter_ = self._needed()
         copy = await asyncio.to_thread(self._python)
-        with _Files(source.encode(errors="replace"), seccomp.program()) as files:
+        with _Files(source.encode(errors="replace"), filter_) as files:
             process = await asyncio.create_subprocess_exec(
-                *self._command(copy.home / python_copy.PYTHON, files),
+                *bubblewrap.command(bwrap, copy.home, files.arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -91,48 +74,20 @@ class Sandbox:
             self._copy.remove()
         self._copy = None
 
-    # ----------------------------------------------------------------------------------- the walls
-
-    def _command(self, home: Path, files: _Files) -> list[str]:
-        limits = {
-            "RLIMIT_CPU": CPU_S,
-            "RLIMIT_AS": MEMORY,
-            "RLIMIT_FSIZE": FILE,
-            "RLIMIT_NOFILE": DESCRIPTORS,
-            "RLIMIT_CORE": 0,
-            "RLIMIT_NPROC": PROCESSES,
-        }
-        assert self._bwrap  # `_python` refused otherwise
-        boot = f"LIMITS = {limits}\n{BOOT}"
-        return [
-            self._bwrap,
-            *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
-            *("--uid", "65534", "--gid", "65534", "--hostname", "sandbox", "--cap-drop", "ALL", "--clearenv"),
-            *("--ro-bind", str(home), "/py", *_libraries()),
-            *("--setenv", "PYTHONHOME", "/py", "--setenv", "LD_LIBRARY_PATH", "/py/lib", "--setenv", "PATH", "/py/bin"),
-            *("--proc", "/proc", "--dev", "/dev", "--size", str(FOLDER), "--tmpfs", "/box", "--chdir", "/box"),
-            *files.arguments,
-            *("/py/bin/python3", "-E", "-s", "-P", "-u", "-X", "utf8", "-c", boot),
-        ]
-
-    def _python(self) -> PythonCopy:
+    def _needed(self) -> tuple[str, bytes]:
+        """What the machine must have: the program, and a processor whose calls can be filtered."""
+        filter_ = seccomp.program()
         if self._bwrap is None:
             raise Unavailable("the program bwrap (package bubblewrap) is not installed")
+        if filter_ is None:
+            raise Unavailable(f"there is no filter of system calls for this processor, {platform.machine()}")
+        return self._bwrap, filter_
+
+    def _python(self) -> PythonCopy:
         if self._copy is None or not self._copy.is_whole():
             self.close()
             self._copy = PythonCopy()
         return self._copy
-
-
-def _libraries() -> list[str]:
-    """The system's shared libraries, where they are."""
-    multiarch = sysconfig.get_config_var("MULTIARCH") or ""
-    folder = f"/usr/lib/{multiarch}" if multiarch and os.path.isdir(f"/usr/lib/{multiarch}") else "/usr/lib"
-    out = ["--ro-bind", folder, folder, "--ro-bind-try", "/usr/lib64", "/usr/lib64"]
-    for place in ("/lib", "/lib64"):
-        link = os.path.islink(place)
-        out += ["--symlink", os.readlink(place), place] if link else ["--ro-bind-try", place, place]
-    return out
 
 
 def _identity() -> dict[str, Any]:
@@ -143,13 +98,9 @@ def _identity() -> dict[str, Any]:
 class _Files:
     """What is handed in by descriptor: the program, and the filter of system calls."""
 
-    def __init__(self, source: bytes, filter_: bytes | None) -> None:
-        code = _memory("code", source)
-        self.numbers, self.arguments = [code], ["--ro-bind-data", str(code), "/code.py"]
-        if filter_ is not None:
-            number = _memory("seccomp", filter_)
-            self.numbers.append(number)
-            self.arguments += ["--seccomp", str(number)]
+    def __init__(self, source: bytes, filter_: bytes) -> None:
+        self.numbers = code, calls = _memory("code", source), _memory("seccomp", filter_)
+        self.arguments = ["--ro-bind-data", str(code), "/code.py", "--seccomp", str(calls)]
 
     def __enter__(self) -> _Files:
         return self
@@ -224,5 +175,5 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 def _why(status: int) -> str:
     if status in {128 + 9, 128 + 24, -9, -24}:
-        return f"it used more than {CPU_S} s of processor time, or too much memory"
+        return f"it used more than {bubblewrap.CPU_S} s of processor time, or too much memory"
     return ""

@@ -42,6 +42,16 @@ def test_it_goes_with_its_server(place: Path) -> None:
     assert list(place.iterdir()) == []
 
 
+def test_whoever_runs_in_it_may_read_it(place: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        copy = PythonCopy()
+    finally:
+        os.umask(before)
+    assert {oct(folder.stat().st_mode)[-3:] for folder in (copy.home, *copy.home.iterdir())} == {"755"}
+    copy.remove()
+
+
 def test_other_names_files_and_links_stay(place: Path) -> None:
     (place / "other").mkdir()
     (place / "other" / "kept").touch()
