@@ -15,12 +15,14 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from agents.schemas.events import LAST_TYPES, Cursor, Delta, Entry, position
+from agents.schemas.events import LAST_TYPES, Cursor, Delta, Entry, position, size_of
 
 KEEP_S = 2.0
 """How long the log of a finished turn stays in memory, for those who have read all but its end."""
 KEPT = 512
 """Entries of a live turn that stay in memory although they are stored: most readers are no further behind."""
+HEAVY = 256 * 1024
+"""Bytes of events that stay so."""
 TICK_S = 5.0
 """Every so often all waiting readers are woken, to send a sign of life."""
 
@@ -56,24 +58,29 @@ class TurnLog(Waiters):
         self.turn = turn
         self.done = False
         self._entries: list[Entry] = []
-        self._floor = self._stored = (first_seq - 1, 0)
+        self._floor = (first_seq - 1, 0)
+        self._heavy = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Add what happened, in order; the events among it have been committed."""
         self._entries.extend(entries)
+        self._heavy += sum(size_of(entry) for entry in entries if not isinstance(entry, Delta))
         last = entries[-1]
         if not isinstance(last, Delta) and last.type in LAST_TYPES:
             self.done = True
         self.wake()
 
     def stored(self, upto: Cursor) -> None:
-        """Entries up to here can be read from the store: of these only the newest stay."""
-        self._stored = upto
-        if len(self._entries) > 2 * KEPT:
-            let_go = min(self._place(upto), len(self._entries) - KEPT)
-            if let_go > 0:
-                self._floor = position(self._entries[let_go - 1])
-                del self._entries[:let_go]
+        """Entries up to here can be read from the store: of these only the newest stay, and none where they
+        hold much."""
+        is_heavy = self._heavy > HEAVY
+        if not is_heavy and len(self._entries) <= 2 * KEPT:
+            return
+        let_go = min(self._place(upto), len(self._entries) - (0 if is_heavy else KEPT))
+        if let_go > 0:
+            self._floor = position(self._entries[let_go - 1])
+            del self._entries[:let_go]
+            self._heavy = sum(size_of(entry) for entry in self._entries if not isinstance(entry, Delta))
 
     def behind(self, after: Cursor, most: int) -> Sequence[Entry] | None:
         """The next entries behind a cursor, at most so many; None for a reader that is too far behind: what

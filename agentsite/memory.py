@@ -14,6 +14,10 @@ from pathlib import Path
 GROWN = 16 * 2**20
 """Bytes that the process has to have grown by before it is worth the look."""
 
+_ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
+_OPTIONS = {_ARENA_MAX: 2, _MMAP_THRESHOLD: 512 * 1024, _TRIM_THRESHOLD: 4 * 2**20}
+"""Of glibc's allocator, see mallopt(3): few arenas, and what is large from the system and back to it."""
+
 _STATM = Path("/proc/self/statm")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -22,7 +26,11 @@ class Memory:
     """Of this process. Looks cost some milliseconds, and only where there is something to be had."""
 
     def __init__(self) -> None:
-        self._trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc alone
+        library = ctypes.CDLL(None)
+        self._trim = getattr(library, "malloc_trim", None)  # of glibc alone, as the options are
+        if self._trim is not None:
+            for option, value in _OPTIONS.items():
+                library.mallopt(option, value)
         self._least = resident()
 
     def give_back(self) -> None:

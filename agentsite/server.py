@@ -35,7 +35,7 @@ BEHIND_S = 0.02
 """Between two looks at a socket that takes nothing, at most."""
 LARGE = 1024 * 1024
 """Bytes of a body that is handed over piece by piece."""
-WEBSOCKET_MESSAGE = 64 * 1024
+WEBSOCKET_MESSAGE = SOCKET_BUFFER = 64 * 1024
 GOING_AWAY = 1001
 LAST_WORDS_S, CLEAN_UP_S = 2.0, 5.0
 
@@ -231,18 +231,23 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         """Whoever streams goes on when the client has taken what was sent: Daphne would keep all of a long
-        answer in memory for a slow one."""
+        answer in memory for a slow one, and all that a socket is told."""
         await super().handle_reply(protocol, message)
         pause = BEHIND_S / 16  # most sockets take it at once; the longer one does not, the rarer it is looked at
-        while message.get("more_body") and self._is_behind(protocol):
+        more = message.get("more_body") or message["type"] == "websocket.send"
+        while more and self._is_behind(protocol):
             await asyncio.sleep(pause)
             pause = min(2 * pause, BEHIND_S)
 
     def _is_behind(self, protocol: Any) -> bool:
-        """Whether the socket's buffer is full, as Twisted told the channel."""
-        channel, connection = getattr(protocol, "channel", None), self.connections.get(protocol)
-        gone = connection is None or connection.get("disconnected") is not None
-        return not gone and bool(getattr(channel, "_waitingForTransport", False))
+        """Whether the socket's buffer is full: of a request as Twisted told the channel."""
+        connection = self.connections.get(protocol)
+        if connection is None or connection.get("disconnected") is not None:
+            return False
+        if isinstance(protocol, SmallToUs):
+            waits = protocol.transport
+            return isinstance(waits, Connection) and waits._tempDataLen + len(waits.dataBuffer) - waits.offset > SOCKET_BUFFER
+        return bool(getattr(getattr(protocol, "channel", None), "_waitingForTransport", False))
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         body = getattr(protocol, "large", None)

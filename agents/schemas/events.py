@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from agents.schemas.base import Moment, Sent, StepKey
 from agents.schemas.content import (
@@ -225,6 +225,17 @@ Entry = Event | Delta
 Cursor = tuple[int, int]
 """A reader's position: the number of an event, and the place of a delta behind it (0: none of them)."""
 START: Cursor = (-1, 0)
+
+
+def size_of(value: Any) -> int:
+    """About how many bytes an entry, or a part of one, holds: the characters of its texts."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, BaseModel):
+        return size_of(value.__dict__)
+    if isinstance(value, dict):
+        return sum(map(size_of, value.values()))
+    return sum(map(size_of, value)) if isinstance(value, list | tuple) else 8
 
 
 def position(entry: Entry) -> Cursor:

@@ -7,7 +7,8 @@ strictly one after the other, the server's tools before the client's calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from agents import ids
@@ -28,6 +29,7 @@ from agents.schemas.events import (
     TurnResumed,
     TurnStarted,
 )
+from agents.schemas.pieces import Pieces
 from agents.wire import citations
 from agents.wire import responses as wire
 from agents.wire.responses import JSON, Outcome, ResponseHead, encode, response_json
@@ -53,13 +55,13 @@ class Stream:
         self._after = after
         self._number = 0
         self._out: list[bytes] = []
-        self._held: list[Callable[[], None]] | None = [] if head.guarded else None
+        self._held: list[Any] | None = [] if head.guarded else None
         self._items: list[bytes] = []
         self._usage: Usage | None = None
         self._finish: str | None = None
         self._refusal: tuple[int, str] | None = None
         self._writing: _Message | _Thought | None = None
-        self._calls: dict[int, list[tuple[int, str]]] = {}
+        self._calls: dict[int, Pieces] = {}
         self._order: list[str] = []
         self._index_of: dict[str, int] = {}
         self._judged_well = False
@@ -108,9 +110,9 @@ class Stream:
 
     def _delta(self, delta: Delta) -> None:
         if delta.channel == "call":
-            self._calls.setdefault(delta.index, []).append((delta.offset, delta.text))
+            self._calls.setdefault(delta.index, Pieces()).append(delta.text)
         elif self._held is not None:
-            self._held.append(lambda: self._type(delta))
+            _hold(self._held, delta)
         else:
             self._type(delta)
 
@@ -146,7 +148,7 @@ class Stream:
                 self._settle()
                 self._ended(event)
             case _ if self._held is not None:
-                self._held.append(lambda: self._step(event))
+                self._held.append(event)
             case _:
                 self._step(event)
 
@@ -163,8 +165,8 @@ class Stream:
         if self._refusal is not None:
             self._refuse(*self._refusal)
             return
-        for give in held or () if self._judged_well else ():
-            give()
+        for entry in held or () if self._judged_well else ():
+            self._type(entry) if isinstance(entry, Delta) else self._step(entry)
         self._close("incomplete")
 
     def _refuse(self, step: int, words: str) -> None:
@@ -241,7 +243,7 @@ class Stream:
         """A call's arguments as they came; in one piece where that is not known."""
         typed = sorted(self._calls.items())
         place = self._order.index(call_id) if call_id in self._order else len(typed)
-        pieces = [text for _, text in typed[place][1] if text] if place < len(typed) else []
+        pieces = [text for text in typed[place][1] if text] if place < len(typed) else []
         return pieces if "".join(pieces) == arguments else [arguments]
 
     # ---------------------------------------------------------------------------- the server's tools
@@ -309,13 +311,26 @@ class Stream:
         self._whole(f"response.{name}".encode())
 
 
+HELD = 1024
+"""Characters of one delta that was held back: it comes with all others, so that small ones would be for nothing."""
+
+
+def _hold(held: list[Any], delta: Delta) -> None:
+    """Keep a delta, as one with that before it where they belong together."""
+    last = held[-1] if held else None
+    if isinstance(last, Delta) and (last.step, last.channel) == (delta.step, delta.channel) and len(last.text) < HELD:
+        held[-1] = replace(last, text=last.text + delta.text)
+    else:
+        held.append(delta)
+
+
 class _Message:
     """A message being typed."""
 
     def __init__(self, stream: Stream, step: int) -> None:
         self._stream, self._step = stream, step
         self._reader = citations.Reader() if stream.head.cites else None
-        self._text: list[str] = []
+        self._text = Pieces()
         item = wire.message_item(step, None, (), "in_progress")
         self._index = stream.add(item)
         self._place = b'"item_id":"%b","output_index":%d,"content_index":0' % (item["id"].encode(), self._index)
@@ -334,7 +349,7 @@ class _Message:
         if self._reader is not None and (rest := self._reader.rest()):
             self._reader = None
             self.type(rest)
-        item = item or wire.message_item(self._step, "".join(self._text), (), status)
+        item = item or wire.message_item(self._step, str(self._text), (), status)
         [part] = item["content"]
         for number, annotation in enumerate(part["annotations"]):
             fields = b'%b,"annotation_index":%d,"annotation":%b' % (self._place, number, encode(annotation))
@@ -350,7 +365,7 @@ class _Thought:
 
     def __init__(self, stream: Stream, step: int) -> None:
         self._stream, self._step = stream, step
-        self._text: list[str] = []
+        self._text = Pieces()
         item = wire.reasoning_item(step, "", "in_progress")
         self._index = stream.add(item)
         self._place = b'"item_id":"%b","output_index":%d,"content_index":0' % (item["id"].encode(), self._index)
@@ -360,9 +375,9 @@ class _Thought:
         self._stream.send(b"response.reasoning_text.delta", b'%b,"delta":%b' % (self._place, encode(text)))
 
     def close(self, status: str, item: JSON | None = None) -> None:
-        item = item or wire.reasoning_item(self._step, "".join(self._text), status)
+        item = item or wire.reasoning_item(self._step, str(self._text), status)
         text = item["content"][0]["text"] if item["content"] else ""
-        if text and not self._text:
+        if text and not self._text.size:
             self.type(text)  # it came after words, and is told whole
         self._stream.send(b"response.reasoning_text.done", b'%b,"text":%b' % (self._place, encode(text)))
         self._stream.end(self._index, item)
