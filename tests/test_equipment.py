@@ -49,3 +49,10 @@ def test_the_limit_of_tokens_has_one_of_two_names(settings: Any) -> None:
     settings.MODEL_ENDPOINTS = {"lab": {"base_url": "http://127.0.0.1:1/v1", "max_tokens_field": "tokens"}}
     with pytest.raises(ImproperlyConfigured, match="lab: max_tokens_field is max_tokens or max_completion_tokens"):
         equipment.endpoints()
+
+
+def test_a_name_that_would_pass_for_a_group_stops_the_server(settings: Any) -> None:
+    claims = {"sub": "roles", "realm.roles": "roles"}
+    settings.AUTH_PROVIDER = {"type": "jwks", "uri": "https://issuer.example/keys", "claims": claims}
+    with pytest.raises(ImproperlyConfigured, match=r"AUTH_PROVIDER: claims: sub and realm\.roles all become roles"):
+        equipment.identify()

@@ -25,8 +25,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a token belongs to. ``until`` is when it ends, in seconds since 1970, where it says so."""
+    """Who a token belongs to: ``name`` is what they are called, ``owner`` whose rows theirs are, which no
+    other issuer, claim or name shares. ``until`` is when the token ends, in seconds since 1970, where it
+    says so."""
 
     name: str
+    owner: str
     attributes: Attributes = field(default_factory=dict)
     until: float | None = None

@@ -16,7 +16,7 @@ from agents.store.writer import writer
 FRESH_S = 5.0
 """How long an answer is believed: a right that was taken away ends this much later at most."""
 PREFIX = "token:"
-_LONGEST = 140
+_LONGEST, _DIGEST = 140, "sha256"
 
 Identify = Callable[[str, Asked], Identity]
 _identify: Identify | None = None
@@ -55,14 +55,19 @@ def _fresh_s(identity: Identity) -> float:
 
 
 def _actor(identity: Identity) -> Actor:
-    name = PREFIX + identity.name
-    if len(name) > _LONGEST:
-        name = f"{name[: _LONGEST - 65]} {hashlib.sha256(name.encode(errors='replace')).hexdigest()}"
+    name = _username(identity.owner)
     user = User.objects.filter(username=name).first() or writer.write(lambda: _make_user(name, identity.name))
     if not user.is_active:
         return Actor(name)
     attributes = identity.attributes
     return Actor(identity.name[:200], user_id=user.pk, attributes=attributes, actions=keys.actions_of(attributes))
+
+
+def _username(owner: str) -> str:
+    """One for each owner: what is too long is kept by its digest, behind a word that no other name has there."""
+    if len(owner) <= _LONGEST:
+        return PREFIX + owner
+    return f"{PREFIX}{_DIGEST} {hashlib.sha256(owner.encode()).hexdigest()}"
 
 
 def _make_user(name: str, principal: str) -> User:

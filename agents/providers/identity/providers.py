@@ -17,9 +17,10 @@ from agents.providers.identity.base import (
     Unreachable,
     attributes,
     checked_mapping,
+    owner_of,
     post,
 )
-from agents.schemas.identity import Asked, Identity
+from agents.schemas.identity import CATEGORIES, Asked, Identity
 
 SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Only signatures of a private key: with a shared secret whoever can check could also sign."""
@@ -46,7 +47,7 @@ class PublishedKeys:
         self._keys = jwt.PyJWKClient(
             url, lifespan=recheck_s, headers=dict(headers or {}), timeout=TIMEOUT_S, ssl_context=context
         )
-        self._audience, self._issuer, self._mapping = audience, issuer, mapping
+        self._url, self._audience, self._issuer, self._mapping = url, audience, issuer, mapping
 
     def identify(self, token: str, asked: Asked) -> Identity:
         try:
@@ -67,7 +68,12 @@ class PublishedKeys:
             raise Rejected("The token has expired.") from error
         except (self._jwt.PyJWTError, ValueError, TypeError) as error:
             raise Rejected("The token is not valid here.") from error
-        return Identity(str(claims["sub"]), attributes(claims, self._mapping), float(claims["exp"]))
+        return self._identity(claims)
+
+    def _identity(self, claims: Mapping[str, Any]) -> Identity:
+        name, issuer = claims["sub"], claims.get("iss", self._url)
+        owner = owner_of(issuer, "sub", name)
+        return Identity(name, owner, attributes(claims, self._mapping, issuer), float(claims["exp"]))
 
 
 class Introspection:
@@ -98,12 +104,15 @@ class Introspection:
             raise Unreachable("it refuses this server's client id or secret") from error
         if not isinstance(claims, dict) or claims.get("active") is not True:
             raise Rejected("The token is not active.")
-        name = claims.get("sub") or claims.get("username") or claims.get("client_id")
-        if not isinstance(name, str):
-            raise Rejected("The token does not say whose it is.")
+        return self._identity(claims)
+
+    def _identity(self, claims: Mapping[str, Any]) -> Identity:
+        claim = next((claim for claim in ("sub", "username", "client_id") if claims.get(claim) is not None), "sub")
+        name, issuer = claims.get(claim), claims.get("iss", self._url)
+        owner = owner_of(issuer, claim, name)
         expires = claims.get("exp")
         until = float(expires) if isinstance(expires, int | float) else None
-        return Identity(name, attributes(claims, self._mapping), until)
+        return Identity(str(name), owner, attributes(claims, self._mapping, issuer), until)
 
 
 class CustomEndpoint:
@@ -116,13 +125,13 @@ class CustomEndpoint:
         request = {"path": asked.path, "headers": dict(asked.headers), "params": dict(asked.params)}
         body = json.dumps({"api_key": token, "request": request}).encode()
         answer = post(self._url, body, {"Content-Type": "application/json"}, self._context)
-        name = answer.get("principal") if isinstance(answer, dict) else None
-        if not isinstance(name, str) or not name:
+        if not isinstance(answer, dict):
             raise Rejected("The token was refused.")
-        given = answer.get("attributes") or {}
+        name, given = answer.get("principal"), answer.get("attributes")
+        owner = owner_of(self._url, "principal", name)
         claims = given if isinstance(given, dict) else {}
-        mapping = {category: category for category in ("roles", "teams", "projects", "namespaces")}
-        return Identity(name, attributes(claims, mapping))
+        mapping = {category: category for category in CATEGORIES}
+        return Identity(str(name), owner, attributes(claims, mapping, self._url))
 
 
 def from_settings(raw: Mapping[str, Any]) -> IdentityProvider:

@@ -43,9 +43,9 @@ def jwks(issuer: Issuer, **more: Any) -> Any:
 def test_a_signed_token_tells_whose_it_is(issuer: Issuer) -> None:
     token = issuer.token("ann", groups=["support", "sales"], tenant="acme")
     found = jwks(issuer).identify(token, ASKED)
-    assert found.name == "ann"
+    assert (found.name, found.owner) == ("ann", f"{issuer.base} sub:ann")
     assert found.attributes == {
-        "roles": frozenset({"ann"}),
+        "roles": frozenset({f"{issuer.base} sub:ann"}),
         "teams": frozenset({"support", "sales"}),
         "namespaces": frozenset({"acme"}),
     }
@@ -53,8 +53,25 @@ def test_a_signed_token_tells_whose_it_is(issuer: Issuer) -> None:
 
 
 def test_whoever_is_called_admin_is_none(issuer: Issuer) -> None:
-    token = issuer.token("admin operator", username="admin", groups=["admins"])
-    assert jwks(issuer).identify(token, ASKED).attributes == {"teams": frozenset({"admins"})}
+    found = jwks(issuer).identify(issuer.token("admin", username="admin", groups=["admins"]), ASKED)
+    assert found.attributes == {"roles": frozenset({f"{issuer.base} sub:admin"}), "teams": frozenset({"admins"})}
+
+
+def test_a_name_is_one_value_wherever_it_stands(issuer: Issuer) -> None:
+    mapping = {"user.email": "projects", "https://ours.example/username": "namespaces"}
+    told = {"user": {"email": "ann lee"}, "https://ours.example/username": "ann\nlee"}
+    found = jwks(issuer, claims=mapping).identify(issuer.token("ann", **told), ASKED)
+    assert found.attributes == {
+        "projects": frozenset({f"{issuer.base} user.email:ann lee"}),
+        "namespaces": frozenset({f"{issuer.base} https://ours.example/username:ann\nlee"}),
+    }
+
+
+def test_only_lists_by_definition_are_split(issuer: Issuer) -> None:
+    token = issuer.token("ann", groups="support sales", scope="read write", team="red")
+    mapping = {"groups": "teams", "team": "teams", "scope": "roles"}
+    found = jwks(issuer, claims=mapping).identify(token, ASKED)
+    assert found.attributes == {"teams": frozenset({"support sales", "red"}), "roles": frozenset({"read", "write"})}
 
 
 def test_a_claim_of_roles_makes_an_admin_where_the_settings_say_so(issuer: Issuer) -> None:
@@ -113,9 +130,10 @@ def introspection(issuer: Issuer, **more: Any) -> Any:
 
 
 def test_the_issuer_tells_of_any_token(issuer: Issuer) -> None:
-    issuer.people["opaque"] = {"username": "bob", "groups": "support sales", "exp": 4_000_000_000}
+    issuer.people["opaque"] = {"username": "bob", "groups": ["support", "sales"], "exp": 4_000_000_000}
     found = introspection(issuer).identify("opaque", ASKED)
     assert (found.name, found.until) == ("bob", 4_000_000_000)
+    assert found.owner == f"{issuer.base}/introspect username:bob"
     assert found.attributes["teams"] == {"support", "sales"}
 
 
@@ -139,6 +157,7 @@ def test_an_endpoint_of_the_operator_decides(issuer: Issuer) -> None:
     provider = from_settings({"type": "custom", "url": f"{issuer.base}/custom"})
     found = provider.identify("k1", ASKED)
     assert (found.name, found.attributes) == ("cleo", {"teams": frozenset({"ops"})})
+    assert found.owner == f"{issuer.base}/custom principal:cleo"
     request = {"path": "/v1/agents", "headers": {"User-Agent": "a test"}, "params": {"limit": "5"}}
     assert issuer.asked == [("/custom", {"api_key": "k1", "request": request})]
     with pytest.raises(Rejected):
@@ -156,6 +175,8 @@ def test_an_endpoint_of_the_operator_decides(issuer: Issuer) -> None:
         ({"type": "jwks"}, "uri: a text"),
         ({"type": "jwks", "uri": "file:///etc/passwd"}, "uri: an http"),
         ({"type": "jwks", "uri": "https://x", "claims": {"sub": "planets"}}, "claims: "),
+        ({"type": "jwks", "uri": "https://x", "claims": {"sub": "roles", "username": "roles"}}, "sub and username all"),
+        ({"type": "jwks", "uri": "https://x", "claims": {"a.email": "teams", "groups": "teams"}}, "a.email is a name"),
         ({"type": "introspection", "url": "https://x"}, "client_id: a text"),
         ({"type": "custom", "url": 5}, "url: a text"),
     ],
@@ -167,4 +188,4 @@ def test_settings_that_say_too_little_are_refused(raw: dict[str, Any], words: st
 
 @pytest.mark.parametrize("claim", [None, 5, {}, [5, None, ""], "", "  ", True, [["x"]]])
 def test_a_claim_of_another_shape_says_nothing(claim: Any) -> None:
-    assert attributes({"groups": claim}, CLAIMS) == {}
+    assert attributes({"groups": claim}, CLAIMS, "https://issuer.example") == {}
