@@ -1,4 +1,4 @@
-"""Accounts: the first superuser, by a link that works once, and passwords.
+"""Accounts: the first superuser, by a link that works once, passwords, and devices that were logged in.
 
 There is no default password: whoever reads the server's terminal opens the link and sets the
 first one. A link is bound to the state of its account, so it dies with the first password that
@@ -7,6 +7,9 @@ is set, the next login, or its age.
 
 from __future__ import annotations
 
+import secrets
+
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX, make_password
 from django.contrib.auth.models import Group
 from django.core import signing
@@ -25,6 +28,7 @@ ADMINS = "admins"
 """The group of the product's admins; a superuser made here belongs to it."""
 LINK_AGE_S = 15 * 60
 _SALT = "agents.welcome"
+_DEVICE_SALT = "agents.device"
 
 
 def admin_link(base_url: str) -> str | None:
@@ -123,3 +127,26 @@ def set_password(user_id: int, password: str) -> User:
         return user
 
     return writer.write(job)
+
+
+# ---------------------------------------------------------------------------------------------- devices
+
+
+def device_of(user: AbstractBaseUser) -> str:
+    """A signed note that a device was logged in to this account. It dies with the password."""
+    return signing.dumps([user.get_username(), secrets.token_urlsafe(12), _password_state(user)], salt=_DEVICE_SALT)
+
+
+def known_device(note: str, username: str) -> str:
+    """Which device a note was given to, '' when it is none of this account's."""
+    try:
+        name, device, state = signing.loads(note, salt=_DEVICE_SALT)
+    except signing.BadSignature:
+        return ""
+    user = User.objects.filter(username=username).first() if name == username else None
+    known = user is not None and constant_time_compare(state, _password_state(user))
+    return str(device) if known else ""
+
+
+def _password_state(user: AbstractBaseUser) -> str:
+    return salted_hmac(_DEVICE_SALT, user.password, algorithm="sha256").hexdigest()[:32]

@@ -25,8 +25,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from agents.errors import RateLimited
 from agents.store import accounts
+from agents.ui import devices
 from agents.ui.access import PageRequest, page
-from agents.ui.attempts import attempts
+from agents.ui.attempts import Sender, attempts
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 _slots = threading.BoundedSemaphore(os.cpu_count() or 1)
@@ -44,9 +45,8 @@ def login_page(request: PageRequest) -> HttpResponse:
     context: dict[str, Any] = {"next": _target(request, default=""), "login_needed": settings.REQUIRE_LOGIN}
     if request.method == "POST":
         try:
-            if _checked(request, request.POST.get("username", ""), form):
-                login(request, form.get_user(), backend=_BACKEND)  # a new session key and CSRF token
-                return redirect(_target(request))
+            if _checked(_sender(request, form), form):
+                return _entered(request, form.get_user(), _target(request))
         except RateLimited as error:
             return _shown(request, "agents/login.html", form, refused=error, **context)
     return _shown(request, "agents/login.html", form, **context)
@@ -57,6 +57,14 @@ def _target(request: HttpRequest, default: str = settings.LOGIN_REDIRECT_URL) ->
     asked = request.POST.get("next") or request.GET.get("next") or ""
     ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
     return asked if ours else default
+
+
+def _entered(request: HttpRequest, user: Any, target: str) -> HttpResponse:
+    """Log in, with a new session key and CSRF token, on a device that is known from now on."""
+    login(request, user, backend=_BACKEND)
+    response = redirect(target)
+    devices.remember(response, user)
+    return response
 
 
 @page(None)
@@ -76,8 +84,7 @@ def welcome(request: PageRequest, token: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with _slot():
             user = accounts.use_link(token, form.cleaned_data["new_password1"])
-        login(request, user, backend=_BACKEND)
-        return redirect(settings.LOGIN_REDIRECT_URL)
+        return _entered(request, user, settings.LOGIN_REDIRECT_URL)
     return _shown(request, "agents/welcome.html", form, account=user.get_username())
 
 
@@ -92,11 +99,14 @@ def password(request: PageRequest) -> HttpResponse:
     form = PasswordChangeForm(user, data=_posted(request))
     if request.method == "POST":
         try:
-            if _checked(request, user.get_username(), form):
+            session = Sender(user.get_username(), "", device=request.session.session_key or "")
+            if _checked(session, form):
                 changed = accounts.set_password(user.pk, form.cleaned_data["new_password1"])
                 update_session_auth_hash(request, changed)
                 messages.success(request, _("Your password is changed; your other logins have ended."))
-                return redirect("keys")
+                response = redirect("keys")
+                devices.remember(response, changed)
+                return response
         except RateLimited as error:
             return _shown(request, "agents/password.html", form, refused=error)
     return _shown(request, "agents/password.html", form)
@@ -109,15 +119,23 @@ def _posted(request: HttpRequest) -> Any:
     return request.POST if request.method == "POST" else None
 
 
-def _checked(request: HttpRequest, account: str, form: forms.Form) -> bool:
+def _sender(request: HttpRequest, form: AuthenticationForm) -> Sender:
+    """Whoever sends the form, for the account that it names as its field reads it."""
+    try:
+        account = str(form.fields["username"].to_python(request.POST.get("username", "")))
+    except forms.ValidationError:
+        account = ""
+    return Sender(account, address_of(request), devices.known(request, account))
+
+
+def _checked(sender: Sender, form: forms.Form) -> bool:
     """Whether a form with a password is valid. Only a wrong password counts as a failed attempt, not
     a missing one. Raises RateLimited before anything is hashed."""
-    address = address_of(request)
     with _slot():
-        attempts.begin(account, address)
+        attempts.begin(sender)
         valid = form.is_valid()
     if not any(error.code in _WRONG for errors in form.errors.as_data().values() for error in errors):
-        attempts.take_back(account, address)
+        attempts.take_back(sender)
     return valid
 
 

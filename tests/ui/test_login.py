@@ -194,6 +194,113 @@ def test_a_forged_address_does_not_help(client: Client, rita: Actor) -> None:
     assert log_in(client, headers={"X-Forwarded-For": "10.9.9.9"}).status_code == 429
 
 
+def fail_from(addresses: int, username: str = "rita", each: int = 5) -> list[int]:
+    """The answers to strangers who guess at an account, each from an address of its own."""
+    strangers = [f"203.0.113.{number}" for number in range(addresses) for _ in range(each)]
+    return [log_in(Client(REMOTE_ADDR=address), "wrong", username).status_code for address in strangers]
+
+
+def test_a_wrong_password_keeps_only_its_sender_out(client: Client, rita: Actor) -> None:
+    assert fail_from(1, each=6) == [400] * 5 + [429]
+    assert log_in(Client(REMOTE_ADDR="203.0.113.0")).status_code == 429
+    assert log_in(client).status_code == 302
+
+
+def test_guesses_from_everywhere_are_slowed(client: Client, rita: Actor) -> None:
+    assert fail_from(5) == [400] * 20 + [429] * 5
+    refused = log_in(client)
+    assert refused.status_code == 429
+    assert 0 < int(refused.headers["Retry-After"]) <= 60
+
+
+def test_guesses_from_everywhere_at_nobody_are_slowed_alike(client: Client) -> None:
+    assert fail_from(5, "nobody") == [400] * 20 + [429] * 5
+
+
+def known_device() -> Client:
+    """A browser in which rita has been logged in."""
+    browser = Client()
+    log_in(browser)
+    browser.post("/logout/")
+    return browser
+
+
+def test_strangers_never_keep_out_whoever_was_here_before(rita: Actor) -> None:
+    browser = known_device()
+    fail_from(6)
+    assert log_in(browser).status_code == 302
+
+
+def test_nor_do_neighbours_behind_the_same_address(client: Client, rita: Actor) -> None:
+    browser = known_device()
+    for number in range(25):
+        log_in(client, "wrong", f"user-{number}")
+    assert log_in(client).status_code == 429
+    assert log_in(browser).status_code == 302
+
+
+def test_a_known_device_has_a_count_of_its_own(client: Client, rita: Actor) -> None:
+    browser = known_device()
+    assert [log_in(browser, "wrong").status_code for _ in range(11)] == [400] * 10 + [429]
+    assert log_in(client).status_code == 302
+
+
+def test_a_device_is_known_for_its_own_account_alone(rita: Actor, make_user: Callable[..., Actor]) -> None:
+    make_user("RITA")
+    browser = known_device()
+    for name in ("RITA", "ada"):
+        attempts.clear()
+        assert [log_in(browser, "wrong", name).status_code for _ in range(6)] == [400] * 5 + [429]
+
+
+def device_cookie(browser: Client) -> Any:
+    [cookie] = [morsel for name, morsel in browser.cookies.items() if name.startswith(("device", "__Host-device"))]
+    return cookie
+
+
+def test_a_device_keeps_one_cookie_for_each_account(rita: Actor, make_user: Callable[..., Actor]) -> None:
+    make_user("ada")
+    browser = known_device()
+    log_in(browser, username="ada")
+    browser.post("/logout/")
+    fail_from(6)
+    fail_from(6, "ada")
+    assert [log_in(browser, username=name).status_code for name in ("rita", "ada")] == [302, 302]
+
+
+def test_a_made_up_device_is_none(client: Client, rita: Actor) -> None:
+    cookie = device_cookie(known_device())
+    fail_from(6)
+    for value in (cookie.value[:-1] + ("a" if cookie.value[-1] != "a" else "b"), "x", "", "\0", "rita", "x" * 5000):
+        client.cookies[cookie.key] = value
+        assert log_in(client).status_code == 429
+
+
+def test_a_new_password_makes_all_other_devices_strangers(rita: Actor) -> None:
+    browser, other = known_device(), known_device()
+    log_in(browser)
+    given = {"old_password": RIGHT, "new_password1": NEW, "new_password2": NEW}
+    assert browser.post("/account/password/", given).status_code == 302
+    browser.post("/logout/")
+    fail_from(6)
+    assert [log_in(each, NEW).status_code for each in (browser, other)] == [302, 429]
+
+
+def test_a_devices_cookie_tells_scripts_and_other_sites_nothing(rita: Actor, settings: Any) -> None:
+    cookie = device_cookie(known_device())
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"], cookie["secure"]) == (True, "Strict", "/", "")
+    settings.BEHIND_TLS = True
+    cookie = device_cookie(known_device())
+    assert (cookie.key[:7], cookie["secure"]) == ("__Host-", True)
+
+
+def test_the_link_makes_a_device_known(client: Client, locked: None) -> None:
+    client.post(link(), {"new_password1": NEW, "new_password2": NEW})
+    client.post("/logout/")
+    fail_from(6, "admin")
+    assert log_in(client, NEW, "admin").status_code == 302
+
+
 def test_behind_a_proxy_the_address_is_the_one_the_proxy_saw(client: Client, rita: Actor, settings: Any) -> None:
     settings.BEHIND_TLS = True
     for number in range(20):
@@ -266,10 +373,17 @@ def test_one_can_change_ones_password(client: Client, rita: Actor, locked: None)
     assert log_in(Client(), NEW).status_code == 302
 
 
+def test_strangers_keep_nobody_from_changing_theirs(client: Client, rita: Actor) -> None:
+    log_in(client)
+    fail_from(6)
+    given = {"old_password": RIGHT, "new_password1": NEW, "new_password2": NEW}
+    assert client.post("/account/password/", given).status_code == 302
+
+
 def test_the_old_password_cannot_be_guessed_there(client: Client, rita: Actor) -> None:
     log_in(client)
     given = {"old_password": "wrong", "new_password1": NEW, "new_password2": NEW}
-    assert [client.post("/account/password/", given).status_code for _ in range(6)] == [400] * 5 + [429]
+    assert [client.post("/account/password/", given).status_code for _ in range(11)] == [400] * 10 + [429]
     assert client.post("/account/password/", {**given, "old_password": RIGHT}).status_code == 429
 
 
