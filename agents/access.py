@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agents.errors import NotAllowed
 from agents.schemas.identity import ADMIN_ROLE, CATEGORIES, GRANTING_ROLES, OPERATOR_ROLE, READER_ROLE, Attributes
 
 Action = Literal["read", "run", "ingest", "manage"]
@@ -52,6 +53,14 @@ ANONYMOUS = Actor("anonymous")
 def system(reason: str) -> Actor:
     """The server itself, acting for ``reason`` (recovery, retention, a command)."""
     return Actor(f"system: {reason}", attributes={"roles": frozenset({ADMIN_ROLE})}, actions=ACTIONS)
+
+
+def require(actor: Actor, action: Action) -> None:
+    """Raises NotAllowed where the actor may not do this at all: said of whatever it asks for, so that it
+    tells of no row, and is not taken for one that is not there."""
+    if action not in actor.actions:
+        who = "This key" if actor.key_id is not None else "This account"
+        raise NotAllowed(f"{who} may not {action}.", code="missing_action")
 
 
 def attributes_of(raw: Mapping[str, object]) -> Attributes:
@@ -106,6 +115,7 @@ __all__ = [
     "attributes_of",
     "may_read",
     "readable_scopes",
+    "require",
     "system",
     "use_scopes",
 ]

@@ -17,10 +17,10 @@ from pydantic import BaseModel
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from agents.access import Action, Actor
+from agents.access import Action, Actor, require
 from agents.api import negotiation
 from agents.api.authentication import actor_of, refuse
-from agents.errors import InvalidRequest, NotAllowed
+from agents.errors import InvalidRequest
 from agents.wire import sse
 
 Declared = Action | None
@@ -62,8 +62,7 @@ class ApiView(APIView):
             return
         if self.actor.is_anonymous:
             raise refuse(self.actor)
-        if action not in self.actor.actions:
-            raise NotAllowed(f"This key may not {action}.", code="missing_action")
+        require(self.actor, action)
 
     @staticmethod
     def identify(request: HttpRequest) -> Actor:

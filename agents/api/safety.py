@@ -121,7 +121,7 @@ class Moderations(ApiView):
         return Awaited(work)
 
     def _only(self) -> str:
-        names = [spec.name for spec in guards.listing(service().providers, self.actor)]
+        names = [spec.name for spec in guards.listing(service().providers, self.actor, "run")]
         if len(names) != 1:
             raise InvalidRequest(f"model: name a shield: {', '.join(names[:50]) or 'there is none'}.", param="model")
         return names[0]

@@ -38,12 +38,12 @@ class RuntimeTools(ApiView):
         name, uri = request._request.GET.get("tool_group_id", ""), _endpoint(request._request)
         sent = provider_data(request._request)
         if not name and not uri:
-            groups = toolgroups.listing(service().providers, self.actor)
+            groups = toolgroups.listing(service().providers, self.actor, "run")
             return data_list(tool for group in groups for tool in shown(group))
 
         async def work() -> HttpResponse:
             providers = service().providers
-            named = toolgroups.listed(providers, self.actor, name, sent) if name else _of_server(uri, sent)
+            named = toolgroups.listed(providers, self.actor, name, sent, "run") if name else _of_server(uri, sent)
             return data_list(shown(await named))
 
         return Awaited(work)
@@ -77,7 +77,7 @@ class Invocation(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: InvokeTool = self.body(InvokeTool)
         sent = provider_data(request._request)
-        group, tool = find_tool(self.actor, body.tool_name)
+        group, tool = find_tool(self.actor, body.tool_name, "run")
         called = WithArgs(tool, group.args) if group.args else tool
         context = ToolContext("", "", self.actor.name, sent)
 

@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
-from agents.access import Actor
+from agents.access import Action, Actor
 from agents.api.base import ApiView, Awaited, data_list, nothing
 from agents.api.negotiation import json_response
 from agents.api.provider_data import provider_data
@@ -125,12 +125,12 @@ class ToolDetail(ApiView):
         return json_response(msgspec.json.encode(_tool(group, tool)))
 
 
-def find_tool(actor: Actor, name: str) -> tuple[ToolGroup, Tool]:
+def find_tool(actor: Actor, name: str, action: Action = "read") -> tuple[ToolGroup, Tool]:
     """A tool by its name, or as ``group/tool``, and the group it is of. Raises NotFound."""
     providers = service().providers
     group_id, slash, rest = name.partition("/")
-    named = toolgroups.find(providers, actor, group_id) if slash else None
-    groups = [named] if named else toolgroups.listing(providers, actor)
+    named = toolgroups.find(providers, actor, group_id, action) if slash else None
+    groups = [named] if named else toolgroups.listing(providers, actor, action)
     for group in groups:
         tool = group.find(rest if named else name)
         if tool:

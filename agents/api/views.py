@@ -16,7 +16,7 @@ from agents.store import views
 class ViewAll(ApiView):
     """The views that the caller sees: the built-in ones, its own, and those that others share with it."""
 
-    actions = {"get": "read", "post": "read"}
+    actions = {"get": "read", "post": "run"}
 
     @extend_schema(operation_id="list_views", responses=ViewList)
     def get(self, request: Request) -> HttpResponse:
@@ -32,7 +32,7 @@ class ViewAll(ApiView):
 class ViewOne(ApiView):
     """A view. Only its maker, and an admin, may change or delete it."""
 
-    actions = {"get": "read", "patch": "read", "delete": "read"}
+    actions = {"get": "read", "patch": "run", "delete": "run"}
 
     @extend_schema(operation_id="get_view", responses=View)
     def get(self, request: Request, view_id: str) -> HttpResponse:

@@ -13,7 +13,7 @@ from typing import Any, Self
 from django.db import models
 from django.db.models import Q
 
-from agents.access import Action, Actor, readable_scopes
+from agents.access import Action, Actor, readable_scopes, require
 
 
 class UnscopedQuery(RuntimeError):
@@ -26,11 +26,10 @@ class ScopedQuerySet(models.QuerySet[Any, Any]):
     scoped = False
 
     def visible_to(self, actor: Actor, action: Action = "read") -> Self:
-        """The rows the actor may see, and none when it may not do ``action`` at all. Rows
-        without attributes are for their owner and for admins."""
+        """The rows the actor may see. Rows without attributes are for their owner and for admins.
+        Raises NotAllowed where it may not do ``action`` at all."""
+        require(actor, action)
         rows = self.unscoped("visible_to")
-        if action not in actor.actions:
-            return rows.none()
         if actor.is_admin:
             return rows
         return rows.filter(Q(scope_id__in=readable_scopes(actor)) | self._owned_by(actor))
@@ -127,8 +126,7 @@ class ScopedQuerySet(models.QuerySet[Any, Any]):
 def visible_where(actor: Actor, action: Action = "read") -> tuple[str, list[int]]:
     """The rule of `visible_to` as SQL over ``owner_id`` and ``scope_id``, with its values: for the
     few single-row reads that every request makes. A test holds the two equal."""
-    if action not in actor.actions:
-        return "1 = 0", []
+    require(actor, action)
     if actor.is_admin:
         return "1 = 1", []
     scopes = readable_scopes(actor)
@@ -143,9 +141,8 @@ class ThroughTurn(ScopedQuerySet):
     """Rows that are as visible as their turn."""
 
     def visible_to(self, actor: Actor, action: Action = "read") -> Self:
+        require(actor, action)
         rows = self.unscoped("visible_to")
-        if action not in actor.actions:
-            return rows.none()
         if actor.is_admin:
             return rows
         return rows.filter(Q(turn__scope_id__in=readable_scopes(actor)) | self._through(actor))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.access import Actor
+from agents.access import Action, Actor
 from agents.errors import InvalidRequest
 from agents.providers.safety.base import Shield, ShieldSpec
 from agents.runner.providers import Providers
@@ -14,43 +14,42 @@ from agents.store import registered
 from agents.store.registered import Registration
 
 
-def shields(providers: Providers, actor: Actor, names: Sequence[str], param: str) -> list[Shield]:
-    """The shields of a list. Raises InvalidRequest, for ``param``, when there is none of that name."""
-    return [_shield(providers, actor, name, param) for name in names]
-
-
-def _shield(providers: Providers, actor: Actor, name: str, param: str) -> Shield:
-    return providers.shields.make(_named(providers, actor, name, param))
+def shields(
+    providers: Providers, actor: Actor, names: Sequence[str], param: str, action: Action = "run"
+) -> list[Shield]:
+    """The shields of a list, for ``action``. Raises InvalidRequest, for ``param``, when there is none of
+    that name."""
+    return [providers.shields.make(_named(providers, actor, name, param, action)) for name in names]
 
 
 def for_a_run(providers: Providers, actor: Actor, name: str, params: Mapping[str, Any]) -> Shield:
     """A shield with these parameters in place of its own. Raises InvalidRequest for ``shield_id`` and
     ``params``."""
-    return providers.shields.for_a_run(_named(providers, actor, name, "shield_id"), params)
+    return providers.shields.for_a_run(_named(providers, actor, name, "shield_id", "run"), params)
 
 
-def _named(providers: Providers, actor: Actor, name: str, param: str) -> ShieldSpec:
-    spec = find(providers, actor, name)
+def _named(providers: Providers, actor: Actor, name: str, param: str, action: Action) -> ShieldSpec:
+    spec = find(providers, actor, name, action)
     if spec is None:
-        available = ", ".join(one.name for one in listing(providers, actor)[:50]) or "none"
+        available = ", ".join(one.name for one in listing(providers, actor, action)[:50]) or "none"
         words = f"{param}: Shield '{name[:200]}' not found. Available: {available}."
         raise InvalidRequest(words, param=param, code="shield_not_found")
     return spec
 
 
-def find(providers: Providers, actor: Actor, name: str) -> ShieldSpec | None:
-    """The shield of this name, if the actor may use one."""
+def find(providers: Providers, actor: Actor, name: str, action: Action = "read") -> ShieldSpec | None:
+    """The shield of this name, if the actor sees one and may do this with it."""
     fixed = providers.shields.fixed.get(name)
     if fixed:
         return fixed
-    row = registered.shields.find(actor, name)
+    row = registered.shields.find(actor, name, action)
     return _spec(row) if row else None
 
 
-def listing(providers: Providers, actor: Actor) -> list[ShieldSpec]:
-    """All shields the actor may use."""
+def listing(providers: Providers, actor: Actor, action: Action = "read") -> list[ShieldSpec]:
+    """All shields the actor sees and may do this with."""
     fixed = providers.shields.fixed
-    rows = registered.shields.listing(actor)
+    rows = registered.shields.listing(actor, action)
     return [*fixed.values(), *(_spec(row) for row in rows if row.identifier not in fixed)]
 
 

@@ -18,7 +18,7 @@ def full_name(providers: Providers, actor: Actor, name: str) -> str:
     registered, so that nobody can turn them elsewhere, and cost no look."""
     if providers.endpoints.is_qualified(name):
         return name
-    row = registered.models.find(actor, name)
+    row = registered.models.find(actor, name, "run")
     return f"{row.provider}/{row.resource}" if row else name
 
 

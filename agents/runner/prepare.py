@@ -18,9 +18,9 @@ from agents.schemas.content import ToolConfig
 
 def check_config(providers: Providers, actor: Actor, config: AgentConfig) -> None:
     """Raises InvalidRequest when an agent's configuration names what does not exist for its maker."""
-    server_tools = toolset.server_tools(providers, actor, config.toolgroups, config.client_tools)
-    guards.shields(providers, actor, config.input_shields, "input_shields")
-    guards.shields(providers, actor, config.output_shields, "output_shields")
+    server_tools = toolset.server_tools(providers, actor, config.toolgroups, config.client_tools, action="manage")
+    guards.shields(providers, actor, config.input_shields, "input_shields", "manage")
+    guards.shields(providers, actor, config.output_shields, "output_shields", "manage")
     toolset.check_choice(config.tool_config or ToolConfig(), server_tools, config.client_tools)
 
 

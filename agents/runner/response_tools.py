@@ -79,7 +79,7 @@ def _server_tool(
 
 
 def _group_tool(providers: Providers, actor: Actor, name: str, where: str) -> Tool:
-    group = toolgroups.find(providers, actor, name)
+    group = toolgroups.find(providers, actor, name, "run")
     if group is None or not group.tools:
         raise InvalidRequest(f"{where}: this server has no {name}.", param=where, code="tool_unavailable")
     return group.tools[0]

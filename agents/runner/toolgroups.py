@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents import ids
-from agents.access import Actor
+from agents.access import Action, Actor
 from agents.errors import AgentsError, Conflict, InvalidRequest, NotAuthenticated, NotFound, ProviderError
 from agents.live import read
 from agents.providers.tools import mcp
@@ -54,40 +54,40 @@ class McpGroup:
         return mcp.group(self.name, self.server, providers.mcp, self.tools, args=self.args, note=self.note)
 
 
-def find_mcp(providers: Providers, actor: Actor, name: str) -> McpGroup | None:
-    """The MCP server of this name, if the actor may use one."""
+def find_mcp(providers: Providers, actor: Actor, name: str, action: Action = "read") -> McpGroup | None:
+    """The MCP server of this name, if the actor sees one and may do this with it."""
     fixed = providers.mcp.configured.get(name)
     if fixed:
         return McpGroup(name, fixed.server, {}, fixed.tools, fixed.listed_at, fixed.note)
     if name in providers.tools:
         return None
-    record = toolgroups.find(actor, name)
+    record = toolgroups.find(actor, name, action)
     return _registered(record) if record else None
 
 
-def find(providers: Providers, actor: Actor, name: str) -> ToolGroup | None:
-    """The group of this name, if the actor may use one."""
+def find(providers: Providers, actor: Actor, name: str, action: Action = "read") -> ToolGroup | None:
+    """The group of this name, if the actor sees one and may do this with it."""
     fixed = providers.tools.get(name)
     if fixed:
         return rag.acting(fixed, actor)
-    found = find_mcp(providers, actor, name)
+    found = find_mcp(providers, actor, name, action)
     return found.group(providers) if found else None
 
 
-def mcp_listing(providers: Providers, actor: Actor) -> list[McpGroup]:
-    """All MCP servers the actor may use."""
+def mcp_listing(providers: Providers, actor: Actor, action: Action = "read") -> list[McpGroup]:
+    """All MCP servers the actor sees and may do this with."""
     fixed = [
         McpGroup(name, one.server, {}, one.tools, one.listed_at, one.note)
         for name, one in providers.mcp.configured.items()
     ]
     taken = {*providers.tools, *providers.mcp.configured}
-    return [*fixed, *(_registered(one) for one in toolgroups.listing(actor) if one.name not in taken)]
+    return [*fixed, *(_registered(one) for one in toolgroups.listing(actor, action) if one.name not in taken)]
 
 
-def listing(providers: Providers, actor: Actor) -> list[ToolGroup]:
-    """All groups the actor may use, with the tools of their last listings."""
+def listing(providers: Providers, actor: Actor, action: Action = "read") -> list[ToolGroup]:
+    """All groups the actor sees and may do this with, with the tools of their last listings."""
     fixed = (rag.acting(one, actor) for one in providers.tools.values())
-    return [*fixed, *(one.group(providers) for one in mcp_listing(providers, actor))]
+    return [*fixed, *(one.group(providers) for one in mcp_listing(providers, actor, action))]
 
 
 def _registered(record: GroupRecord) -> McpGroup:
@@ -140,7 +140,7 @@ async def revise(providers: Providers, actor: Actor, key: int, new: NewGroup) ->
 
 async def ask_again(providers: Providers, actor: Actor, key: int) -> McpFault | None:
     """Ask a registered server what it has now. Raises NotFound."""
-    return await refresh(providers, _registered(await read(toolgroups.get, actor, key)), {})
+    return await refresh(providers, _registered(await read(toolgroups.get, actor, key, "manage")), {})
 
 
 def unregister(providers: Providers, actor: Actor, name: str) -> None:
@@ -166,19 +166,21 @@ async def refresh(providers: Providers, group: McpGroup, provider_data: Mapping[
     return None
 
 
-async def listed(providers: Providers, actor: Actor, name: str, provider_data: Mapping[str, Any]) -> ToolGroup:
+async def listed(
+    providers: Providers, actor: Actor, name: str, provider_data: Mapping[str, Any], action: Action = "read"
+) -> ToolGroup:
     """A group with its tools, by its name or that of one of its tools. An MCP server is asked only
     where it never answered; an old listing is read anew afterwards. Raises NotFound, and the server's
     fault where there is nothing to show."""
     group_id = name.partition("/")[0]
-    found = await read(find_mcp, providers, actor, group_id)
+    found = await read(find_mcp, providers, actor, group_id, action)
     if found is None:
         return _fixed(providers, group_id, name)
     if found.listed_at is None:
         fault = await refresh(providers, found, provider_data)
         if fault:
             raise refused(name, fault)
-        found = await read(find_mcp, providers, actor, group_id) or found
+        found = await read(find_mcp, providers, actor, group_id, action) or found
     elif found.is_old:
         _refresh_soon(providers, found, provider_data)
     return found.group(providers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agents.access import Actor
+from agents.access import Action, Actor
 from agents.errors import InvalidRequest
 from agents.providers.tools.base import Tool, WithArgs
 from agents.runner import toolgroups
@@ -36,6 +36,7 @@ def server_tools(
     groups: Sequence[AgentToolGroup],
     client_tools: Sequence[ToolDef],
     args: Args | None = None,
+    action: Action = "run",
 ) -> dict[str, Tool]:
     """The server's tools a turn may use, by name. ``group`` means all of a group, ``group/tool``
     one. Names are unique over server and client. Raises InvalidRequest."""
@@ -46,7 +47,7 @@ def server_tools(
     given = group_args(groups) if args is None else args
     for group in groups:
         place = f"group '{group_name(group)[:200]}'"
-        for tool in _group(providers, actor, group_name(group), given):
+        for tool in _group(providers, actor, group_name(group), given, action):
             name = tool.definition.name
             if name in places:
                 words = f"toolgroups: there are two tools named '{name}': {places[name]} and {place}."
@@ -55,13 +56,13 @@ def server_tools(
     return tools
 
 
-def _group(providers: Providers, actor: Actor, name: str, given: Args) -> Sequence[Tool]:
+def _group(providers: Providers, actor: Actor, name: str, given: Args, action: Action) -> Sequence[Tool]:
     if name in providers.memory:
         return ()
     group_id, _, tool = name.partition("/")
-    group = toolgroups.find(providers, actor, group_id)
+    group = toolgroups.find(providers, actor, group_id, action)
     if group is None or not (group.tools or group.note):
-        raise _not_found(providers, actor, name)
+        raise _not_found(providers, actor, name, action)
     if not group.tools:
         words = f"toolgroups: Tool group '{name[:200]}' has never said what it has: {group.note}"
         raise InvalidRequest(words, param="toolgroups", code="toolgroup_unlisted")
@@ -69,12 +70,12 @@ def _group(providers: Providers, actor: Actor, name: str, given: Args) -> Sequen
     args = {**group.args, **given.get(group_id, {})}
     found = [WithArgs(one, args) if args else one for one in chosen if one]
     if not found:
-        raise _not_found(providers, actor, name)
+        raise _not_found(providers, actor, name, action)
     return found
 
 
-def _not_found(providers: Providers, actor: Actor, name: str) -> InvalidRequest:
-    names = {*providers.memory, *(one.name for one in toolgroups.listing(providers, actor)[:50])}
+def _not_found(providers: Providers, actor: Actor, name: str, action: Action) -> InvalidRequest:
+    names = {*providers.memory, *(one.name for one in toolgroups.listing(providers, actor, action)[:50])}
     words = f"toolgroups: Tool group '{name[:200]}' not found. Available: {', '.join(sorted(names)) or 'none'}."
     return InvalidRequest(words, param="toolgroups", code="toolgroup_not_found")
 

@@ -44,10 +44,10 @@ class Registry:
         row = self._rows(actor, action).filter(identifier=identifier).order_by("id").first()
         return _registration(row) if row else None
 
-    def listing(self, actor: Actor) -> list[Registration]:
+    def listing(self, actor: Actor, action: Action = "read") -> list[Registration]:
         """Those the actor may see, the oldest first, each name once; at most `LISTED` rows."""
         found: dict[str, Registration] = {}
-        for row in self._rows(actor).order_by("id")[:LISTED]:
+        for row in self._rows(actor, action).order_by("id")[:LISTED]:
             found.setdefault(row.identifier, _registration(row))
         return list(found.values())
 

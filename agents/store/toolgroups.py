@@ -61,10 +61,10 @@ def find(actor: Actor, name: str, action: Action = "read") -> GroupRecord | None
     return opened(row) if row else None
 
 
-def listing(actor: Actor) -> list[GroupRecord]:
+def listing(actor: Actor, action: Action = "read") -> list[GroupRecord]:
     """The groups the actor may see, the oldest first, each name once; at most `LISTED` rows."""
     found: dict[str, GroupRecord] = {}
-    for row in _rows(actor).order_by("id")[:LISTED]:
+    for row in _rows(actor, action).order_by("id")[:LISTED]:
         found.setdefault(row.name, opened(row))
     return list(found.values())
 
@@ -75,14 +75,14 @@ def register(actor: Actor, new: NewGroup) -> GroupRecord:
         writer.write(lambda: _register(actor, new))
     except IntegrityError as error:  # another process was first
         raise _taken(new.name) from error
-    record = find(actor, new.name)
+    record = find(actor, new.name, "manage")
     if record is None:
         raise _missing(new.name)
     return record
 
 
 def _register(actor: Actor, new: NewGroup) -> None:
-    there = find(actor, new.name)
+    there = find(actor, new.name, "manage")
     if there is not None:
         same = (there.provider_id, there.uri, dict(there.args), dict(there.headers))
         if same != (new.provider_id, new.uri, dict(new.args), dict(new.headers)):
@@ -117,7 +117,7 @@ def revise(actor: Actor, key: int, new: NewGroup) -> GroupRecord:
         row.save(force_update=True)
 
     writer.write(job)
-    return get(actor, key)
+    return get(actor, key, "manage")
 
 
 def get(actor: Actor, key: int, action: Action = "read") -> GroupRecord:

@@ -100,7 +100,7 @@ def create_store(actor: Actor, new: NewStore, wanted: Sequence[Wanted], owner: s
 
     def job() -> Added:
         store = vector_stores.make(actor, new)
-        return _add(actor, store, wanted, owner, None)
+        return _add(store, _files(actor, wanted, "manage"), wanted, owner, None)
 
     return writer.write(job)
 
@@ -119,13 +119,14 @@ def add(actor: Actor, store: str, wanted: Sequence[Wanted], owner: str, *, batch
         if batch:
             made = FileBatch(vector_db_id=key, created_at=to_datetime(ids.now_us()))
             made.save(force_insert=True)
-        return _add(actor, key, wanted, owner, made.pk if made else None)
+        return _add(key, _files(actor, wanted, "run"), wanted, owner, made.pk if made else None)
 
     return writer.write(job)
 
 
-def _add(actor: Actor, store: int, wanted: Sequence[Wanted], owner: str, batch: int | None) -> Added:
-    found = _files(actor, wanted)
+def _add(
+    store: int, found: dict[str, dict[str, Any]], wanted: Sequence[Wanted], owner: str, batch: int | None
+) -> Added:
     indexing.drop(_known(store, list(found)))
     rows = [
         VectorDocument(vector_db_id=store, batch_id=batch, **found[one.file_id], **_asked(one, owner)) for one in wanted
@@ -154,10 +155,10 @@ def _known(store: int, names: Sequence[str]) -> list[int]:
     return list(rows.values_list("pk", flat=True))
 
 
-def _files(actor: Actor, wanted: Sequence[Wanted]) -> dict[str, dict[str, Any]]:
+def _files(actor: Actor, wanted: Sequence[Wanted], action: Action) -> dict[str, dict[str, Any]]:
     """What documents take over from their files, by the files' ids."""
     keys = {one.file_id: ids.parse_openai(ids.Kind.FILE, one.file_id) for one in wanted}
-    rows = files.visible(actor, "run").filter(pk__in=[key for key in keys.values() if key is not None])
+    rows = files.visible(actor, action).filter(pk__in=[key for key in keys.values() if key is not None])
     there = {key: (name, mime) for key, name, mime in rows.values_list("pk", "filename", "mime_type")}
     for public, key in keys.items():
         if key not in there:

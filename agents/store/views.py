@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_noop
 
 from agents import ids
-from agents.access import Actor
+from agents.access import Action, Actor
 from agents.errors import InvalidRequest, NotFound
 from agents.models import SavedView
 from agents.moments import to_us
@@ -50,9 +50,9 @@ def listing(actor: Actor) -> list[View]:
     return [_view(actor, row) for row in rows.select_related("owner").order_by("name", "pk")[:1000]]
 
 
-def get(actor: Actor, public_id: str) -> View:
+def get(actor: Actor, public_id: str, action: Action = "read") -> View:
     """Raises NotFound. An admin is given private ones too, who knows their id."""
-    rows = SavedView.objects.visible_to(actor).select_related("owner")
+    rows = SavedView.objects.visible_to(actor, action).select_related("owner")
     row = rows.filter(pk=_key(public_id)).first()
     found = None if row is None else _view(actor, row)
     if found is None or not (found.shared or found.mine):
@@ -65,7 +65,7 @@ def create(actor: Actor, given: View) -> View:
     checked, key, now = _checked(given), ids.new_key(), ids.now_us()
 
     def job() -> None:
-        if SavedView.objects.visible_to(actor).filter(owner_id=actor.user_id).count() >= MOST:
+        if SavedView.objects.visible_to(actor, "run").filter(owner_id=actor.user_id).count() >= MOST:
             raise InvalidRequest(f"You keep {MOST} views already: delete one first.", code="too_many_views")
         SavedView(
             pk=key,
@@ -77,23 +77,23 @@ def create(actor: Actor, given: View) -> View:
         ).save(force_insert=True)
 
     writer.write(job)
-    return get(actor, ids.public(ids.Kind.VIEW, key))
+    return get(actor, ids.public(ids.Kind.VIEW, key), "run")
 
 
 def update(actor: Actor, public_id: str, changes: Mapping[str, Any]) -> View:
     """Change one's own view. Raises NotFound, QuerySyntax."""
-    found = get(actor, public_id)
+    found = get(actor, public_id, "run")
     if not found.mine:
         raise _missing(public_id)
     checked = _checked(replace(found, **changes))
     rows = SavedView.objects.unscoped("checked").filter(pk=_key(public_id))
     writer.write(lambda: rows.update(**_columns(checked), updated_at=ids.now_us()))
-    return get(actor, public_id)
+    return get(actor, public_id, "run")
 
 
 def delete(actor: Actor, public_id: str) -> None:
     """Raises NotFound, also for a view of somebody else."""
-    if not get(actor, public_id).mine:
+    if not get(actor, public_id, "run").mine:
         raise _missing(public_id)
     rows = SavedView.objects.unscoped("checked").filter(pk=_key(public_id))
     writer.write(lambda: rows.delete())

@@ -38,6 +38,7 @@ def menu(request: PageRequest, level: Level, text: str) -> dict[str, Any]:
     return {
         "views_built_in": [each for each in entries if each.view.built_in],
         "views_saved": [each for each in entries if not each.view.built_in],
+        "views_kept": "run" in request.actor.actions,
         "view_columns": request.GET.getlist("col"),
         "view_here": next((each for each in entries if each.here), None),
     }
@@ -57,7 +58,7 @@ def url_of(view: View) -> str:
     return f"{OF[view.level].path}?{urlencode(given)}"
 
 
-@page("read")
+@page("run")
 @require_POST
 def save(request: PageRequest) -> HttpResponse:
     """Keep the query that is shown under a name."""
@@ -73,11 +74,11 @@ def save(request: PageRequest) -> HttpResponse:
     return redirect(url_of(made))
 
 
-@page("read")
+@page("run")
 @require_POST
 def change(request: PageRequest, view_id: str) -> HttpResponse:
     """Rename, share or unshare, put the query that is shown in its place, delete."""
-    view = views.get(request.actor, view_id)
+    view = views.get(request.actor, view_id, "run")
     act = request.POST.get("act", "")
     if act == "delete":
         views.delete(request.actor, view_id)

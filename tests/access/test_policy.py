@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from django.db.models import ProtectedError
 
 from agents import ids
 from agents.access import ACTIONS, ANONYMOUS, Actor, attributes_of, may_read, readable_scopes, system
-from agents.errors import InvalidRequest, NotAuthenticated, NotFound
+from agents.errors import InvalidRequest, NotAllowed, NotAuthenticated, NotFound
 from agents.models import Agent, ApiKey, Scope, Session, Turn, User
 from agents.models.scoped import visible_where
 from agents.store import agents, keys, scopes, values
@@ -88,10 +89,12 @@ def test_a_row_without_attributes_is_for_its_owner_and_admins(make_user: MakeUse
     owner, other = make_user("owner"), make_user("other")
     mine = make_agent(owner).key
     assert agents.get(owner, mine).key == agents.get(admin, mine).key == mine
-    for stranger in (other, ANONYMOUS, actor("nobody"), actor("nobody", None, teams=["red"])):
+    for stranger in (other, actor("nobody"), actor("nobody", None, teams=["red"])):
         with pytest.raises(NotFound):
             agents.get(stranger, mine)
         assert agents.listing(stranger) == ([], False)
+    with pytest.raises(NotAllowed):
+        agents.listing(ANONYMOUS)
 
 
 @pytest.mark.django_db
@@ -122,12 +125,17 @@ def test_a_reader_sees_what_an_operator_of_its_team_makes(make_user: MakeUser) -
 
 @pytest.mark.django_db
 def test_the_rule_as_sql_is_the_rule_as_a_query(make_user: MakeUser, admin: Actor) -> None:
-    """`visible_where` and `visible_to` let through the same rows, for every actor and action."""
+    """`visible_where` and `visible_to` let through the same rows, for every actor and action, and refuse the same."""
     owners = [make_user("a", teams=["red"]), make_user("b", teams=["blue"], projects=["p"]), make_user("c")]
     for owner in owners:
         make_session(owner)
     looking = [*owners, admin, ANONYMOUS, actor("keyless", None, teams=["red"]), make_user("r", roles=["reader"])]
     for who, action, model in itertools.product(looking, sorted(ACTIONS), (Agent, Session)):
+        if action not in who.actions:
+            for rule in (partial(visible_where, who), partial(model.objects.visible_to, who)):  # type: ignore[attr-defined]
+                with pytest.raises(NotAllowed, match=f"may not {action}"):
+                    rule(action)
+            continue
         where, given = visible_where(who, action)
         table, [column] = model._meta.db_table, columns(model, "id")
         raw = model._base_manager.raw(f"SELECT {column} FROM {table} WHERE {where}", given)
@@ -282,8 +290,7 @@ def test_the_rows_of_a_removed_user_are_left_to_its_team_and_admins(make_user: M
     User.objects.filter(username__in=["owner", "loner"]).delete()
     assert agents.get(mate, shared.key)
     assert agents.get(admin, private.key)
-    for nobody in (ANONYMOUS, actor("keyless")):
-        assert not Agent.objects.visible_to(nobody).exists()
+    assert not Agent.objects.visible_to(actor("keyless")).exists()
 
 
 @pytest.mark.django_db

@@ -23,7 +23,7 @@ def _static() -> None:
 
 
 def send(method: str, path: str = "", body: Any = None, expected: int = 200, actor: Actor | None = None) -> Any:
-    secret = keys.create(actor, name="key", actions=["read"])[1] if actor else ""
+    secret = keys.create(actor, name="key", actions=["read", "run"])[1] if actor else ""
     headers = {"Authorization": f"Bearer {secret}"} if actor else {}
     data = "" if body is None else json.dumps(body)
     answer = Client().generic(method, f"/v1/logs/views{path}", data, "application/json", headers=headers)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agents.access import Actor
-from agents.errors import Conflict, NotFound
+from agents.errors import Conflict, NotAllowed, NotFound
 from agents.store import registered
 from agents.store.registered import Registration, Registry
 
@@ -58,9 +58,10 @@ def test_who_sees_several_uses_the_oldest(registry: Registry, make_user: MakeUse
 def test_only_who_sees_it_forgets_it(registry: Registry, make_user: MakeUser) -> None:
     me, mate, stranger = make_user("me", teams=["red"]), make_user("mate", teams=["red"]), make_user("stranger")
     registry.add(me, NEW)
-    for actor in (stranger, replace(mate, actions=frozenset({"read", "run"}))):
-        with pytest.raises(NotFound, match="'guard' not found"):
-            registry.delete(actor, "guard")
+    with pytest.raises(NotFound, match="'guard' not found"):
+        registry.delete(stranger, "guard")
+    with pytest.raises(NotAllowed, match="may not manage"):
+        registry.delete(replace(mate, actions=frozenset({"read", "run"})), "guard")
     registry.delete(mate, "guard")
     assert registry.find(me, "guard") is None
 
@@ -78,10 +79,11 @@ def test_one_is_changed_and_dropped_by_its_key_by_those_who_may(registry: Regist
     me = make_user("me", teams=["red"])
     key = registry.add(me, NEW)
     assert registry.add(me, NEW) == key
-    for actor in (make_user("stranger", teams=["green"]), make_user("reader", teams=["red"], roles=["reader"])):
-        with pytest.raises(NotFound):
+    stranger, reader = make_user("stranger", teams=["green"]), make_user("reader", teams=["red"], roles=["reader"])
+    for actor, refusal in ((stranger, NotFound), (reader, NotAllowed)):
+        with pytest.raises(refusal):
             registry.revise(actor, key, replace(NEW, resource="theirs"))
-        with pytest.raises(NotFound):
+        with pytest.raises(refusal):
             registry.drop(actor, key)
     changed = replace(NEW, provider="scripted", resource="x", params={})
     registry.revise(make_user("mate", teams=["red"]), key, changed)

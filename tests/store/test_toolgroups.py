@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.access import Actor
-from agents.errors import Conflict, NotFound
+from agents.errors import Conflict, NotAllowed, NotFound
 from agents.models import ToolGroup
 from agents.schemas.content import ToolDef
 from agents.store import sealed, toolgroups
@@ -73,10 +73,11 @@ def test_it_is_for_those_who_see_it(owner: Actor, make_user: MakeUser, admin: Ac
 
 def test_it_is_changed_and_dropped_by_those_who_may(owner: Actor, make_user: MakeUser) -> None:
     key = toolgroups.register(owner, NEW).key
-    for actor in (make_user("stranger", teams=["green"]), make_user("reader", teams=["red"], roles=["reader"])):
-        with pytest.raises(NotFound):
+    stranger, reader = make_user("stranger", teams=["green"]), make_user("reader", teams=["red"], roles=["reader"])
+    for actor, refusal in ((stranger, NotFound), (reader, NotAllowed)):
+        with pytest.raises(refusal):
             toolgroups.revise(actor, key, NewGroup("mcp::one", "model-context-protocol", "https://evil.example/"))
-        with pytest.raises(NotFound):
+        with pytest.raises(refusal):
             toolgroups.drop(actor, key)
     assert toolgroups.get(owner, key).headers == HEADERS
 

@@ -199,6 +199,20 @@ def test_a_view_that_is_none_is_refused(client: Client, me: Actor, given: dict[s
     assert client.post("/logs/views/", given).status_code == 400
 
 
+def test_who_may_only_read_keeps_no_views_and_is_offered_no_form(
+    client: Client, make_user: Callable[..., Actor], rf: RequestFactory
+) -> None:
+    reader = make_user("reader", roles=["reader"])
+    client.force_login(User.objects.get(pk=reader.user_id or 0))
+    assert client.post("/logs/views/", {"name": "Broken", "q": "status:failed"}).status_code == 403
+    request = rf.get("/logs/")
+    request.actor = reader  # type: ignore[attr-defined]  # as `page` does
+    context = saved_views.menu(request, "turn", "")  # type: ignore[arg-type]  # one with its actor
+    menu = render_to_string("agents/_log_views.html", {**context, "place": LOGS, "text": ""}, request)
+    assert "Waiting for someone" in words(menu)
+    assert elements(menu, "form") == []
+
+
 def test_the_menu_shows_where_one_is(me: Actor, rf: RequestFactory) -> None:
     hostile = "</a><script>alert(1)</script>"
     view = views.create(me, View("", hostile, "status:failed", "turn", shared=False))
