@@ -19,6 +19,7 @@ A module may import only from floors below its own; ``tests/test_architecture.py
 ``wire/``              the dialects: our events and rows as bodies and frames of the Agents and Responses APIs
 ``runner/``            starts, resumes and cancels runs: one task each, outliving the request
 ``live``               follow a turn or a list: catch up from the store, then the bus
+``rights``             whether those who were let in still may: open streams, sockets, runs
 ``api/``               the REST edge (Django REST framework, sync views)
 ``ui/``                the pages; what both it and the API say, it takes from there
 ``demo/``              sample turns of every kind, played by the real loop

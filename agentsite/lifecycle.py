@@ -11,7 +11,7 @@ from functools import partial
 
 from django.conf import settings
 
-from agents import ids, live
+from agents import ids, live, rights
 from agents.bus import hub
 from agents.consumers import LiveConsumer
 from agents.providers.tools import python_copy
@@ -69,6 +69,8 @@ class Lifecycle:
             (FEED_S, self._feed),
             (SEALING_S, self._seal),
             (GIVING_BACK_S, self._give_back),
+            (rights.CHECK_S, rights.check),
+            (rights.CHECK_S, rights.check_tokens),
         ):
             self._rounds.append(asyncio.create_task(_every(seconds, work)))
         self._rounds.append(asyncio.create_task(asyncio.to_thread(python_copy.remove_leftovers)))

@@ -246,7 +246,10 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
             return False
         if isinstance(protocol, SmallToUs):
             waits = protocol.transport
-            return isinstance(waits, Connection) and waits._tempDataLen + len(waits.dataBuffer) - waits.offset > SOCKET_BUFFER
+            return (
+                isinstance(waits, Connection)
+                and waits._tempDataLen + len(waits.dataBuffer) - waits.offset > SOCKET_BUFFER
+            )
         return bool(getattr(getattr(protocol, "channel", None), "_waitingForTransport", False))
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:

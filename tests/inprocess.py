@@ -17,6 +17,7 @@ from django.core.management import call_command
 from django.db import connection, connections
 
 from agents import live
+from agents.access import Actor
 from agents.runner import current
 from agents.runner.service import Service
 from agents.runner.tasks import Runner
@@ -44,7 +45,7 @@ class IdleRunner(Runner):
 class InlineRunner(IdleRunner):
     """Plays a run to its end in the thread that starts it, and records it at once."""
 
-    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], *, queued: bool = False) -> None:
+    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, *, queued: bool = False) -> None:
         async def play() -> list[Entry]:
             return [entry async for entry in loop.events()]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
+from functools import partial
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -18,21 +20,37 @@ SECRETS = frozenset({"authorization", "cookie", "x-llamastack-provider-data"})
 
 def actor_of(request: HttpRequest) -> Actor:
     """The actor behind an API request. Raises NotAuthenticated for a key or token that is not good."""
+    return actor_of_header(request.headers.get("Authorization", ""), asked_of(request))
+
+
+def asked_of(request: HttpRequest) -> Asked:
+    """A request, as far as an identity provider may be told of it."""
     headers = {name: value for name, value in request.headers.items() if name.lower() not in SECRETS}
-    asked = Asked(request.path, headers, {name: str(value) for name, value in request.GET.items()})
-    return actor_of_header(request.headers.get("Authorization", ""), asked)
+    return Asked(request.path, headers, {name: str(value) for name, value in request.GET.items()})
 
 
 def actor_of_header(authorization: str, asked: Asked) -> Actor:
     """The same for the value of an ``Authorization`` header. A Bearer that is not one of our keys is
     a token where somebody knows tokens, and counts as none elsewhere (clients send ``none``, …)."""
-    scheme, _, secret = authorization.partition(" ")
-    secret = secret.strip() if scheme.lower() == "bearer" else ""
+    secret = _bearer(authorization)
     if secret.startswith(keys.PREFIX):
         return keys.of_secret(secret)
     if secret and tokens.are_known():
         return tokens.actor_of(secret, asked)
     return ANONYMOUS if settings.REQUIRE_LOGIN else keys.local()
+
+
+def _bearer(authorization: str) -> str:
+    scheme, _, secret = authorization.partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def token_again(authorization: str, asked: Callable[[], Asked]) -> Callable[[], Actor] | None:
+    """What asks anew whose the token of an ``Authorization`` header is; None where it has none."""
+    secret = _bearer(authorization)
+    if not secret or secret.startswith(keys.PREFIX) or not tokens.are_known():
+        return None
+    return partial(tokens.actor_of, secret, asked())
 
 
 def actor_of_sender(request: HttpRequest) -> Actor:

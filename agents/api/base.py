@@ -6,34 +6,28 @@ an `Awaited`, and the innermost middleware awaits what is inside, on the loop.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.http.response import HttpResponseBase
 from pydantic import BaseModel
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from agents.access import Action, Actor, require
 from agents.api import negotiation
-from agents.api.authentication import actor_of, refuse
+from agents.api.authentication import actor_of, asked_of, refuse, token_again
+from agents.api.waiting import Awaited as Awaited
+from agents.api.waiting import while_allowed
 from agents.errors import InvalidRequest
 from agents.wire import sse
 
 Declared = Action | None
 
 PAGE, PAGE_CAP = 100, 1000
-
-
-class Awaited(HttpResponse):
-    """A place for an answer that has to be waited for on the loop."""
-
-    def __init__(self, work: Callable[[], Awaitable[HttpResponseBase]]) -> None:
-        super().__init__()
-        self.work = work
 
 
 class ApiView(APIView):
@@ -63,6 +57,14 @@ class ApiView(APIView):
         if self.actor.is_anonymous:
             raise refuse(self.actor)
         require(self.actor, action)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        answered = super().finalize_response(request, response, *args, **kwargs)
+        if not isinstance(answered, Awaited | StreamingHttpResponse):
+            return answered
+        plain = request._request
+        again = token_again(plain.headers.get("Authorization", ""), partial(asked_of, plain))
+        return while_allowed(answered, self.actor, again)
 
     @staticmethod
     def identify(request: HttpRequest) -> Actor:

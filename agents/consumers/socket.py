@@ -13,17 +13,21 @@ import contextlib
 import logging
 import time
 from collections import Counter
+from functools import partial
 from typing import Any, ClassVar
 from weakref import WeakSet
 
 import msgspec
 from channels.generic.websocket import AsyncWebsocketConsumer
 
+from agents import rights
 from agents.access import Actor
-from agents.consumers.guard import actor_of, language_of
+from agents.api.authentication import token_again
+from agents.consumers.guard import actor_of, header, language_of
 from agents.consumers.topics import Subscription, follow
 from agents.errors import AgentsError, InvalidRequest
 from agents.live import read
+from agents.schemas.identity import Asked
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +35,6 @@ MAX_SUBSCRIPTIONS = 32
 MAX_SOCKETS = 600
 """Per actor."""
 MESSAGES_PER_S = 20
-RECHECK_S = 5.0
 
 UNAUTHENTICATED, TOO_MANY, FLOOD = 4401, 4429, 4008
 
@@ -70,27 +73,19 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
         else:
             self._open[self.actor.name] += 1
             self._counted = True
-            self._recheck = asyncio.create_task(self._recheck_actor())
+            again = token_again(header(self.scope, b"authorization"), partial(Asked, self.scope["path"]))
+            self._held = rights.hold(self.actor, self._lose, again=again)
 
     async def disconnect(self, code: int) -> None:
         for task in self._tasks.values():
             task.cancel()
         if self._counted:
             self._open[self.actor.name] -= 1
-            self._recheck.cancel()
+            rights.release(self._held)
 
-    async def _recheck_actor(self) -> None:
+    def _lose(self) -> None:
         """Rights that are taken away take effect on open sockets too."""
-        while True:
-            await asyncio.sleep(RECHECK_S)
-            try:
-                actor = await read(actor_of, self.scope)
-            except Exception:  # logged; the next time tells: a socket that is asked about no more would stay open
-                log.exception("the rights of a socket could not be read")
-                continue
-            if actor != self.actor:
-                await self.close(UNAUTHENTICATED)
-                return
+        self._closing = asyncio.create_task(self.close(UNAUTHENTICATED))
 
     # ----------------------------------------------------------------------------------- receiving
 

@@ -93,7 +93,7 @@ def _start(service: Service, asked: Asked, source: Source, made: Made) -> Starte
     queued = service.runner.is_full
     opening = loop.open(queued=queued)
     leg, _ = legs.open_turn(asked.actor, replace(made.new, queued=queued), opening, service.runner.owner)
-    service.go(loop, leg, opening, lambda: (_before(made, source),), queued=queued)
+    service.go(asked.actor, loop, leg, opening, lambda: (_before(made, source),), queued=queued)
     return Started(made.new.key, source.place.session, opening[0].seq)
 
 

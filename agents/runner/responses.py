@@ -147,7 +147,7 @@ def _start(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
         metadata=body.metadata,
     )
     leg, first_item = legs.open_turn(asked.actor, new, opening, service.runner.owner)
-    service.go(loop, leg, opening, lambda: (_history(place, session, first_item, given),), queued=queued)
+    service.go(asked.actor, loop, leg, opening, lambda: (_history(place, session, first_item, given),), queued=queued)
     return Begun(replace(head, created_at=opening[0].at), turn, 0, queued)
 
 
@@ -215,7 +215,9 @@ def _resume(service: Service, asked: Asked, place: Place, where: TurnPlace, give
     new = _leg(asked, head, given)
     again = Resumption(where.key, where.session, where.epoch, opening, next_step, True, new)
     leg = legs.resume_turn(again, service.runner.owner)
-    service.go(loop, leg, opening, lambda: (paired(history.before_turn(where.key)), history.of_turn(where.key)[1]))
+    service.go(
+        asked.actor, loop, leg, opening, lambda: (paired(history.before_turn(where.key)), history.of_turn(where.key)[1])
+    )
     return Begun(replace(head, created_at=opening[0].at), where.key, opening[0].seq)
 
 

@@ -110,11 +110,18 @@ class Service:
             leg, first_item = legs.open_turn(actor, new, opening, self.runner.owner)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.leg)
-        self.go(loop, leg, opening, lambda: (history.before(session, first=first_item),), queued=queued)
+        self.go(actor, loop, leg, opening, lambda: (history.before(session, first=first_item),), queued=queued)
         return Started(key, session, opening[0].seq)
 
     def go(
-        self, loop: Loop, leg: Leg, opening: Sequence[Event], earlier: Callable[[], Earlier], *, queued: bool = False
+        self,
+        actor: Actor,
+        loop: Loop,
+        leg: Leg,
+        opening: Sequence[Event],
+        earlier: Callable[[], Earlier],
+        *,
+        queued: bool = False,
     ) -> None:
         """Run a leg that is stored, with what was said ``earlier``: it can be read only now. A leg for which
         that fails is ended, and the failure raised."""
@@ -125,7 +132,7 @@ class Service:
             close = partial(closing.close_turn, leg.turn, "failed", "server_error", error=words)
             writer.submit(partial(close, among=LIVE, epoch=leg.epoch))
             raise
-        self.runner.start(loop, leg, opening, queued=queued)
+        self.runner.start(loop, leg, opening, actor, queued=queued)
 
     def check_open(self) -> None:
         """Raises Unavailable while the server takes nothing new."""
@@ -173,7 +180,7 @@ class Service:
             leg = legs.resume_turn(resumption, self.runner.owner)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.leg)
-        self.go(loop, leg, opening, lambda: (history.before_turn(place.key), history.of_turn(place.key)[1]))
+        self.go(actor, loop, leg, opening, lambda: (history.before_turn(place.key), history.of_turn(place.key)[1]))
         return Started(place.key, place.session, opening[0].seq)
 
     def _resumed(self, actor: Actor, place: TurnPlace, config: AgentConfig, body: ResumeTurn, waiting: bool) -> Run:

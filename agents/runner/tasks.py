@@ -9,6 +9,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
+from agents import rights
+from agents.access import Actor
 from agents.bus import TurnLog, hub
 from agents.live import read
 from agents.runner.recording import DeltaKeeper, Recording
@@ -77,11 +79,12 @@ class Runner:
         """The turns of these runs."""
         return frozenset(turn for turn, _ in tuple(self._runs))
 
-    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], *, queued: bool = False) -> None:
-        """Run a leg whose first events are stored. From any thread; returns at once."""
-        self._loop.call_soon_threadsafe(self._spawn, loop, leg, opening, queued)
+    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, *, queued: bool = False) -> None:
+        """Run a leg whose first events are stored, for as long as its actor may run. From any thread;
+        returns at once."""
+        self._loop.call_soon_threadsafe(self._spawn, loop, leg, opening, actor, queued)
 
-    def _spawn(self, loop: Loop, leg: Leg, opening: Sequence[Event], queued: bool) -> None:
+    def _spawn(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, queued: bool) -> None:
         turn_log = hub.open(leg.turn, opening[0].seq)
         turn_log.append(opening)
         running = self._runs[leg.turn, leg.epoch] = _Running(leg)
@@ -91,6 +94,9 @@ class Runner:
         task = self._loop.create_task(self._run(running, loop, turn_log, queued), context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(partial(self._done, running, turn_log))
+        lost = partial(self._stop, (leg.turn, leg.epoch), ("cancelled", rights.REASON))
+        held = rights.hold(actor, lost, is_run=True)
+        task.add_done_callback(lambda _: rights.release(held))
 
     def _done(self, running: _Running, turn_log: TurnLog, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -11,7 +11,7 @@ import secrets
 import string
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from agents import ids
@@ -28,6 +28,8 @@ FRESH_S = 2.0
 """How long an answer is remembered; a revoked key stops working this much later at most."""
 USED_EVERY_US = 60_000_000
 LOCAL = "local"
+OF_ISSUERS = "token:"
+"""What the names of users begin with who came by a token of an identity provider."""
 
 _known: dict[str, tuple[float, Actor]] = {}
 
@@ -69,12 +71,15 @@ def _digest(secret: str) -> str:
 # -------------------------------------------------------------------------------------------- actors
 
 
-def _user_attributes(user: User) -> Attributes:
-    merged: dict[str, frozenset[str]] = {}
-    for raw in GroupAttributes.objects.filter(group__user=user).values_list("attributes", flat=True):
+def _attributes_of_users(users: Collection[int]) -> dict[int, Attributes]:
+    """What the groups of each give it."""
+    merged: dict[int, dict[str, frozenset[str]]] = {user: {} for user in users}
+    rows = GroupAttributes.objects.filter(group__user__in=users).values_list("group__user", "attributes")
+    for user, raw in rows:
+        mine = merged[user]
         for category, values in attributes_of(raw).items():
-            merged[category] = merged.get(category, frozenset()) | values
-    return merged
+            mine[category] = mine.get(category, frozenset()) | values
+    return dict(merged)
 
 
 _ROLE_ACTIONS: tuple[tuple[str, frozenset[Action]], ...] = (
@@ -106,7 +111,10 @@ def _keep(name: str, actor: Actor) -> Actor:
 
 def of_user(user: User) -> Actor:
     """The actor a logged-in user is."""
-    attributes = _user_attributes(user)
+    return _user_actor(user, _attributes_of_users([user.pk])[user.pk])
+
+
+def _user_actor(user: User, attributes: Attributes) -> Actor:
     return Actor(user.get_username(), user_id=user.pk, attributes=attributes, actions=actions_of(attributes))
 
 
@@ -128,14 +136,16 @@ def of_name(username: str) -> Actor | None:
     return None if user is None else of_user(user)
 
 
+_LOCAL_ATTRIBUTES: Attributes = {"roles": frozenset({ADMIN_ROLE})}
+
+
 def local() -> Actor:
     """The built-in user of a server bound to loopback: admin in the product, not in Django's admin."""
     actor = _cached(LOCAL)
     if actor is not None:
         return actor
     user = User.objects.filter(username=LOCAL).first() or writer.write(_make_local)
-    attributes: Attributes = {"roles": frozenset({ADMIN_ROLE})}
-    return _keep(LOCAL, Actor(LOCAL, user_id=user.pk, attributes=attributes, actions=ACTIONS))
+    return _keep(LOCAL, _user_actor(user, _LOCAL_ATTRIBUTES))
 
 
 def _make_local() -> User:
@@ -159,10 +169,13 @@ def of_secret(secret: str) -> Actor:
         raise NotAuthenticated("This API key is not valid.", code="invalid_api_key")
     _note_use(key, now)
     user = local() if key.user.username == LOCAL else of_user(key.user)
+    return _keep(digest, _narrowed(user, key))
+
+
+def _narrowed(user: Actor, key: ApiKey) -> Actor:
     actions = user.actions & frozenset(key.actions)
     name = f"{user.name} ({key.name})"
-    narrowed = Actor(name, user_id=user.user_id, key_id=key.pk, attributes=user.attributes, actions=actions)
-    return _keep(digest, narrowed)
+    return Actor(name, user_id=user.user_id, key_id=key.pk, attributes=user.attributes, actions=actions)
 
 
 def _note_use(key: ApiKey, now: int) -> None:
@@ -170,6 +183,47 @@ def _note_use(key: ApiKey, now: int) -> None:
         return
     rows = ApiKey.objects.filter(pk=key.pk)
     writer.submit(lambda: rows.update(last_used_at=to_datetime(now)))
+
+
+# ------------------------------------------------------------------------------------ rights over time
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a user or key may do at this moment. ``actor`` is None for somebody who came by a token:
+    what it may do is the issuer's to say, here only that its user is not switched off. ``ends_at`` is
+    when the key expires, in microseconds since 1970."""
+
+    actor: Actor | None
+    ends_at: int | None = None
+
+    def has_expired(self, now_us: int) -> bool:
+        return self.ends_at is not None and self.ends_at <= now_us
+
+
+def rights(whom: Collection[tuple[int, int | None]]) -> dict[tuple[int, int | None], Rights]:
+    """The rights of users, by (user id, key id or None), of those who still have any. Three queries."""
+    users = User.objects.in_bulk({user for user, _ in whom})
+    attributes = _attributes_of_users(users)
+    given = ApiKey.objects.filter(revoked_at=None).in_bulk({key for _, key in whom if key is not None})
+    found = {(user, key): _rights(users.get(user), key, attributes, given) for user, key in whom}
+    return {name: right for name, right in found.items() if right is not None}
+
+
+def _rights(
+    user: User | None, key: int | None, attributes: Mapping[int, Attributes], given: Mapping[int, ApiKey]
+) -> Rights | None:
+    if user is None or (key is not None and key not in given):
+        return None
+    is_local = user.username == LOCAL
+    if not user.is_active and not (is_local and key is None):
+        return None
+    if key is None and user.username.startswith(OF_ISSUERS):
+        return Rights(None)
+    actor = _user_actor(user, _LOCAL_ATTRIBUTES if is_local else attributes[user.pk])
+    if key is None:
+        return Rights(actor)
+    return Rights(_narrowed(actor, given[key]), us_or_none(given[key].expires_at))
 
 
 # ------------------------------------------------------------------------------------------- managing

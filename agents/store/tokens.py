@@ -15,7 +15,6 @@ from agents.store.writer import writer
 
 FRESH_S = 5.0
 """How long an answer is believed: a right that was taken away ends this much later at most."""
-PREFIX = "token:"
 _LONGEST, _DIGEST = 140, "sha256"
 
 Identify = Callable[[str, Asked], Identity]
@@ -66,8 +65,8 @@ def _actor(identity: Identity) -> Actor:
 def _username(owner: str) -> str:
     """One for each owner: what is too long is kept by its digest, behind a word that no other name has there."""
     if len(owner) <= _LONGEST:
-        return PREFIX + owner
-    return f"{PREFIX}{_DIGEST} {hashlib.sha256(owner.encode()).hexdigest()}"
+        return keys.OF_ISSUERS + owner
+    return f"{keys.OF_ISSUERS}{_DIGEST} {hashlib.sha256(owner.encode()).hexdigest()}"
 
 
 def _make_user(name: str, principal: str) -> User:

@@ -16,6 +16,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from agents.access import ANONYMOUS, Action, Actor
+from agents.api.waiting import while_allowed
 from agents.errors import AgentsError, NotAllowed
 from agents.store import keys
 from agents.ui.errors import error_page
@@ -51,7 +52,7 @@ def page(action: Action | None) -> Callable[[View], View]:
                         return _to_login(request)
                     if action not in actor.actions:
                         raise NotAllowed(f"Your account may not {action}.")
-                return view(request, *args, **kwargs)
+                return while_allowed(view(request, *args, **kwargs), actor)
             except AgentsError as error:
                 return error_page(request, error)
 
