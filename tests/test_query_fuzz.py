@@ -20,7 +20,7 @@ from django.test import Client
 
 from agents import ids
 from agents.access import Actor
-from agents.consumers import topics
+from agents.consumers import list_events, topics
 from agents.consumers.shown import Form
 from agents.errors import QuerySyntax
 from agents.query.fields import FIELDS
@@ -28,7 +28,7 @@ from agents.query.matches import matches
 from agents.query.parser import read
 from agents.query.record import Row
 from agents.query.tree import Level, Query
-from agents.store import affected, keys, listing
+from agents.store import affected, changes, keys, listing, places
 from agents.ui.lists import page_of_id
 from tests.cases import sparing
 from tests.conftest import Clock
@@ -67,7 +67,8 @@ def store(clock: Clock, django_db_setup: None, django_db_blocker: Any) -> Iterat
         client.cookies["tz"] = "UTC"  # a browser with JavaScript: it fetches the numbers by itself
         sample(actor, clock)
         kinds = frozenset(kind for level in LISTS.values() for kind in affected.kinds(level))
-        _, records = topics._changed(0, kinds)
+        told = changes.after(0, limit=100_000)
+        records = [record for record in told.records if record[0] in kinds] if told else []
         yield Store(actor, clock, {level: shown(level) for level in LISTS}, records, client)
     logger.setLevel(logging.NOTSET)
 
@@ -105,7 +106,7 @@ def by_store(store: Store, query: Query) -> list[str]:
 
 def by_socket(store: Store, name: str, query: Query) -> list[str]:
     """What an open list is told when all that is stored has just changed."""
-    events = topics.list_events(store.actor, query, store.records, Form(name, html=False))
+    events = list_events.list_events(store.actor, query, store.records, Form(name, html=False))
     return sorted((event["id"] for event in events if event["type"] == "row"), reverse=True)
 
 
@@ -113,7 +114,7 @@ def by_subscription(store: Store, name: str, text: str) -> tuple[int, list[str]]
     """What a page is told that was rendered before anything was stored."""
 
     async def replayed() -> list[dict[str, Any]]:
-        wanted = topics.Subscription(store.actor, "logs", name, text, "0", "json")
+        wanted = topics.Subscription(store.actor, "logs", name, text, places.told(store.actor, 0), "json")
         async with aclosing(topics.follow(wanted)) as frames:  # type: ignore[type-var]  # it is a generator
             async for frame in frames:
                 events: list[dict[str, Any]] = json.loads(b'{"op":' + frame)["events"]

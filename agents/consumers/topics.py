@@ -22,24 +22,25 @@ from agents import ids, live
 from agents.access import Actor
 from agents.bus import Waiters, hub
 from agents.consumers import shown
+from agents.consumers.list_events import catch_up, gap, list_events, list_packet, on_page, shown_at_first, without
 from agents.errors import InvalidRequest, NotFound
 from agents.query.chips import within
 from agents.query.parser import read
 from agents.query.tree import Level, Query
 from agents.schemas.events import EVENT, Delta, Entry, cursor_of, parse_cursor, position
-from agents.store import affected, changes, listing, replay, rows, turns
+from agents.store import affected, places, replay, turns
 from agents.store.affected import Record
 
 log = logging.getLogger(__name__)
 
 TICK_S = 0.04
 LIST_TICK_S = 0.1
-REPLAY_CAP = 1000
-"""Changes a list catches up on; behind that the client is told to load the page again."""
+ADVANCE_S = 60.0
+"""How often a list's cursor goes on without news, whatever others do or leave."""
 PACKETS_KEPT = 64
 """Ticks that a socket may be behind the others of its list."""
-NEWEST, REMEMBERED = 100, 1000
-"""Rows of a list taken to be on the page at first, and remembered later."""
+REMEMBERED = 1000
+"""Rows of a list that are taken to be on its pages."""
 LEVELS: dict[str, Level] = {"turns": "turn", "sessions": "session", "steps": "step", "responses": "response"}
 """What the rows of a list are."""
 SHOWN, LONGEST_ID = 500, 64
@@ -50,7 +51,7 @@ _encode = msgspec.json.encode
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a client asked for. ``after`` is a turn's cursor, or the change feed's number. ``shown``
+    """What a client asked for. ``after`` is a turn's cursor, or a sealed place in the change feed. ``shown``
     are the rows that a list's page has: it is told which of them are not in the list, now or later.
     ``language`` is the one of the HTML; data has none."""
 
@@ -181,7 +182,8 @@ def _event(entry: Entry) -> dict[str, Any]:
 
 
 Packet = tuple[int, bytes]
-"""What a list sends, and the change feed's number that it goes up to."""
+"""What a list sends, and the change feed's number that it goes up to; nothing (``b""``) moves the reader's
+cursor only."""
 
 
 class _Watch:
@@ -198,7 +200,7 @@ class _Watch:
         self._readers = Waiters()
         self._changed: dict[Record, None] = {}
         self._sent: dict[str, None] = {}
-        self._seq = 0
+        self._seq, self._looked, self._advanced = 0, 0, 0
         self._stop = hub.listen(self._note)
         self._task = asyncio.create_task(self._work())
 
@@ -207,10 +209,27 @@ class _Watch:
         self._changed.update((record, None) for record in records if record[0] in self._kinds)
 
     async def _work(self) -> None:
+        beat = asyncio.get_running_loop().time() + ADVANCE_S
         while True:
             await asyncio.sleep(LIST_TICK_S)
             if self._changed:
                 await self._look()
+            else:
+                self._looked = self._seq
+            if asyncio.get_running_loop().time() >= beat:
+                beat += ADVANCE_S
+                self._advance()
+
+    def _advance(self) -> None:
+        """Let cursors go on over what is not shown: to where all had been looked at a while ago, so that
+        no number is skipped which comes out of turn."""
+        self._put(self._advanced, b"")
+        self._advanced = self._looked
+
+    def _put(self, seq: int, packet: bytes) -> None:
+        self._packets.append((seq, packet))
+        self.made += 1
+        self._readers.wake()
 
     async def _look(self) -> None:
         records, self._changed = list(self._changed), {}
@@ -222,10 +241,10 @@ class _Watch:
             log.exception("query=%s: a live list could not be read", self.query.text)
             self._changed = {**dict.fromkeys(records), **self._changed}
             return
-        self.remember(event["id"] for event in events if event["type"] == "row")
-        self._packets.append((seq, list_packet("events", events, seq)))
-        self.made += 1
-        self._readers.wake()
+        self._looked = seq
+        if events:  # else nobody is told that others changed something
+            self.remember(event["id"] for event in events if event["type"] == "row")
+            self._put(seq, list_packet("events", events, places.told(self.actor, seq)))
 
     def remember(self, public_ids: Iterable[str]) -> None:
         """These rows are on the page: when they go, it is told."""
@@ -236,58 +255,25 @@ class _Watch:
     async def follow(self, place: int, seen: int) -> AsyncIterator[bytes]:
         """The packets made since there were ``place`` of them, but for those that tell nothing to a
         reader who has ``seen`` the change feed so far."""
+        told = seen
         while True:
             if place < self.made - len(self._packets):
-                yield _gap(self._packets[0][0])
+                told = max(told, self._packets[0][0])
+                yield gap(self.actor, told)
                 place = self.made - len(self._packets)
             fresh = list(itertools.islice(self._packets, len(self._packets) - (self.made - place), None))
             place = self.made
             for seq, packet in fresh:
-                if seq > seen:
-                    yield packet
+                if packet and seq <= seen:
+                    continue
+                told = max(told, seq)
+                yield packet or list_packet("events", (), places.told(self.actor, told))
             if place == self.made:
                 await self._readers.wait()
 
     def close(self) -> None:
         self._stop()
         self._task.cancel()
-
-
-def list_events(
-    actor: Actor, query: Query, records: Sequence[Record], form: shown.Form, sent: frozenset[str] = frozenset()
-) -> list[dict[str, Any]]:
-    """What a list shows of changed records: rows it accepts, and which are not (or no more) in it.
-    Of what the actor may not see nothing is said, unless it was ``sent`` before and is gone; who
-    may see everything is told of everything that goes."""
-    keys, turns = affected.by(query, records)
-    accepted = sorted(listing.accepted(actor, query, keys, turns), reverse=True)
-    found = rows.of(query.level, accepted)
-    names = {key: affected.public(query.level, key) for key in keys}
-    events: list[dict[str, Any]] = [
-        {"type": "row", "id": affected.name_of(row, query.level), **told}
-        for row, told in zip(reversed(found), reversed(shown.rows(found, form, query)), strict=True)
-    ]
-    seen = set(listing.visible(query.level, actor).filter(pk__in=keys).values_list("pk", flat=True))
-    others = {key: name for key, name in names.items() if key not in set(accepted)}
-    gone = [name for key, name in others.items() if actor.is_admin or key in seen or name in sent]
-    return [*events, *({"type": "gone", "id": name} for name in gone)]
-
-
-def _without(actor: Actor, query: Query, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Which of the rows a page has are not in its list. Whether one that is not was there ever is not
-    told: each is only not there."""
-    keys = {name: affected.key_of(query.level, name) for name in names}
-    there = listing.accepted(actor, query, [key for key in keys.values() if key is not None])
-    return [{"type": "gone", "id": name} for name, key in keys.items() if key not in there]
-
-
-def list_packet(op: str, events: Sequence[dict[str, Any]], seq: int) -> bytes:
-    return b'"%b",%b' % (op.encode(), _encode({"events": events, "cursor": str(seq)})[1:])
-
-
-def _gap(seq: int) -> bytes:
-    """More happened than is told: the page is to be loaded again. The cursor stands behind it."""
-    return b'"gap","cursor":"%d"}' % seq
 
 
 _watches: dict[tuple[Any, ...], _Watch] = {}
@@ -308,15 +294,16 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
     place = watch.made  # before catching up: what comes meanwhile is sent after it
     try:
         if watch.readers == 1:
-            watch.remember(await live.read(_shown_at_first, wanted.actor, query))
+            watch.remember(await live.read(shown_at_first, wanted.actor, query))
         looks = watch.looks
-        seen, events = await _catch_up(wanted, query)
-        on_page = _shown(wanted, events or ())
-        watch.remember(on_page)
+        seen, events = await catch_up(wanted.actor, query, form, after=wanted.after, page=wanted.shown)
+        there = on_page(wanted.shown, events or ())
+        watch.remember(there)
         if events is not None and watch.looks != looks:
             # the watch may have looked at a deletion before it knew of these
-            events += await live.read(_without, wanted.actor, query, on_page)
-        yield _gap(seen) if events is None else list_packet("replay", events, seen)
+            events += await live.read(without, wanted.actor, query, there)
+        cursor = places.told(wanted.actor, seen)
+        yield gap(wanted.actor, seen) if events is None else list_packet("replay", events, cursor)
         yield b'"live"}'
         async for packet in watch.follow(place, seen):
             yield packet
@@ -330,45 +317,3 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
 def _fixed(query: Query) -> str:
     """The query as it is shared between sockets: what was relative when each asked is not."""
     return query.tree.model_dump_json()
-
-
-def _shown_at_first(actor: Actor, query: Query) -> list[str]:
-    """The newest rows of a list, oldest first: about those on the page that subscribes."""
-    return [affected.public(query.level, key) for key in reversed(listing.page(actor, query, limit=NEWEST).keys)]
-
-
-def _shown(wanted: Subscription, events: Sequence[dict[str, Any]]) -> list[str]:
-    """What is on a page that has caught up."""
-    of = {kind: [event["id"] for event in events if event["type"] == kind] for kind in ("row", "gone")}
-    return [*dict.fromkeys(name for name in (*wanted.shown, *of["row"]) if name not in {*of["gone"]})]
-
-
-async def _catch_up(wanted: Subscription, query: Query) -> tuple[int, list[dict[str, Any]] | None]:
-    """What changed since the page was rendered, and what it has that is gone; with the change feed's
-    number. None for more than is told."""
-    if wanted.after and (not wanted.after.isdecimal() or len(wanted.after) > 18):
-        raise InvalidRequest("after: a list's cursor is a number.", param="after")
-    if not wanted.after:
-        seen, events = await live.read(changes.latest), []
-    else:
-        seen, changed = await live.read(_changed, int(wanted.after), affected.kinds(query.level))
-        if len(changed) > REPLAY_CAP:
-            return seen, None
-        form = shown.Form(wanted.level, wanted.html, wanted.language)
-        events = await live.read(list_events, wanted.actor, query, changed, form)
-    if wanted.shown:
-        told = {event["id"] for event in events}
-        gone = await live.read(_without, wanted.actor, query, wanted.shown)
-        events += [event for event in gone if event["id"] not in told]
-    return seen, events
-
-
-def _changed(after: int, kinds: frozenset[int]) -> tuple[int, list[Record]]:
-    """(the change feed's newest number, what of these kinds changed behind ``after``): of more than are
-    told, some."""
-    keys: dict[Record, None] = {}
-    seen = min(after, changes.latest())
-    while (changed := changes.after(seen)) is not None and len(keys) <= REPLAY_CAP:
-        seen = changed.seq
-        keys.update((record, None) for record in changed.records if record[0] in kinds)
-    return (seen if changed is None else changes.latest()), list(keys)

@@ -40,9 +40,14 @@ def name_of(row: Any, level: Level) -> str:
     return str(row.id) if level == "response" else public(level, row.id)
 
 
+def kind_of(level: Level) -> int:
+    """The kind of record that a row of a level is."""
+    return int(_CHANGES[level])
+
+
 def kinds(level: Level) -> frozenset[int]:
     """The kinds of records whose changes rows of a level can be different by."""
-    return frozenset({int(_CHANGES[level]), int(ChangeKind.TURN)})
+    return frozenset({kind_of(level), int(ChangeKind.TURN)})
 
 
 def by(query: Query, records: Sequence[Record]) -> tuple[list[int], list[int] | None]:

@@ -17,7 +17,7 @@ from agents import ids
 from agents.errors import InvalidRequest
 from agents.schemas.agents import AgentConfig
 from agents.schemas.content import SamplingParams, ToolDef
-from agents.store import agents, changes, sessions
+from agents.store import agents, places, sessions
 from agents.store.agents import AgentRecord
 from agents.store.foreign import told
 from agents.ui import acting, agent_health, foreign, format, json_view, periods
@@ -81,7 +81,7 @@ def create_agent(request: PageRequest) -> HttpResponse:
 @page("read")
 def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
     # before anything is read: what changes in between is then sent again rather than missed
-    cursor = changes.latest()
+    cursor = places.newest(request.actor)
     record = agents.get(request.actor, agents.key_of(agent_id))
     start = _start(request)
     found, more = sessions.listing(request.actor, agent=record.key, start=start, limit=PAGE)

@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 
 from agents import ids
 from agents.access import Actor
+from agents.errors import InvalidRequest
 from agents.models import ChangeKind
 from agents.query.parser import parse
 from agents.schemas.logs import TurnRow
-from agents.store import changes, listing, logs
+from agents.store import changes, listing, logs, places
 from agents.store.foreign import unmatched
 from agents.ui import foreign
 from agents.ui.access import PageRequest, page
@@ -32,10 +33,10 @@ MOST = 5_000
 
 @page("read")
 def connect(request: PageRequest) -> HttpResponse:
-    """``?with=`` chooses a way; ``?since=`` is the change behind which the first turn is waited for, the newest
+    """``?with=`` chooses a way; ``?since=`` is the place behind which the first turn is waited for, the newest
     one when the page is opened."""
     since = _since(request)
-    arrived = _arrived(request.actor, since)
+    arrived = _arrived(request.actor, places.number(request.actor, since))
     chosen = next((way for way in WAYS if way.name == request.GET.get("with")), WAYS[0])
     context = {
         "ways": [(way.name, _(way.title), way is chosen) for way in WAYS],
@@ -51,9 +52,13 @@ def connect(request: PageRequest) -> HttpResponse:
     return render(request, "agents/connect.html", context)
 
 
-def _since(request: PageRequest) -> int:
-    given, now = request.GET.get("since", ""), changes.latest()
-    return min(int(given), now) if given.isdecimal() and len(given) < 18 else now
+def _since(request: PageRequest) -> str:
+    given = request.GET.get("since", "")
+    try:
+        places.number(request.actor, given)
+    except InvalidRequest:
+        return places.newest(request.actor)
+    return given
 
 
 def _here(request: PageRequest) -> Here:

@@ -22,7 +22,7 @@ from agents.access import Actor
 from agents.errors import Unavailable
 from agents.schemas.logs import TurnRow
 from agents.schemas.numbers import Group
-from agents.store import changes, listing, numbers, rows
+from agents.store import listing, numbers, places, rows
 from agents.ui import measures, periods, worst
 from agents.ui.access import PageRequest, page
 from agents.ui.lists import LOGS
@@ -40,7 +40,7 @@ ALL = Asked("")
 def dashboard(request: PageRequest) -> HttpResponse:
     asked = _asked(request)
     # before the rows are read: what changes in between is then sent again rather than missed
-    cursor = changes.latest()
+    cursor = places.newest(request.actor)
     later = "tz" in request.COOKIES
     shown = {
         "cursor": cursor,

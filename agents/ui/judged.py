@@ -17,7 +17,7 @@ from agents import ids
 from agents.access import ANONYMOUS, Actor
 from agents.errors import InvalidRequest, NotAllowed, NotFound
 from agents.schemas.feedback import CreateFeedback, TagNames
-from agents.store import changes, feedback, subjects
+from agents.store import feedback, places, subjects
 from agents.store.feedback import Judgement, Said
 from agents.store.subjects import About
 from agents.ui.access import PageRequest, page
@@ -66,7 +66,7 @@ def _name(about: About) -> str:
 def section(actor: Actor, about: About) -> str:
     """What is said of a record, of a turn's steps too, and the fields to say something."""
     # before the rows are read: what changes in between is then sent again rather than missed
-    cursor = changes.latest()
+    cursor = places.newest(actor)
     said = _said(actor, about)
     numbers = subjects.step_numbers({one.about.step for one in said if one.about.step is not None})
     return fragment(

@@ -15,7 +15,7 @@ from agents.errors import NotFound, QuerySyntax, Unavailable
 from agents.query import chips, describe, parser, writer
 from agents.query.fields import FIELDS
 from agents.query.tree import Query
-from agents.store import changes, listing, rows
+from agents.store import listing, places, rows
 from agents.ui import log_numbers, log_rows, saved_views
 from agents.ui.access import PageRequest, page
 from agents.ui.columns import columns, hidden
@@ -96,7 +96,7 @@ def listed(request: PageRequest, place: Place) -> HttpResponse:
 def _page(request: PageRequest, asked: Asked) -> HttpResponse:
     place, query = asked.place, asked.query
     # before the rows are read: what changes in between is then sent again rather than missed
-    cursor = changes.latest()
+    cursor = places.newest(request.actor)
     found = listing.page(request.actor, query, after=asked.after, before=asked.before, limit=PAGE)
     if asked.before is not None and not found.has_newer:
         return redirect(place.link(query.text))  # the newest page, full and live
@@ -205,7 +205,7 @@ def _paging(asked: Asked, found: listing.Page) -> dict[str, str]:
     }
 
 
-def _live(asked: Asked, found: listing.Page, cursor: int) -> dict[str, Any]:
+def _live(asked: Asked, found: listing.Page, cursor: str) -> dict[str, Any]:
     """What the open page subscribes with. The query has its times written out: they are those of
     this page, whatever the clock and the zone of whoever reads the query next."""
     return {

@@ -19,7 +19,7 @@ from agents.query.tokens import words
 from agents.query.tree import Query, Text, Words, all_of, conjuncts
 from agents.query.writer import written
 from agents.schemas.logs import TurnRow
-from agents.store import agents, changes, conversations, listing, logs, sessions, threads, values
+from agents.store import agents, conversations, listing, logs, places, sessions, threads, values
 from agents.store.agents import AgentRecord
 from agents.store.logs import TurnPage
 from agents.store.sessions import SessionRecord
@@ -38,7 +38,7 @@ MOST_HITS = 1000
 @page("read")
 def session_page(request: PageRequest, session_id: str) -> HttpResponse:
     # before the rows are read: what changes in between is then sent again rather than missed
-    cursor = changes.latest()
+    cursor = places.newest(request.actor)
     session = sessions.get(request.actor, sessions.key_of(session_id))
     agent = agent_of(request.actor, session.agent)
     search = _search(request)

@@ -16,7 +16,7 @@ from agents.errors import QuerySyntax
 from agents.query import parser
 from agents.schemas.logs import TurnRow
 from agents.schemas.turns import ItemValue, StepValue, TurnValue
-from agents.store import agents, changes, neighbours, replay, sessions, turns, windows
+from agents.store import agents, neighbours, places, replay, sessions, turns, windows
 from agents.ui import (
     acting,
     commands,
@@ -49,7 +49,7 @@ MARKDOWN_BUDGET = 40_000
 @page("read")
 def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
     # before the rows are read: what changes in between is then told again rather than missed
-    changed = changes.latest()
+    changed = places.newest(request.actor)
     shown = reading.load(request.actor, turn_id, reading.asked(request.GET))
     row, place, view = shown.row, shown.place, shown.asked.view
     about = shown.about

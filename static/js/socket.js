@@ -1,7 +1,7 @@
 // One WebSocket per tab, many subscriptions: each remembers its cursor, so that nothing is missed
 // or doubled over a reconnect. Knows the protocol of /ws/live and nothing about pages.
 //
-//   const stop = subscribe({ topic: "logs", level: "turns", q: "status:failed", after: "812", as: "html" },
+//   const stop = subscribe({ topic: "logs", level: "turns", q: "status:failed", after: cursor, as: "html" },
 //                          { events(list) {}, live() {}, gap() {}, end() {}, error(message) {}, shown() {} });
 //
 // ``shown`` gives the ids of the turns that a list's page has: it is told which of them are gone.

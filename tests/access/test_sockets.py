@@ -13,12 +13,13 @@ from channels.testing import WebsocketCommunicator
 from django.test import Client
 
 from agents import ids
+from agents.access import Actor
 from agents.bus import hub
-from agents.consumers import topics
+from agents.consumers import list_events, topics
 from agents.models import ChangeKind, User
 from agents.query.parser import parse
 from agents.routing import websocket
-from agents.store import sessions
+from agents.store import changes, places, sessions
 from tests.access.asking import leaks as all_leaks
 from tests.access.matrix import FEW, Chain, Who, World
 from tests.cases import sparing
@@ -82,6 +83,11 @@ def named_topics(world: World) -> list[tuple[str, str]]:
     return out
 
 
+def beginning(who: Who, world: World) -> str:
+    """The cursor before all changes; the keys for one action are the owner's."""
+    return places.told(Actor(who.name, who.login or world.owner.user_id), 0)
+
+
 def leaks(told: str, who: Who, world: World, asked: str = "") -> list[str]:
     """An admin, who could see what was there, may learn that it is gone."""
     known = {world.gone.ids["turn_id"]} if who.name == "admin" else set()
@@ -103,7 +109,8 @@ def test_a_socket_tells_only_what_may_be_seen(name: str, world: World) -> None:
                 assert (await ws.receive_output())["code"] == UNAUTHENTICATED
                 return
         for topic, kind in named_topics(world):
-            for more in ({}, {"as": "html"}, {"after": "0", "as": "html"}, {"after": "0", "q": "zebra"}):
+            first = {"after": "0" if topic.startswith("turn:") else beginning(who, world)}
+            for more in ({}, {"as": "html"}, {**first, "as": "html"}, {**first, "q": "zebra"}):
                 if topic.startswith("turn:") and "q" in more:
                     continue
                 async with socket(headers(who)) as ws:  # a socket each: they refuse a flood
@@ -136,7 +143,7 @@ def test_a_page_speaks_with_its_login(name: str, world: World) -> None:
     async def flow() -> None:
         async with socket(handshake) as ws:
             assert (await ws.connect())[0]
-            frames = await said(ws, "logs", after="0")
+            frames = await said(ws, "logs", after=beginning(who, world))
             assert ("kanariered7f3a9" in json.dumps(frames)) == ("red" in who.sees)
             assert not leaks(json.dumps(frames), who, world)
 
@@ -157,9 +164,84 @@ def test_not_even_that_something_changed_is_told(name: str, world: World) -> Non
             await ws.connect()
             await said(ws, "logs", q="status:failed")
             hub.ring(LATER, [(ChangeKind.TURN, green), (ChangeKind.TURN, gone), (ChangeKind.TURN, red)])
+            if "red" not in who.sees:
+                assert await ws.receive_nothing(timeout=4 * topics.LIST_TICK_S)
+                return
             frame = await ws.receive_json_from(timeout=5)
             assert not leaks(json.dumps(frame), who, world)
-            assert [event["type"] for event in frame["events"]] == (["row"] if "red" in who.sees else [])
+            assert [event["type"] for event in frame["events"]] == ["row"]
+
+    async_to_sync(flow)()
+
+
+def test_cursors_go_on_at_their_own_times(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether others do something or not; and what was missed meanwhile is told to who comes back with one."""
+    monkeypatch.setattr(topics, "ADVANCE_S", 0.3)
+    who, key = world.who["outsider"], ids.parse(ids.Kind.TURN, world.green.ids["turn_id"])
+    assert key
+
+    async def flow() -> None:
+        async with socket(headers(who)) as ws:
+            await ws.connect()
+            frames = await said(ws, "logs")
+            for _ in range(3):
+                hub.ring(LATER, [(ChangeKind.TURN, key)])
+                frames.append(await ws.receive_json_from(timeout=5))
+            assert [(frame["op"], frame["events"]) for frame in frames[2:]] == [("events", [])] * 3
+            cursors = [frame["cursor"] for frame in (frames[0], *frames[2:])]
+            assert len({*cursors}) == 4
+            assert len({len(cursor) for cursor in cursors}) == 1
+            before, *_, after = (places.number(Actor("outsider", who.login), cursor) for cursor in cursors)
+            assert (before, after) == (await sync_to_async(changes.latest)(), LATER)
+
+    async_to_sync(flow)()
+
+
+def test_a_cursor_tells_nothing_of_what_others_did(world: World) -> None:
+    """It is not the same twice, and no number."""
+    who = world.who["outsider"]
+
+    async def flow() -> None:
+        told = []
+        for _ in range(2):
+            async with socket(headers(who)) as ws:
+                await ws.connect()
+                told.append((await said(ws, "logs"))[0]["cursor"])
+        assert told[0] != told[1]
+        assert str(await sync_to_async(changes.latest)()) not in told
+
+    async_to_sync(flow)()
+
+
+def test_a_cursor_of_nobodys_is_refused(world: World) -> None:
+    who = world.who["owner"]
+    theirs = beginning(world.who["outsider"], world)
+    own = beginning(who, world)
+
+    async def flow() -> None:
+        for wrong in ("0", "812", "x", "é", "\0", own[:-4], own[1:], own * 9, theirs):
+            async with socket(headers(who)) as ws:
+                await ws.connect()
+                [frame] = await said(ws, "logs", after=wrong)
+                assert (frame["op"], frame["error"]["code"], frame["error"]["param"]) == (
+                    "error",
+                    "unknown_cursor",
+                    "after",
+                ), wrong
+
+    async_to_sync(flow)()
+
+
+def test_what_others_changed_makes_nobody_load_its_page_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the number of changes at which it happens would tell how many there were."""
+    monkeypatch.setattr(list_events, "REPLAY_CAP", 2)
+
+    async def flow() -> None:
+        for name, op in (("outsider", "replay"), ("owner", "gap"), ("admin", "gap")):
+            who = world.who[name]
+            async with socket(headers(who)) as ws:
+                await ws.connect()
+                assert (await said(ws, "logs", after=beginning(who, world)))[0]["op"] == op, name
 
     async_to_sync(flow)()
 
@@ -173,7 +255,7 @@ def test_a_query_may_be_a_tree(topic: str, world: World) -> None:
     async def flow() -> None:
         async with socket(headers(who)) as ws:
             await ws.connect()
-            frames = await said(ws, topic + of, q=tree, after="0")
+            frames = await said(ws, topic + of, q=tree, after=beginning(who, world))
             assert [frame["op"] for frame in frames] == ["replay", "live"], frames
 
     async_to_sync(flow)()
@@ -209,7 +291,7 @@ def test_a_list_says_that_a_turn_is_gone_which_it_sent_to_catch_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where it was none of the newest."""
-    monkeypatch.setattr(topics, "NEWEST", 0)
+    monkeypatch.setattr(list_events, "NEWEST", 0)
     fresh = world.fresh()
     key = ids.parse(ids.Kind.TURN, fresh.ids["turn_id"])
     assert key
@@ -217,7 +299,7 @@ def test_a_list_says_that_a_turn_is_gone_which_it_sent_to_catch_up(
     async def flow() -> None:
         async with socket(headers(world.who["owner"])) as ws:
             await ws.connect()
-            frames = await said(ws, "logs", after="0")
+            frames = await said(ws, "logs", after=beginning(world.who["owner"], world))
             assert fresh.ids["turn_id"] in [event["id"] for event in frames[0]["events"]]
             await sync_to_async(delete_session_of)(world, fresh)
             hub.ring(LATER, [(ChangeKind.TURN, key)])
@@ -226,8 +308,8 @@ def test_a_list_says_that_a_turn_is_gone_which_it_sent_to_catch_up(
     async_to_sync(flow)()
 
 
-@pytest.mark.parametrize("after", [None, "0"])
-def test_a_list_says_what_is_gone_of_what_is_shown(world: World, after: str | None) -> None:
+@pytest.mark.parametrize("returns", [False, True])
+def test_a_list_says_what_is_gone_of_what_is_shown(world: World, returns: bool) -> None:
     """To who comes back, or whose page is older than the deletion."""
     fresh = world.fresh()
     shown = [fresh.ids["turn_id"], world.red.ids["turn_id"]]
@@ -236,6 +318,7 @@ def test_a_list_says_what_is_gone_of_what_is_shown(world: World, after: str | No
     async def flow() -> None:
         async with socket(headers(world.who["owner"])) as ws:
             await ws.connect()
+            after = beginning(world.who["owner"], world) if returns else None
             frames = await said(ws, "logs", after=after, shown=shown)
             assert gone(frames[:1]) == [fresh.ids["turn_id"]]
 
@@ -244,7 +327,7 @@ def test_a_list_says_what_is_gone_of_what_is_shown(world: World, after: str | No
 
 def test_what_is_shown_stays_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older page, beside a newer one of the same list."""
-    monkeypatch.setattr(topics, "NEWEST", 0)
+    monkeypatch.setattr(list_events, "NEWEST", 0)
     fresh = world.fresh()
     key = ids.parse(ids.Kind.TURN, fresh.ids["turn_id"])
     assert key
@@ -277,7 +360,7 @@ def test_naming_turns_tells_nothing_of_them(name: str, world: World) -> None:
             frames = await said(ws, "logs", shown=named)
             assert sorted(gone(frames[:1])) == sorted(named)
             hub.ring(LATER, [(ChangeKind.TURN, key)])
-            assert (await ws.receive_json_from(timeout=5))["events"] == []
+            assert await ws.receive_nothing(timeout=4 * topics.LIST_TICK_S)
 
     async_to_sync(flow)()
 
@@ -285,13 +368,14 @@ def test_naming_turns_tells_nothing_of_them(name: str, world: World) -> None:
 @pytest.mark.parametrize(
     "q", sparing(["(", "step(", "count(turn)", "nothing:x", "a" * 3000, "limit:\x00:("], "count(turn)", "nothing:x")
 )
-@pytest.mark.parametrize("after", [None, "0"])
-def test_a_list_that_cannot_be_asked_for_is_refused_at_once(q: str, after: str | None, world: World) -> None:
+@pytest.mark.parametrize("returns", [False, True])
+def test_a_list_that_cannot_be_asked_for_is_refused_at_once(q: str, returns: bool, world: World) -> None:
     """Else its first change would be a mistake of ours, told in the log at every tick."""
 
     async def flow() -> None:
         async with socket(headers(world.who["owner"])) as ws:
             await ws.connect()
+            after = beginning(world.who["owner"], world) if returns else None
             frames = await said(ws, "logs", q=q, after=after)
             assert [frame["op"] for frame in frames] == ["error"]
             assert frames[0]["error"]["code"] == "query_syntax"

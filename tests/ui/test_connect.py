@@ -16,7 +16,7 @@ from django.test import Client
 
 from agents import ids
 from agents.access import Actor
-from agents.store import changes, keys
+from agents.store import changes, keys, places
 from agents.ui.connect_lines import Here, first_span
 from agents.ui.connect_ways import WAYS
 from tests import sdks
@@ -48,9 +48,11 @@ def test_every_way_has_lines_with_this_servers_address(client: Client, me: Actor
     assert copied
     assert way == "files" or BASE in copied
     assert "ask_" not in page  # nobody asks for a key here
+    [shown] = [each["data-cursor"] for each in elements(page, "div") if "data-connect" in each]
     assert [each["href"] for each in elements(page, "a") if "aria-current" in each and "with=" in each["href"]] == [
-        f"?with={way}&since=0"
+        f"?with={way}&since={shown}"
     ]
+    assert shown in get(client, f"/connect/?with={way}&since={shown}")
 
 
 @pytest.mark.parametrize("way", [way.name for way in WAYS if way.name != "files"])
@@ -139,7 +141,7 @@ def test_it_waits_until_the_first_turn_has_come(client: Client, me: Actor) -> No
     page = get(client, "/connect/")
     assert "Waiting for the first span…" in words(page)
     [shown] = [each for each in elements(page, "div") if "data-connect" in each]
-    assert shown["data-cursor"] == str(changes.latest())
+    assert places.number(me, shown["data-cursor"]) == changes.latest()
     refresh = next(each["href"] for each in elements(page, "a") if "data-refresh" in each)
     make_turn(me, "say one of ours")
     assert "Waiting for the first span…" in words(get(client, f"/connect/{refresh}"))
@@ -154,7 +156,7 @@ def test_it_waits_until_the_first_turn_has_come(client: Client, me: Actor) -> No
 def test_it_says_that_no_session_was_named(client: Client, me: Actor) -> None:
     chat: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "<b>a</b>"}
     tell(me, reports.span(1, 1, "a", **chat))
-    page = get(client, "/connect/?since=0")
+    page = get(client, f"/connect/?since={places.told(me, 0)}")
     assert "No session was named" in words(page)
     assert unsafe(page) == []
 
@@ -167,7 +169,7 @@ def test_others_turns_are_no_answer(client: Client, me: Actor, make_user: Any, s
     settings.REQUIRE_LOGIN = True
     for who, came in ((owner, True), (stranger, False)):
         client.force_login(User.objects.get(username=who.name))
-        page = get(client, "/connect/?since=0")
+        page = get(client, f"/connect/?since={places.told(who, 0)}")
         assert ("It works" in page, "What came so far" in page) == (came, came)
 
 

@@ -17,7 +17,7 @@ from agents.ingest import dialects, remarks
 from agents.ingest.dialects import openai_agents
 from agents.ingest.openai_agents import from_json
 from agents.ingest.otlp import logs_from_json
-from agents.store import changes, keys
+from agents.store import changes, keys, places
 from agents.store.foreign import inbox
 from agents.store.foreign.projector import projector
 from agents.ui.foreign import QUERY, SWITCH
@@ -308,7 +308,7 @@ def test_a_running_one_is_followed_from_before_it_was_read(client: Client, me: A
     [page] = [each for each in elements(get(client, url(me)), "div") if "data-turn" in each]
     assert "data-live" in page
     assert "data-foreign" in page
-    assert page["data-cursor"] == str(seen)
+    assert places.number(me, page["data-cursor"]) == seen
     tell(me, *reports.turn(1)[1:])
     [page] = [each for each in elements(get(client, url(me)), "div") if "data-turn" in each]
     assert "data-live" not in page
