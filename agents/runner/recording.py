@@ -74,7 +74,10 @@ class DeltaKeeper:
     def _keep(self) -> None:
         self._timer = None
         typing, self._typing = list(self._typing), set()
-        self._submit([(recording, recording.hand_over()) for recording in typing], 1)
+        handed = [(recording, recording.hand_over()) for recording in typing]
+        batches = [(recording, batch) for recording, batch in handed if batch is not None]
+        if batches:
+            self._submit(batches, 1)
 
     def _submit(self, batches: Sequence[tuple[Recording, _Batch]], tried: int) -> None:
         typed = [(recording.leg, batch.deltas) for recording, batch in batches]
@@ -140,9 +143,9 @@ class Recording:
         if self._events or self._deltas:
             self._submit(self._begin(), 1)
 
-    def hand_over(self) -> _Batch:
-        """The deltas, to be stored with those of others."""
-        return self._begin()
+    def hand_over(self) -> _Batch | None:
+        """The deltas, to be stored with those of others; None where an event is about to take them along."""
+        return None if self._events else self._begin()
 
     def handed_over(self, batch: _Batch, error: BaseException | None) -> None:
         """They are stored, or cannot be."""
