@@ -14,7 +14,6 @@ from agents import ids
 from agents.access import Actor
 from agents.errors import Conflict, InvalidRequest, Unavailable
 from agents.models import Source, TurnStatus
-from agents.models.choices import LIVE
 from agents.runner.indexing import Indexer
 from agents.runner.prepare import build
 from agents.runner.providers import Providers
@@ -130,7 +129,7 @@ class Service:
         except Exception:
             words = ErrorInfo(type="server_error", message="The server could not read what was said before.")
             close = partial(closing.close_turn, leg.turn, "failed", "server_error", error=words)
-            writer.submit(partial(close, among=LIVE, epoch=leg.epoch))
+            writer.submit(partial(close, among=closing.RUNNING, epoch=leg.epoch))
             raise
         self.runner.start(loop, leg, opening, actor, queued=queued)
 
@@ -228,7 +227,7 @@ class Service:
             return True
         if place.is_live and not place.is_left(ids.now_us()):
             raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
-        among = LIVE if place.is_live else closing.WAITING
+        among = closing.RUNNING if place.is_live else closing.WAITING
         close = partial(closing.close_turn, place.key, "cancelled", reason)
         return writer.write(partial(close, among=among, epoch=place.epoch))
 

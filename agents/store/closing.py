@@ -33,7 +33,7 @@ from agents.store.recorder import Leg
 from agents.store.writer import writer
 
 OPEN = (StepStatus.IN_PROGRESS, StepStatus.AWAITING_INPUT)
-WAITING = (TurnStatus.AWAITING_INPUT,)
+WAITING, RUNNING = (TurnStatus.AWAITING_INPUT,), tuple(LIVE)
 
 
 def close_turn(
@@ -140,7 +140,7 @@ def recover(now_us: int, mine: frozenset[int] = frozenset()) -> int:
         for key, epoch, owner, until in rows
         if key not in mine and (until is None or until < now or is_gone(owner))
     ]
-    close = partial(close_turn, status="interrupted", reason="the server stopped", among=LIVE)
+    close = partial(close_turn, status="interrupted", reason="the server stopped", among=RUNNING)
     return sum(writer.write(partial(close, key, epoch=epoch)) for key, epoch in lost)
 
 

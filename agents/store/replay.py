@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -195,6 +196,10 @@ def _texts(detail: Any) -> _Texts:
     return {("text", 0): text_of(detail.model_response.content), ("reasoning", 0): detail.reasoning, **calls}
 
 
+class _Gone(Exception):
+    """A turn was deleted while its log was read."""
+
+
 def _stored_detail(step: int) -> InferenceDetail | None:
     """What an inference keeps; None of a step that is none, or has not ended."""
     found = next(iter(_details({step})), None)
@@ -222,7 +227,7 @@ def load(turn: int, after: Cursor = START) -> list[Entry]:
     """All of a turn's events and deltas behind a cursor, in order, from the store."""
     packed = _PACK.first(turn)
     if packed is not None:
-        return [entry for entry, _ in _of_pack(bytes(packed[0]), after, ALL)]
+        return _bounded(_of_pack(bytes(packed[0]), after, ALL), ALL, ALL)
     out: list[Entry] = []
     while fresh := window(turn, after):
         out += fresh
@@ -242,14 +247,16 @@ def window(turn: int, after: Cursor, most: int = WINDOW) -> list[Entry]:
     return _bounded(_of_pack(bytes(packed[0]), after, most), most)
 
 
-def _bounded(weighed: Iterable[tuple[Entry, int]], most: int) -> list[Entry]:
+def _bounded(weighed: Iterable[tuple[Entry, int]], most: int, most_bytes: int = WINDOW_BYTES) -> list[Entry]:
+    """So many entries, and of so many bytes; of a turn that is deleted meanwhile, those that were there."""
     entries: list[Entry] = []
     weight = 0
-    for entry, size in itertools.islice(weighed, most):
-        weight += size
-        if entries and weight > WINDOW_BYTES:
-            break
-        entries.append(entry)
+    with suppress(_Gone):
+        for entry, size in weighed:
+            weight += size
+            if entries and (weight > most_bytes or len(entries) == most):
+                break
+            entries.append(entry)
     return entries
 
 
@@ -324,6 +331,8 @@ def _in_order(events: Sequence[tuple[int, bytes]], runs: Iterable[_Run], after: 
         details = {step: (detail, size) for step, detail, size in _details(ended)}
         for number, size, raw in some:
             if raw["type"] == "step.ended":
+                if _step_of(raw) not in details:
+                    raise _Gone
                 raw["detail"], more = details[_step_of(raw)]
                 size += more
             yield EVENT.validate_python(raw), size
@@ -341,7 +350,10 @@ def _typed(runs: Iterable[_Run], behind: int = 0) -> _Weighed:
 def _fill(run: _Run) -> None:
     """Give a run its text, from the step it built up."""
     if run.text is None:
-        text = _texts(_stored_detail(run.step))[run.channel, run.index]
+        detail = _stored_detail(run.step)
+        if detail is None:
+            raise _Gone
+        text = _texts(detail)[run.channel, run.index]
         run.text = text[run.offset : run.offset + sum(run.lengths)]
 
 
