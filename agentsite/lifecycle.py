@@ -17,6 +17,7 @@ from agents.consumers import LiveConsumer
 from agents.providers.tools import python_copy
 from agents.runner import current, toolgroups
 from agents.runner.service import Service
+from agents.runner.slots import Slots
 from agents.runner.tasks import Runner
 from agents.store import changes, closing, deletion, files, indexing, segments, sessions, tokens, turns
 from agents.store.foreign import ageing, unmatched
@@ -52,7 +53,7 @@ class Lifecycle:
         projector.start()
         self._last_change = await live.read(changes.latest)
         self._deaf = changes.listen(self._changed)
-        self.runner = Runner(closing.process_name(), settings.MAX_RUNNING)
+        self.runner = Runner(closing.process_name(), Slots(settings.MAX_RUNNING, settings.MAX_QUEUED))
         self.endpoints = equipment.endpoints()
         service = Service(self.runner, equipment.providers(self.endpoints))
         tokens.use(equipment.identify())

@@ -96,6 +96,7 @@ TOOL_TIMEOUT_S = env.integer("TOOL_TIMEOUT_S", 60, low=1, high=1800)
 
 # ---------------------------------------------------------------------------------------------- limits
 MAX_RUNNING = env.integer("MAX_RUNNING", 64, low=1, high=10_000)
+MAX_QUEUED = env.integer("MAX_QUEUED", 1000, low=0, high=100_000)
 MAX_BODY_MB = env.integer("MAX_BODY_MB", 8, low=1, high=1024)
 MAX_OTLP_MB = env.integer("MAX_OTLP_MB", 20, low=1, high=1024)
 MAX_UPLOAD_MB = env.integer("MAX_UPLOAD_MB", 64, low=1, high=1024)

@@ -20,6 +20,7 @@ from agents import live
 from agents.access import Actor
 from agents.runner import current
 from agents.runner.service import Service
+from agents.runner.slots import Slot, Slots
 from agents.runner.tasks import Runner
 from agents.runtime.loop import Loop
 from agents.schemas.events import Delta, Entry, Event
@@ -45,7 +46,7 @@ class IdleRunner(Runner):
 class InlineRunner(IdleRunner):
     """Plays a run to its end in the thread that starts it, and records it at once."""
 
-    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, *, queued: bool = False) -> None:
+    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
         async def play() -> list[Entry]:
             return [entry async for entry in loop.events()]
 
@@ -53,6 +54,7 @@ class InlineRunner(IdleRunner):
         events = [entry for entry in entries if not isinstance(entry, Delta)]
         deltas = [entry for entry in entries if isinstance(entry, Delta)]
         writer.write(lambda: recorder.record(leg, events, deltas))
+        self.slots.leave(slot)
 
 
 @contextmanager
@@ -72,7 +74,7 @@ def inline_service() -> Iterator[Service]:
 @contextmanager
 def _service(runner: type[Runner]) -> Iterator[Service]:
     async def make() -> Runner:
-        return runner("tests", 4)
+        return runner("tests", Slots(4, 4))
 
     collect_static()
     made = Service(asyncio.run(make()), equipment.providers(equipment.endpoints(), pace=0.0))

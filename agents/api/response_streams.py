@@ -33,9 +33,10 @@ async def _entries(begun: Begun) -> Batches:
             yield batch
         return
     # it is stored nowhere: it runs here, and ends when its reader goes
-    yield begun.opening
-    async for entry in begun.loop.events():
-        yield (entry,)
+    with begun.held():
+        yield begun.opening
+        async for entry in begun.loop.events():
+            yield (entry,)
 
 
 def _frames(begun: Begun, after: int, batches: Batches, first: Sequence[Sequence[Entry]]) -> AsyncIterator[bytes]:

@@ -90,10 +90,10 @@ def _start(service: Service, asked: Asked, source: Source, made: Made) -> Starte
         legs=later,
     )
     loop = Loop(replace(made.runs[0], tape=tape))
-    queued = service.runner.is_full
-    opening = loop.open(queued=queued)
-    leg, _ = legs.open_turn(asked.actor, replace(made.new, queued=queued), opening, service.runner.owner)
-    service.go(asked.actor, loop, leg, opening, lambda: (_before(made, source),), queued=queued)
+    with service.runner.slots.entered(asked.actor, source.place.agent) as slot:
+        opening = loop.open(queued=slot.queued)
+        leg, _ = legs.open_turn(asked.actor, replace(made.new, queued=slot.queued), opening, service.runner.owner)
+        service.go(asked.actor, loop, leg, opening, lambda: (_before(made, source),), slot)
     return Started(made.new.key, source.place.session, opening[0].seq)
 
 

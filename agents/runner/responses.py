@@ -3,8 +3,10 @@ leg it becomes. A response whose input answers the calls of a turn that waits co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,7 +18,8 @@ from agents.models import Api
 from agents.providers.safety.base import Shield
 from agents.runner import guards, knowledge, models, response_input, response_join, response_tools
 from agents.runner.response_input import Answers, Given, Place
-from agents.runner.service import Service
+from agents.runner.service import Earlier, Service, said_before
+from agents.runner.slots import Slot
 from agents.runtime.loop import Loop
 from agents.runtime.run import Resume, Run
 from agents.schemas.chat import paired
@@ -42,8 +45,9 @@ from agents.wire.responses import ResponseHead
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A response on its way: ``first_seq`` is its first event. One that is not stored brings its
-    ``loop`` along: it runs where it is read. ``again`` says that it was begun by an earlier request."""
+    """A response on its way: ``first_seq`` is its first event. One that is not stored brings its ``loop``
+    along: it runs where it is read, in the slot that is ``held`` meanwhile. ``again`` says that it was begun
+    by an earlier request."""
 
     head: ResponseHead
     turn: int
@@ -52,6 +56,7 @@ class Begun:
     again: bool = False
     opening: Sequence[Event] = ()
     loop: Loop | None = None
+    held: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +128,23 @@ def _start(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
     run = run_of(service, asked, turn, session, given.messages)
     if given.outputs:
         response_input.check_outputs(given, _history(place, session, None, given))
-    loop, queued = Loop(run), service.runner.is_full
-    head = _head(asked, place)
+    loop, head = Loop(run), _head(asked, place)
     if not body.store:
         loop.with_history(_history(place, session, None, given))
-        return Begun(head, turn, 0, opening=loop.open(), loop=loop)
+        held = partial(service.runner.slots.held, asked.actor)
+        return Begun(head, turn, 0, opening=loop.open(), loop=loop, held=held)
+    with service.runner.slots.entered(asked.actor, None) as slot:
+        return _store(service, asked, place, given, loop, head, slot)
+
+
+def _store(
+    service: Service, asked: Asked, place: Place, given: Given, loop: Loop, head: ResponseHead, slot: Slot
+) -> Begun:
+    body, run, queued = asked.body, loop.run, slot.queued
     opening = loop.open(queued=queued)
     new = NewTurn(
-        key=turn,
-        session=session,
+        key=run.turn,
+        session=run.session,
         agent=None,
         revision=None,
         model=run.model,
@@ -142,13 +155,14 @@ def _start(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
         queued=queued,
         end_user=body.safety_identifier or body.user or "",
         after=place.after.key if place.after else None,
-        opens=None if place.session is not None else NewSession(session, api=Api.RESPONSES),
+        opens=None if place.session is not None else NewSession(run.session, api=Api.RESPONSES),
         earlier=place.earlier,
         metadata=body.metadata,
     )
     leg, first_item = legs.open_turn(asked.actor, new, opening, service.runner.owner)
-    service.go(asked.actor, loop, leg, opening, lambda: (_history(place, session, first_item, given),), queued=queued)
-    return Begun(replace(head, created_at=opening[0].at), turn, 0, queued)
+    said = partial(_history, place, run.session, first_item, given)
+    service.go(asked.actor, loop, leg, opening, lambda: (said(),), slot)
+    return Begun(replace(head, created_at=opening[0].at), run.turn, 0, queued)
 
 
 def _head(asked: Asked, place: Place) -> ResponseHead:
@@ -214,11 +228,15 @@ def _resume(service: Service, asked: Asked, place: Place, where: TurnPlace, give
     opening = loop.open()
     new = _leg(asked, head, given)
     again = Resumption(where.key, where.session, where.epoch, opening, next_step, True, new)
-    leg = legs.resume_turn(again, service.runner.owner)
-    service.go(
-        asked.actor, loop, leg, opening, lambda: (paired(history.before_turn(where.key)), history.of_turn(where.key)[1])
-    )
+    with service.runner.slots.entered(asked.actor, where.agent) as slot:
+        leg = legs.resume_turn(again, service.runner.owner)
+        service.go(asked.actor, loop, leg, opening, partial(_said_before, where.key), slot)
     return Begun(replace(head, created_at=opening[0].at), where.key, opening[0].seq)
+
+
+def _said_before(turn: int) -> Earlier:
+    before, added = said_before(turn)
+    return paired(before), added
 
 
 # ------------------------------------------------------------------------------------------------ run

@@ -17,6 +17,7 @@ from agents.models import Source, TurnStatus
 from agents.runner.indexing import Indexer
 from agents.runner.prepare import build
 from agents.runner.providers import Providers
+from agents.runner.slots import Slot
 from agents.runner.tasks import Runner
 from agents.runtime.loop import Loop
 from agents.runtime.run import PendingCall, Resume, Run
@@ -48,6 +49,11 @@ class Started:
     turn: int
     session: int
     first_seq: int
+
+
+def said_before(turn: int) -> tuple[Sequence[bytes], Sequence[bytes]]:
+    """What the run of a turn that goes on is told of before it."""
+    return history.before_turn(turn), history.of_turn(turn)[1]
 
 
 class Service:
@@ -89,28 +95,42 @@ class Service:
             body=body,
             provider_data=provider_data,
         )
-        loop = Loop(run)
-        queued = self.runner.is_full
+        try:
+            with self.runner.slots.entered(actor, agent.key) as slot:
+                return self._start(
+                    actor,
+                    agent,
+                    Loop(run),
+                    body,
+                    NewLeg(ids.new_key(), raw, model=run.model, retry=retry),
+                    slot,
+                    source,
+                )
+        except retries.AlreadyRun as repeated:
+            return self.attach(actor, repeated.turn, repeated.leg)
+
+    def _start(
+        self, actor: Actor, agent: AgentRecord, loop: Loop, body: CreateTurn, leg: NewLeg, slot: Slot, source: Source
+    ) -> Started:
+        run, queued = loop.run, slot.queued
         opening = loop.open(queued=queued)
         new = NewTurn(
-            key=key,
-            session=session,
+            key=run.turn,
+            session=run.session,
             agent=agent.key,
             revision=agent.revision,
             model=run.model,
             provider=run.inference.name,
             messages=body.messages,
             request=body.model_dump_json(exclude={"messages", "stream"}, exclude_none=True),
-            leg=NewLeg(ids.new_key(), raw, model=run.model, retry=retry),
+            leg=leg,
             queued=queued,
             source=source,
         )
-        try:
-            leg, first_item = legs.open_turn(actor, new, opening, self.runner.owner)
-        except retries.AlreadyRun as repeated:
-            return self.attach(actor, repeated.turn, repeated.leg)
-        self.go(actor, loop, leg, opening, lambda: (history.before(session, first=first_item),), queued=queued)
-        return Started(key, session, opening[0].seq)
+        stored, first_item = legs.open_turn(actor, new, opening, self.runner.owner)
+        before = partial(history.before, run.session, first=first_item)
+        self.go(actor, loop, stored, opening, lambda: (before(),), slot)
+        return Started(run.turn, run.session, opening[0].seq)
 
     def go(
         self,
@@ -119,8 +139,7 @@ class Service:
         leg: Leg,
         opening: Sequence[Event],
         earlier: Callable[[], Earlier],
-        *,
-        queued: bool = False,
+        slot: Slot,
     ) -> None:
         """Run a leg that is stored, with what was said ``earlier``: it can be read only now. A leg for which
         that fails is ended, and the failure raised."""
@@ -131,7 +150,7 @@ class Service:
             close = partial(closing.close_turn, leg.turn, "failed", "server_error", error=words)
             writer.submit(partial(close, among=closing.RUNNING, epoch=leg.epoch))
             raise
-        self.runner.start(loop, leg, opening, actor, queued=queued)
+        self.runner.start(loop, leg, opening, actor, slot)
 
     def check_open(self) -> None:
         """Raises Unavailable while the server takes nothing new."""
@@ -176,10 +195,11 @@ class Service:
         new = NewLeg(ids.new_key(), raw, model=run.model, retry=retry)
         resumption = Resumption(place.key, place.session, place.epoch, opening, run.resume.next_step, waiting, new)
         try:
-            leg = legs.resume_turn(resumption, self.runner.owner)
+            with self.runner.slots.entered(actor, place.agent) as slot:
+                leg = legs.resume_turn(resumption, self.runner.owner)
+                self.go(actor, loop, leg, opening, partial(said_before, place.key), slot)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.leg)
-        self.go(actor, loop, leg, opening, lambda: (history.before_turn(place.key), history.of_turn(place.key)[1]))
         return Started(place.key, place.session, opening[0].seq)
 
     def _resumed(self, actor: Actor, place: TurnPlace, config: AgentConfig, body: ResumeTurn, waiting: bool) -> Run:

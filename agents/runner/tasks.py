@@ -14,6 +14,7 @@ from agents.access import Actor
 from agents.bus import TurnLog, hub
 from agents.live import read
 from agents.runner.recording import DeltaKeeper, Recording
+from agents.runner.slots import Slot, Slots
 from agents.runtime.loop import Loop
 from agents.schemas.events import ErrorInfo, Event, FinalStatus
 from agents.store import turns
@@ -57,11 +58,9 @@ class _Running:
 class Runner:
     """The runs of this process. One is known by its turn and the epoch in which the turn is its own."""
 
-    def __init__(self, owner: str, max_running: int) -> None:
-        self.owner = owner
-        self._slots = asyncio.Semaphore(max_running)
+    def __init__(self, owner: str, slots: Slots) -> None:
+        self.owner, self.slots = owner, slots
         self._keeper = DeltaKeeper()
-        self._max_running = max_running
         self._runs: dict[tuple[int, int], _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._stops: dict[tuple[int, int], Stop] = {}
@@ -70,33 +69,29 @@ class Runner:
         self.draining = False
 
     @property
-    def is_full(self) -> bool:
-        """Whether a run that starts now has to wait for a place."""
-        return len(self._runs) >= self._max_running
-
-    @property
     def running(self) -> frozenset[int]:
         """The turns of these runs."""
         return frozenset(turn for turn, _ in tuple(self._runs))
 
-    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, *, queued: bool = False) -> None:
-        """Run a leg whose first events are stored, for as long as its actor may run. From any thread;
-        returns at once."""
-        self._loop.call_soon_threadsafe(self._spawn, loop, leg, opening, actor, queued)
+    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+        """Run a leg whose first events are stored, for as long as its actor may run, and leave its slot then.
+        From any thread; returns at once."""
+        self._loop.call_soon_threadsafe(self._spawn, loop, leg, opening, actor, slot)
 
-    def _spawn(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, queued: bool) -> None:
+    def _spawn(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
         turn_log = hub.open(leg.turn, opening[0].seq)
         turn_log.append(opening)
         running = self._runs[leg.turn, leg.epoch] = _Running(leg)
         running.stopped = self._stops.pop((leg.turn, leg.epoch), None)
         # an empty context: a task born in a request would inherit the request's executor, and
         # its first database call after the request's end would leak a thread or fail
-        task = self._loop.create_task(self._run(running, loop, turn_log, queued), context=contextvars.Context())
+        task = self._loop.create_task(self._run(running, loop, turn_log, slot), context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(partial(self._done, running, turn_log))
         lost = partial(self._stop, (leg.turn, leg.epoch), ("cancelled", rights.REASON))
         held = rights.hold(actor, lost, is_run=True)
         task.add_done_callback(lambda _: rights.release(held))
+        task.add_done_callback(lambda _: self.slots.leave(slot))
 
     def _done(self, running: _Running, turn_log: TurnLog, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -106,16 +101,21 @@ class Runner:
         if not task.cancelled() and (error := task.exception()):
             log.error("turn=%s: the run broke", running.leg.turn, exc_info=error)
 
-    async def _run(self, running: _Running, loop: Loop, turn_log: TurnLog, queued: bool) -> None:
+    async def _granted(self, slot: Slot) -> None:
+        granted = asyncio.Event()
+        if not self.slots.when_granted(slot, lambda: self._loop.call_soon_threadsafe(granted.set)):
+            await granted.wait()
+
+    async def _run(self, running: _Running, loop: Loop, turn_log: TurnLog, slot: Slot) -> None:
         leg = running.leg
         recording = Recording(leg, turn_log, self._keeper, running.abort)
         loop.progress.stored = recording.settle
         try:
             running.begin()
-            async with self._slots:
-                if queued:
-                    await read(turns.mark_running, leg)
-                await self._work(loop, recording)
+            await self._granted(slot)
+            if slot.queued:
+                await read(turns.mark_running, leg)
+            await self._work(loop, recording)
         except asyncio.CancelledError:
             status, reason = running.stopped or ("interrupted", "the server stopped")
             self._close(loop, recording, status, reason)

@@ -25,6 +25,7 @@ from agents.bus import hub
 from agents.providers.tools.base import ToolContext, ToolGroup
 from agents.providers.tools.functions import tool
 from agents.runner.service import Service
+from agents.runner.slots import Slots
 from agents.runner.tasks import Runner
 from agents.store.writer import writer
 from agentsite import equipment
@@ -147,7 +148,7 @@ def course() -> Iterator[Course]:
 
     async def begin() -> list[Runner]:
         hub.start()
-        return [Runner(f"process {number}", 64) for number in (1, 2)]
+        return [Runner(f"process {number}", Slots(64, 64)) for number in (1, 2)]
 
     with _loop() as loop, ThreadPoolExecutor(8, thread_name_prefix="racer") as threads:
         writer.start()

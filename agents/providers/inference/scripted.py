@@ -64,7 +64,7 @@ from agents.providers.inference.script.acts import (
     Wait,
 )
 from agents.providers.inference.script.conversation import Conversation
-from agents.providers.inference.script.performance import Performance
+from agents.providers.inference.script.performance import Performance, TooMuch
 from agents.schemas.content import GrammarFormat, JsonSchemaFormat, ToolDef
 
 TOKEN_S = 0.015
@@ -106,8 +106,7 @@ class Scripted:
                         yield chunk
                     return
                 case Say() | Repeat() | Think() | Call():
-                    for chunk in performance.tokens(act):
-                        await self._breathe(token_s, performance.produced)
+                    async for chunk in self._told(performance, act, token_s):
                         yield chunk
                 case _:
                     assert_never(act)
@@ -115,6 +114,17 @@ class Scripted:
                 break
         for chunk in performance.end():
             yield chunk
+
+    async def _told(
+        self, performance: Performance, act: Say | Repeat | Think | Call, token_s: float
+    ) -> AsyncIterator[Chunk]:
+        """An act's tokens, each in its time. Raises ProviderError for what no endpoint may answer."""
+        try:
+            for chunk in performance.tokens(act):
+                await self._breathe(token_s, performance.produced)
+                yield chunk
+        except TooMuch as error:
+            raise self._faults.too_large(str(error)) from None
 
     async def models(self) -> list[Model]:
         return [

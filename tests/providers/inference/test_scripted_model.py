@@ -257,3 +257,11 @@ def test_it_lists_its_models() -> None:
         ("scripted/fast", "scripted", "fast"),
     ]
     assert all(isinstance(model, Model) and model.kind == "llm" for model in listed)
+
+
+def test_it_answers_no_more_than_an_endpoint_may(perform: Build) -> None:
+    calls = perform("\n".join(["!script", *["call get_weather {}"] * 129]))
+    assert str(calls.error) == "scripted sent too much: more than 128 tool calls"
+    assert len(calls.calls) == 128
+    words = perform("!script repeat 5 " + "x" * 2**20)
+    assert str(words.error) == "scripted sent too much: an answer of more than 4194304 characters"

@@ -59,6 +59,8 @@ class _Frame(msgspec.Struct, gc=False):
 
 
 _read_frame = msgspec.json.Decoder(_Frame).decode
+OUTPUT_CHARS = 4 * 2**20
+"""Characters of an answer."""
 
 
 class ChatStream:
@@ -75,7 +77,7 @@ class ChatStream:
         faults: Faults,
         *,
         model: str = "",
-        output_chars: int = 4 * 2**20,
+        output_chars: int = OUTPUT_CHARS,
         new_call_id: Callable[[], str] = random_call_id,
     ) -> None:
         self._faults = faults

@@ -8,11 +8,17 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 from agents.providers.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
+from agents.providers.inference.chat.call_parts import MAX_CALLS
+from agents.providers.inference.chat.stream import OUTPUT_CHARS
 from agents.providers.inference.script.acts import Call, Repeat, Say, Think
 from agents.schemas.content import Usage
 
 # Words with the space before them, long ones in pieces: joined they are the text again.
 _TOKEN = re.compile(r"\s*\S{1,16}|\s+")
+
+
+class TooMuch(ValueError):
+    """More than any endpoint may answer."""
 
 
 class Stops:
@@ -63,10 +69,11 @@ class Performance:
         self._calls = 0
         self._thoughts = 0
         self._begun: set[type[Chunk]] = set()
-        self.produced = 0
+        self.produced = self._size = 0
 
     def tokens(self, act: Say | Repeat | Think | Call) -> Iterator[Chunk]:
         for chunk in self._chunks(act):
+            self._count(chunk)
             if self.produced == self._limit:
                 self.is_cut_short = True
                 return
@@ -75,6 +82,11 @@ class Performance:
             yield from self._let_through(chunk)
             if self._stops.hit:
                 return
+
+    def _count(self, chunk: Text | Reasoning | CallPart) -> None:
+        self._size += len(chunk.arguments if isinstance(chunk, CallPart) else chunk.text)
+        if self._size > OUTPUT_CHARS:
+            raise TooMuch(f"an answer of more than {OUTPUT_CHARS} characters")
 
     def _let_through(self, chunk: Chunk) -> Iterator[Chunk]:
         if not isinstance(chunk, Text):
@@ -99,7 +111,7 @@ class Performance:
             return Finish("length", usage)
         return Finish(reason or ("tool_calls" if self._calls else "stop"), usage)
 
-    def _chunks(self, act: Say | Repeat | Think | Call) -> Iterator[Chunk]:
+    def _chunks(self, act: Say | Repeat | Think | Call) -> Iterator[Text | Reasoning | CallPart]:
         match act:
             case Say(text=text):
                 yield from self._lines(Text, text)
@@ -111,7 +123,7 @@ class Performance:
             case Call(tool_name=name, arguments=arguments):
                 yield from self._call(name, arguments)
 
-    def _lines(self, kind: type[Text] | type[Reasoning], text: str) -> Iterator[Chunk]:
+    def _lines(self, kind: type[Text] | type[Reasoning], text: str) -> Iterator[Text | Reasoning]:
         """A text of its own line, after the lines of its kind before it."""
         text = f"\n{text}" if kind in self._begun else text
         self._begun.add(kind)
@@ -120,6 +132,8 @@ class Performance:
     def _call(self, name: str, arguments: str) -> Iterator[CallPart]:
         index = self._calls
         self._calls += 1
+        if self._calls > MAX_CALLS:
+            raise TooMuch(f"more than {MAX_CALLS} tool calls")
         own = self._ids.copy()
         own.update(index.to_bytes(4, "big"))
         first, *more = _TOKEN.findall(arguments) or [""]
