@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from asgiref.sync import ThreadSensitiveContext
 from django.core.handlers.asgi import ASGIHandler
@@ -22,6 +22,7 @@ from django.db import close_old_connections, connections, reset_queries
 
 LEAST, MOST = 4, 32
 IDLE_S = 5.0
+T = TypeVar("T")
 
 
 class Lane:
@@ -81,6 +82,29 @@ lanes = Lanes()
 """The process's lanes."""
 
 
+class Place(Executor):
+    """A request's place on a lane. What there is to do after it was given back, as at the end of a stream, is
+    done on any lane: its own may have gone."""
+
+    def __init__(self) -> None:
+        self._lane: Lane | None = lanes.take()
+
+    def submit(self, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        if self._lane is not None:
+            return self._lane.executor.submit(call, *args, **kwargs)
+        lane = lanes.take()
+        try:
+            return lane.executor.submit(call, *args, **kwargs)
+        finally:
+            lanes.give_back(lane)
+
+    def free(self) -> None:
+        """Give the lane back, once."""
+        lane, self._lane = self._lane, None
+        if lane is not None:
+            lanes.give_back(lane)
+
+
 def on_a_sound_connection(view: Callable[..., Any]) -> Callable[..., Any]:
     """The view, after dropping a database connection that is broken: in the view's own thread."""
 
@@ -111,22 +135,15 @@ class LaneHandler(ASGIHandler):
         return super().make_view_atomic(on_a_sound_connection(view))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        lane = lanes.take()
-        held = True
-
-        def free() -> None:
-            nonlocal held
-            if held:
-                held = False
-                lanes.give_back(lane)
+        place = Place()
 
         async def send_and_free(event: Any) -> None:
             if event["type"] == "http.response.body":
-                free()  # the view is done; a long stream would only seem to need its thread
+                place.free()  # the view is done; a long stream would only seem to need its thread
             await send(event)
 
         try:
-            async with ThreadSensitiveContext(executor=lane.executor):
+            async with ThreadSensitiveContext(executor=place):
                 await self.handle(scope, receive, send_and_free)
         finally:
-            free()
+            place.free()
