@@ -6,6 +6,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from django.urls import path
 
-from agents.consumers import LiveConsumer, OriginGuard
+from agents.consumers import LiveConsumer, OriginGuard, TroubleGuard
 
-websocket = OriginGuard(AuthMiddlewareStack(URLRouter([path("ws/live", LiveConsumer.as_asgi())])))
+_sockets = URLRouter([path("ws/live", LiveConsumer.as_asgi())])
+websocket = OriginGuard(TroubleGuard(AuthMiddlewareStack(_sockets)))

@@ -19,7 +19,7 @@ from agents.runner import current, toolgroups
 from agents.runner.service import Service
 from agents.runner.slots import Slots
 from agents.runner.tasks import Runner
-from agents.store import changes, closing, deletion, files, indexing, segments, sessions, tokens, turns
+from agents.store import changes, closing, deletion, files, indexing, segments, sessions, tokens, trouble, turns
 from agents.store.foreign import ageing, unmatched
 from agents.store.foreign.projector import projector
 from agents.store.writer import writer
@@ -30,6 +30,8 @@ from agentsite.memory import Memory
 log = logging.getLogger(__name__)
 
 LEASES_S, RECOVERY_S, RETENTION_S, FEED_S = 10.0, 5.0, 60.0, 0.5
+CALM_S = 2 * LEASES_S
+"""After trouble of the store's: as long as it takes whoever lives to renew what ran out meanwhile."""
 LISTING_S = 30.0
 """How often MCP servers of the settings that have not answered yet are asked."""
 SETTLE_S = 1.0
@@ -118,6 +120,8 @@ class Lifecycle:
         await current.service().indexer.renew()
 
     async def _recover(self) -> None:
+        if trouble.noted.recent(CALM_S):
+            return
         await live.read(closing.recover, ids.now_us(), self.runner.running)
         await live.read(indexing.fail_lost, ids.now_us(), current.service().indexer.running)
         await live.read(ageing.age, ids.now_us())

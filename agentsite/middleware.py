@@ -6,7 +6,6 @@ The cookie machinery of Django works for pages only: ``/v1`` never reads cookies
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
@@ -25,10 +24,8 @@ from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from agents.api.base import Awaited
-from agents.api.negotiation import error_response
+from agents.api.negotiation import error_response, for_caller
 from agents.errors import AgentsError, InvalidRequest, NotAllowed
-
-log = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -196,10 +193,5 @@ class AwaitMiddleware(_Async):
             return response
         try:
             return await response.work()
-        except AgentsError as error:
-            return error_response(error, request)
-        except Exception:
-            # an edge of ours: DRF's own is not around this code
-            log.exception("request=%s: unexpected error", request.request_id)  # type: ignore[attr-defined]  # set above
-            words = "The server made a mistake; its log knows more under this request id."
-            return error_response(AgentsError(words), request)
+        except Exception as error:  # noqa: BLE001 - an edge of ours: DRF's own is not around this code
+            return error_response(for_caller(error, request), request)

@@ -52,10 +52,12 @@ def database(url: str) -> dict[str, Any]:
     """Django's settings for a database URL; SQLite in DATA_DIR when there is none."""
     config: dict[str, Any] = dict(dj_database_url.parse(url or f"sqlite:///{DATA_DIR / 'agents.sqlite3'}"))
     if config["ENGINE"] == "django.db.backends.sqlite3":
-        config["OPTIONS"] = {"init_command": _SQLITE_PRAGMAS, "transaction_mode": "IMMEDIATE", "timeout": 10}
+        config["OPTIONS"] = {"init_command": _SQLITE_PRAGMAS, "transaction_mode": "IMMEDIATE", "timeout": 5}
     elif config["ENGINE"] == "django.db.backends.postgresql":
         config["CONN_HEALTH_CHECKS"] = True
-        config.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+        options = config.setdefault("OPTIONS", {})
+        options.setdefault("connect_timeout", 5)
+        options.setdefault("tcp_user_timeout", 10_000)  # a server that has gone without a word
     else:
         raise ImproperlyConfigured("DATABASE_URL: sqlite and postgres are supported")
     # request threads live long here (see agentsite.lanes), so their connections may
@@ -238,7 +240,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"once": {"()": "agents.store.trouble.Once"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
     # a 404 is an answer like any other
     "loggers": {
         "django.request": {"level": "ERROR"},

@@ -15,7 +15,7 @@ from django.test.utils import setup_databases, teardown_databases
 
 from agents import ids
 from agents.access import ACTIONS, Actor
-from agents.store import keys, prices, scopes, terms, vectors
+from agents.store import keys, prices, readiness, scopes, terms, trouble, vectors
 
 # as manage.py does: the tests' own garbage is little beside what is imported
 gc.set_threshold(50_000, 20, 100)
@@ -49,7 +49,7 @@ def _one_thread_for_loops() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _fresh_caches() -> Iterator[None]:
     """What the process remembers of one test's database is wrong in the next."""
-    for module in (keys, prices, scopes, terms, vectors):
+    for module in (keys, prices, readiness, scopes, terms, trouble, vectors):
         module.forget()
     yield
     ids.use_clock(None)

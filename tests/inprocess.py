@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from threading import Barrier
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -133,6 +134,12 @@ def told(response: Any) -> bytes:
 
 def close_readers() -> None:
     """Close the connections of the threads that read for the loop: they outlive a test."""
-    waits = [live._readers.submit(connections.close_all) for _ in range(live._readers._max_workers)]
+    everyone = Barrier(live._readers._max_workers)
+
+    def close() -> None:
+        everyone.wait(10)  # or the first of them would do it again for another
+        connections.close_all()
+
+    waits = [live._readers.submit(close) for _ in range(live._readers._max_workers)]
     for wait in waits:
         wait.result()

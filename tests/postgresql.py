@@ -43,7 +43,7 @@ def _own() -> Iterator[str | None]:
         yield None
         return
     with tempfile.TemporaryDirectory() as folder:
-        data, port = Path(folder) / "data", _free_port()
+        data, port = Path(folder) / "data", free_port()
         as_user = _unprivileged(folder)
         initdb = [*as_user, f"{binaries}/initdb", "-D", str(data), "-A", "trust", "-U", "postgres", "-N"]
         subprocess.run(initdb, check=True, capture_output=True)
@@ -73,7 +73,7 @@ def _unprivileged(folder: str) -> list[str]:
     return ["runuser", "-u", "postgres", "--"]
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

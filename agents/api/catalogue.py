@@ -3,12 +3,9 @@ of their own."""
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import msgspec
-from django.db import Error as DatabaseError
-from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -20,8 +17,7 @@ from agents.errors import NotFound, Unavailable
 from agents.providers.safety.registry import PROVIDERS as SHIELD_PROVIDERS
 from agents.runner.current import service
 from agents.schemas.agents import VERSION
-
-log = logging.getLogger(__name__)
+from agents.store import readiness
 
 _JSON = {200: dict[str, Any]}
 
@@ -137,10 +133,11 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 
 def ready(request: HttpRequest) -> HttpResponse:
-    """``/readyz``: turns can be taken and the database answers; 503 otherwise, with the reason."""
-    problems = [words for words in (_trouble_with_turns(), _trouble_with_rows()) if words]
+    """``/readyz``: turns can be taken and the database be written; 503 otherwise, with the reason."""
+    problems = [words for words in (_trouble_with_turns(), readiness.problem()) if words]
     body = {"status": "unavailable" if problems else "ok", "problems": problems}
-    return json_response(msgspec.json.encode(body), 503 if problems else 200)
+    headers = {"Retry-After": "1"} if problems else {}
+    return json_response(msgspec.json.encode(body), 503 if problems else 200, headers)
 
 
 def _trouble_with_turns() -> str:
@@ -148,14 +145,3 @@ def _trouble_with_turns() -> str:
         return "shutting down" if service().runner.draining else ""
     except Unavailable as error:
         return error.message
-
-
-def _trouble_with_rows() -> str:
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        # its words name hosts and users, and this route is open to everyone
-        log.exception("the database does not answer")
-        return "the database does not answer"
-    return ""

@@ -20,6 +20,7 @@ from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
 
 from agents.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia, type_of
+from agents.store import trouble
 
 log = logging.getLogger(__name__)
 
@@ -58,15 +59,24 @@ def error_response(error: AgentsError, request: HttpRequest | None = None) -> Ht
 
 
 def to_response(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """DRF's exception hook. What is not ours and not DRF's is a mistake of ours: it is logged and
-    answered without its words."""
+    """DRF's exception hook."""
     request = getattr(context.get("request"), "_request", None)
     if isinstance(error, exceptions.APIException):
         error = _translated(error)
-    if not isinstance(error, AgentsError):
-        log.error("request=%s: unexpected error", getattr(request, "request_id", ""), exc_info=error)
-        error = AgentsError("The server made a mistake; its log knows more under this request id.")
-    return error_response(error, request)
+    return error_response(for_caller(error, request), request)
+
+
+def for_caller(error: Exception, request: HttpRequest | None) -> AgentsError:
+    """What is told of any error. What is neither raised on purpose nor trouble of the store's is a mistake of
+    ours: it is logged and answered without its words."""
+    if isinstance(error, AgentsError):
+        return error
+    where = f"request={getattr(request, 'request_id', '')}"
+    unavailable = trouble.unavailable(error, where)
+    if unavailable is not None:
+        return unavailable
+    log.error("%s: unexpected error", where, exc_info=error)
+    return AgentsError("The server made a mistake; its log knows more under this request id.")
 
 
 def _translated(error: exceptions.APIException) -> AgentsError:

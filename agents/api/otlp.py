@@ -10,16 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from django.db.utils import OperationalError
 from django.http import HttpRequest, HttpResponse
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from agents.access import Actor
 from agents.api import telemetry_bodies
 from agents.api.authentication import actor_of_sender
 from agents.api.base import ApiView
-from agents.api.negotiation import json_response
-from agents.errors import AgentsError, InvalidRequest, TooLarge, Unavailable, UnsupportedMedia
+from agents.api.negotiation import for_caller, json_response
+from agents.errors import AgentsError, InvalidRequest, TooLarge, UnsupportedMedia
 from agents.ingest import otlp, otlp_answers
 from agents.ingest.decoded import Decoded
 from agents.ingest.otlp_answers import Form, Kind
@@ -52,12 +52,9 @@ class Report(ApiView):
         return as_json(telemetry_bodies.read(request))
 
     def taken(self, decoded: Decoded) -> None:
-        """Keep what was sent. Raises Unavailable while the store cannot write."""
-        try:
-            with intake.taking():
-                inbox.accept(self.actor, decoded.spans)
-        except OperationalError as error:
-            raise Unavailable("The store is busy; send it again.", retry_after_s=1) from error
+        """Keep what was sent."""
+        with intake.taking():
+            inbox.accept(self.actor, decoded.spans)
         projector.wake()
 
 
@@ -69,9 +66,10 @@ class OtlpView(Report):
     readers: tuple[Read, Read]
 
     def handle_exception(self, exc: Exception) -> Any:
-        if isinstance(exc, AgentsError):
-            return _refused(exc, self.request._request, self._form())
-        return super().handle_exception(exc)
+        if isinstance(exc, APIException):
+            return super().handle_exception(exc)
+        request = self.request._request
+        return _refused(for_caller(exc, request), request, self._form())
 
     def _form(self) -> Form:
         return "protobuf" if self.request._request.content_type == PROTOBUF else "json"

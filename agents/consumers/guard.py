@@ -14,9 +14,9 @@ from django.http.request import split_domain_port, validate_host
 from django.utils import translation
 
 from agents.access import ANONYMOUS, Actor
-from agents.errors import AgentsError
+from agents.errors import AgentsError, Unavailable
 from agents.schemas.identity import Asked
-from agents.store import keys, tokens
+from agents.store import keys, tokens, trouble
 
 Scope = dict[str, Any]
 
@@ -54,6 +54,34 @@ class OriginGuard:
         return None
 
 
+TRY_AGAIN = 1013
+"""The code of a server that is overloaded or not itself (IANA's registry of close codes)."""
+
+
+class TroubleGuard:
+    """Closes a socket that the store's trouble befalls while it is opened."""
+
+    def __init__(self, application: Any) -> None:
+        self.application = application
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> Any:
+        accepted = False
+
+        async def noticed(message: dict[str, Any]) -> None:
+            nonlocal accepted
+            accepted = accepted or message["type"] == "websocket.accept"
+            await send(message)
+
+        try:
+            return await self.application(scope, receive, noticed)
+        except Exception as error:
+            if not isinstance(error, Unavailable) and trouble.unavailable(error, scope["path"]) is None:
+                raise
+        if not accepted:  # a handshake that is refused has no code
+            await send({"type": "websocket.accept"})
+        await send({"type": "websocket.close", "code": TRY_AGAIN})
+
+
 def language_of(scope: Scope) -> str:
     """The language of the page that opened a socket: as the page itself got it."""
     asked = HttpRequest()
@@ -63,7 +91,8 @@ def language_of(scope: Scope) -> str:
 
 
 def actor_of(scope: Scope) -> Actor:
-    """The actor behind a socket: an API key, a token, the logged-in user, or the local one. Reads tables."""
+    """The actor behind a socket: an API key, a token, the logged-in user, or the local one. Reads tables.
+    Raises Unavailable where it cannot be known now."""
     scheme, _, secret = header(scope, b"authorization").partition(" ")
     secret = secret.strip() if scheme.lower() == "bearer" else ""
     try:
@@ -71,6 +100,8 @@ def actor_of(scope: Scope) -> Actor:
             return keys.of_secret(secret)
         if secret and tokens.are_known():
             return tokens.actor_of(secret, Asked(scope["path"]))
+    except Unavailable:
+        raise
     except AgentsError:
         return ANONYMOUS
     user = scope.get("user")

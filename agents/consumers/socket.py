@@ -28,6 +28,7 @@ from agents.consumers.topics import Subscription, follow
 from agents.errors import AgentsError, InvalidRequest
 from agents.live import read
 from agents.schemas.identity import Asked
+from agents.store import trouble
 
 log = logging.getLogger(__name__)
 
@@ -140,9 +141,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
             await self._send(head + b'"end"}')
         except AgentsError as error:
             await self.tell(message.id, "error", error=error.body()["error"])
-        except Exception:  # an edge of ours: one subscription ends, the socket stays
-            log.exception("topic=%s: the subscription broke", message.topic)
-            await self.tell(message.id, "error", error={"message": "The server made a mistake."})
+        except Exception as error:  # noqa: BLE001 - an edge of ours: one subscription ends, the socket stays
+            await self.tell(message.id, "error", error=_told(error, message.topic))
         finally:
             if self._tasks.get(message.id) is asyncio.current_task():
                 del self._tasks[message.id]
@@ -163,6 +163,14 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
     async def _send(self, body: bytes) -> None:
         with contextlib.suppress(RuntimeError):  # the socket closed meanwhile
             await super().send(text_data=body.decode())
+
+
+def _told(error: Exception, topic: str) -> dict[str, Any]:
+    unavailable = trouble.unavailable(error, f"topic={topic}")
+    if unavailable is not None:
+        return dict(unavailable.body()["error"], retry_after_s=int(unavailable.headers["Retry-After"]))
+    log.error("topic=%s: the subscription broke", topic, exc_info=error)
+    return {"message": "The server made a mistake."}
 
 
 def _read(data: str | bytes) -> Subscribe:

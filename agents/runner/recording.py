@@ -18,11 +18,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 
-from django.db.utils import InterfaceError, OperationalError
-
 from agents.bus import TurnLog
 from agents.schemas.events import Cursor, Delta, Entry, ErrorInfo, Event, position
-from agents.store import closing, recorder
+from agents.store import closing, recorder, trouble
 from agents.store.recorder import Leg, Superseded
 from agents.store.writer import writer
 
@@ -39,7 +37,7 @@ AWAY_TRIES = 600
 
 def tries_of(error: BaseException) -> int:
     """How often a write that fails so is tried."""
-    return AWAY_TRIES if isinstance(error, OperationalError | InterfaceError) else WRITE_TRIES
+    return AWAY_TRIES if trouble.of(error) else WRITE_TRIES
 
 
 @dataclass(eq=False, slots=True)
@@ -87,7 +85,8 @@ class DeltaKeeper:
     def _done(self, batches: Sequence[tuple[Recording, _Batch]], tried: int, kept: Future[frozenset[int]]) -> None:
         error = kept.exception()
         if error is not None and tried < tries_of(error):
-            log.warning("what %d runs typed could not be stored, trying again: %s", len(batches), error)
+            if not trouble.of(error):  # of that the writer tells
+                log.warning("what %d runs typed could not be stored, trying again: %s", len(batches), error)
             self._loop.call_later(AGAIN_S, self._submit, batches, tried + 1)
             return
         lost = frozenset() if error is not None else kept.result()
@@ -186,7 +185,8 @@ class Recording:
         elif self.failed or isinstance(error, Superseded) or tried >= tries_of(error):
             self.give_up(error)
         else:
-            log.warning("turn=%s: a write failed, trying again: %s", self.leg.turn, error)
+            if not trouble.of(error):
+                log.warning("turn=%s: a write failed, trying again: %s", self.leg.turn, error)
             self._loop.call_later(AGAIN_S, self._submit, batch, tried + 1)
             return
         self._end(batch)

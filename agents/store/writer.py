@@ -19,13 +19,15 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from django.db import close_old_connections, connection, transaction
 from django.db.utils import DatabaseError, InterfaceError, OperationalError
 
-from agents.store import changes, scopes, terms
+from agents.store import changes, scopes, terms, trouble
+from agents.store.patience import waiting_at_most
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +41,9 @@ MET = frozenset({"40001", "40P01"})
 """PostgreSQL's codes of transactions that got in each other's way: serialisation failure, deadlock."""
 MEETINGS, APART_S = 10, 0.05
 """How often a job may meet others, and how long it waits at most before it is run again."""
+
+HELD_S, BRIEFLY_S = 5.0, 0.5
+"""For so long after the store was found held, writes wait so long."""
 
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]"]
@@ -90,10 +95,11 @@ class Writer:
 
     def _next_group(self) -> list[Job] | None:
         first = self._jobs.get()
-        if first is None:
-            return None
-        group = [first]
-        while len(group) < GROUP:
+        return None if first is None else [first, *self._waiting(GROUP - 1)]
+
+    def _waiting(self, most: int = GROUP) -> list[Job]:
+        group: list[Job] = []
+        while len(group) < most:
             try:
                 job = self._jobs.get_nowait()
             except Empty:
@@ -106,11 +112,12 @@ class Writer:
 
     def _commit(self, group: list[Job]) -> None:
         try:
-            results = _through([job for job, _ in group], MEETINGS if len(group) == 1 else 1)
+            with _patience():
+                results = _through([job for job, _ in group], MEETINGS if len(group) == 1 else 1)
         except Exception as error:  # noqa: BLE001 - whatever a job raises belongs to its caller
             _mend(error)
-            if len(group) == 1:
-                group[0][1].set_exception(error)
+            if len(group) == 1 or _befalls_all(error):
+                self._refuse(group, error)
             else:
                 for job in group:
                     self._commit([job])
@@ -119,6 +126,26 @@ class Writer:
         for (_, future), result in zip(group, results, strict=True):
             future.set_result(result)
         _checkpoint()
+
+    def _refuse(self, group: list[Job], error: Exception) -> None:
+        """With what waits behind it, if the store takes nothing at all: one after the other would each wait
+        as long again."""
+        while group:
+            for _, future in group:
+                future.set_exception(error)
+            group = self._waiting() if _befalls_all(error) else []
+
+
+def _patience() -> AbstractContextManager[None]:
+    """Whoever comes while somebody else holds the store for long does not wait as long as the first."""
+    held = trouble.noted.recent(HELD_S) is trouble.HELD
+    return waiting_at_most(BRIEFLY_S) if held else nullcontext()
+
+
+def _befalls_all(error: BaseException) -> bool:
+    """Whether the store is in trouble, so that other jobs would fare no better."""
+    found = trouble.of(error)
+    return found is not None and not found.of_one
 
 
 def _through(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
@@ -156,7 +183,9 @@ def _forget() -> None:
 def _mend(error: BaseException) -> None:
     """Forget, and drop a dead connection."""
     _forget()
-    if isinstance(error, OperationalError | InterfaceError):
+    if trouble.unavailable(error, "a write") is not None:
+        close_old_connections()
+    elif isinstance(error, OperationalError | InterfaceError):  # it may have spoilt the connection all the same
         log.warning("a write failed: %s", error)
         close_old_connections()
 
@@ -178,10 +207,8 @@ def _checkpoint() -> None:
     except OSError:
         return
     if size > CHECKPOINT_BYTES:
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA busy_timeout=200")
+        with waiting_at_most(0.2), connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            cursor.execute("PRAGMA busy_timeout=10000")
 
 
 writer = Writer()

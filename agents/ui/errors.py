@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -9,7 +10,8 @@ from django.shortcuts import render
 from django.template.loader import get_template
 from django.utils.translation import gettext as _
 
-from agents.errors import AgentsError, InvalidRequest, NotAllowed, NotFound
+from agents.errors import AgentsError, InvalidRequest, NotAllowed, NotFound, Unavailable
+from agents.store import trouble
 
 _TEMPLATES = {400: "400.html", 403: "403.html", 404: "404.html"}
 
@@ -44,8 +46,22 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
-    """No database here: the failing request may have spoilt its connection."""
-    error = AgentsError(_("The server made a mistake; its log knows more."))
+    """What Django answers an error with that nobody expected, while that is being handled: trouble of the
+    store's, or our mistake. No database here: the failing request may have spoilt its connection."""
+    unavailable = _trouble(request, sys.exc_info()[1])
+    error = unavailable or AgentsError(_("The server made a mistake; its log knows more."))
     if "text/html" not in request.headers.get("Accept", ""):
-        return as_json(request, error)
-    return HttpResponse(get_template("500.html").render({"error": error}), status=500)
+        response = as_json(request, error)
+    else:
+        page = get_template("503.html" if unavailable else "500.html").render({"error": error, "request": request})
+        response = HttpResponse(page, status=error.status, headers=error.headers)
+    response._has_been_logged = unavailable is not None  # type: ignore[attr-defined]  # what Django asks before it tells
+    return response
+
+
+def _trouble(request: HttpRequest, error: BaseException | None) -> Unavailable | None:
+    """The same as the API says, in the reader's words."""
+    found = trouble.unavailable(error, f"request={getattr(request, 'request_id', '')}") if error else None
+    if found is not None:
+        found.message = _("The server cannot reach its data, or not write it. Try again in a moment.")
+    return found

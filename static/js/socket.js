@@ -88,9 +88,15 @@ function receive({ id, op, events, cursor, error }) {
   if (events?.length) handlers.events?.(events, op);
   if (op === "live") handlers.live?.();
   if (op === "gap") regain(id, handlers);
+  if (op === "error" && error?.retry_after_s) return later(id, error.retry_after_s);
   if (op === "end" || op === "error") subscriptions.delete(id);
   if (op === "end") handlers.end?.();
   if (op === "error") handlers.error?.(error?.message ?? "");
+}
+
+// The server's own trouble: it says when to come again. A socket that is opened meanwhile asks by itself.
+function later(id, seconds) {
+  setTimeout(() => state === "live" && subscriptions.has(id) && ask(id), seconds * 1000);
 }
 
 // The server dropped what we could not take in time: ask again from what we have seen.

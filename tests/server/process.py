@@ -72,6 +72,16 @@ class ServerProcess:
         return self._process is not None
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None  # it was started
+        return self._process.pid
+
+    @property
+    def database_url(self) -> str:
+        """Where its database is; empty for a file of its own."""
+        return self._environment.get("DATABASE_URL", "")
+
+    @property
     def log(self) -> str:
         """All it wrote, over all its lives."""
         return self._log.read_text(errors="replace") if self._log.exists() else ""

@@ -9,6 +9,7 @@ import time
 
 from django.db import close_old_connections, connection
 
+from agents.store import trouble
 from agents.store.foreign import projection
 from agents.store.foreign.projection import TRANSIENT
 
@@ -66,7 +67,8 @@ class Projector:
             try:
                 self._pass_on()
             except TRANSIENT as error:
-                log.warning("projection failed, to be tried again: %s", error)
+                if trouble.unavailable(error, "projection") is None:
+                    log.warning("projection failed, to be tried again: %s", error)
                 close_old_connections()
             except Exception:  # logged; one trace must not end the thread that all of them need
                 log.exception("projection failed")

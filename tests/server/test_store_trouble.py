@@ -1,0 +1,101 @@
+"""A server whose store is in trouble, and then no more: nobody waits for long, nobody is told of a mistake,
+what ran goes on, and the log stays short."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sqlite3
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.server.caller import Answer, Caller, Talk
+from tests.server.held_model import HeldModel
+from tests.server.process import ServerProcess, eventually
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+LITE = not os.environ.get("TEST_DATABASE_URL")
+BODY = {"agent_config": {"model": "scripted/fast", "instructions": "Be brief."}}
+SPANS = {
+    "resourceSpans": [
+        {"scopeSpans": [{"spans": [{"traceId": "5b8aa5a2d2c872e8321cf37308d69df2", "spanId": "051581bf3cb55c13"}]}]}
+    ]
+}
+
+
+@contextmanager
+def taken(server: ServerProcess) -> Iterator[None]:
+    """Somebody else writes, and does not end."""
+    with closing(sqlite3.connect(server.folder / "data" / "agents.sqlite3", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+@contextmanager
+def full(server: ServerProcess) -> Iterator[None]:
+    """No file may grow."""
+    kept = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (0, kept[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, kept)
+
+
+@contextmanager
+def away(server: ServerProcess) -> Iterator[None]:
+    """The database takes no connections, and has ended those there were."""
+    name = sql.Identifier(urlsplit(server.database_url).path[1:])
+    with psycopg.connect(os.environ["TEST_DATABASE_URL"], autocommit=True) as control:
+        control.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
+        ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        control.execute(ended, [name.as_string(control).strip('"')])
+        yield
+        control.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
+
+
+def asked(caller: Caller) -> list[Answer]:
+    """Eighty at once that write, of clients and of senders of telemetry: more than there are threads."""
+    with ThreadPoolExecutor(80) as pool:
+        made = [
+            pool.submit(caller.post, *(("/v1/agents", BODY) if number % 2 else ("/v1/traces", SPANS)))
+            for number in range(80)
+        ]
+        return [one.result() for one in made]
+
+
+@pytest.mark.parametrize("trouble", [taken, full] if LITE else [away])
+def test_all_are_told_to_come_again_and_what_runs_goes_on(
+    own_server: ServerProcess, held: HeldModel, trouble: object
+) -> None:
+    caller, logged = Caller(own_server.port), len(own_server.log)
+    talk, question = Talk(caller, model="held/held"), held.hold()
+    with talk.saying(question.question) as stream:
+        question.say("Half ")
+        stream.until(lambda frame: bool(frame.text))
+        with trouble(own_server):  # type: ignore[operator]  # one of the above
+            began = time.monotonic()
+            answers = asked(caller)
+            took = time.monotonic() - began
+            assert {answer.status for answer in answers} == {503}
+            assert all(int(answer.headers["retry-after"]) for answer in answers)
+            assert took < 9
+            eventually(lambda: not own_server.is_ready())  # what was seen last counts for a second
+            question.end("and whole.")
+        told = list(stream)[-1].payload["turn"]
+    assert told["output_message"]["content"] == "Half and whole."
+    eventually(own_server.is_ready)
+    assert {answer.status for answer in asked(caller)} == {200}
+    if trouble is full:
+        own_server.forgive()  # its log is a file, too
+    else:
+        assert len(own_server.log) - logged < 2000, own_server.log
