@@ -118,7 +118,7 @@ _STATUS = {
     "timeout": 504,
     "invalid_request_error": 400,
     "server_error": 500,
-    "storage_error": 500,
+    "storage_error": 503,
 }
 
 

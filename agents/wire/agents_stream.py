@@ -40,13 +40,17 @@ _DOCUMENT = (
 )
 _STATUS = {
     **{"timeout": 504, "provider_error": 502, "model_not_found": 404, "vector_db_not_found": 404},
-    **dict.fromkeys((*_DOCUMENT, "invalid_request_error"), 400),
+    **dict.fromkeys((*_DOCUMENT, "invalid_request_error", "context_length_exceeded"), 400),
+    "storage_error": 503,
 }
 
 
 def error_status(error: ErrorInfo | None) -> int:
-    """The HTTP status a failed turn has when nobody streams."""
-    return _STATUS.get(error.type, 500) if error else 500
+    """The HTTP status a failed turn has when nobody streams. What has no status of its own is the fault of
+    whoever is named in it, or ours."""
+    if error is None:
+        return 500
+    return _STATUS.get(error.type, 502 if error.provider else 500)
 
 
 class Stream:

@@ -20,7 +20,7 @@ from agents.providers.inference.chat import request as chat_request
 from agents.providers.inference.chat.call_parts import random_call_id
 from agents.providers.inference.chat.faults import Faults
 from agents.providers.inference.chat.incoming import Incoming
-from agents.providers.inference.chat.patience import Deadlines, Limits, Retries
+from agents.providers.inference.chat.patience import Deadlines, Limits, Retries, Tries
 from agents.providers.inference.chat.relay import PayloadStream
 from agents.providers.inference.chat.stream import ChatStream
 from agents.providers.inference.chat.transport import Transport, now
@@ -76,49 +76,66 @@ class OpenAICompatible:
         """Run one inference. Raises ProviderError, and InvalidRequest before anything is sent for
         what chat completions cannot express. Left early, it hangs up and the endpoint stops."""
         body = chat_request.encode(request, self._max_tokens_field)
-        deadlines = Deadlines(self._limits, now())
-        answer = self._answer_about(request.model)
-        incoming = await self._open("/chat/completions", body, request.model, deadlines)
-        try:
-            if incoming.content_type == "application/json":
-                for chunk in answer.document(await incoming.read_all()):
+        tries = self._tries()
+        # the loop stands here and below, not in a generator around: that would cost each token
+        while True:
+            answer = self._answer_about(request.model)
+            incoming = await self._open("/chat/completions", body, request.model, tries)
+            try:
+                if incoming.content_type == "application/json":
+                    for chunk in answer.document(await self._whole(incoming)):
+                        yield chunk
+                    return
+                while data := await incoming.read(started=answer.started, finished=answer.finished):
+                    for chunk in answer.feed(data):
+                        yield chunk
+                    if answer.done:
+                        break
+                for chunk in answer.end():
                     yield chunk
+                await incoming.settle()
                 return
-            while data := await incoming.read(started=answer.started, finished=answer.finished):
-                for chunk in answer.feed(data):
-                    yield chunk
-                if answer.done:
-                    break
-            for chunk in answer.end():
-                yield chunk
-            await incoming.settle()
-        finally:
-            incoming.close()
+            except ProviderError as error:
+                if answer.began or incoming.began or not await self._again(error, tries):
+                    raise
+            finally:
+                incoming.close()
 
     async def document(self, path: str, body: bytes, *, model: str) -> bytes:
         """What the endpoint answers to this request, as it is. Raises ProviderError."""
-        incoming = await self._open(path, body, model, Deadlines(self._limits, now()))
-        try:
-            return await incoming.read_all()
-        finally:
-            incoming.close()
+        tries = self._tries()
+        while True:
+            incoming = await self._open(path, body, model, tries)
+            try:
+                return await self._whole(incoming)
+            except ProviderError as error:
+                if incoming.began or not await self._again(error, tries):
+                    raise
+            finally:
+                incoming.close()
 
     async def payloads(self, path: str, body: bytes, *, model: str) -> AsyncGenerator[bytes, None]:
         """The events of its answer as they come. Raises ProviderError. Left early, it hangs up."""
-        incoming = await self._open(path, body, model, Deadlines(self._limits, now()))
-        try:
-            if incoming.content_type == "application/json":
-                yield await incoming.read_all()
-                return
+        tries = self._tries()
+        while True:
             events = PayloadStream(self._faults, self._limits.output_chars)
-            while not events.done and (data := await incoming.read(started=events.started)):
-                for payload in events.feed(data):
+            incoming = await self._open(path, body, model, tries)
+            try:
+                if incoming.content_type == "application/json":
+                    yield await self._whole(incoming)
+                    return
+                while not events.done and (data := await incoming.read(started=events.started)):
+                    for payload in events.feed(data):
+                        yield payload
+                for payload in events.end():
                     yield payload
-            for payload in events.end():
-                yield payload
-            await incoming.settle()
-        finally:
-            incoming.close()
+                await incoming.settle()
+                return
+            except ProviderError as error:
+                if events.started or incoming.began or not await self._again(error, tries):
+                    raise
+            finally:
+                incoming.close()
 
     async def models(self) -> list[Model]:
         """What the endpoint lists, at most `MODELS_MAX_AGE_S` old. Raises ProviderError."""
@@ -135,20 +152,33 @@ class OpenAICompatible:
         output_chars = self._limits.output_chars
         return ChatStream(self._faults, model=model, output_chars=output_chars, new_call_id=self._new_call_id)
 
-    async def _open(self, path: str, body: bytes, model: str, deadlines: Deadlines) -> Incoming:
+    def _tries(self) -> Tries:
+        return Tries(self._retries, self._limits, now())
+
+    async def _open(self, path: str, body: bytes, model: str, tries: Tries) -> Incoming:
         """The first good answer. Once it has begun there is no second try: its text was shown."""
-        failed = 0
         while True:
             try:
-                return await self._transport.post(path, body, deadlines, model=model)
+                return await self._transport.post(path, body, tries.deadlines, model=model)
             except ProviderError as error:
-                failed += 1
-                pause_s = self._retries.pause_s(error, failed=failed)
-                if pause_s is None or not deadlines.allow(pause_s, now()):
+                if not await self._again(error, tries):
                     raise
-                status = error.upstream_status
-            _log.warning("endpoint=%s try=%s status=%s: again in %.1f s", self.name, failed, status, pause_s)
-            await self._sleep(pause_s)
+
+    async def _whole(self, incoming: Incoming) -> bytes:
+        body = await incoming.read_all()
+        if not body:
+            raise self._faults.cut("the document is empty")
+        return body
+
+    async def _again(self, error: ProviderError, tries: Tries) -> bool:
+        """Whether there is another try; if so, after its pause."""
+        pause_s = tries.pause_s(error, now())
+        if pause_s is None:
+            return False
+        status = error.upstream_status
+        _log.warning("endpoint=%s try=%s status=%s: again in %.1f s", self.name, tries.failed, status, pause_s)
+        await self._sleep(pause_s)
+        return True
 
     async def _list(self) -> list[_ListedModel]:
         incoming = await self._transport.get("/models", Deadlines(_MODELS_LIMITS, now()))

@@ -97,6 +97,35 @@ def test_it_asks_again_when_dropped_before_an_answer(ask: Build, ok: bytes) -> N
     assert ask(["reset"], [ok]).chunks == OK
 
 
+def test_it_asks_again_when_cut_before_the_first_event(ask: Build, http: Build, ok: bytes) -> None:
+    for cut in ([http()], [http(), "reset"], [http(b": wait\n\n"), "reset"], [http(kind="application/json"), "reset"]):
+        outcome = ask(cut, [ok])
+        assert (outcome.chunks, outcome.error, len(outcome.seen)) == (OK, None, 2), cut
+        assert len(outcome.pauses) == 1
+
+
+def test_cuts_and_refusals_share_the_tries(ask: Build, http: Build) -> None:
+    outcome = ask([http(b"busy", status=503)], [http()])
+    assert (outcome.error.code, len(outcome.seen), len(outcome.pauses)) == ("cut", 3, 2)
+
+
+@pytest.mark.parametrize("way", ["document", "payloads"])
+def test_what_is_handed_on_is_asked_for_again_too(way: str, serve: Build, http: Build, sse: Build) -> None:
+    answer = http(b"{}", kind="application/json") if way == "document" else http(sse("{}", "[DONE]"))
+
+    async def main() -> tuple[list[bytes], int]:
+        async with serve([http(), "reset"], [answer]) as (url, upstream):
+            model = OpenAICompatible("lab", url, sleep=lambda _: asyncio.sleep(0))
+            try:
+                if way == "document":
+                    return [await model.document("/x", b"{}", model="m")], len(upstream.seen)
+                return [one async for one in model.payloads("/x", b"{}", model="m")], len(upstream.seen)
+            finally:
+                await model.close()
+
+    assert asyncio.run(main()) == ([b"{}"], 2)
+
+
 def test_it_does_not_ask_again_once_the_answer_began(ask: Build, http: Build, sse: Build, delta: Build) -> None:
     outcome = ask([http(sse(delta("a")))])
     assert outcome.chunks == [Text("a")]

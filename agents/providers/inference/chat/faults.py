@@ -61,8 +61,9 @@ class Faults:
         return self.error(message, code="timeout", retryable=retryable)
 
     def cut(self, why: str) -> ProviderError:
-        """The stream ended before the answer did."""
-        return self.error(f"cut its answer: {self.quote(why)}", code="cut")
+        """The stream ended before the answer did. Where nothing of that had come, it may have been a
+        restart."""
+        return self.error(f"cut its answer: {self.quote(why)}", code="cut", retryable=True)
 
     def too_large(self, what: str) -> ProviderError:
         return self.error(f"sent too much: {what}", code="output_too_large")

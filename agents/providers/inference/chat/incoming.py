@@ -24,7 +24,9 @@ class Incoming:
     the rule, and an `asyncio.timeout` costs more than all the rest of it.
     """
 
-    __slots__ = ("_content", "_deadlines", "_expired", "_faults", "_loop", "_response", "_timer", "_until", "_waiting")
+    __slots__ = (
+        "_content", "_deadlines", "_expired", "_faults", "_loop", "_response", "_timer", "_until", "_waiting", "began",
+    )  # fmt: skip
 
     def __init__(self, response: aiohttp.ClientResponse, deadlines: Deadlines, faults: Faults) -> None:
         self._response = response
@@ -36,6 +38,8 @@ class Incoming:
         self._until = 0.0
         self._waiting = False
         self._expired = False
+        self.began = False
+        """Whether any of a document has come."""
 
     @property
     def content_type(self) -> str:
@@ -65,6 +69,7 @@ class Incoming:
         body = bytearray()
         while data := await self.read(started=True):
             body += data
+            self.began = True
             if len(body) > MAX_EVENT_BYTES:
                 raise self._faults.too_large(f"a document of more than {MAX_EVENT_BYTES} bytes")
         return bytes(body)

@@ -45,6 +45,23 @@ class Retries:
         return random.uniform(self.shortest_pause_s, min(2.0**failed, self.longest_pause_s))  # noqa: S311 - no secret
 
 
+class Tries:
+    """The tries of one inference, and the moments at which it is given up."""
+
+    __slots__ = ("_retries", "deadlines", "failed")
+
+    def __init__(self, retries: Retries, limits: Limits, now: float) -> None:
+        self._retries = retries
+        self.deadlines = Deadlines(limits, now)
+        self.failed = 0
+
+    def pause_s(self, error: ProviderError, now: float) -> float | None:
+        """How long to wait after a try that ended in ``error`` before its answer began; None to give up."""
+        self.failed += 1
+        pause_s = self._retries.pause_s(error, failed=self.failed)
+        return pause_s if pause_s is not None and self.deadlines.allow(pause_s, now) else None
+
+
 class Deadlines:
     """The moments at which one inference is given up. Times are those of the event loop."""
 

@@ -46,6 +46,8 @@ class PayloadStream:
         """After the last byte: what was held back."""
         if not self.done:
             yield from self._checked(self._splitter.end())
+        if not (self.done or self.started):
+            raise self._faults.cut("the stream ended without an event")
 
     def _checked(self, payloads: list[bytes]) -> Iterator[bytes]:
         for payload in payloads:

@@ -64,12 +64,12 @@ OUTPUT_CHARS = 4 * 2**20
 
 
 class ChatStream:
-    """One answer being received. ``started`` tells whether a chunk came, ``finished`` whether the
-    endpoint gave a finish reason, ``done`` that nothing more is to be read."""
+    """One answer being received. ``began`` tells whether an event came, ``started`` whether a chunk did, ``finished``
+    whether the endpoint gave a finish reason, ``done`` that nothing more is to be read."""
 
     __slots__ = (
         "_calls", "_faults", "_limit", "_model", "_reason", "_size", "_splitter", "_usage",
-        "done", "started",
+        "began", "done", "started",
     )  # fmt: skip
 
     def __init__(
@@ -88,7 +88,7 @@ class ChatStream:
         self._reason: str | None = None
         self._usage: Usage | None = None
         self._size = 0
-        self.started = False
+        self.began = self.started = False
         self.done = False
 
     @property
@@ -125,6 +125,7 @@ class ChatStream:
         chunks: list[Chunk] = []
         try:
             for payload in payloads:
+                self.began = True
                 if self.done:
                     break
                 self._read(payload, chunks)
