@@ -15,7 +15,7 @@ from agents import ids, live, rights
 from agents.bus import hub
 from agents.consumers import LiveConsumer
 from agents.providers.tools import python_copy
-from agents.runner import current, toolgroups
+from agents.runner import current, importing, toolgroups
 from agents.runner.service import Service
 from agents.runner.slots import Slots
 from agents.runner.tasks import Runner
@@ -65,6 +65,7 @@ class Lifecycle:
             self._exporter.start()
         await live.read(closing.recover, ids.now_us())
         await live.read(indexing.fail_lost, ids.now_us())
+        await live.read(importing.resume, self.runner)
         for seconds, work in (
             (LEASES_S, self._renew),
             (RECOVERY_S, self._recover),
@@ -118,6 +119,7 @@ class Lifecycle:
         if running:
             await live.read(turns.renew_leases, running, self.runner.owner, ids.now_us())
         await current.service().indexer.renew()
+        await live.read(importing.beat)
 
     async def _recover(self) -> None:
         if trouble.noted.recent(CALM_S):
@@ -125,6 +127,8 @@ class Lifecycle:
         await live.read(closing.recover, ids.now_us(), self.runner.running)
         await live.read(indexing.fail_lost, ids.now_us(), current.service().indexer.running)
         await live.read(ageing.age, ids.now_us())
+        if not self.runner.draining:
+            await live.read(importing.resume, self.runner)
 
     async def _expire(self) -> None:
         await live.read(closing.expire_waiting, ids.now_us())

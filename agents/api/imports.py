@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import shutil
-import tempfile
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, BinaryIO, cast, get_args
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import connections
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from agents import ids
 from agents.access import Actor
 from agents.api.base import ApiView, answer
 from agents.api.uploads import FORM, read_form
 from agents.errors import InvalidRequest, TooLarge
 from agents.ingest.sniffing import FileFormat
+from agents.runner import importing
 from agents.runner.current import service
 from agents.schemas.imports import ImportForm, ImportObject, ImportReport, SkippedLine, TurnCounts
-from agents.store import import_jobs
+from agents.store import import_files, import_jobs
 from agents.store.import_jobs import AUTO, ImportRecord, NewImport
 from agents.store.imports import Report
 
 FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))
 LONGEST_NAME = 300
-_one_at_a_time = ThreadPoolExecutor(1, "imports")
-"""Imports compete with turns for the processor: they wait for each other."""
 
 
 def begin(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[Any]]) -> ImportRecord:
@@ -46,9 +39,13 @@ def begin(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[
     new = NewImport(_called(files), size, *(_field(fields, name) for name in ("format", "agent", "session")))
     if new.format not in FORMATS:
         raise InvalidRequest(f"format: one of {', '.join(FORMATS)}.", param="format")
-    record = import_jobs.create(actor, new)
-    copies = [(file.name or "file", _copy(file)) for file in files]
-    service().runner.apart(partial(_apart, actor, record, copies))
+    kept = import_files.keep(ids.new_key(), [(file.name or "file", cast(BinaryIO, file)) for file in files])
+    try:
+        record = import_jobs.create(actor, new, kept.key)
+        importing.start(service().runner, actor, record, kept)
+    except BaseException:
+        kept.drop()
+        raise
     return record
 
 
@@ -62,30 +59,6 @@ def _field(fields: Mapping[str, Any], name: str) -> str:
     if len(value) > LONGEST_NAME:
         raise InvalidRequest(f"{name}: at most {LONGEST_NAME} characters.", param=name)
     return value or (AUTO if name == "format" else "")
-
-
-def _copy(file: UploadedFile[Any]) -> BinaryIO:
-    """The content on disk, without a name: the upload is gone with its request, and this with its process."""
-    copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115 - it outlives this call: `import_jobs.run` closes it
-    file.seek(0)
-    shutil.copyfileobj(file, copy)
-    copy.seek(0)
-    return copy
-
-
-async def _apart(actor: Actor, record: ImportRecord, files: Sequence[tuple[str, BinaryIO]]) -> None:
-    stopped = threading.Event()
-
-    def run() -> None:
-        try:
-            import_jobs.run(actor, record, files, stopped.is_set)
-        finally:
-            connections.close_all()
-
-    try:
-        await asyncio.get_running_loop().run_in_executor(_one_at_a_time, run)
-    finally:
-        stopped.set()
 
 
 def shown(record: ImportRecord) -> ImportObject:

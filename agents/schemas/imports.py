@@ -41,7 +41,8 @@ class ImportReport(Sent):
 
 
 class ImportObject(Sent):
-    """``interrupted`` is one whose server stopped: importing the same files again goes on with it. ``bytes`` is the
+    """``interrupted`` is one whose server has stopped: it goes on when that comes back, or when the same files
+    are imported again. ``bytes`` is the
     size of all files."""
 
     id: str

@@ -11,12 +11,12 @@ from typing import Any, BinaryIO, cast
 
 from agents import ids
 from agents.access import Action, Actor
-from agents.errors import AgentsError, NotFound, Unavailable
+from agents.errors import AgentsError, NotFound
 from agents.ingest.pieces import pieces
 from agents.ingest.sniffing import FileFormat, format_of_file
 from agents.models import Import, ImportState
 from agents.moments import to_us
-from agents.store import scopes
+from agents.store import scopes, trouble
 from agents.store.imports import Importer, Report
 from agents.store.writer import writer
 
@@ -25,8 +25,9 @@ log = logging.getLogger(__name__)
 AUTO = "auto"
 EVERY_S = 1.0
 """How often a running import tells how far it is."""
-_SILENCE = {ImportState.WAITING: 3_600_000_000, ImportState.RUNNING: 60_000_000}
-"""One that has told nothing for so many microseconds will not: its server stopped."""
+SILENCE_US = 60_000_000
+"""One that has told nothing for so long has lost its server, until that comes back."""
+_OPEN = (ImportState.WAITING, ImportState.RUNNING)
 UNKNOWN = "it is of no format that we know."
 
 
@@ -66,9 +67,9 @@ class ImportRecord:
         return self.state not in ("waiting", "running")
 
 
-def create(actor: Actor, new: NewImport) -> ImportRecord:
-    """Write down an import that is to begin."""
-    key, now = ids.new_key(), ids.now_us()
+def create(actor: Actor, new: NewImport, key: int | None = None) -> ImportRecord:
+    """Write down an import that is to begin, under this key or a new one."""
+    key, now = key or ids.new_key(), ids.now_us()
 
     def job() -> None:
         Import(
@@ -101,6 +102,22 @@ def listing(actor: Actor, limit: int = 20) -> list[ImportRecord]:
     return [_record(row) for row in _mine(actor, "ingest").order_by("-pk")[:limit]]
 
 
+def unfinished(key: int) -> tuple[Actor, ImportRecord] | None:
+    """An import that is not over, and for whom it is; None for one that is, or is gone."""
+    row = Import.objects.unscoped("resuming").filter(pk=key, state__in=_OPEN, owner__isnull=False).first()
+    if row is None:
+        return None
+    attributes = scopes.all_scopes().get(row.scope_id, {})
+    return Actor("import", user_id=row.owner_id, attributes=attributes, actions=frozenset({"ingest"})), _record(row)
+
+
+def note_waiting(keys: Sequence[int], now_us: int) -> None:
+    """These wait for others, and will be done."""
+    rows = Import.objects.unscoped("its own").filter(pk__in=keys, state=ImportState.WAITING)
+    if keys:
+        writer.write(lambda: rows.update(updated_at=now_us))
+
+
 def _mine(actor: Actor, action: Action) -> Any:
     rows = Import.objects.visible_to(actor, action)
     return rows if actor.is_admin else rows.filter(owner_id=actor.user_id or 0)
@@ -111,21 +128,43 @@ def run(
     record: ImportRecord,
     files: Sequence[tuple[str, BinaryIO]],
     stopped: Callable[[], bool] = lambda: False,
-) -> None:
-    """Take in these files, and close them; between two pieces it may be ``stopped``. Raises nothing: what goes
-    wrong stands in the record."""
+) -> bool:
+    """Take in these files, and close them; returns whether it is over. It is not where it was ``stopped``
+    between two pieces, or the store is in trouble: then it may be run again. Raises nothing."""
     try:
-        report = _run(actor, record, files, stopped)
-    except AgentsError as error:
-        _note(record, ImportState.FAILED, error=error.message)
-    except Exception:  # logged, and noted as failed: whoever waits for it must learn that it is over
-        log.exception("import=%s failed", record.public_id)
-        _note(record, ImportState.FAILED, error="The server could not finish it.")
-    else:
-        _note(record, ImportState.COMPLETED, report)
+        _finish(actor, record, files, stopped)
+    except _Stopped:
+        return False
+    except Exception as error:
+        if trouble.unavailable(error, f"import={record.public_id}") is None:
+            raise
+        return False
     finally:
         for _, file in files:
             file.close()
+    return True
+
+
+def _finish(
+    actor: Actor, record: ImportRecord, files: Sequence[tuple[str, BinaryIO]], stopped: Callable[[], bool]
+) -> None:
+    """What goes wrong stands in the record: whoever waits for it must learn that it is over."""
+    try:
+        report = _run(actor, record, files, stopped)
+    except AgentsError as error:
+        fail(record, error.message)
+    except Exception as error:
+        if isinstance(error, _Stopped) or trouble.of(error):
+            raise
+        log.exception("import=%s failed", record.public_id)
+        fail(record, "The server could not finish it.")
+    else:
+        _note(record, ImportState.COMPLETED, report)
+
+
+def fail(record: ImportRecord, words: str) -> None:
+    """It is over, without success."""
+    _note(record, ImportState.FAILED, error=words)
 
 
 def _run(
@@ -148,6 +187,10 @@ def _run(
     return importer.report
 
 
+class _Stopped(Exception):
+    """The server goes before the import is done."""
+
+
 class _Pulse:
     """Tells how far an import is, not more often than is read."""
 
@@ -157,9 +200,10 @@ class _Pulse:
         self.beat()
 
     def beat(self) -> None:
-        """Raises Unavailable where it is to stop."""
+        """Raises _Stopped where it is to stop."""
         if self._stopped():
-            raise Unavailable("The server stopped before it was done: import the same again, and it goes on.")
+            _note(self._record, ImportState.WAITING, self._report)
+            raise _Stopped
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + EVERY_S
             _note(self._record, ImportState.RUNNING, self._report)
@@ -201,7 +245,7 @@ def _report(stored: dict[str, Any]) -> Report:
 
 def _record(row: Import) -> ImportRecord:
     state, updated = ImportState(row.state).label, to_us(row.updated_at)
-    if row.state in _SILENCE and updated < ids.now_us() - _SILENCE[ImportState(row.state)]:
+    if row.state in _OPEN and updated < ids.now_us() - SILENCE_US:
         state = "interrupted"
     return ImportRecord(
         key=row.pk,

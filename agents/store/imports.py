@@ -69,10 +69,11 @@ class _Stored(NamedTuple):
 
 
 class _Before(NamedTuple):
-    """A trace as it was before the import."""
+    """A trace as it was before the import: with turns of all that had arrived, or still due."""
 
     arrived: int
     turns: dict[str, bytes]
+    due: bool = False
 
 
 _NOTHING = _Before(0, {})
@@ -100,7 +101,9 @@ class Importer:
         report.spans += len(spans)
         traces = {foreign_id(span.trace) for span in spans} - self._before.keys()
         self._before |= dict.fromkeys(traces, _NOTHING)
-        self._before |= {one.name: _Before(one.arrived, self._turns(one.name)) for one in self._known(traces)}
+        self._before |= {
+            one.name: _Before(one.arrived, self._turns(one.name), one.is_due) for one in self._known(traces)
+        }
         inbox.accept(self._actor, named(spans, **self._names))
 
     def settle(self) -> Iterator[int]:
@@ -138,8 +141,8 @@ class Importer:
         return {foreign: _digest(key) for key, foreign in rows}
 
     def _count(self, trace: _Stored, before: _Before) -> None:
-        """``trace`` as it was before it was projected: an import that broke off may have left it due."""
-        if trace.arrived == before.arrived and not trace.is_due:
+        """An import that broke off may have left a trace due; who made turns of it since does not matter."""
+        if trace.arrived == before.arrived and not before.due:
             self.report.known += len(before.turns)
             return
         for name, digest in self._turns(trace.name).items():

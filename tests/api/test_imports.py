@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +14,17 @@ from django.test import Client
 
 from agents import ids
 from agents.access import ACTIONS
+from agents.ingest.pieces import pieces
 from agents.models import Import, Turn, User
-from agents.store import import_jobs, keys
+from agents.runner import current, importing
+from agents.store import import_files, import_jobs, keys
+from agents.store.foreign.projector import projector
 from agents.store.import_jobs import NewImport
+from agents.store.imports import Importer
 from tests.builders import make_turn
 from tests.conftest import Clock
 from tests.ingest import reports
-from tests.inprocess import body_of, idle_service, open_database
+from tests.inprocess import IdleRunner, body_of, idle_service, open_database
 
 
 @pytest.fixture(autouse=True)
@@ -117,9 +123,103 @@ def test_one_whose_server_stopped_is_interrupted(clock: Clock) -> None:
 
 def test_it_stops_between_two_pieces() -> None:
     record = import_jobs.create(keys.local(), NewImport("a.jsonl", 10))
-    import_jobs.run(keys.local(), record, [], lambda: True)
-    found = import_jobs.get(keys.local(), record.public_id)
-    assert (found.state, found.error[:18]) == ("failed", "The server stopped")
+    assert not import_jobs.run(keys.local(), record, [], lambda: True)
+    assert import_jobs.get(keys.local(), record.public_id).state == "waiting"
+
+
+# --------------------------------------------------------------------------------------------- restarts
+
+
+class Dies(IdleRunner):
+    """A process that ends before it comes to what it has accepted."""
+
+    def apart(self, work: Any) -> None:
+        importing._here.clear()
+
+
+@pytest.fixture
+def home(settings: Any, tmp_path: Path) -> Path:
+    settings.DATA_DIR = tmp_path
+    return tmp_path / "imports"
+
+
+def accepted_and_left(monkeypatch: pytest.MonkeyPatch, *files: bytes, **fields: str) -> str:
+    """The id of an import whose process has gone."""
+    kept: list[Any] = []
+    keep = import_files.keep
+    with monkeypatch.context() as patch:
+        patch.setattr(current.service().runner, "__class__", Dies)
+        patch.setattr(import_files, "keep", lambda *given: kept.append(keep(*given)) or kept[0])
+        answer = post(*files, **fields)
+    kept[0].let_go()  # as the system does
+    assert answer.status_code == 202
+    return str(answer.json()["id"])
+
+
+def state_of(public_id: str) -> str:
+    return str(Client().get(f"/v1/imports/{public_id}").json()["state"])
+
+
+def test_what_was_accepted_is_done_by_the_next_process(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = accepted_and_left(monkeypatch, spans(1, 2), spans(3), agent="support")
+    assert state_of(left) == "waiting"
+    assert {path.stat().st_mode & 0o777 for path in home.rglob("*") if path.is_file()} == {0o600}
+    assert importing.resume(current.service().runner) == 1
+    told = Client().get(f"/v1/imports/{left}").json()
+    assert (told["state"], told["report"]["turns"]["new"]) == ("completed", 3)
+    assert list(home.iterdir()) == []
+    assert importing.resume(current.service().runner) == 0
+    assert Turn.objects.unscoped("test").count() == 3
+
+
+def test_turns_that_were_made_behind_an_import_are_its_own() -> None:
+    """It broke off once; what it had taken is made into turns while it is read again."""
+    broken, again = (Importer(keys.local()) for _ in range(2))
+    for importer in (broken, again):
+        for piece in pieces(io.BytesIO(spans(1)), "otlp"):
+            importer.take("a.jsonl", piece)
+    projector.wake()
+    assert list(again.settle()) == [1]
+    assert (again.report.new, again.report.known, again.report.changed) == (1, 0, 0)
+
+
+def test_what_somebody_is_at_is_left_alone(home: Path) -> None:
+    kept = import_files.keep(ids.new_key(), [("a.jsonl", io.BytesIO(spans(1)))])
+    assert list(import_files.left()) == []
+    kept.let_go()
+    [again] = import_files.left()
+    [(name, file)] = again.open()
+    with file:
+        assert (name, file.read()) == ("a.jsonl", spans(1))
+    again.drop()
+
+
+def test_what_nobody_asked_for_any_more_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted_and_left(monkeypatch, spans(1))
+    Import.objects.unscoped("test").delete()
+    assert importing.resume(current.service().runner) == 0
+    assert list(home.iterdir()) == []
+
+
+def test_what_the_server_dies_of_is_given_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = accepted_and_left(monkeypatch, spans(1))
+    for _ in range(importing.TRIES):
+        [kept] = import_files.left()
+        kept.begin()
+        kept.let_go()
+    assert importing.resume(current.service().runner) == 0
+    assert state_of(left) == "failed"
+    assert list(home.iterdir()) == []
+
+
+def test_what_waits_for_others_is_not_forgotten(clock: Clock) -> None:
+    record = import_jobs.create(keys.local(), NewImport("a.jsonl", 10))
+    for _ in range(3):
+        clock.pass_s(40)
+        import_jobs.note_waiting([record.key], ids.now_us())
+        assert state_of(record.public_id) == "waiting"
+    clock.pass_s(61)
+    assert state_of(record.public_id) == "interrupted"
 
 
 @pytest.mark.parametrize("form", ["format=otlp", "whole=true"])
