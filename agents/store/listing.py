@@ -21,7 +21,7 @@ from agents.store.numbers.reading import reading
 from agents.store.query import condition
 from agents.store.search import Keys
 
-BUDGET_S = 5.0
+BUDGET_S = 4.0
 SCAN_S = 1.0
 """How long a page looks for letters before it shows what it has."""
 WINDOW = 20_000

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.db import connection
 
 from agents import ids
 from agents.access import Actor
+from agents.models import Session
 from agents.query.fields import FIELDS, Field
 from agents.query.matches import matches
 from agents.query.parser import parse
@@ -258,3 +260,13 @@ def test_pages_by_key_hold_every_row_once_in_both_directions(
     assert forth == whole == sorted(whole, reverse=True)
     page = logs.turns_page(admin, query, before=forth[-1], limit=3)
     assert [row.id for row in page.rows] == forth[-4:-1]
+
+
+def test_counting_reads_what_belongs_to_the_row(admin: Actor) -> None:
+    """And not all that fulfils the condition, for each row again."""
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL knows how many rows a condition leaves")
+    query = parse("count(turn: status:completed)>5", now_us=0, level="session")
+    plan = Session.objects.unscoped("test").filter(condition(query, admin)).explain()
+    assert "(session_id=?)" in plan
+    assert "turn_status" not in plan

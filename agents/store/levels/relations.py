@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Exists, F, Func, OuterRef, Q, Subquery
+from django.db.models import Case, Exists, F, Func, OuterRef, Q, Subquery, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
@@ -114,10 +114,11 @@ def end(at: Level, level: Level, condition: Q, sight: Sight, *, last: bool) -> Q
 
 
 def number(at: Level, level: Level, condition: Q, sight: Sight) -> Any:
-    """How many rows of a lower level fulfil a condition. Django asks for none where it sees that none
-    can; that is NULL then, and not 0."""
-    counted = Func(F("pk"), function="COUNT")
-    rows = _below(at, level, sight, OuterRef).filter(condition).order_by()
+    """How many rows of a lower level fulfil a condition. It is no filter, but looked at in those that belong
+    to the row: SQLite would take an index for the condition, and so read all that fulfil it for each row.
+    Django asks for none where it sees that none can; that is NULL then, and not 0."""
+    counted = Func(Case(When(condition, then=F("pk"))), function="COUNT")
+    rows = _below(at, level, sight, OuterRef).order_by()
     return Coalesce(Subquery(rows.annotate(how_many=counted).values("how_many")), 0)
 
 

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 
 from agents.errors import Unavailable
 
-BUDGET_S = 5.0
+BUDGET_S = 4.0
 _STEPS = 20_000
 """Of SQLite's machine between two looks at the clock: less than a millisecond."""
 
