@@ -207,8 +207,17 @@ def _checkpoint() -> None:
     except OSError:
         return
     if size > CHECKPOINT_BYTES:
+        _fold()
+
+
+def _fold() -> None:
+    """What is committed is safe in the log: where the file has no room, the next time may find some."""
+    try:
         with waiting_at_most(0.2), connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except DatabaseError as error:
+        if trouble.unavailable(error, "the log") is None:
+            log.warning("the log could not be folded in: %s", error)
 
 
 writer = Writer()

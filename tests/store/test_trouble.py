@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import resource
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -201,3 +202,20 @@ def test_a_write_that_found_no_room_is_remembered_for_a_while(monkeypatch: pytes
 def test_a_disk_that_is_nearly_full_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "ROOM", 1 << 62)
     assert readiness.problem() == "the database is full"
+
+
+def test_a_log_that_cannot_be_folded_in_stops_no_writer(impatient: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's own file may not grow, while there is room in its log."""
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL folds its log by itself")
+    monkeypatch.setattr("agents.store.writer.CHECKPOINT_BYTES", 0)
+    kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for _ in range(2):  # the first folds what there was, and the second waits for that
+        impatient.write(lambda: Scope.objects.count())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, kept[1]))
+    try:
+        impatient.write(lambda: Scope.objects.create(digest="a", attributes={"teams": ["x" * 50_000]}))
+        assert impatient.submit(lambda: Scope.objects.count()).result(10) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+    assert trouble.noted.recent(60) is trouble.BROKEN
