@@ -13,11 +13,11 @@ from agents import rights
 from agents.access import Actor
 from agents.bus import TurnLog, hub
 from agents.live import read
-from agents.runner.recording import DeltaKeeper, Recording
+from agents.runner.recording import AGAIN_S, DeltaKeeper, Recording
 from agents.runner.slots import Slot, Slots
 from agents.runtime.loop import Loop
 from agents.schemas.events import ErrorInfo, Event, FinalStatus
-from agents.store import turns
+from agents.store import trouble, turns
 from agents.store.recorder import Leg, Superseded
 
 log = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ class Runner:
             running.begin()
             await self._granted(slot)
             if slot.queued:
-                await read(turns.mark_running, leg)
+                await self._begin(leg)
             await self._work(loop, recording)
         except asyncio.CancelledError:
             status, reason = running.stopped or ("interrupted", "the server stopped")
@@ -127,6 +127,17 @@ class Runner:
             error = ErrorInfo(type="server_error", message="The server made a mistake; see its log.")
             self._close(loop, recording, "failed", None, error)
         await self._settle(recording)
+
+    @staticmethod
+    async def _begin(leg: Leg) -> None:
+        """Say that a queued turn runs, as soon as the store takes it. Raises Superseded."""
+        while True:
+            try:
+                return await read(turns.mark_running, leg)
+            except Exception as error:
+                if trouble.of(error) is None:
+                    raise
+            await asyncio.sleep(AGAIN_S)
 
     async def _work(self, loop: Loop, recording: Recording) -> None:
         try:

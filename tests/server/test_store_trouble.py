@@ -7,7 +7,7 @@ import os
 import resource
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from urllib.parse import urlsplit
@@ -99,3 +99,22 @@ def test_all_are_told_to_come_again_and_what_runs_goes_on(
         own_server.forgive()  # its log is a file, too
     else:
         assert len(own_server.log) - logged < 2000, own_server.log
+
+
+@pytest.mark.skipif(not LITE, reason="PostgreSQL has no one place for writing")
+def test_what_is_queued_begins_when_the_store_is_back(
+    start_server: Callable[..., ServerProcess], held: HeldModel
+) -> None:
+    server = start_server(MAX_RUNNING="1")
+    caller = Caller(server.port)
+    first, second = Talk(caller, model="held/held"), Talk(caller, model="held/held")
+    asked, queued = held.hold(), held.hold()
+    queued.end("My turn.")
+    first.begin(asked.question)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(second.say, queued.question)
+        eventually(lambda: [turn["status"] for turn in second.turns()] == ["queued"])
+        with taken(server):
+            asked.end("Done.")
+            eventually(lambda: "held by somebody else" in server.log)  # the queued one has tried, too
+        assert answer.result(30).json["output_message"]["content"] == "My turn."
