@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 import resource
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -24,11 +26,12 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 LITE = not os.environ.get("TEST_DATABASE_URL")
 BODY = {"agent_config": {"model": "scripted/fast", "instructions": "Be brief."}}
-SPANS = {
-    "resourceSpans": [
-        {"scopeSpans": [{"spans": [{"traceId": "5b8aa5a2d2c872e8321cf37308d69df2", "spanId": "051581bf3cb55c13"}]}]}
-    ]
-}
+
+
+def spans() -> dict[str, Any]:
+    """One of a trace of its own: what is known already needs no writing."""
+    span = {"traceId": secrets.token_hex(16), "spanId": secrets.token_hex(8)}
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
 
 
 @contextmanager
@@ -67,7 +70,7 @@ def asked(caller: Caller) -> list[Answer]:
     """Eighty at once that write, of clients and of senders of telemetry: more than there are threads."""
     with ThreadPoolExecutor(80) as pool:
         made = [
-            pool.submit(caller.post, *(("/v1/agents", BODY) if number % 2 else ("/v1/traces", SPANS)))
+            pool.submit(caller.post, *(("/v1/agents", BODY) if number % 2 else ("/v1/traces", spans())))
             for number in range(80)
         ]
         return [one.result() for one in made]
