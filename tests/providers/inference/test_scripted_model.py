@@ -263,5 +263,5 @@ def test_it_answers_no_more_than_an_endpoint_may(perform: Build) -> None:
     calls = perform("\n".join(["!script", *["call get_weather {}"] * 129]))
     assert str(calls.error) == "scripted sent too much: more than 128 tool calls"
     assert len(calls.calls) == 128
-    words = perform("!script repeat 5 " + "x" * 2**20)
+    words = perform("\n".join(["!script", *["repeat 3 " + "x" * 2**20] * 2]))
     assert str(words.error) == "scripted sent too much: an answer of more than 4194304 characters"
