@@ -15,6 +15,7 @@ from bench.cases import (
     log_lists,
     log_numbers,
     long_session,
+    memory,
     paced,
     provider,
     reconnects,
@@ -54,6 +55,7 @@ CASES: dict[str, Case] = {
     "log-numbers": log_numbers.rows,
     "ingest": ingest.rows,
     "hostile-reports": hostile_reports.rows,
+    "memory": memory.rows,
     "start-up": start_up.rows,
     "idle-memory": idle_memory.rows,
 }
