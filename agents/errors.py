@@ -10,8 +10,10 @@
     ├── NotFound                   404  not_found_error         absent, or not for this actor
     ├── Conflict                   409  conflict_error          a lost race, a busy session
     ├── TooLarge                   413  invalid_request_error
+    ├── UrlTooLong                 414  invalid_request_error
     ├── UnsupportedMedia           415  invalid_request_error
     ├── RateLimited                429  rate_limit_error
+    ├── HeadersTooLarge            431  invalid_request_error
     ├── Unavailable                503  server_error            our own trouble; retry later
     └── ProviderError              502  server_error            a model endpoint, by its name
 
@@ -119,6 +121,12 @@ class TooLarge(AgentsError):
     code = "body_too_large"
 
 
+class UrlTooLong(AgentsError):
+    status = 414
+    type = "invalid_request_error"
+    code = "url_too_long"
+
+
 class UnsupportedMedia(AgentsError):
     status = 415
     type = "invalid_request_error"
@@ -127,6 +135,12 @@ class UnsupportedMedia(AgentsError):
 class RateLimited(AgentsError):
     status = 429
     type = "rate_limit_error"
+
+
+class HeadersTooLarge(AgentsError):
+    status = 431
+    type = "invalid_request_error"
+    code = "headers_too_large"
 
 
 class Unavailable(AgentsError):

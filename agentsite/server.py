@@ -8,7 +8,6 @@ Without the cap any caller could fill the memory; without the drain a SIGTERM cu
 from __future__ import annotations
 
 import asyncio
-import secrets
 import signal
 import socket
 from collections.abc import Awaitable, Callable
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Any
 
-import msgspec
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.server import Server
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
@@ -24,9 +22,11 @@ from twisted.internet import defer
 from twisted.internet import reactor as _reactor
 from twisted.internet.tcp import Connection
 from twisted.logger import globalLogBeginner
+from twisted.web.http import _GenericHTTPChannelProtocol
 
 from agents.errors import TooLarge
 from agentsite import bodies
+from agentsite.channel import PoliteChannel
 
 reactor: Any = _reactor
 """Twisted's reactor is a module that behaves as an object; its stubs mean the interface."""
@@ -143,19 +143,16 @@ class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
 
     def _refuse(self) -> None:
         self.refused = True
-        request_id = secrets.token_hex(8)
-        error = TooLarge(f"The body is larger than {self.cap // 2**20} MiB.")
-        body = msgspec.json.encode(error.body(request_id))
-        head = (
-            b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
-            b"x-request-id: %b\r\nContent-Length: %d\r\n\r\n" % (request_id.encode(), len(body))
-        )
-        self.channel.transport.write(head + body)
-        self.channel.loseConnection()
+        self.channel.refuse(TooLarge(f"The body is larger than {self.cap // 2**20} MiB."))
 
 
 class CappedFactory(HTTPFactory):  # type: ignore[misc]  # untyped
     """Makes connections whose requests are capped."""
+
+    @staticmethod
+    def protocol() -> Any:
+        """What Twisted makes of every connection, around a channel of ours."""
+        return _GenericHTTPChannelProtocol(PoliteChannel())  # type: ignore[no-untyped-call]  # untyped library
 
     def __init__(self, server: Server, caps: Caps) -> None:
         super().__init__(server)

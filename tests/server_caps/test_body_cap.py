@@ -239,13 +239,36 @@ def test_a_chunk_that_lies_about_its_size_ends_the_connection(size: str, server:
     assert lives(server)
 
 
-@pytest.mark.parametrize("lines", [[f"X-{number}: x" for number in range(501)], ["X-Long: " + "x" * 70_000]])
-def test_endless_headers_are_refused(lines: list[str], server: ServerProcess) -> None:
+TOO_MUCH: list[tuple[str, list[str], tuple[int, str]]] = [
+    ("/logs/?q=" + "x" * 17_000, [], (414, "url_too_long")),
+    ("/v1/agents?x=" + "x" * 900_000, [], (414, "url_too_long")),
+    ("/v1/agents", ["X-Long: " + "x" * 17_000], (431, "headers_too_large")),
+    ("/v1/agents", ["X-Long: " + "x" * 900_000], (431, "headers_too_large")),
+    ("/v1/agents", [f"X-{number}: x" for number in range(501)], (431, "headers_too_large")),
+    ("/v1/agents", [f"X-{number}: " + "x" * 9_000 for number in range(9)], (431, "headers_too_large")),
+    ("/v1/agents", ["no header"], (400, "bad_request")),
+]
+
+
+@pytest.mark.parametrize(("path", "lines", "expected"), TOO_MUCH)
+def test_endless_heads_are_refused_in_words(
+    path: str, lines: list[str], expected: tuple[int, str], server: ServerProcess
+) -> None:
     with wire(server) as connection:
-        with suppress(ConnectionError):
-            connection.sendall(head(*lines, "Content-Length: 0"))
-        assert answer(connection)[0] in {0, 400, 431}
+        connection.sendall(head(*lines, "Content-Length: 0", path=path))
+        status, body = answer(connection)
+        error = json.loads(body)["error"]
+        assert (status, error["code"]) == expected
+        assert set(error) == ERROR
+        assert connection.recv(1) == b""  # and hung up
     assert lives(server)
+
+
+def test_a_long_url_leaves_room_for_headers(server: ServerProcess) -> None:
+    lines = ["Connection: close", "Authorization: Bearer " + "x" * 16_000]
+    with wire(server) as connection:
+        connection.sendall(head(*lines, method="GET", path="/v1/health?x=" + "x" * 16_000))
+        assert answer(connection)[0] == 200
 
 
 def test_slow_bodies_hold_up_nobody(server: ServerProcess) -> None:

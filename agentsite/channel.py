@@ -1,0 +1,79 @@
+"""A connection that says no in words: what is too long, or is no HTTP, gets the API's error body
+before it ends. Twisted's own would be closed without an answer, or with an empty one."""
+
+from __future__ import annotations
+
+import secrets
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from twisted.web.http import HTTPChannel
+
+from agents.errors import AgentsError, HeadersTooLarge, InvalidRequest, UrlTooLong
+
+LINE = 16 * 1024
+"""Bytes of a request line, and of a header."""
+HEAD = 3 * LINE
+"""Bytes of both: the longest URL leaves room for headers."""
+LINGER, LINGER_S = 1024 * 1024, 2
+"""How much of what a refused caller still sends is taken, and for how long. Whoever closes with
+bytes unread resets the connection, and the caller may lose the answer."""
+
+
+class PoliteChannel(HTTPChannel):
+    """One connection."""
+
+    MAX_LENGTH, totalHeadersSize = LINE, HEAD
+    transport: Any
+    refused = False
+    _swallowed = 0
+
+    def refuse(self, error: AgentsError) -> None:
+        """Answer with the error and end the connection."""
+        if self.refused:
+            return
+        self.refused = True
+        self.transport.write(refusal(error))
+        self.transport.loseWriteConnection()
+        self.setTimeout(LINGER_S)  # type: ignore[no-untyped-call]  # untyped library
+
+    def dataReceived(self, data: bytes) -> None:
+        if not self.refused:
+            super().dataReceived(data)  # type: ignore[no-untyped-call]  # untyped library
+            return
+        self._swallowed += len(data)
+        if self._swallowed > LINGER:
+            self.transport.loseConnection()
+
+    def lineReceived(self, line: bytes) -> Any:
+        if self._receivedHeaderSize + len(line) > self.totalHeadersSize:
+            self.refuse(HeadersTooLarge(f"The headers are larger than {(HEAD - LINE) // 1024} KiB."))
+        if not self.refused:
+            super().lineReceived(line)  # type: ignore[no-untyped-call]  # untyped library
+        return self.refused  # true: the rest of what has come is not read
+
+    def lineLengthExceeded(self, line: bytes) -> None:
+        words = f"is longer than {LINE // 1024} KiB."
+        is_first = self._receivedHeaderSize == 0
+        self.refuse(UrlTooLong(f"The URL {words}") if is_first else HeadersTooLarge(f"A header {words}"))
+
+    def headerReceived(self, line: bytes) -> bool:
+        if self._receivedHeaderCount >= self.maxHeaders:
+            self.refuse(HeadersTooLarge(f"There are more than {self.maxHeaders} headers."))
+            return False
+        return bool(super().headerReceived(line))  # type: ignore[no-untyped-call]  # untyped library
+
+    def _respondToBadRequestAndDisconnect(self) -> None:
+        self.refuse(InvalidRequest("This is not a request of HTTP/1.1.", code="bad_request"))
+
+
+def refusal(error: AgentsError) -> bytes:
+    """The whole answer."""
+    request_id = secrets.token_hex(8)
+    body = msgspec.json.encode(error.body(request_id))
+    head = (
+        f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\nContent-Type: application/json\r\n"
+        f"Connection: close\r\nx-request-id: {request_id}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
