@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from agents.errors import InvalidRequest
 from agents.schemas.logs import ResponseRow, SessionRow, StepRow, TurnRow
+from agents.wire.formulas import is_formula
 from agents.wire.parquet import Writer
 
 Format = Literal["jsonl", "csv", "parquet", "otlp"]
@@ -35,8 +36,6 @@ ROWS: dict[str, type[BaseModel]] = {"turn": TurnRow, "session": SessionRow, "ste
 BOM = "\ufeff".encode()
 _LEFT_OUT = frozenset({"last_turn", "steps"})
 """What is no value and no flat object: a row in a row, a list of objects."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""What a spreadsheet would take for the beginning of a formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +165,7 @@ def cell(value: Any) -> Any:
             return msgspec.json.encode(value).decode()
         case _:
             text = str(value)
-            return f"'{text}" if text.startswith(_FORMULA) else text
+            return f"'{text}" if is_formula(text) else text
 
 
 def _table(rows: Any) -> bytes:

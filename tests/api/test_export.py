@@ -95,6 +95,38 @@ def test_a_formula_is_a_text(played: None) -> None:
     ]  # fmt: skip
 
 
+SIGNS = ["=", "+", "-", "@", "＝", "＋", "－", "＠", "﹦", "﹢", "﹣", "﹫", "⁺", "₌"]
+BLANKS = [
+    "",
+    " ",
+    "   ",
+    "\xa0",
+    "\u3000",
+    "\u200b",
+    "\ufeff",
+    "\u2028",
+    "\x0b",
+    "\x00",
+    "\u115f",
+    "\ufe0f",
+    " \u200b\u3000",
+]
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=ascii)
+def test_a_formula_in_other_letters_is_a_text(blank: str) -> None:
+    """Spreadsheets take full-width signs for the narrow ones, and some skip what cannot be seen."""
+    for sign in SIGNS:
+        assert cell(f"{blank}{sign}1+1") == f"'{blank}{sign}1+1"
+    for text in ("1+1", "a=b", "“=1”", "–1", "¯", "日本", "ｱ=1", "", "/x", "#1"):
+        assert cell(blank + text) == blank + text
+
+
+@pytest.mark.parametrize("text", ["\tx", "\rx", "\nx", " \t x", "\u200b\nx"])
+def test_a_text_that_begins_with_another_cell_or_line_is_one(text: str) -> None:
+    assert cell(text) == f"'{text}"
+
+
 def test_a_byte_order_mark_is_there_when_asked_for(played: None) -> None:
     assert body_of(ask("turns", format="csv", bom="true")).startswith(b"\xef\xbb\xbfid,")
     assert body_of(ask("turns", format="csv")).startswith(b"id,")
