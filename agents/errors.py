@@ -8,6 +8,7 @@
     ├── NotAuthenticated           401  authentication_error
     ├── NotAllowed                 403  permission_error
     ├── NotFound                   404  not_found_error         absent, or not for this actor
+    ├── MethodNotAllowed           405  invalid_request_error   its answer names those that are
     ├── Conflict                   409  conflict_error          a lost race, a busy session
     ├── TooLarge                   413  invalid_request_error
     ├── UrlTooLong                 414  invalid_request_error
@@ -101,6 +102,14 @@ class NotAllowed(AgentsError):
 class NotFound(AgentsError):
     status = 404
     type = "not_found_error"
+
+
+class MethodNotAllowed(AgentsError):
+    status = 405
+    type = "invalid_request_error"
+
+    def __init__(self, method: str, allowed: str) -> None:
+        super().__init__(f'Method "{method[:40]}" not allowed.', headers={"Allow": allowed})
 
 
 class Conflict(AgentsError):

@@ -25,7 +25,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from agents.api.base import Awaited
 from agents.api.negotiation import error_response, for_caller
-from agents.errors import AgentsError, InvalidRequest, NotAllowed
+from agents.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed
 
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -38,6 +38,9 @@ CSP_API = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 API_PATHS = ("/v1/", "/v1alpha/", "/langsmith/", "/api/public/")
 """What programs ask for: no cookies are read there."""
+
+PAGE_METHODS = ("GET", "HEAD", "POST")
+"""A view of the API knows its own; a page would take every other for GET, and Django asks no token of TRACE."""
 
 
 def is_api(path: str) -> bool:
@@ -65,7 +68,7 @@ class RequestIdMiddleware(_Async):
 
 
 class GuardMiddleware(_Async):
-    """The Host for every request, the Origin for the API; headers for browsers on every answer."""
+    """The Host for every request, the method for pages, the Origin for the API; headers for browsers on every answer."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         try:
@@ -84,6 +87,8 @@ class GuardMiddleware(_Async):
         except DisallowedHost as error:
             raise InvalidRequest("Host: this name is not served here.", param="Host", code="bad_host") from error
         if not is_api(request.path):
+            if request.method not in PAGE_METHODS:
+                raise MethodNotAllowed(str(request.method), ", ".join(PAGE_METHODS))
             return
         origin = request.headers.get("Origin")
         foreign = origin is not None and origin not in {f"{request.scheme}://{host}", *settings.TRUSTED_ORIGINS}

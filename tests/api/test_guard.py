@@ -284,3 +284,20 @@ def test_the_way_to_the_login_leads_back_to_ourselves(target: str, settings: Any
     location = response.headers["Location"]
     assert location.startswith("/login/?next=/logs/")
     assert "\r" not in location
+
+
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT", "OPTIONS", "PROPFIND", "X"])
+@pytest.mark.parametrize("path", EVERY)
+def test_methods_that_are_spoken_nowhere_are_refused_everywhere(path: str, method: str) -> None:
+    answer = CLIENT.generic(method, path)
+    assert answer.status_code == 405
+    assert "GET" in answer.headers["Allow"] or path == "/v1/nothing"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    if not path.startswith("/static/css"):
+        assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("path", [*PAGES, "/healthz", "/readyz", "/admin/", "/static/nothing.css"])
+def test_methods_of_the_api_are_refused_by_pages(path: str, method: str) -> None:
+    assert CLIENT.generic(method, path).status_code == 405
