@@ -68,7 +68,8 @@ class RequestIdMiddleware(_Async):
 
 
 class GuardMiddleware(_Async):
-    """The Host for every request, the method for pages, the Origin for the API; headers for browsers on every answer."""
+    """The Host of every request, the method of pages, the Origin of the API; headers for browsers on
+    every answer."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         try:

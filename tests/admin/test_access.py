@@ -110,6 +110,22 @@ def test_a_new_user_can_log_in(boss: Browser) -> None:
     assert Client().login(username="rita", password="a long enough one")
 
 
+@pytest.mark.parametrize("password", ["ritaritarita", "Rita-12345", "83920174650", "password1234", "short"])
+def test_a_new_user_gets_a_password_that_is_none_to_guess(boss: Browser, password: str) -> None:
+    given = {"username": "rita", "usable_password": "true", "password1": password, "password2": password}
+    assert boss.post(f"{USERS}add/", given).status_code == 200  # the form again
+    assert not User.objects.filter(username="rita").exists()
+
+
+@pytest.mark.parametrize("password", ["bossbossboss", "Boss4boss4", "83920174650"])
+def test_a_user_gets_such_a_password_later_too(boss: Browser, password: str) -> None:
+    user = User.objects.get(username="boss")
+    given = {"password1": password, "password2": password, "usable_password": "true"}
+    assert boss.post(f"{USERS}{user.pk}/password/", given).status_code == 200
+    user.refresh_from_db()
+    assert user.check_password("correct horse battery")
+
+
 def test_the_local_user_cannot_be_made_by_hand(boss: Browser) -> None:
     """Its keys act with the local user's rights."""
     given = {

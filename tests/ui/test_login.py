@@ -354,6 +354,25 @@ def test_a_bad_password_is_refused_and_the_link_stays(client: Client, first: str
     page(client, path)
 
 
+THEIRS = ["ritaritarita", "Rita.Miller", "rita123456", "MillerMiller1", "83920174650"]
+
+
+@pytest.mark.parametrize("password", THEIRS)
+def test_a_password_that_is_known_with_its_user_is_refused(client: Client, rita: Actor, password: str) -> None:
+    User.objects.filter(username="rita").update(email="rita.miller@example.org")
+    log_in(client)
+    given = {"old_password": RIGHT, "new_password1": password, "new_password2": password}
+    assert client.post("/account/password/", given).status_code == 400
+    assert log_in(Client()).status_code == 302  # with the old one
+
+
+@pytest.mark.parametrize("password", ["adminadmin", "Admin12345", "83920174650"])
+def test_the_first_password_is_not_the_name_either(client: Client, password: str) -> None:
+    path = link()
+    assert client.post(path, {"new_password1": password, "new_password2": password}).status_code == 400
+    page(client, path)
+
+
 def test_a_wrong_link_is_not_found(client: Client) -> None:
     assert "admin_link" in words(page(client, "/welcome/nonsense", status=404))
 
