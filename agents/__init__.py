@@ -4,6 +4,7 @@ A module may import only from floors below its own; ``tests/test_architecture.py
 
 =====================  ==========================================================================
 ``errors``             every exception raised on purpose, each knowing its HTTP status
+``redaction``          strikes secrets out of what endpoints and tools say
 ``ids``                the only place that mints keys, reads the clock and forms public ids
 ``moments``            microseconds since 1970 to datetimes and back
 ``schemas/``           the types: wire bodies (Pydantic), events, encoded items; no Django

@@ -19,12 +19,14 @@
     └── ProviderError              502  server_error            a model endpoint, by its name
 
 The API turns them into one JSON shape (`body`), the pages into a sentence. Nothing here imports
-anything of ours; nothing here is caught here.
+anything of ours but what strikes secrets out; nothing here is caught here.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from agents import redaction
 
 MESSAGE = 2000
 """Characters of a message that are sent: it may hold what somebody else wrote."""
@@ -173,7 +175,7 @@ def type_of(status: int) -> str:
 class ProviderError(AgentsError):
     """A model endpoint failed. ``provider`` is its configured name, ``upstream_status`` what it
     answered (None when it did not), ``retryable`` whether a repeat before the first byte may
-    help, ``retry_after_s`` what it asked for."""
+    help, ``retry_after_s`` what it asked for. Its words may be the endpoint's own: no secret is in them."""
 
     status = 502
     code = "provider_error"
@@ -188,7 +190,7 @@ class ProviderError(AgentsError):
         retry_after_s: float | None = None,
         code: str | None = None,
     ) -> None:
-        super().__init__(message, code=code)
+        super().__init__(redaction.struck_error(message), code=code)
         self.provider = provider
         self.upstream_status = upstream_status
         self.retryable = retryable

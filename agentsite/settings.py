@@ -241,7 +241,12 @@ FORMAT_MODULE_PATH = "agentsite.formats"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "class": "agentsite.known_secrets.StruckFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        },
+    },
     "filters": {"once": {"()": "agents.store.trouble.Once"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
     # a 404 is an answer like any other

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from agents import redaction
 from agents.access import Actor
 from agents.admin import columns
 from agents.admin.acting import actor_of
@@ -94,7 +95,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
 
     @admin.display(description=_("endpoint"))
     def endpoint(self, group: ToolGroup) -> str:
-        return columns.words(group.uri)
+        return columns.words(redaction.shown_url(group.uri))
 
     @admin.display(description=_("arguments"))
     def args_text(self, group: ToolGroup) -> str:

@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
+from agents import redaction
 from agents.access import Action, Actor
 from agents.api.base import ApiView, Awaited, data_list, nothing
 from agents.api.negotiation import json_response
@@ -91,7 +92,7 @@ def _group(name: str, provider_id: str, uri: str = "", args: dict[str, Any] | No
         "provider_id": provider_id,
         "provider_resource_id": name,
         "type": "tool_group",
-        "mcp_endpoint": {"uri": uri} if uri else None,
+        "mcp_endpoint": {"uri": redaction.shown_url(uri)} if uri else None,
         "args": args or None,
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from agents import redaction
 from agents.schemas.responses import CreateResponse, McpTool, ResponseTool
 
 JSON = dict[str, Any]
@@ -60,9 +61,10 @@ def _plain(choice: Any) -> Any:
 
 
 def tool_json(tool: ResponseTool) -> JSON:
-    """A tool as it was given; of a server of tools only what is no secret."""
+    """A tool as it was given; of a server of tools only what is no secret, nor the keys in its address."""
     if isinstance(tool, McpTool):
         shown = {"type", "server_label", "server_url", "server_description", "allowed_tools", "require_approval"}
-        return tool.model_dump(include=shown, exclude_none=True)
+        found = tool.model_dump(include=shown, exclude_none=True)
+        return {**found, "server_url": redaction.shown_url(tool.server_url or "")}
     out: JSON = tool.model_dump(exclude_none=tool.type != "function")
     return out

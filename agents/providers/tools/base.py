@@ -6,11 +6,12 @@ raises nothing for what its arguments or the world did, it returns an error.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from agents.schemas.content import Content, ToolDef
+from agents import redaction
+from agents.schemas.content import Content, ContentItem, TextItem, ToolDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,30 @@ class ToolResult:
     content: Content
     error: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def without(result: ToolResult, secrets: Iterable[str]) -> ToolResult:
+    """A result that tells no secret of this server, nor one of ``secrets``."""
+    more = tuple(secrets)
+    return ToolResult(
+        content=_content_without(result.content, more),
+        error=None if result.error is None else redaction.struck_error(result.error, more),
+        metadata=redaction.struck_json(result.metadata, more),
+    )
+
+
+def _content_without(content: Content, secrets: Sequence[str]) -> Content:
+    match content:
+        case str():
+            return redaction.struck(content, secrets)
+        case list():
+            return [one.model_copy(update=_told(one, secrets)) for one in content]
+        case _:
+            return content.model_copy(update=_told(content, secrets))
+
+
+def _told(item: ContentItem, secrets: Sequence[str]) -> dict[str, Any]:
+    return {"text": redaction.struck(item.text, secrets)} if isinstance(item, TextItem) else {}
 
 
 class Tool(Protocol):

@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from agents import redaction
 from agents.errors import InvalidRequest
 from agents.providers import addresses
-from agents.providers.tools.base import ToolContext, ToolGroup, ToolResult, failure
+from agents.providers.tools.base import ToolContext, ToolGroup, ToolResult, failure, without
 from agents.schemas.content import ToolDef
 
 PROVIDER = "model-context-protocol"
@@ -54,6 +55,10 @@ class McpFault(Exception):
     def __init__(self, words: str, status: int | None = None) -> None:
         super().__init__(words)
         self.words, self.status = words, status
+
+    def without(self, secrets: Sequence[str]) -> McpFault:
+        """The same fault, whose words do not tell them."""
+        return McpFault(redaction.struck_error(self.words, secrets), self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +102,26 @@ class Mcp:
     async def list(self, server: Server, provider_data: Mapping[str, Any] | None = None) -> Listing:
         """What a server has now. Raises McpFault, InvalidRequest."""
         headers = headers_for(server, provider_data or {})
-        client = await self._loaded()
-        found = await client.list_tools(server, headers, allow_private=self._allow_private, seconds=LIST_S)
-        return checked(found)
+        client, secrets = await self._loaded(), secrets_of(server, headers)
+        try:
+            found = await client.list_tools(server, headers, allow_private=self._allow_private, seconds=LIST_S)
+        except McpFault as fault:
+            raise fault.without(secrets) from None
+        return checked(redaction.struck_json(found, secrets))
 
     async def call(
         self, server: Server, name: str, arguments: dict[str, Any], provider_data: Mapping[str, Any]
     ) -> ToolResult:
         """The answer of a tool. Raises McpFault, InvalidRequest."""
         headers = headers_for(server, provider_data)
-        client = await self._loaded()
-        result: ToolResult = await client.call_tool(
-            server, headers, name, arguments, allow_private=self._allow_private, seconds=self._call_s
-        )
-        return result
+        client, secrets = await self._loaded(), secrets_of(server, headers)
+        try:
+            result = await client.call_tool(
+                server, headers, name, arguments, allow_private=self._allow_private, seconds=self._call_s
+            )
+        except McpFault as fault:
+            raise fault.without(secrets) from None
+        return without(result, secrets)
 
     async def _loaded(self) -> Any:
         """The module that speaks the protocol; read in a thread, for it takes long."""
@@ -217,6 +228,11 @@ def headers_for(server: Server, provider_data: Mapping[str, Any]) -> dict[str, s
             sent = checked_headers(headers, HEADERS_KEY)
     names = {name.lower() for name in sent}
     return {**{name: value for name, value in server.headers.items() if name.lower() not in names}, **sent}
+
+
+def secrets_of(server: Server, headers: Mapping[str, str]) -> list[str]:
+    """What a server is told that nobody else may hear: it may say it again."""
+    return [*redaction.in_headers(headers), *redaction.in_url(server.url)]
 
 
 def checked_headers(headers: object, param: str) -> dict[str, str]:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from agents import redaction
 from agents.errors import AgentsError
-from agents.providers.tools.base import Tool, ToolContext, ToolResult, failure
+from agents.providers.tools.base import Tool, ToolContext, ToolResult, failure, without
 from agents.schemas.content import text_of
 from agents.schemas.items import CUT, MODEL_TEXT
 
 
 async def run_one(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:
-    """The answer of a tool, or that there was none in time: one that does not let itself be stopped is
-    left behind."""
+    """The answer of a tool, or that there was none in time. No secret is in it that the tool could know:
+    none of this server, and none of the request."""
+    return without(await _run(tool, arguments, context, seconds), redaction.in_json(context.provider_data))
+
+
+async def _run(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:
+    """One that does not let itself be stopped is left behind."""
     task = asyncio.ensure_future(tool.call(arguments, context))
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)

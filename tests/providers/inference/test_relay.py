@@ -43,7 +43,7 @@ def test_what_is_no_object_is_a_fault(sse: Build, event: str) -> None:
 def test_an_error_is_raised_without_the_key(sse: Build) -> None:
     with pytest.raises(ProviderError) as caught:
         read(sse({"error": {"message": "sk-secret-key is tired", "code": 503}}))
-    assert caught.value.message == "lab broke off: *** is tired"
+    assert caught.value.message == "lab broke off: [redacted] is tired"
     assert caught.value.upstream_status == 503
 
 

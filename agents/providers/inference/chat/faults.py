@@ -13,16 +13,12 @@ from datetime import UTC
 import aiohttp
 import msgspec
 
-from agents import ids
+from agents import ids, redaction
 from agents.errors import ProviderError
 from agents.schemas.base import JSON
 
 QUOTE_CHARS = 500
 LONGEST_RETRY_AFTER_S = 86_400.0
-
-# What is shorter stands in for "no key" at local endpoints ("none", "ollama"): striking it out
-# would only garble messages.
-_SHORTEST_SECRET = 8
 
 
 def is_worth_repeating(status: int) -> bool:
@@ -30,13 +26,14 @@ def is_worth_repeating(status: int) -> bool:
 
 
 class Faults:
-    """Makes the errors of one endpoint, ``provider``. ``secret`` is struck out of every message."""
+    """Makes the errors of one endpoint, ``provider``. ``secret`` is struck out of every message,
+    and so are all secrets this server knows."""
 
     __slots__ = ("_provider", "_secret")
 
     def __init__(self, provider: str, secret: str = "") -> None:
         self._provider = provider
-        self._secret = secret if len(secret) >= _SHORTEST_SECRET else ""
+        self._secret = secret
 
     def error(
         self,
@@ -110,7 +107,7 @@ class Faults:
         return text if len(text) <= QUOTE_CHARS else text[:QUOTE_CHARS] + "…"
 
     def _strike(self, text: str) -> str:
-        return text.replace(self._secret, "***") if self._secret else text
+        return redaction.struck_error(text, (self._secret,))
 
 
 class Complaint(msgspec.Struct, frozen=True):
