@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 
 from agents import redaction
+from agentsite import sqlite
 
 
 class AgentsiteConfig(AppConfig):
@@ -14,3 +19,9 @@ class AgentsiteConfig(AppConfig):
         from agentsite import known_secrets  # settings can be read only now
 
         redaction.configure(known_secrets.of_settings())
+        connection_created.connect(_keep_private)
+
+
+def _keep_private(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """Whichever command is the first to open the database, and whatever its umask."""
+    sqlite.keep_private(connection.settings_dict)

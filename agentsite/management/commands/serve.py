@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import logging
 import os
 import socket
 import sqlite3
@@ -19,6 +20,8 @@ from django.db.utils import OperationalError
 
 from agents.store import accounts
 from agentsite import sqlite, staticfiles
+
+log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -61,6 +64,8 @@ class Command(BaseCommand):
     def _migrate() -> None:
         try:
             sqlite.lay_out(settings.DATABASES["default"])
+            for path in sqlite.keep_private(settings.DATABASES["default"]):
+                log.warning("%s may be open to others of this machine, and its rights cannot be changed", path)
             call_command("migrate", verbosity=0)
         except (OperationalError, sqlite3.OperationalError) as error:
             words = str(error).strip().splitlines()[0]
