@@ -59,10 +59,34 @@ _secret = b"unset"
 _sequence = itertools.count(secrets.randbelow(1 << SEQUENCE_BITS))
 
 
-def _wall_clock() -> int:
-    return time.time_ns() // 1000
+class SteadyClock:
+    """The wall clock, but never backwards.
+
+    Where the wall clock is ahead of what has passed since it was last asked (set forward, or the machine
+    slept), it is followed at once. Where it is behind (set back), time goes on from where it was, a
+    hundredth slower, until the wall clock has caught up, or the next start: durations stay right to a
+    hundredth, and keys in order. Until then moments are later than those of the wall clock by what that
+    was set back. Any thread may ask: the place it counts from is one value.
+    """
+
+    SLOWER = 100
+
+    def __init__(self, wall_ns: Callable[[], int], elapsed_ns: Callable[[], int]) -> None:
+        self._wall_ns, self._elapsed_ns = wall_ns, elapsed_ns
+        self._from = wall_ns(), elapsed_ns()
+
+    def __call__(self) -> int:
+        """Microseconds since 1970."""
+        (said, then), now, wall = self._from, self._elapsed_ns(), self._wall_ns()
+        passed = now - then
+        least = said + passed - passed // self.SLOWER
+        if wall < least:
+            return least // 1000
+        self._from = wall, now
+        return wall // 1000
 
 
+_wall_clock = SteadyClock(lambda: time.time_ns(), time.monotonic_ns)
 _clock: Callable[[], int] = _wall_clock
 
 
@@ -80,7 +104,7 @@ def use_clock(clock: Callable[[], int] | None) -> None:
 
 
 def now_us() -> int:
-    """Wall-clock time in microseconds since 1970 UTC."""
+    """The time in microseconds since 1970 UTC: the wall clock's, never backwards (see `SteadyClock`)."""
     return _clock()
 
 
