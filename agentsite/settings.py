@@ -206,6 +206,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+SILENCED_SYSTEM_CHECKS = [
+    "security.W001",  # of SecurityMiddleware: our GuardMiddleware sets its headers, on the API too; the proxy redirects
+    "security.W002",  # of XFrameOptionsMiddleware: GuardMiddleware sets X-Frame-Options as well
+    "security.W003",  # of CsrfViewMiddleware: PageCsrfMiddleware is one, for pages; the API reads no cookies
+]
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_MB * 1024 * 1024
 
 REST_FRAMEWORK = {
@@ -224,6 +229,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "0.2.12",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "PREPROCESSING_HOOKS": ["agents.api.openapi.without_aliases"],
     "POSTPROCESSING_HOOKS": [],
 }
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +15,7 @@ from django.core.checks import CheckMessage, run_checks
 
 from agents import checks
 
+ROOT = Path(__file__).resolve().parents[1]
 LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]
 
 
@@ -139,3 +143,14 @@ def test_a_database_elsewhere_has_no_file(settings: Any, monkeypatch: pytest.Mon
     assert ids(checks.files()) == []
     monkeypatch.setitem(settings.DATABASES, "default", {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"})
     assert ids(checks.files()) == []
+
+
+def test_a_server_for_others_has_nothing_to_mend(tmp_path: Path) -> None:
+    """In a process of its own, for settings are read at its start; Django's checks look at the whole API."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
+    given = {"HOST": "0.0.0.0", "ALLOWED_HOSTS": "logs.example.org", "BEHIND_TLS": "true"}
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    environment = {**kept, **given, "DATA_DIR": str(tmp_path / "data")}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "no issues" in done.stdout

@@ -20,6 +20,9 @@ from rest_framework.request import Request
 from agents.api.base import ApiView
 from agents.api.negotiation import json_response
 
+Endpoint = tuple[str, str, str, Any]
+"""A path, its pattern, a method and the view."""
+
 
 class WireSchema(AutoSchema):
     """Descriptions of our views."""
@@ -36,15 +39,17 @@ class WireSchema(AutoSchema):
         return [self.path.strip("/").split("/")[1]]
 
 
+def without_aliases(endpoints: list[Endpoint]) -> list[Endpoint]:
+    """Each route once, by its first name."""
+    return [one for one in endpoints if one[0].startswith("/v1/") and not one[0].startswith("/v1/openai/")]
+
+
 @lru_cache(maxsize=1)
 def description() -> bytes:
     """The whole description as JSON, made at the first request."""
     from agents.api.urls import urlpatterns
 
-    routes = ((str(pattern.pattern), pattern) for pattern in urlpatterns)
-    # aliases are left out: each route is described once
-    patterns = [one for route, one in routes if route.startswith("v1/") and not route.startswith("v1/openai/")]
-    generator: Any = SchemaGenerator(patterns=patterns)  # type: ignore[no-untyped-call]  # untyped library
+    generator: Any = SchemaGenerator(patterns=urlpatterns)  # type: ignore[no-untyped-call]  # untyped library
     return msgspec.json.encode(generator.get_schema(request=None, public=True))
 
 
@@ -56,4 +61,4 @@ class SchemaView(ApiView):
         return json_response(description())
 
 
-__all__ = ["PydanticExtension", "SchemaView", "WireSchema", "description"]
+__all__ = ["PydanticExtension", "SchemaView", "WireSchema", "description", "without_aliases"]
