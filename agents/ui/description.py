@@ -133,10 +133,12 @@ class _Reader:
         return self._field(raw["name"], schema, required=raw.get("required", False), depth=DEPTH)
 
     def _bodies(self, content: Mapping[str, Any]) -> tuple[Body, ...]:
-        return tuple(Body(media, self._field("", one.get("schema", {}), depth=DEPTH)) for media, one in content.items())
+        return tuple(Body(media, self._field("", _told(one), depth=DEPTH)) for media, one in content.items())
 
     def _answers(self, raw: Mapping[str, Any]) -> Iterator[Answer]:
         for status, one in raw.items():
+            if status >= "400":
+                continue  # the same everywhere: `ErrorBody`
             yield Answer(status, one.get("description", ""), self._bodies(one.get("content", {})))
 
     # ------------------------------------------------------------------------------------ schemas
@@ -202,6 +204,13 @@ class _Reader:
             elif "properties" in self._named(choice):
                 found[_key(choice)] = choice
         return list(found.values())
+
+
+def _told(body: Mapping[str, Any]) -> Schema:
+    """What a body says: of a stream, what its events have as JSON."""
+    schema: Schema = body.get("schema", {})
+    data: Schema = schema.get("properties", {}).get("data", {})
+    return data.get("contentSchema", schema)  # type: ignore[no-any-return]  # raw JSON
 
 
 def _first_schema(content: Mapping[str, Any]) -> Schema | None:

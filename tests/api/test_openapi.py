@@ -124,7 +124,7 @@ def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> N
             assert (kind, schema["$ref"].startswith(REF)) == (wanted, True), path
         else:
             assert "requestBody" not in operation, path
-        [status] = operation["responses"]
+        [status] = succeeding(operation)
         content = operation["responses"][status].get("content", {})
         assert (status == "204") == (not content), path
         assert all(one["schema"] for one in content.values()), path
@@ -143,6 +143,54 @@ def test_every_request_and_answer_has_its_type(description: dict[str, Any]) -> N
         "get_response",
         *chats,
     }
+
+
+def succeeding(operation: dict[str, Any]) -> list[str]:
+    return [status for status in operation["responses"] if status < "400"]
+
+
+def test_every_error_has_its_type(description: dict[str, Any]) -> None:
+    for path, method, operation in operations(description):
+        errors = {status: one for status, one in operation["responses"].items() if status >= "400"}
+        told = {"400", "403", "414", "431", "503"} <= set(errors)
+        body = "requestBody" not in operation or {"413", "415"} <= set(errors)
+        named = "{" not in path or "404" in errors
+        assert (told, body, named) == (True, True, True), (method, path)
+        for one in errors.values():
+            assert one["content"]["application/json"]["schema"] == {"$ref": f"{REF}ErrorBody"}
+            assert one["description"]
+
+
+def test_errors_are_as_described(description: dict[str, Any]) -> None:
+    client, error = Client(), validator(description, "ErrorBody")
+    for answer in (
+        client.get("/v1/agents/x"),
+        client.get("/v1/logs/turns?q=nope:1"),
+        client.post("/v1/agents", "{}", content_type="application/json"),
+        client.post("/v1/agents", "x", content_type="text/plain"),
+    ):
+        assert answer.status_code >= 400
+        error.validate(answer.json())
+
+
+def test_what_answers_a_deletion_is_described(description: dict[str, Any]) -> None:
+    found = {operation["operationId"]: operation for _, method, operation in operations(description)}
+    assert succeeding(found["delete_agent"]) == ["204"]
+    assert succeeding(found["delete_response"]) == succeeding(found["remove_turn_tags"]) == ["200"]
+    assert found["delete_response"]["responses"]["200"]["content"]["application/json"]["schema"]["$ref"]
+
+
+def test_events_of_streams_are_described_as_events(description: dict[str, Any]) -> None:
+    """What stands in a stream is a text, in which there is JSON of a type."""
+    seen = 0
+    for _, _, operation in operations(description):
+        for one in operation["responses"].values():
+            if event := one.get("content", {}).get("text/event-stream"):
+                data = event["schema"]["properties"]["data"]
+                assert (data["type"], data["contentMediaType"]) == ("string", "application/json")
+                assert data["contentSchema"]["$ref"].startswith(REF)
+                seen += 1
+    assert seen == 10
 
 
 # ----------------------------------------------------------------------------------------------- types
