@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainSerializer
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from agents import ids
 from agents.moments import to_us
@@ -15,16 +18,62 @@ JSON = Any
 """Raw JSON as decoded: the one place where ``Any`` is allowed."""
 
 
-def null_is(default: object) -> BeforeValidator:
+@dataclass(frozen=True, slots=True)
+class null_is:
     """Take null for a field's default: clients write out every field they know."""
-    return BeforeValidator(lambda value: default if value is None else value)
+
+    default: object
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._filled, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        described = handler(schema)
+        return described if handler.mode == "serialization" else {"anyOf": [described, {"type": "null"}]}
+
+    def _filled(self, value: Any) -> Any:
+        return self.default if value is None else value
+
+
+_NO_SCHEMAS = frozenset({"serialization", "metadata", "default"})
+"""Parts of a schema that hold none, or not of what is read."""
+
+
+def _exact(schema: Any) -> Any:
+    """A schema of Pydantic's core in which flags and numbers are taken for nothing else."""
+    match schema:
+        case {"type": "bool"}:
+            return {**schema, "strict": True}
+        case {"type": "int"}:
+            return core_schema.no_info_before_validator_function(_whole, {**schema, "strict": True})
+        case {"type": "float"}:
+            return {**schema, "strict": True}
+        case dict():
+            return {name: inner if name in _NO_SCHEMAS else _exact(inner) for name, inner in schema.items()}
+        case list():
+            return [_exact(inner) for inner in schema]
+        case tuple():
+            return tuple(_exact(inner) for inner in schema)
+        case _:
+            return schema
+
+
+def _whole(value: Any) -> Any:
+    """JSON knows one kind of number: 5.0 is 5."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Wire(BaseModel):
     """A frozen value on the wire. Unknown fields of a request are ignored (newer clients must
-    not break), and non-finite numbers refused."""
+    not break), and non-finite numbers refused; a flag or a number in other clothes (``0`` for false, ``"5"``)
+    is refused as well, as the description says."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        made = handler(source)
+        return made if cls.model_config.get("extra") == "forbid" else _exact(made)
 
 
 class Sent(Wire):
