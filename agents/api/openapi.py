@@ -16,7 +16,9 @@ from django.http import HttpResponse
 from drf_spectacular.contrib.pydantic import PydanticExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.utils import Direction
+from pydantic import BaseModel
 from rest_framework.request import Request
 
 from agents.api.base import ApiView
@@ -45,6 +47,26 @@ ERRORS = {
 """When an operation is refused, or fails."""
 ASKING = frozenset({"models", "tools", "toolgroups", "tool-runtime", "providers", "shields"})
 """Tags of what asks others also when it is only read."""
+
+
+class WireTypes(PydanticExtension):  # type: ignore[no-untyped-call]  # untyped library
+    """Types as they are read where requests have them, as they are sent where only answers do."""
+
+    priority = 1
+
+    def map_serializer(self, auto_schema: Any, direction: Direction) -> dict[str, Any]:
+        kind: type[BaseModel] = self.target
+        is_read = direction == "request"
+        schema = kind.model_json_schema(
+            mode="validation" if is_read else "serialization", ref_template="#/components/schemas/{model}"
+        )
+        for name, inner in schema.pop("$defs", {}).items():
+            made: Any = ResolvedComponent
+            component = made(name=name, type=made.SCHEMA, object=name, schema=inner)
+            if is_read and component in auto_schema.registry:
+                del auto_schema.registry[component]
+            auto_schema.registry.register_on_missing(component)
+        return schema
 
 
 class WireSchema(AutoSchema):
@@ -122,4 +144,4 @@ class SchemaView(ApiView):
         return json_response(description())
 
 
-__all__ = ["PydanticExtension", "SchemaView", "WireSchema", "description", "without_aliases"]
+__all__ = ["SchemaView", "WireSchema", "WireTypes", "description", "without_aliases"]

@@ -103,7 +103,11 @@ def _moment(value: Any) -> Any:
     return value
 
 
-Moment = Annotated[int, BeforeValidator(_moment), PlainSerializer(iso, return_type=str, when_used="json")]
+Moment = Annotated[
+    int,
+    BeforeValidator(_moment, json_schema_input_type=int | str),
+    PlainSerializer(iso, return_type=str, when_used="json"),
+]
 """A moment: microseconds since 1970 inside, ISO-8601 UTC in JSON."""
 
 
@@ -119,7 +123,11 @@ def _key_of(kind: ids.Kind) -> Any:
     def write(key: int) -> str:
         return ids.public(kind, key)
 
-    return Annotated[int, BeforeValidator(read), PlainSerializer(write, return_type=str, when_used="json")]
+    return Annotated[
+        int,
+        BeforeValidator(read, json_schema_input_type=str),
+        PlainSerializer(write, return_type=str, when_used="json"),
+    ]
 
 
 AgentKey = _key_of(ids.Kind.AGENT)

@@ -220,6 +220,17 @@ def reached(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema.get("$defs", {}), schema["title"]: {key: value for key, value in schema.items() if key != "$defs"}}
 
 
+def test_requests_are_described_as_they_are_read(description: dict[str, Any]) -> None:
+    """Null and texts where they are taken, also in types that answers have, too."""
+    kinds = {kind.__name__: kind for all_of_a_name in wire_types().values() for kind in all_of_a_name}
+    described = description["components"]["schemas"]
+    for _, _, operation in operations(description):
+        for one in operation.get("requestBody", {}).get("content", {}).values():
+            name = one["schema"]["$ref"].removeprefix(REF)
+            read = reached(kinds[name].model_json_schema(mode="validation", ref_template=f"{REF}{{model}}"))
+            assert {inner: described[inner] for inner in read} == read
+
+
 def test_no_two_types_share_a_name(description: dict[str, Any]) -> None:
     """Else one would be described as the other, silently."""
     found = wire_types()
