@@ -40,7 +40,11 @@ from agents.store.retries import Retry
 from agents.store.turns import TurnPlace
 from agents.wire.agents import session_json, shown_steps, step_json, turn_json
 
-BOUNDS = [OpenApiParameter("start_index", int), OpenApiParameter("limit", int)]
+_LIMIT = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10**12 - 1}, {"const": -1}]}
+BOUNDS = [
+    OpenApiParameter("start_index", {"type": "integer", "minimum": 0, "maximum": 10**12 - 1}),
+    OpenApiParameter("limit", _LIMIT),
+]
 
 
 class AgentList(ApiView):

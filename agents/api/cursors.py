@@ -9,7 +9,9 @@ from agents.errors import InvalidRequest
 from agents.store.keyset import Cursor
 
 PAGE, CAP = 20, 100
-CURSOR = [OpenApiParameter(name, str) for name in ("after", "before", "limit", "order")]
+LIMIT = OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": 999_999})
+ORDER = OpenApiParameter("order", str, enum=["asc", "desc"])
+CURSOR = [OpenApiParameter("after", str), OpenApiParameter("before", str), LIMIT, ORDER]
 
 
 def cursor(request: HttpRequest, page: int = PAGE, cap: int = CAP) -> Cursor:

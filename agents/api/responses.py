@@ -67,6 +67,13 @@ async def _read_and_begun(asked: Asked) -> HttpResponseBase:
     return await answer.work() if isinstance(answer, Awaited) else answer
 
 
+def _is_true(given: str) -> bool:
+    """Raises InvalidRequest."""
+    if given.lower() not in ("true", "1", "false", "0", ""):
+        raise InvalidRequest("stream: true or false.", param="stream")
+    return given.lower() in ("true", "1")
+
+
 class ResponseCreate(ApiView):
     actions = {"get": "read", "post": "run"}
 
@@ -129,7 +136,7 @@ class ResponseDetail(ApiView):
     def get(self, request: Request, response_id: str) -> HttpResponseBase:
         record = responses.get(self.actor, response_id)
         given = request._request.GET
-        if given.get("stream", "").lower() not in ("true", "1"):
+        if not _is_true(given.get("stream", "")):
             return _one(record)
         after = _starting_after(given.get("starting_after", ""))
         return stream(frames(Begun(runs.head_of(record), record.turn, record.first_seq), after))

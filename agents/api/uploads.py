@@ -88,12 +88,16 @@ def _close(handler: TemporaryFileUploadHandler) -> None:
 
 
 def _form(fields: Any) -> FileForm:
+    twice = next((name for name in FileForm.model_fields if len(fields.getlist(name)) > 1), None)
+    if twice:
+        raise InvalidRequest(f"{twice}: given more than once.", param=twice)
     given: dict[str, Any] = {name: fields[name] for name in FileForm.model_fields if fields.get(name)}
     if "expires_after" in given:
         given["expires_after"] = _object(given["expires_after"])
-    inner = {part: fields.get(f"expires_after[{part}]") for part in ("anchor", "seconds")}
-    if any(inner.values()):
-        given["expires_after"] = inner
+    anchor, seconds = (fields.get(f"expires_after[{part}]") for part in ("anchor", "seconds"))
+    if anchor or seconds:  # a form has texts only
+        is_whole = bool(seconds) and seconds.isascii() and seconds.isdecimal() and len(seconds) < 10
+        given["expires_after"] = {"anchor": anchor, "seconds": int(seconds) if is_whole else seconds}
     try:
         return FileForm.model_validate(given)
     except ValidationError as error:

@@ -65,7 +65,9 @@ class AgentConfig(Wire):
         if not isinstance(data, dict):
             return data
         given = {name: data[name] for name in ("tool_choice", "tool_prompt_format") if data.get(name)}
-        config = data.get("tool_config") or {}
+        config = data.get("tool_config")
+        if config is None:
+            config = {}
         if not isinstance(config, dict):
             return data
         for name, value in given.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agents.schemas.base import Moment, Sent, SessionKey
+from agents.schemas.base import Moment, Sent, SessionKey, Wire
 
 ImportStateName = Literal["waiting", "running", "completed", "failed", "interrupted"]
 
@@ -59,7 +59,7 @@ class ImportObject(Sent):
     report: ImportReport
 
 
-class ImportForm(Sent):
+class ImportForm(Wire):
     """A form with a ``file``, or several of them. ``format`` is told from each file by itself (``auto``);
     ``agent`` and ``session`` are names to go under, whatever the files say."""
 

@@ -307,3 +307,8 @@ def test_odd_texts_are_searched_and_found(road: Road, store: str) -> None:
     found = road.post(f"vector_stores/{store}/search", {"query": "kettle'; DROP\0", "filters": only}).json()
 
     assert [one["file_id"] for one in found["data"]] == [made["id"]]
+
+
+def test_a_field_of_a_form_is_given_once(road: Road) -> None:
+    answer = road.upload(purpose=["assistants", "vision"])
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "purpose")

@@ -345,3 +345,11 @@ def test_an_odd_filter_finds_nothing_and_breaks_nothing(query: str) -> None:
     post("/v1/responses", PLAIN)
     response = CLIENT.get(f"/v1/responses?{query}")
     assert response.status_code in (200, 400)
+
+
+def test_a_stream_is_asked_for_by_true_or_false() -> None:
+    made = post("/v1/responses", PLAIN).json()["id"]
+    for given in ("null", "yes", "2"):
+        assert refusal(CLIENT.get(f"/v1/responses/{made}?stream={given}"))["param"] == "stream"
+    for given in ("false", "0", ""):
+        assert CLIENT.get(f"/v1/responses/{made}?stream={given}").json()["id"] == made

@@ -1,4 +1,5 @@
-"""Whatever fits the API's own description, or nearly does, is never answered with a 5xx."""
+"""Whatever fits the API's own description, or nearly does, is never answered with a 5xx; and what is
+answered, and what is refused, is as described."""
 
 from __future__ import annotations
 
@@ -24,12 +25,34 @@ def test_it_never_answers_a_fuzzed_request_with_a_5xx(
 ) -> None:
     # of its own: it finds what others made, and their model waits, or fails, until it is told what to say
     fuzzed = start_server(MODEL_ENDPOINTS="{}")
+    fuzz(fuzzed, tmp_path, "--checks", "not_a_server_error", "--max-examples", str(EXAMPLES))
+
+
+CONFORMS = (
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "unsupported_method",
+    "allow_header_conformance",
+)
+"""Not that all is taken that fits: no schema says that what a body names is there, or goes together."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_it_answers_and_refuses_as_described(start_server: Callable[..., ServerProcess], tmp_path: Path) -> None:
+    fuzzed = start_server(MODEL_ENDPOINTS="{}")
+    fuzz(fuzzed, tmp_path, "--checks", ",".join(CONFORMS), "--max-examples", "10", "--seed", "1")
+
+
+def fuzz(fuzzed: ServerProcess, tmp_path: Path, *options: str) -> None:
     command = [
         str(Path(sys.executable).parent / "schemathesis"),
         *("run", f"{fuzzed.base}/v1/openapi.json"),
-        *("--checks", "not_a_server_error"),
         *("--phases", "examples,fuzzing"),
-        *("--max-examples", str(EXAMPLES)),
+        *options,
         *("--request-timeout", str(PATIENCE_S)),
         *("--exclude-path-regex", "events$"),  # an endless stream where the turn waits
         "--no-color",
