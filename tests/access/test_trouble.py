@@ -83,6 +83,8 @@ def read_only() -> Iterator[None]:
 @contextmanager
 def full() -> Iterator[None]:
     """No page is free, and none may be added."""
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM")  # what others deleted left pages free
     options = dict(connection.settings_dict["OPTIONS"])
     options["init_command"] += ";PRAGMA max_page_count=1"  # it takes the number of pages there are
     with _changed(OPTIONS=options):

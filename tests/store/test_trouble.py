@@ -38,7 +38,9 @@ def raised(statement: str) -> DatabaseError:
 # ------------------------------------------------------------------------------------------ what it is
 
 
-@pytest.mark.parametrize("statement", ["SELECT nothing FROM agents_scope", "SELECT * FROM no_such_table", "SELEKT 1"])
+@pytest.mark.parametrize(
+    "statement", ["SELECT nothing FROM agents_scope", "SELECT * FROM no_such_table", "SELECT 1 FROM"]
+)
 def test_a_wrong_statement_is_a_mistake_of_ours(statement: str) -> None:
     error = raised(statement)
     assert trouble.of(error) is None
