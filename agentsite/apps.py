@@ -8,7 +8,7 @@ from django.apps import AppConfig
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from agents import redaction
+from agents.base import redaction
 from agentsite import sqlite
 
 

@@ -10,7 +10,7 @@ from channels.routing import ProtocolTypeRouter
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 django.setup(set_prefix=False)
 
-from agents.routing import websocket  # noqa: E402 - only after the setup
+from agents.server.routing import websocket  # noqa: E402 - only after the setup
 from agentsite.lanes import LaneHandler  # noqa: E402 - the same
 
 application = ProtocolTypeRouter({"http": LaneHandler(), "websocket": websocket})

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from twisted.web.http import HTTPChannel
 
-from agents.errors import AgentsError, HeadersTooLarge, InvalidRequest, UrlTooLong
+from agents.base.errors import AgentsError, HeadersTooLarge, InvalidRequest, UrlTooLong
 
 LINE = 16 * 1024
 """Bytes of a request line, and of a header."""

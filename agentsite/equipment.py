@@ -8,25 +8,25 @@ from functools import partial
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from agents.errors import InvalidRequest, NotAuthenticated, Unavailable
-from agents.providers.embeddings.registry import EmbeddingModels
-from agents.providers.identity import providers as identity
-from agents.providers.identity.base import IdentityProvider, Rejected, Unreachable
-from agents.providers.inference.registry import EndpointConfig, Endpoints
-from agents.providers.memory import scripted as scripted_memory
-from agents.providers.memory.fetcher import Fetcher
-from agents.providers.safety.base import ShieldSpec
-from agents.providers.safety.registry import PROVIDERS, Shields
-from agents.providers.tools import code_interpreter, functions, mcp, web_search
-from agents.providers.tools import scripted as scripted_tools
-from agents.providers.tools.base import ToolGroup
-from agents.providers.tools.web_search import Brave, Tavily, WebSearch
-from agents.runner import rag
-from agents.runner.library import Library
-from agents.runner.otlp_export import Exporter, headers_of
-from agents.runner.providers import MakeMemory, Providers
-from agents.schemas.identity import Asked, Identity
-from agents.store.tokens import Identify
+from agents.base.errors import InvalidRequest, NotAuthenticated, Unavailable
+from agents.base.schemas.identity import Asked, Identity
+from agents.base.store.tokens import Identify
+from agents.identity.providers import providers as identity
+from agents.identity.providers.base import IdentityProvider, Rejected, Unreachable
+from agents.knowledge.providers.embeddings.registry import EmbeddingModels
+from agents.knowledge.providers.memory import scripted as scripted_memory
+from agents.knowledge.providers.memory.fetcher import Fetcher
+from agents.knowledge.runner import rag
+from agents.knowledge.runner.knowledge_base import Library
+from agents.loop.inference.registry import EndpointConfig, Endpoints
+from agents.loop.protocols.shields import ShieldSpec
+from agents.loop.protocols.tools import ToolGroup
+from agents.loop.provider_set import MakeMemory, Providers
+from agents.safety.providers.registry import PROVIDERS, Shields
+from agents.telemetry.runner.otlp_export import Exporter, headers_of
+from agents.tools.providers import code_interpreter, functions, mcp, web_search
+from agents.tools.providers import scripted as scripted_tools
+from agents.tools.providers.web_search import Brave, Tavily, WebSearch
 
 
 def identify() -> Identify | None:

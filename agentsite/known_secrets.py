@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from django.conf import settings
 
-from agents import redaction
+from agents.base import redaction
 
 _SECRET_FIELDS = ("client_secret", "api_key", "token", "password")
 

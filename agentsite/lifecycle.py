@@ -11,18 +11,24 @@ from functools import partial
 
 from django.conf import settings
 
-from agents import ids, live, rights
-from agents.bus import hub
+from agents.base import ids, rights
+from agents.base.store import changes, tokens, trouble
+from agents.base.store.writer import writer
 from agents.consumers import LiveConsumer
-from agents.providers.tools import python_copy
-from agents.runner import current, importing, toolgroups
-from agents.runner.service import Service
+from agents.knowledge.store import files, indexing
+from agents.logs.store import segments
+from agents.loop import current_service
+from agents.loop.service import Service
+from agents.loop.tasks import Runner
+from agents.record import live
+from agents.record.bus import hub
+from agents.record.store import closing, deletion, sessions, turns
 from agents.runner.slots import Slots
-from agents.runner.tasks import Runner
-from agents.store import changes, closing, deletion, files, indexing, segments, sessions, tokens, trouble, turns
-from agents.store.foreign import ageing, unmatched
-from agents.store.foreign.projector import projector
-from agents.store.writer import writer
+from agents.telemetry.runner import importing
+from agents.telemetry.store.external import ageing, unmatched
+from agents.telemetry.store.external.projector import projector
+from agents.tools.providers import python_copy
+from agents.tools.runner import toolgroups
 from agentsite import equipment
 from agentsite.lanes import lanes
 from agentsite.memory import Memory
@@ -59,7 +65,7 @@ class Lifecycle:
         self.endpoints = equipment.endpoints()
         service = Service(self.runner, equipment.providers(self.endpoints))
         tokens.use(equipment.identify())
-        current.use(service)
+        current_service.use(service)
         self._exporter = equipment.exporter()
         if self._exporter is not None:
             self._exporter.start()
@@ -95,11 +101,11 @@ class Lifecycle:
             await self._exporter.stop()
         hub.stop()
         await self.endpoints.close()
-        await current.service().providers.library.close()
+        await current_service.service().providers.library.close()
         self._deaf()
         await asyncio.get_running_loop().run_in_executor(None, projector.stop)
         await asyncio.get_running_loop().run_in_executor(None, writer.stop)
-        current.use(None)
+        current_service.use(None)
         lanes.close()
 
     # --------------------------------------------------------------------------------------- rounds
@@ -118,14 +124,14 @@ class Lifecycle:
         running: Sequence[int] = tuple(self.runner.running)
         if running:
             await live.read(turns.renew_leases, running, self.runner.owner, ids.now_us())
-        await current.service().indexer.renew()
+        await current_service.service().indexer.renew()
         await live.read(importing.beat)
 
     async def _recover(self) -> None:
         if trouble.noted.recent(CALM_S):
             return
         await live.read(closing.recover, ids.now_us(), self.runner.running)
-        await live.read(indexing.fail_lost, ids.now_us(), current.service().indexer.running)
+        await live.read(indexing.fail_lost, ids.now_us(), current_service.service().indexer.running)
         await live.read(ageing.age, ids.now_us())
         if not self.runner.draining:
             await live.read(importing.resume, self.runner)

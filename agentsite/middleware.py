@@ -23,9 +23,9 @@ from django.middleware.locale import LocaleMiddleware
 from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from agents.api.base import Awaited
-from agents.api.negotiation import error_response, for_caller
-from agents.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed
+from agents.base.api.negotiation import error_response, for_caller
+from agents.base.api.views import Awaited
+from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed
 
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 

@@ -24,7 +24,7 @@ from twisted.internet.tcp import Connection
 from twisted.logger import globalLogBeginner
 from twisted.web.http import _GenericHTTPChannelProtocol
 
-from agents.errors import TooLarge
+from agents.base.errors import TooLarge
 from agentsite import bodies
 from agentsite.channel import PoliteChannel
 

@@ -173,7 +173,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates" / "rows"],
         "NAME": "rows",
-        "OPTIONS": {"environment": "agents.ui.rows.environment"},
+        "OPTIONS": {"environment": "agents.uikit.templates.environment"},
     },
 ]
 
@@ -216,11 +216,11 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_MB * 1024 * 1024
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "agents.api.negotiation.ByBody",
-    "DEFAULT_PARSER_CLASSES": ["agents.api.negotiation.RawJsonParser"],
-    "DEFAULT_RENDERER_CLASSES": ["agents.api.negotiation.WireRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "agents.api.openapi.WireSchema",
-    "EXCEPTION_HANDLER": "agents.api.negotiation.to_response",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "agents.base.api.negotiation.ByBody",
+    "DEFAULT_PARSER_CLASSES": ["agents.base.api.negotiation.RawJsonParser"],
+    "DEFAULT_RENDERER_CLASSES": ["agents.base.api.negotiation.WireRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "agents.server.api.openapi.WireSchema",
+    "EXCEPTION_HANDLER": "agents.base.api.negotiation.to_response",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -229,7 +229,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "0.2.12",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
-    "PREPROCESSING_HOOKS": ["agents.api.openapi.without_aliases"],
+    "PREPROCESSING_HOOKS": ["agents.server.api.openapi.without_aliases"],
     "POSTPROCESSING_HOOKS": [],
 }
 
@@ -253,7 +253,7 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         },
     },
-    "filters": {"once": {"()": "agents.store.trouble.Once"}},
+    "filters": {"once": {"()": "agents.base.store.trouble.Once"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
     # a 404 is an answer like any other
     "loggers": {

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Api
-from agents.runtime.loop import Loop
-from agents.runtime.run import Run
-from agents.schemas.agents import AgentConfig
-from agents.schemas.events import Delta, Entry
-from agents.schemas.responses import CreateResponse
-from agents.store import agents, legs, recorder, sessions
-from agents.store.agents import AgentRecord
-from agents.store.legs import NewLeg, NewTurn
-from agents.store.recorder import Leg
-from agents.store.sessions import NewSession
-from agents.store.writer import writer
-from agents.wire.response_settings import settings_json
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store.writer import writer
+from agents.llama_stack.schemas import AgentConfig
+from agents.loop.loop import Loop
+from agents.loop.run import Run
+from agents.record.models.choices import Api
+from agents.record.schemas.events import Delta, Entry
+from agents.record.store import agents, recorder, sessions, start_turn
+from agents.record.store.agents import AgentRecord
+from agents.record.store.recorder import Leg
+from agents.record.store.sessions import NewSession
+from agents.record.store.start_turn import NewLeg, NewTurn
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.wire.settings import settings_json
 from tests.runtime.play import make_run, play
 
 
@@ -111,7 +111,7 @@ def make_response(actor: Actor, script: str = "say Hello.", *, said: str = "hi",
         metadata=body.metadata,
     )
     entries = play(made)
-    record(legs.open_turn(actor, new, [entries[0]], "tester")[0], entries[1:])  # type: ignore[list-item]  # its start
+    record(start_turn.open_turn(actor, new, [entries[0]], "tester")[0], entries[1:])  # type: ignore[list-item]  # its start
     return Responded(key, turn, session, settings, entries)
 
 
@@ -136,7 +136,7 @@ def open_turn(
         queued=False,
         metadata=metadata or {},
     )
-    return legs.open_turn(actor, new, [opening], "tester")[0]
+    return start_turn.open_turn(actor, new, [opening], "tester")[0]
 
 
 def record(leg: Leg, entries: Sequence[Entry], cuts: Sequence[int] = ()) -> None:

@@ -13,9 +13,11 @@ from asgiref.sync import AsyncSingleThreadContext
 from django.db import connection, connections
 from django.test.utils import setup_databases, teardown_databases
 
-from agents import ids
-from agents.access import ACTIONS, Actor
-from agents.store import keys, prices, readiness, scopes, terms, trouble, vectors
+from agents.base import ids
+from agents.base.access import ACTIONS, Actor
+from agents.base.store import keys, readiness, scopes, terms, trouble
+from agents.knowledge.store import vectors
+from agents.record.store import costs
 
 # as manage.py does: the tests' own garbage is little beside what is imported
 gc.set_threshold(50_000, 20, 100)
@@ -49,7 +51,7 @@ def _one_thread_for_loops() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _fresh_caches() -> Iterator[None]:
     """What the process remembers of one test's database is wrong in the next."""
-    for module in (keys, prices, readiness, scopes, terms, trouble, vectors):
+    for module in (keys, costs, readiness, scopes, terms, trouble, vectors):
         module.forget()
     yield
     ids.use_clock(None)
@@ -88,7 +90,7 @@ def make_user(db: None) -> Callable[..., Actor]:
     """Make a user with attributes through a group of its own; returns its actor."""
     from django.contrib.auth.models import Group
 
-    from agents.models import GroupAttributes, User
+    from agents.base.models.people import GroupAttributes, User
 
     def make(name: str, **attributes: list[str]) -> Actor:
         user = User.objects.create_user(name, password="correct horse battery")
@@ -110,7 +112,7 @@ def admin(make_user: Callable[..., Actor]) -> Actor:
 @pytest.fixture
 def run_async(transactional_db: None) -> Iterator[Callable[[Any], Any]]:
     """Run a coroutine on a loop of its own, with the reader threads' connections closed after."""
-    from agents import live
+    from agents.record import live
 
     def run(coroutine: Any) -> Any:
         return asyncio.run(coroutine)

@@ -17,17 +17,17 @@ from asgiref.sync import async_to_sync
 from django.core.management import call_command
 from django.db import connection, connections
 
-from agents import live
-from agents.access import Actor
-from agents.runner import current
-from agents.runner.service import Service
+from agents.base.access import Actor
+from agents.base.store.writer import writer
+from agents.loop import current_service
+from agents.loop.loop import Loop
+from agents.loop.service import Service
+from agents.loop.tasks import Runner
+from agents.record import live
+from agents.record.schemas.events import Delta, Entry, Event
+from agents.record.store import recorder
+from agents.record.store.recorder import Leg
 from agents.runner.slots import Slot, Slots
-from agents.runner.tasks import Runner
-from agents.runtime.loop import Loop
-from agents.schemas.events import Delta, Entry, Event
-from agents.store import recorder
-from agents.store.recorder import Leg
-from agents.store.writer import writer
 from agentsite import equipment
 
 
@@ -79,11 +79,11 @@ def _service(runner: type[Runner]) -> Iterator[Service]:
 
     collect_static()
     made = Service(asyncio.run(make()), equipment.providers(equipment.endpoints(), pace=0.0))
-    current.use(made)
+    current_service.use(made)
     try:
         yield made
     finally:
-        current.use(None)
+        current_service.use(None)
 
 
 KEPT_TABLES = {"django_migrations", "django_content_type", "auth_permission"}

@@ -147,7 +147,7 @@ def test_every_exception_to_the_tools_gives_its_reason() -> None:
 
 DANGEROUS = {"eval", "exec", "compile", "__import__", "mark_safe", "format_html_join"}
 PICKLES = {"pickle", "marshal", "shelve", "dill", "yaml"}
-SAFE_HTML = {"agents/ui/markdown.py", "agents/ui/json_view.py"}
+SAFE_HTML = {"agents/uikit/markdown.py", "agents/uikit/json_view.py"}
 """Where what was cleaned or escaped is called safe."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.core.checks import CheckMessage, run_checks
 
-from agents import checks
+from agents.server import checks
 
 ROOT = Path(__file__).resolve().parents[1]
 LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]

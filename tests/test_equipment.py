@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from agents.providers.safety.base import ShieldSpec
+from agents.loop.protocols.shields import ShieldSpec
 from agentsite import equipment
 
 WORDS = {"provider": "rules", "rules": [{"keywords": ["damn"]}]}

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from agents import ids
-from agents.ids import SteadyClock
+from agents.base import ids
+from agents.base.ids import SteadyClock
 
 SECOND, HOUR = 1_000_000, 3_600_000_000
 START = 1_795_000_000_000_000

@@ -18,18 +18,19 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.consumers import list_events, topics
-from agents.consumers.shown import Form
-from agents.errors import QuerySyntax
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import QuerySyntax
+from agents.base.store import changes, feed_cursor, keys
+from agents.logs.pages.lists import page_of_id
+from agents.logs.store import changed_rows, listing
 from agents.query.fields import FIELDS
 from agents.query.matches import matches
 from agents.query.parser import read
 from agents.query.record import Row
 from agents.query.tree import Level, Query
-from agents.store import affected, changes, keys, listing, places
-from agents.ui.lists import page_of_id
+from agents.server.socket import lists, topics
+from agents.server.socket.fragments import Form
 from tests.cases import sparing
 from tests.conftest import Clock
 from tests.inprocess import collect_static, open_database
@@ -43,7 +44,7 @@ PAGES = {"turns": "/logs/", "sessions": "/sessions/", "steps": "/steps/", "respo
 HERE = [text for field in FIELDS.values() for text in terms_of(field)]
 """Terms with values of the sample, so that many choose some of its rows."""
 _ROW = re.compile(r'<tr[^>]* data-id="([^"]+)"')
-_KINDS = affected._KINDS
+_KINDS = changed_rows._KINDS
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def store(clock: Clock, django_db_setup: None, django_db_blocker: Any) -> Iterat
         actor, client = keys.local(), Client(raise_request_exception=False)
         client.cookies["tz"] = "UTC"  # a browser with JavaScript: it fetches the numbers by itself
         sample(actor, clock)
-        kinds = frozenset(kind for level in LISTS.values() for kind in affected.kinds(level))
+        kinds = frozenset(kind for level in LISTS.values() for kind in changed_rows.kinds(level))
         told = changes.after(0, limit=100_000)
         records = [record for record in told.records if record[0] in kinds] if told else []
         yield Store(actor, clock, {level: shown(level) for level in LISTS}, records, client)
@@ -79,7 +80,7 @@ def shown(name: str) -> dict[str, Row]:
     rows = oracle.rows(level)
     if level == "response":
         rows = {key: row for key, row in rows.items() if row.response and row.response.api == "responses"}
-    return {affected.public(level, ids.parse(_KINDS[level], key) or 0): row for key, row in rows.items()}
+    return {changed_rows.public(level, ids.parse(_KINDS[level], key) or 0): row for key, row in rows.items()}
 
 
 # ------------------------------------------------------------------------------------------ the faces
@@ -101,12 +102,12 @@ def by_page(store: Store, name: str, text: str) -> tuple[int, list[str]]:
 
 def by_store(store: Store, query: Query) -> list[str]:
     found = listing.page(store.actor, query, limit=1000)
-    return [affected.public(query.level, key) for key in found.keys]
+    return [changed_rows.public(query.level, key) for key in found.keys]
 
 
 def by_socket(store: Store, name: str, query: Query) -> list[str]:
     """What an open list is told when all that is stored has just changed."""
-    events = list_events.list_events(store.actor, query, store.records, Form(name, html=False))
+    events = lists.list_events(store.actor, query, store.records, Form(name, html=False))
     return sorted((event["id"] for event in events if event["type"] == "row"), reverse=True)
 
 
@@ -114,7 +115,7 @@ def by_subscription(store: Store, name: str, text: str) -> tuple[int, list[str]]
     """What a page is told that was rendered before anything was stored."""
 
     async def replayed() -> list[dict[str, Any]]:
-        wanted = topics.Subscription(store.actor, "logs", name, text, places.told(store.actor, 0), "json")
+        wanted = topics.Subscription(store.actor, "logs", name, text, feed_cursor.told(store.actor, 0), "json")
         async with aclosing(topics.follow(wanted)) as frames:  # type: ignore[type-var]  # it is a generator
             async for frame in frames:
                 events: list[dict[str, Any]] = json.loads(b'{"op":' + frame)["events"]

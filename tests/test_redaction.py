@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agents import redaction
-from agents.redaction import STRUCK, in_headers, in_url, shown_url, struck, struck_error, struck_json
+from agents.base import redaction
+from agents.base.redaction import STRUCK, in_headers, in_url, shown_url, struck, struck_error, struck_json
 from agentsite import known_secrets
 
 

@@ -11,13 +11,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from agents import ids, rights
-from agents.access import Actor
-from agents.errors import AgentsError, NotAuthenticated, Unavailable
-from agents.live import read
-from agents.models import ApiKey, GroupAttributes, User
-from agents.moments import to_datetime
-from agents.store import keys
+from agents.base import ids, rights
+from agents.base.access import Actor
+from agents.base.errors import AgentsError, NotAuthenticated, Unavailable
+from agents.base.models.people import ApiKey, GroupAttributes, User
+from agents.base.store import keys
+from agents.base.timestamps import to_datetime
+from agents.record.live import read
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 MakeUser = Callable[..., Actor]

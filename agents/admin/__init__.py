@@ -5,6 +5,12 @@ Where a table has rules, saving and deleting go through the store, as everywhere
 are seen as the reader's actor sees them.
 """
 
-from agents.admin import access, agents, completions, memory, prices, records, registered, sessions, tools, turns
+from agents.identity import admin as access
+from agents.knowledge import admin as memory
+from agents.pages.admin import agents, records, sessions, turns
+from agents.prices import admin as prices
+from agents.relay import admin as completions
+from agents.tools import admin as tools
+from agents.uikit.admin import registered
 
 __all__ = ["access", "agents", "completions", "memory", "prices", "records", "registered", "sessions", "tools", "turns"]

@@ -13,24 +13,27 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, ValidationError
 
-from agents.access import Actor
-from agents.admin.forms import JsonField
-from agents.api.negotiation import invalid
-from agents.errors import Conflict, InvalidRequest, Unavailable
-from agents.models import RegisteredModel, Shield, ToolGroup
-from agents.providers.safety.base import ShieldSpec
-from agents.providers.safety.registry import PROVIDERS
-from agents.providers.tools import mcp
-from agents.runner import guards, models, toolgroups
-from agents.runner.current import service
-from agents.runner.waiting import waited
-from agents.schemas.models import RegisterModel
-from agents.schemas.safety import RegisterShield
-from agents.schemas.tools import RegisterToolGroup
-from agents.store import registered
-from agents.store import toolgroups as stored_groups
-from agents.store.registered import Registration
-from agents.store.toolgroups import NewGroup
+from agents.base.access import Actor
+from agents.base.api.negotiation import invalid
+from agents.base.errors import Conflict, InvalidRequest, Unavailable
+from agents.base.run_sync import waited
+from agents.base.store import registered
+from agents.base.store.registered import Registration
+from agents.loop import model_names
+from agents.loop.current_service import service
+from agents.loop.protocols.shields import ShieldSpec
+from agents.loop.schemas.models import RegisterModel
+from agents.models.safety import RegisteredModel, Shield
+from agents.pages.admin.forms import JsonField
+from agents.safety import shields
+from agents.safety.providers.registry import PROVIDERS
+from agents.safety.schemas import RegisterShield
+from agents.tools import store as stored_groups
+from agents.tools.models import ToolGroup
+from agents.tools.providers import mcp
+from agents.tools.runner import toolgroups
+from agents.tools.schemas import RegisterToolGroup
+from agents.tools.store import NewGroup
 
 if TYPE_CHECKING:
     _Form = forms.ModelForm[Any]
@@ -207,7 +210,7 @@ class ShieldForm(NamedForm):
         given |= {"provider_id": cleaned["provider"], "provider_shield_id": cleaned["resource"]}
         body = _read(RegisterShield, given)
         new = Registration(body.shield_id, body.provider_id, body.provider_shield_id, body.params)
-        guards.check_new(service().providers, ShieldSpec(new.identifier, new.provider, new.resource, dict(new.params)))
+        shields.check_new(service().providers, ShieldSpec(new.identifier, new.provider, new.resource, dict(new.params)))
         if self.is_new and registered.shields.find(self.actor, new.identifier):
             raise self._taken("shield_id")
         self.registration = new
@@ -260,8 +263,8 @@ class RegisteredModelForm(NamedForm):
         providers = service().providers
         given = {"model_id": cleaned.get("identifier") or self.instance.identifier, "metadata": cleaned["metadata"]}
         given |= {"provider_id": cleaned["provider"], "provider_model_id": cleaned["resource"]}
-        new = models.registration(providers, _read(RegisterModel, {**given, "model_type": cleaned["model_type"]}))
-        models.check_new(providers, new)
+        new = model_names.registration(providers, _read(RegisterModel, {**given, "model_type": cleaned["model_type"]}))
+        model_names.check_new(providers, new)
         if providers.endpoints.is_qualified(new.identifier):
             raise InvalidRequest(_("This is the endpoint's own name for it: it needs no other."), param="model_id")
         if self.is_new and registered.models.find(self.actor, new.identifier):

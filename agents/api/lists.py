@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from django.http import HttpRequest, HttpResponse
 
-from agents.api.cursors import cursor
-from agents.api.negotiation import json_response
-from agents.errors import InvalidRequest
+from agents.base.api.cursors import cursor
+from agents.base.api.negotiation import json_response
+from agents.base.errors import InvalidRequest
 
 
 def list_json(bodies: Sequence[bytes], names: Sequence[str], *, more: bool) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The search index: FTS5 on SQLite, stored tsvectors on PostgreSQL (see agents.store.search)."""
+"""The search index: FTS5 on SQLite, stored tsvectors on PostgreSQL (see agents.record.store.search)."""
 
 from django.db import migrations
 

@@ -1,7 +1,7 @@
-"""Vector databases, their documents and chunks, and the index of the chunks' words (see agents.store.passages)."""
+"""Vector databases, their documents and chunks, and the index of the chunks' words (see agents.knowledge.store.passages)."""
 
-import agents.ids
-import agents.models.fields
+import agents.base.ids
+import agents.base.models.fields
 import django.db.models.deletion
 import django.db.models.manager
 from django.conf import settings
@@ -36,15 +36,15 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='VectorDB',
             fields=[
-                ('id', agents.models.fields.KeyField(default=agents.ids.new_key, editable=False, primary_key=True, serialize=False)),
-                ('identifier', agents.models.fields.ShortText(max_length=255)),
-                ('name', agents.models.fields.ShortText(blank=True, max_length=255)),
-                ('embedding_model', agents.models.fields.ShortText(max_length=300)),
+                ('id', agents.base.models.fields.KeyField(default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False)),
+                ('identifier', agents.base.models.fields.ShortText(max_length=255)),
+                ('name', agents.base.models.fields.ShortText(blank=True, max_length=255)),
+                ('embedding_model', agents.base.models.fields.ShortText(max_length=300)),
                 ('embedding_dimension', models.IntegerField()),
-                ('provider_id', agents.models.fields.ShortText(max_length=255)),
+                ('provider_id', agents.base.models.fields.ShortText(max_length=255)),
                 ('version', models.IntegerField(default=0)),
                 ('metadata', models.JSONField(blank=True, default=dict)),
-                ('created_at', agents.models.fields.MomentField()),
+                ('created_at', agents.base.models.fields.MomentField()),
                 ('owner', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('scope', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='agents.scope')),
                 ('session', models.OneToOneField(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='vector_db', to='agents.session')),
@@ -63,25 +63,25 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='VectorDocument',
             fields=[
-                ('id', agents.models.fields.KeyField(default=agents.ids.new_key, editable=False, primary_key=True, serialize=False)),
-                ('document_id', agents.models.fields.ShortText(max_length=255)),
-                ('name', agents.models.fields.ShortText(blank=True, max_length=500)),
-                ('mime_type', agents.models.fields.ShortText(blank=True, max_length=200)),
-                ('status', agents.models.fields.ShortText(default='completed', max_length=20)),
-                ('error', agents.models.fields.LongText(blank=True)),
+                ('id', agents.base.models.fields.KeyField(default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False)),
+                ('document_id', agents.base.models.fields.ShortText(max_length=255)),
+                ('name', agents.base.models.fields.ShortText(blank=True, max_length=500)),
+                ('mime_type', agents.base.models.fields.ShortText(blank=True, max_length=200)),
+                ('status', agents.base.models.fields.ShortText(default='completed', max_length=20)),
+                ('error', agents.base.models.fields.LongText(blank=True)),
                 ('size', models.BigIntegerField(default=0)),
                 ('chunk_count', models.IntegerField(default=0)),
                 ('metadata', models.JSONField(blank=True, default=dict)),
-                ('created_at', agents.models.fields.MomentField()),
+                ('created_at', agents.base.models.fields.MomentField()),
                 ('vector_db', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='documents', to='agents.vectordb')),
             ],
         ),
         migrations.CreateModel(
             name='Chunk',
             fields=[
-                ('id', agents.models.fields.KeyField(default=agents.ids.new_key, editable=False, primary_key=True, serialize=False)),
+                ('id', agents.base.models.fields.KeyField(default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False)),
                 ('position', models.IntegerField()),
-                ('text', agents.models.fields.LongText()),
+                ('text', agents.base.models.fields.LongText()),
                 ('tokens', models.IntegerField()),
                 ('metadata', models.JSONField(blank=True, default=dict)),
                 ('embedding', models.BinaryField(null=True)),

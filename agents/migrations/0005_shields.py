@@ -1,7 +1,7 @@
 """Shields and models registered over the API, and chat completions that were logged."""
 
-import agents.ids
-import agents.models.fields
+import agents.base.ids
+import agents.base.models.fields
 import django.db.models.deletion
 import django.db.models.manager
 from django.conf import settings
@@ -18,8 +18,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ChatCompletion',
             fields=[
-                ('id', agents.models.fields.KeyField(default=agents.ids.new_key, editable=False, primary_key=True, serialize=False)),
-                ('model', agents.models.fields.ShortText(max_length=300)),
+                ('id', agents.base.models.fields.KeyField(default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False)),
+                ('model', agents.base.models.fields.ShortText(max_length=300)),
                 ('status', models.SmallIntegerField(choices=[(1, 'completed'), (2, 'failed'), (3, 'cancelled')])),
                 ('input_tokens', models.BigIntegerField(default=0)),
                 ('output_tokens', models.BigIntegerField(default=0)),
@@ -42,12 +42,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RegisteredModel',
             fields=[
-                ('id', agents.models.fields.KeyField(default=agents.ids.new_key, editable=False, primary_key=True, serialize=False)),
-                ('identifier', agents.models.fields.ShortText(max_length=300)),
-                ('provider', agents.models.fields.ShortText(max_length=100)),
-                ('resource', agents.models.fields.ShortText(blank=True, max_length=300)),
+                ('id', agents.base.models.fields.KeyField(default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False)),
+                ('identifier', agents.base.models.fields.ShortText(max_length=300)),
+                ('provider', agents.base.models.fields.ShortText(max_length=100)),
+                ('resource', agents.base.models.fields.ShortText(blank=True, max_length=300)),
                 ('params', models.JSONField(blank=True, default=dict)),
-                ('created_at', agents.models.fields.MomentField()),
+                ('created_at', agents.base.models.fields.MomentField()),
                 ('owner', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('scope', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='agents.scope')),
             ],
@@ -65,12 +65,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Shield',
             fields=[
-                ('id', agents.models.fields.KeyField(default=agents.ids.new_key, editable=False, primary_key=True, serialize=False)),
-                ('identifier', agents.models.fields.ShortText(max_length=300)),
-                ('provider', agents.models.fields.ShortText(max_length=100)),
-                ('resource', agents.models.fields.ShortText(blank=True, max_length=300)),
+                ('id', agents.base.models.fields.KeyField(default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False)),
+                ('identifier', agents.base.models.fields.ShortText(max_length=300)),
+                ('provider', agents.base.models.fields.ShortText(max_length=100)),
+                ('resource', agents.base.models.fields.ShortText(blank=True, max_length=300)),
                 ('params', models.JSONField(blank=True, default=dict)),
-                ('created_at', agents.models.fields.MomentField()),
+                ('created_at', agents.base.models.fields.MomentField()),
                 ('owner', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('scope', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='agents.scope')),
             ],

@@ -1,7 +1,7 @@
 """Uploaded files in blocks, and what vector stores need of vector databases: expiry, batches, work on documents."""
 
-import agents.ids
-import agents.models.fields
+import agents.base.ids
+import agents.base.models.fields
 import django.db.models.deletion
 import django.db.models.manager
 from django.conf import settings
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='FileBlock',
             fields=[
-                ('id', agents.models.fields.KeyField(default=agents.ids.new_key, editable=False, primary_key=True, serialize=False)),
+                ('id', agents.base.models.fields.KeyField(default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False)),
                 ('position', models.IntegerField()),
                 ('data', models.BinaryField()),
             ],
@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='vectordb',
             name='last_active_at',
-            field=agents.models.fields.MomentField(blank=True, null=True),
+            field=agents.base.models.fields.MomentField(blank=True, null=True),
         ),
         migrations.AddField(
             model_name='vectordocument',
@@ -51,17 +51,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='vectordocument',
             name='error_code',
-            field=agents.models.fields.ShortText(blank=True, max_length=40),
+            field=agents.base.models.fields.ShortText(blank=True, max_length=40),
         ),
         migrations.AddField(
             model_name='vectordocument',
             name='lease_owner',
-            field=agents.models.fields.ShortText(blank=True, max_length=32),
+            field=agents.base.models.fields.ShortText(blank=True, max_length=32),
         ),
         migrations.AddField(
             model_name='vectordocument',
             name='lease_until',
-            field=agents.models.fields.MomentField(blank=True, null=True),
+            field=agents.base.models.fields.MomentField(blank=True, null=True),
         ),
         migrations.AddField(
             model_name='vectordocument',
@@ -71,14 +71,14 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='File',
             fields=[
-                ('id', agents.models.fields.KeyField(default=agents.ids.new_key, editable=False, primary_key=True, serialize=False)),
-                ('filename', agents.models.fields.ShortText(max_length=500)),
-                ('purpose', agents.models.fields.ShortText(max_length=40)),
-                ('mime_type', agents.models.fields.ShortText(blank=True, max_length=200)),
+                ('id', agents.base.models.fields.KeyField(default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False)),
+                ('filename', agents.base.models.fields.ShortText(max_length=500)),
+                ('purpose', agents.base.models.fields.ShortText(max_length=40)),
+                ('mime_type', agents.base.models.fields.ShortText(blank=True, max_length=200)),
                 ('size', models.BigIntegerField(default=0)),
                 ('stored', models.BooleanField(default=False)),
-                ('created_at', agents.models.fields.MomentField()),
-                ('expires_at', agents.models.fields.MomentField(blank=True, null=True)),
+                ('created_at', agents.base.models.fields.MomentField()),
+                ('expires_at', agents.base.models.fields.MomentField(blank=True, null=True)),
                 ('owner', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('scope', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='agents.scope')),
             ],
@@ -100,9 +100,9 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='FileBatch',
             fields=[
-                ('id', agents.models.fields.KeyField(default=agents.ids.new_key, editable=False, primary_key=True, serialize=False)),
+                ('id', agents.base.models.fields.KeyField(default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False)),
                 ('cancelled', models.BooleanField(default=False)),
-                ('created_at', agents.models.fields.MomentField()),
+                ('created_at', agents.base.models.fields.MomentField()),
                 ('vector_db', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='batches', to='agents.vectordb')),
             ],
         ),

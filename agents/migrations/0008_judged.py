@@ -1,12 +1,12 @@
 """Feedback and tags, folded names, and a search index that knows which part of a record a word is in."""
 
-import agents.ids
-import agents.models.fields
+import agents.base.ids
+import agents.base.models.fields
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from agents.query.tokens import fold
+from agents.base.words import fold
 
 
 SQLITE = (
@@ -97,17 +97,17 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    agents.models.fields.KeyField(
-                        default=agents.ids.new_key, editable=False, primary_key=True, serialize=False
+                    agents.base.models.fields.KeyField(
+                        default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False
                     ),
                 ),
                 ("rating", models.SmallIntegerField(blank=True, choices=[(1, "up"), (-1, "down")], null=True)),
                 ("value", models.FloatField(blank=True, null=True)),
-                ("comment", agents.models.fields.LongText(blank=True)),
-                ("words", agents.models.fields.LongText(blank=True, editable=False)),
-                ("author_name", agents.models.fields.ShortText(blank=True, max_length=200)),
-                ("created_at", agents.models.fields.MomentField()),
-                ("updated_at", agents.models.fields.MomentField()),
+                ("comment", agents.base.models.fields.LongText(blank=True)),
+                ("words", agents.base.models.fields.LongText(blank=True, editable=False)),
+                ("author_name", agents.base.models.fields.ShortText(blank=True, max_length=200)),
+                ("created_at", agents.base.models.fields.MomentField()),
+                ("updated_at", agents.base.models.fields.MomentField()),
             ],
         ),
         migrations.CreateModel(
@@ -151,8 +151,8 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="term",
             name="folded",
-            field=agents.models.fields.ShortText(
-                blank=True, help_text="as it is compared: agents.query.tokens.fold", max_length=1000
+            field=agents.base.models.fields.ShortText(
+                blank=True, help_text="as it is compared: agents.base.words.fold", max_length=1000
             ),
         ),
         migrations.AddField(
@@ -288,7 +288,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="session",
             name="folded",
-            field=agents.models.fields.ShortText(
+            field=agents.base.models.fields.ShortText(
                 blank=True, editable=False, help_text="the name as it is compared", max_length=1600
             ),
         ),

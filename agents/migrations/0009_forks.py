@@ -1,6 +1,6 @@
 """What forks were made from."""
 
-import agents.models.fields
+import agents.base.models.fields
 import django.db.models.deletion
 import django.db.models.manager
 from django.db import migrations, models
@@ -22,8 +22,8 @@ class Migration(migrations.Migration):
                 ("step_number", models.IntegerField(help_text="order in the source, from 0")),
                 ("history_end", models.IntegerField()),
                 ("replays", models.BooleanField(default=True)),
-                ("changes", agents.models.fields.LongText(default="{}")),
-                ("settings", agents.models.fields.LongText(default="{}")),
+                ("changes", agents.base.models.fields.LongText(default="{}")),
+                ("settings", agents.base.models.fields.LongText(default="{}")),
                 ("source", models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="forks", to="agents.turn")),
             ],
             options={

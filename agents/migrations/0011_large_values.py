@@ -3,8 +3,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import agents.ids
-import agents.models.fields
+import agents.base.ids
+import agents.base.models.fields
 
 
 class Migration(migrations.Migration):
@@ -25,8 +25,8 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    agents.models.fields.KeyField(
-                        default=agents.ids.new_key, editable=False, primary_key=True, serialize=False
+                    agents.base.models.fields.KeyField(
+                        default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False
                     ),
                 ),
                 ("part", models.IntegerField()),

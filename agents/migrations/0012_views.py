@@ -1,7 +1,7 @@
 """Saved views of the logs."""
 
-import agents.ids
-import agents.models.fields
+import agents.base.ids
+import agents.base.models.fields
 import django.db.models.deletion
 import django.db.models.manager
 from django.conf import settings
@@ -19,17 +19,17 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    agents.models.fields.KeyField(
-                        default=agents.ids.new_key, editable=False, primary_key=True, serialize=False
+                    agents.base.models.fields.KeyField(
+                        default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("name", agents.models.fields.ShortText(max_length=100)),
+                ("name", agents.base.models.fields.ShortText(max_length=100)),
                 ("level", models.CharField(max_length=10)),
-                ("query", agents.models.fields.LongText(blank=True)),
+                ("query", agents.base.models.fields.LongText(blank=True)),
                 ("columns", models.JSONField(blank=True, default=list)),
                 ("shared", models.BooleanField(default=False)),
-                ("created_at", agents.models.fields.MomentField()),
-                ("updated_at", agents.models.fields.MomentField()),
+                ("created_at", agents.base.models.fields.MomentField()),
+                ("updated_at", agents.base.models.fields.MomentField()),
                 (
                     "owner",
                     models.ForeignKey(

@@ -1,7 +1,7 @@
 """Imports of uploaded files."""
 
-import agents.ids
-import agents.models.fields
+import agents.base.ids
+import agents.base.models.fields
 import django.db.models.deletion
 import django.db.models.manager
 from django.conf import settings
@@ -19,14 +19,14 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    agents.models.fields.KeyField(
-                        default=agents.ids.new_key, editable=False, primary_key=True, serialize=False
+                    agents.base.models.fields.KeyField(
+                        default=agents.base.ids.new_key, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("name", agents.models.fields.ShortText(max_length=255)),
+                ("name", agents.base.models.fields.ShortText(max_length=255)),
                 ("format", models.CharField(max_length=20)),
-                ("agent", agents.models.fields.ShortText(blank=True, max_length=300)),
-                ("session", agents.models.fields.ShortText(blank=True, max_length=300)),
+                ("agent", agents.base.models.fields.ShortText(blank=True, max_length=300)),
+                ("session", agents.base.models.fields.ShortText(blank=True, max_length=300)),
                 (
                     "state",
                     models.SmallIntegerField(
@@ -35,9 +35,9 @@ class Migration(migrations.Migration):
                 ),
                 ("size", models.BigIntegerField(default=0)),
                 ("report", models.JSONField(blank=True, default=dict)),
-                ("error", agents.models.fields.ShortText(blank=True, max_length=500)),
-                ("created_at", agents.models.fields.MomentField()),
-                ("updated_at", agents.models.fields.MomentField()),
+                ("error", agents.base.models.fields.ShortText(blank=True, max_length=500)),
+                ("created_at", agents.base.models.fields.MomentField()),
+                ("updated_at", agents.base.models.fields.MomentField()),
                 (
                     "owner",
                     models.ForeignKey(

@@ -5,21 +5,21 @@ done with rows lives in ``agents.store``. Hot columns stand in narrow rows (`Tur
 is large or rarely read beside them (`TurnBody`, `StepDetail`).
 """
 
-from agents.models.access import ApiKey, GroupAttributes, Scope, User
-from agents.models.agents import Agent, AgentRevision, Session
-from agents.models.choices import Api, ChangeKind, Source, StepStatus, StepType, TurnStatus
-from agents.models.feedback import Feedback, Rating, SessionTag, StepTag
-from agents.models.files import File, FileBlock
-from agents.models.foreign import SpanBatch, Trace, TraceLink
-from agents.models.forks import Fork
-from agents.models.imports import Import, ImportState
+from agents.base.models.people import ApiKey, GroupAttributes, Scope, User
+from agents.feedback.models import Feedback, Rating, SessionTag, StepTag
+from agents.knowledge.models.files import File, FileBlock
+from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDB, VectorDocument
+from agents.logs.models.saved_views import SavedView
+from agents.logs.models.segments import Segment, SegmentColumn
 from agents.models.journal import Change, DeltaBatch, Event, EventPack, Price, Term
-from agents.models.memory import Chunk, FileBatch, VectorDB, VectorDocument
 from agents.models.safety import ChatCompletion, CompletionStatus, RegisteredModel, Shield
-from agents.models.segments import Segment, SegmentColumn
-from agents.models.toolgroups import ToolGroup
-from agents.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, TurnTag, ValueBlock
-from agents.models.views import SavedView
+from agents.record.models.agents import Agent, AgentRevision, Session
+from agents.record.models.choices import Api, ChangeKind, Source, StepStatus, StepType, TurnStatus
+from agents.record.models.forks import Fork
+from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, TurnTag, ValueBlock
+from agents.telemetry.models.imports import Import, ImportState
+from agents.telemetry.models.traces import SpanBatch, Trace, TraceLink
+from agents.tools.models import ToolGroup
 
 __all__ = [
     "Agent",

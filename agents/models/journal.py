@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
-from agents.models.choices import ChangeKind, TermKind
-from agents.models.fields import MomentField, ShortText
+from agents.base.models.fields import MomentField, ShortText
+from agents.record.models.choices import ChangeKind, TermKind
 
 
 class Event(models.Model):
@@ -61,7 +61,7 @@ class Term(models.Model):
 
     kind = models.SmallIntegerField(choices=TermKind.choices)
     value = ShortText(max_length=300)
-    folded = ShortText(max_length=1000, blank=True, help_text="as it is compared: agents.query.tokens.fold")
+    folded = ShortText(max_length=1000, blank=True, help_text="as it is compared: agents.base.words.fold")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "value"], name="term_value")]

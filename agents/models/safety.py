@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
-from agents.models.fields import KeyField, MomentField, ShortText
-from agents.models.scoped import Scoped
+from agents.base.models.fields import KeyField, MomentField, ShortText
+from agents.base.models.scoped import Scoped
 
 
 class Registered(Scoped):
@@ -56,7 +56,7 @@ class CompletionStatus(models.IntegerChoices):
 
 class ChatCompletion(Scoped):
     """A chat completion that was asked for, and what came back. ``body`` is JSON, packed
-    (`agents.store.encoding`): the completion with its ``input_messages``."""
+    (`agents.base.store.encoding`): the completion with its ``input_messages``."""
 
     id = KeyField()
     model = ShortText(max_length=300)

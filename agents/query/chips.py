@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agents import ids
-from agents.errors import QuerySyntax
+from agents.base import ids
+from agents.base.errors import QuerySyntax
 from agents.query.describe import phrase
 from agents.query.fields import FIELDS, find, level_of
 from agents.query.parser import parse

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
-from agents.errors import InvalidRequest, QuerySyntax
+from agents.base.errors import InvalidRequest, QuerySyntax
 from agents.query.reader import Reader
 from agents.query.scanner import Scanner, refuse_long, refuse_unreadable, shown
 from agents.query.times import Now

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from agents.errors import QuerySyntax
+from agents.base.errors import QuerySyntax
 from agents.query.fields import FIELDS, PRESENCE, Field, find, nearest
 from agents.query.scanner import Scalar, Scanner, error, shown, unquoted
 from agents.query.times import Now

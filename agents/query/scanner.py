@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agents.errors import QuerySyntax
+from agents.base.errors import QuerySyntax
 from agents.query.tree import MAX_CHARACTERS
 
 _BLANKS = re.compile(r"\s*")

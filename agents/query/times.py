@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
-from agents.errors import QuerySyntax
-from agents.moments import to_datetime, to_us
+from agents.base.errors import QuerySyntax
+from agents.base.timestamps import to_datetime, to_us
 from agents.query.fields import nearest
 from agents.query.scanner import Scalar, shown
 from agents.query.tree import Op, Period

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
-from agents.errors import QuerySyntax
+from agents.base.errors import QuerySyntax
+from agents.base.words import fold, words
 from agents.query.fields import Field, nearest
 from agents.query.numbers import read_number, read_numbers
 from agents.query.scanner import Scalar, shown
 from agents.query.times import Now, read_period, read_range
-from agents.query.tokens import fold, words
 from agents.query.tree import Flag, Op, Pattern, Term, Value, Whole, Words
 
 _NUMBERS = re.compile(r"(-?[0-9.]+[kM]?)?\.\.(-?[0-9.]+[kM]?)?", re.IGNORECASE)

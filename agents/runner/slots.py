@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from agents.access import Actor
-from agents.errors import RateLimited
+from agents.base.access import Actor
+from agents.base.errors import RateLimited
 
 SHARE = 4
 """How many times as many as are free a caller may hold."""

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Item, Session, Step
-from agents.schemas.turns import ItemValue, StepValue
-from agents.store import history, values
-from agents.store.responses import ResponseRecord
-from agents.store.sql import columns
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store.sql import columns
+from agents.record.models.agents import Session
+from agents.record.models.turns import Item, Step
+from agents.record.schemas.turns import ItemValue, StepValue
+from agents.record.store import history
+from agents.responses.store.responses import ResponseRecord
+from agents.store import values
 
 _ROW = ", ".join(f"i.{name}" for name in columns(Item, "id turn_id step_id number body wire"))
 

@@ -7,17 +7,19 @@ from typing import Any
 
 from django.db import connection
 
-from agents import ids
-from agents.access import Action, Actor
-from agents.errors import NotFound
-from agents.models import Step, StepDetail, StepStatus, StepType, Turn, TurnBody, TurnStatus
-from agents.models.scoped import visible_where
-from agents.schemas.content import Usage
-from agents.schemas.events import ErrorInfo
-from agents.schemas.turns import StepValue, TurnValue
-from agents.store import large, terms
-from agents.store.history import OFF_PATH
-from agents.store.sql import columns
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import NotFound
+from agents.base.models.scoped import visible_where
+from agents.base.store import terms
+from agents.base.store.sql import columns
+from agents.record.models.choices import StepStatus, StepType, TurnStatus
+from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
+from agents.record.schemas.content import Usage
+from agents.record.schemas.events import ErrorInfo
+from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.store import large_values
+from agents.record.store.history import OFF_PATH
 
 _TURN = ", ".join(
     f"t.{name}"
@@ -139,7 +141,7 @@ def steps_of(turns: Collection[int]) -> dict[int, list[StepValue]]:
 
 def _step(row: tuple[Any, ...]) -> StepValue:
     key, kind, body, error = row[1], *row[15:]
-    return step_value(row[:15], None if kind is None else large.unpack(key, kind, body), error)
+    return step_value(row[:15], None if kind is None else large_values.unpack(key, kind, body), error)
 
 
 def step_value(row: Sequence[Any], detail: bytes | None, error: str | None, **more: Any) -> StepValue:

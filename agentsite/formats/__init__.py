@@ -1,2 +1,2 @@
 """How Django itself writes numbers: as programs do in every language. What people read goes through
-``agents.ui.format``; a number that a template shows without it stands in a drawing or an address."""
+``agents.uikit.format``; a number that a template shows without it stands in a drawing or an address."""

@@ -13,44 +13,37 @@ from dataclasses import dataclass, field
 import pytest
 from django.contrib.auth.models import Group
 
-from agents import ids
-from agents.access import ACTIONS, Action, Actor
-from agents.ingest.spans import Span
-from agents.models import ApiKey, CompletionStatus, GroupAttributes, Import, Trace, User
-from agents.runner.response_input import row_of
-from agents.schemas.content import Usage
-from agents.schemas.events import StepStarted
-from agents.schemas.input_items import items_of_input
-from agents.store import (
-    agents,
-    completions,
-    conversations,
-    feedback,
-    files,
-    import_jobs,
-    indexing,
-    keys,
-    memory,
-    registered,
-    responses,
-    sessions,
-    vector_files,
-    vector_stores,
-    vectors,
-    views,
-)
-from agents.store.completions import Record
-from agents.store.feedback import Judgement
-from agents.store.files import NewFile
-from agents.store.foreign import inbox, sources, unmatched
-from agents.store.foreign.projector import projector
-from agents.store.import_jobs import NewImport
-from agents.store.memory import NewChunk, NewDocument
-from agents.store.registered import Registration
-from agents.store.subjects import About
-from agents.store.vector_files import Wanted
-from agents.store.vector_stores import NewStore
-from agents.store.views import View
+from agents.base import ids
+from agents.base.access import ACTIONS, Action, Actor
+from agents.base.models.people import ApiKey, GroupAttributes, User
+from agents.base.store import keys, registered
+from agents.base.store.registered import Registration
+from agents.feedback.store import feedback
+from agents.feedback.store.feedback import Judgement
+from agents.knowledge.store import files, indexing, vector_dbs, vector_files, vector_stores, vectors
+from agents.knowledge.store.files import NewFile
+from agents.knowledge.store.vector_dbs import NewChunk, NewDocument
+from agents.knowledge.store.vector_files import Wanted
+from agents.knowledge.store.vector_stores import NewStore
+from agents.logs.store import saved_views
+from agents.logs.store.saved_views import View
+from agents.models.safety import CompletionStatus
+from agents.record.schemas.content import Usage
+from agents.record.schemas.events import StepStarted
+from agents.record.store import agents, sessions
+from agents.record.store.targets import About
+from agents.relay import store as completions
+from agents.relay.store import Record
+from agents.responses.runner.input import row_of
+from agents.responses.schemas.input_items import items_of_input
+from agents.responses.store import conversations, responses
+from agents.telemetry.models.imports import Import
+from agents.telemetry.models.traces import Trace
+from agents.telemetry.reading.spans import Span
+from agents.telemetry.store import import_jobs
+from agents.telemetry.store.external import inbox, sources, unmatched
+from agents.telemetry.store.external.projector import projector
+from agents.telemetry.store.import_jobs import NewImport
 from tests.builders import make_agent, make_response, make_session, make_turn
 from tests.cases import sparing
 from tests.runtime.play import LOOKUP
@@ -179,7 +172,7 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     named = {param: ids.public(KINDS[param], key) for param, key in zip(KINDS, numbers, strict=False)}
     db = make_vector_db(owner, f"db/{canary}-{ids.new_key()}", words)
     named["other_id"] = named["turn_id"]
-    named["view_id"] = views.create(owner, View("", words, f'"{words}"', "turn", shared=False)).public_id
+    named["view_id"] = saved_views.create(owner, View("", words, f'"{words}"', "turn", shared=False)).public_id
     named["import_id"] = import_jobs.create(owner, NewImport(words, 1, "auto", words, words)).public_id
     named["trace_id"] = make_trace(owner, words)
     named["feedback_id"] = make_feedback(owner, About(session, failed.turn), words)
@@ -238,9 +231,9 @@ def make_conversation(owner: Actor, words: str) -> dict[str, str]:
 
 
 def make_vector_db(owner: Actor, name: str, words: str) -> str:
-    made = memory.register(owner, name, embedding_model=words, embedding_dimension=4, provider_id="builtin")
+    made = vector_dbs.register(owner, name, embedding_model=words, embedding_dimension=4, provider_id="builtin")
     chunk = NewChunk(words, 2, {"of": words}, vectors.pack([1.0, 0.0, 0.0, 0.0]))
-    memory.insert(made.key, [NewDocument(words, [chunk])])
+    vector_dbs.insert(made.key, [NewDocument(words, [chunk])])
     return name
 
 
@@ -313,7 +306,7 @@ def make_world() -> World:
     admin, orphan = make_user("boss", roles=["admin"]), make_user("orphan", teams=["red"])
     red, green, gone = build(owner, "red"), build(stranger, "green"), build(owner, "gone", played=False)
     agents.delete(owner, agents.key_of(gone.ids["agent_id"]))
-    memory.delete(owner, gone.ids["vector_db_id"])
+    vector_dbs.delete(owner, gone.ids["vector_db_id"])
     registered.shields.delete(owner, gone.ids["shield_id"])
     registered.models.delete(owner, gone.ids["model_id"])
     completions.delete(owner, gone.ids["completion_id"])
@@ -321,7 +314,7 @@ def make_world() -> World:
     sessions.delete(owner, conversations.key_of(gone.ids["conversation_id"]))
     vector_stores.delete(owner, gone.ids["vector_store_id"])
     files.delete(owner, gone.ids["file_id"])
-    views.delete(owner, gone.ids["view_id"])
+    saved_views.delete(owner, gone.ids["view_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
     Import.objects.unscoped("gone").filter(name__contains="gone").delete()
     sources.drop(Trace.objects.unscoped("gone").filter(foreign_id__contains="gone").values_list("pk", flat=True))

@@ -9,8 +9,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from agents.access import Action
-from agents.models import File, VectorDocument
+from agents.base.access import Action
+from agents.knowledge.models.files import File
+from agents.knowledge.models.vector_dbs import VectorDocument
 from tests.access.asking import leaks
 from tests.access.matrix import FEW, Target, World, api_status
 from tests.inprocess import told

@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.api.urls import routes
-from agents.models import User
+from agents.base.access import Actor
+from agents.base.models.people import User
+from agents.base.store import keys
+from agents.logs.store import logs, numbers
 from agents.query.parser import parse
-from agents.store import keys, logs, numbers
+from agents.server.api.urls import routes
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
 from tests.access.matrix import KINDS, Who, World, api_status
 from tests.cases import sparing

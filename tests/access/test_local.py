@@ -11,9 +11,10 @@ from asgiref.sync import async_to_sync
 from channels.testing import WebsocketCommunicator
 from django.test import Client
 
-from agents.models import Agent, User
-from agents.routing import websocket
-from agents.store import keys
+from agents.base.models.people import User
+from agents.base.store import keys
+from agents.record.models.agents import Agent
+from agents.server.routing import websocket
 from tests.access.matrix import make_key, make_user
 from tests.inprocess import idle_service
 

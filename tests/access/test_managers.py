@@ -14,9 +14,10 @@ from django.db.models import Count
 from django.template import Context, Engine
 from django.test.utils import CaptureQueriesContext
 
-from agents.access import Actor
-from agents.models import Agent, Session, Step, Turn
-from agents.models.scoped import Scoped, ScopedQuerySet, UnscopedQuery
+from agents.base.access import Actor
+from agents.base.models.scoped import Scoped, ScopedQuerySet, UnscopedQuery
+from agents.record.models.agents import Agent, Session
+from agents.record.models.turns import Step, Turn
 from tests.builders import Recorded, make_turn
 
 ROOT = Path(__file__).resolve().parent.parent.parent

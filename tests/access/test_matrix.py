@@ -12,23 +12,23 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from agents.access import ACTIONS
-from agents.api.agents import AgentDetail, SessionDetail, TurnCreate, TurnResume
-from agents.api.base import ApiView
-from agents.api.feedback import FeedbackAll, FeedbackOne
-from agents.api.files import FileList
-from agents.api.forks import TurnFork
-from agents.api.imports import ImportList
-from agents.api.memory import RagInsertion, RagSearch, VectorDBDetail, VectorInsertion, VectorSearch
-from agents.api.models import ModelDetail
-from agents.api.reports import AgentsTraces, LangSmithBatch, LangSmithMultipart, LangSmithRun, LangSmithRuns
-from agents.api.responses import ResponseCancel, ResponseCreate
-from agents.api.safety import ShieldDetail
-from agents.api.tools import ToolGroupDetail
-from agents.api.urls import routes
-from agents.api.vector_store_files import FileBatchCreate, StoreFileList
-from agents.api.views import ViewAll, ViewOne
-from agents.store import agents
+from agents.base.access import ACTIONS
+from agents.base.api.views import ApiView
+from agents.feedback.api import FeedbackAll, FeedbackOne
+from agents.forks.api import TurnFork
+from agents.knowledge.api.files import FileList
+from agents.knowledge.api.vector_dbs import RagInsertion, RagSearch, VectorDBDetail, VectorInsertion, VectorSearch
+from agents.knowledge.api.vector_store_files import FileBatchCreate, StoreFileList
+from agents.llama_stack.api import AgentDetail, SessionDetail, TurnCreate, TurnResume
+from agents.logs.api.saved_views import ViewAll, ViewOne
+from agents.loop.api import ModelDetail
+from agents.record.store import agents
+from agents.responses.api.responses import ResponseCancel, ResponseCreate
+from agents.safety.api import ShieldDetail
+from agents.server.api.urls import routes
+from agents.telemetry.api.imports import ImportList
+from agents.telemetry.api.reports import AgentsTraces, LangSmithBatch, LangSmithMultipart, LangSmithRun, LangSmithRuns
+from agents.tools.api.tools import ToolGroupDetail
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
 from tests.access.matrix import EVERYONE, OWNED, Target, Who, World, api_status
 from tests.cases import sparing

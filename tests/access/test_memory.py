@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Action
-from agents.models import Chunk
+from agents.base.access import Action
+from agents.knowledge.models.vector_dbs import Chunk
 from tests.access.asking import leaks
 from tests.access.matrix import FEW, Target, World, api_status
 from tests.inprocess import told

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Action
-from agents.models import User
-from agents.ui.urls import urlpatterns
+from agents.base.access import Action
+from agents.base.models.people import User
+from agents.server.pages.urls import urlpatterns
 from tests.access.asking import PARAM, Cell, filled, leaks
 from tests.access.matrix import OWNED, Target, Who, World, page_status
 from tests.cases import sparing

@@ -10,13 +10,17 @@ from typing import Any
 import pytest
 from django.db.models import ProtectedError
 
-from agents import ids
-from agents.access import ACTIONS, ANONYMOUS, Actor, attributes_of, may_read, readable_scopes, system
-from agents.errors import InvalidRequest, NotAllowed, NotAuthenticated, NotFound
-from agents.models import Agent, ApiKey, Scope, Session, Turn, User
-from agents.models.scoped import visible_where
-from agents.store import agents, keys, scopes, values
-from agents.store.sql import columns
+from agents.base import ids
+from agents.base.access import ACTIONS, ANONYMOUS, Actor, attributes_of, may_read, readable_scopes, system
+from agents.base.errors import InvalidRequest, NotAllowed, NotAuthenticated, NotFound
+from agents.base.models.people import ApiKey, Scope, User
+from agents.base.models.scoped import visible_where
+from agents.base.store import keys, scopes
+from agents.base.store.sql import columns
+from agents.record.models.agents import Agent, Session
+from agents.record.models.turns import Turn
+from agents.record.store import agents
+from agents.store import values
 from tests.builders import make_agent, make_session, make_turn
 from tests.conftest import Clock, actor
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Action
-from agents.models import Item, Turn
+from agents.base.access import Action
+from agents.record.models.turns import Item, Turn
 from tests.access.asking import leaks
 from tests.access.matrix import FEW, World, api_status
 from tests.inprocess import told

@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import ACTIONS, Action, Actor
-from agents.schemas.content import ToolDef
-from agents.store import files, memory, registered, toolgroups
-from agents.store.files import NewFile
-from agents.store.registered import Registration
-from agents.store.toolgroups import NewGroup
+from agents.base import ids
+from agents.base.access import ACTIONS, Action, Actor
+from agents.base.store import registered
+from agents.base.store.registered import Registration
+from agents.knowledge.store import files, vector_dbs
+from agents.knowledge.store.files import NewFile
+from agents.record.schemas.content import ToolDef
+from agents.tools import store as toolgroups
+from agents.tools.store import NewGroup
 from tests.access.matrix import make_key, make_user
 from tests.builders import make_agent, make_session
 from tests.inprocess import inline_service, told
@@ -79,7 +81,7 @@ def _place(owner: Actor) -> Place:
     registered.shields.add(owner, Registration("guard", "scripted", "x", {"phrases": ["pineapple"]}))
     group = toolgroups.register(owner, NewGroup("mcp::one", "model-context-protocol", "http://192.0.2.1/mcp"))
     toolgroups.keep_listing(group.key, [TOOL], "")
-    memory.register(owner, "handbook", embedding_model="keyword", embedding_dimension=4, provider_id="builtin")
+    vector_dbs.register(owner, "handbook", embedding_model="keyword", embedding_dimension=4, provider_id="builtin")
     agent = make_agent(owner, model="alias", toolgroups=["mcp::one"], input_shields=["guard"])
     session = ids.public(ids.Kind.SESSION, make_session(owner, agent))
     file = files.create(owner, NewFile("a.txt", "assistants", "text/plain"), [b"some words"]).public_id

@@ -12,14 +12,16 @@ from asgiref.sync import async_to_sync, sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.bus import hub
-from agents.consumers import list_events, topics
-from agents.models import ChangeKind, User
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.models.people import User
+from agents.base.store import changes, feed_cursor
 from agents.query.parser import parse
-from agents.routing import websocket
-from agents.store import changes, places, sessions
+from agents.record.bus import hub
+from agents.record.models.choices import ChangeKind
+from agents.record.store import sessions
+from agents.server.routing import websocket
+from agents.server.socket import lists, topics
 from tests.access.asking import leaks as all_leaks
 from tests.access.matrix import FEW, Chain, Who, World
 from tests.cases import sparing
@@ -85,7 +87,7 @@ def named_topics(world: World) -> list[tuple[str, str]]:
 
 def beginning(who: Who, world: World) -> str:
     """The cursor before all changes; the keys for one action are the owner's."""
-    return places.told(Actor(who.name, who.login or world.owner.user_id), 0)
+    return feed_cursor.told(Actor(who.name, who.login or world.owner.user_id), 0)
 
 
 def leaks(told: str, who: Who, world: World, asked: str = "") -> list[str]:
@@ -191,7 +193,7 @@ def test_cursors_go_on_at_their_own_times(world: World, monkeypatch: pytest.Monk
             cursors = [frame["cursor"] for frame in (frames[0], *frames[2:])]
             assert len({*cursors}) == 4
             assert len({len(cursor) for cursor in cursors}) == 1
-            before, *_, after = (places.number(Actor("outsider", who.login), cursor) for cursor in cursors)
+            before, *_, after = (feed_cursor.number(Actor("outsider", who.login), cursor) for cursor in cursors)
             assert (before, after) == (await sync_to_async(changes.latest)(), LATER)
 
     async_to_sync(flow)()
@@ -234,7 +236,7 @@ def test_a_cursor_of_nobodys_is_refused(world: World) -> None:
 
 def test_what_others_changed_makes_nobody_load_its_page_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the number of changes at which it happens would tell how many there were."""
-    monkeypatch.setattr(list_events, "REPLAY_CAP", 2)
+    monkeypatch.setattr(lists, "REPLAY_CAP", 2)
 
     async def flow() -> None:
         for name, op in (("outsider", "replay"), ("owner", "gap"), ("admin", "gap")):
@@ -291,7 +293,7 @@ def test_a_list_says_that_a_turn_is_gone_which_it_sent_to_catch_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where it was none of the newest."""
-    monkeypatch.setattr(list_events, "NEWEST", 0)
+    monkeypatch.setattr(lists, "NEWEST", 0)
     fresh = world.fresh()
     key = ids.parse(ids.Kind.TURN, fresh.ids["turn_id"])
     assert key
@@ -327,7 +329,7 @@ def test_a_list_says_what_is_gone_of_what_is_shown(world: World, returns: bool) 
 
 def test_what_is_shown_stays_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older page, beside a newer one of the same list."""
-    monkeypatch.setattr(list_events, "NEWEST", 0)
+    monkeypatch.setattr(lists, "NEWEST", 0)
     fresh = world.fresh()
     key = ids.parse(ids.Kind.TURN, fresh.ids["turn_id"])
     assert key

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.api.urls import routes
-from agents.models import User
-from agents.schemas.identity import Asked
-from agents.store import tokens
+from agents.base.access import Actor
+from agents.base.models.people import User
+from agents.base.schemas.identity import Asked
+from agents.base.store import tokens
+from agents.server.api.urls import routes
 from agentsite import equipment
 from tests.access.asking import PARAM, Cell, ask, filled
 from tests.access.matrix import OWNED, Chain, Target, build, make_key, make_user

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.schemas.content import ToolDef
-from agents.store import toolgroups
-from agents.store.toolgroups import NewGroup
+from agents.record.schemas.content import ToolDef
+from agents.tools import store as toolgroups
+from agents.tools.store import NewGroup
 from tests.access.matrix import World
 
 NAME, TOOL, URL = "mcp::red", "kanariegroet", "http://127.0.0.1:9/mcp"

@@ -18,8 +18,8 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.db import connection
 from django.test import Client
 
-from agents.models import User
-from agents.store import keys
+from agents.base.models.people import User
+from agents.base.store import keys
 from tests.access import test_matrix, test_pages
 from tests.access.asking import Cell
 from tests.access.matrix import Who, World

@@ -9,8 +9,8 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from agents.access import Actor
-from agents.models import User
+from agents.base.access import Actor
+from agents.base.models.people import User
 from tests.inprocess import collect_static
 from tests.ui.markup import unsafe
 

@@ -9,11 +9,11 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.ids import Kind
-from agents.models import ApiKey, GroupAttributes, Scope, User
-from agents.store import keys
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.ids import Kind
+from agents.base.models.people import ApiKey, GroupAttributes, Scope, User
+from agents.base.store import keys
 from tests.admin.conftest import Browser
 from tests.builders import make_agent
 from tests.ui.markup import elements, words

@@ -10,15 +10,16 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 
-from agents import ids
-from agents.access import Actor, system
-from agents.admin.forms import AgentForm
-from agents.errors import NotFound
-from agents.ids import Kind
-from agents.models import Agent, AgentRevision
-from agents.schemas.agents import AgentConfig
-from agents.store import agents, changes
-from agents.store.agents import AgentRecord
+from agents.base import ids
+from agents.base.access import Actor, system
+from agents.base.errors import NotFound
+from agents.base.ids import Kind
+from agents.base.store import changes
+from agents.llama_stack.schemas import AgentConfig
+from agents.pages.admin.forms import AgentForm
+from agents.record.models.agents import Agent, AgentRevision
+from agents.record.store import agents
+from agents.record.store.agents import AgentRecord
 from tests.admin.conftest import Browser
 from tests.builders import make_agent, make_session, make_turn
 from tests.inprocess import idle_service
@@ -267,7 +268,7 @@ def test_an_agent_that_runs_is_not_deleted(boss: Browser) -> None:
 
 
 def test_an_action_takes_on_only_so_many(boss: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.admin.base.AT_ONCE", 1)
+    monkeypatch.setattr("agents.uikit.admin.base.AT_ONCE", 1)
     first, second = make_agent(SERVER), make_agent(SERVER)
     for action in ("disable", "delete_selected"):
         answer = boss.act(LIST, action, first.key, second.key, post="yes")

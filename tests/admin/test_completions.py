@@ -10,13 +10,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from agents import ids
-from agents.access import Actor, system
-from agents.ids import Kind
-from agents.models import ChatCompletion, CompletionStatus
-from agents.schemas.content import Usage
-from agents.store import completions
-from agents.store.completions import Record
+from agents.base import ids
+from agents.base.access import Actor, system
+from agents.base.ids import Kind
+from agents.models.safety import ChatCompletion, CompletionStatus
+from agents.record.schemas.content import Usage
+from agents.relay import store as completions
+from agents.relay.store import Record
 from tests.admin.conftest import Browser
 from tests.ui.markup import words
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from agents import ids
-from agents.access import Actor, system
-from agents.ids import Kind
-from agents.models import Chunk, VectorDB, VectorDocument
-from agents.moments import to_datetime
-from agents.store import memory, passages
-from agents.store.memory import NewChunk, NewDocument
+from agents.base import ids
+from agents.base.access import Actor, system
+from agents.base.ids import Kind
+from agents.base.timestamps import to_datetime
+from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
+from agents.knowledge.store import passages, vector_dbs
+from agents.knowledge.store.vector_dbs import NewChunk, NewDocument
 from tests.admin.conftest import Browser
 from tests.builders import make_agent, make_session
 from tests.conftest import START_US
@@ -27,10 +27,10 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
 def made(actor: Actor = SERVER, name: str = "kb", *documents: str) -> int:
-    db = memory.register(actor, name, embedding_model="keyword", embedding_dimension=384, provider_id="builtin")
+    db = vector_dbs.register(actor, name, embedding_model="keyword", embedding_dimension=384, provider_id="builtin")
     for text in documents:
         new = NewDocument(text[:50], [NewChunk(text, 2), NewChunk("the rest", 2)], size=len(text))
-        memory.insert(db.key, [new])
+        vector_dbs.insert(db.key, [new])
     return db.key
 
 
@@ -87,7 +87,7 @@ def test_only_the_newest_documents_stand_beside_a_database(boss: Browser) -> Non
 
 def test_what_a_session_has_leads_to_it(boss: Browser) -> None:
     session = make_session(SERVER, make_agent(SERVER))
-    found = memory.of_session(session, embedding_model="keyword")
+    found = vector_dbs.of_session(session, embedding_model="keyword")
     assert found
     path = f"/admin/agents/session/{ids.public(Kind.SESSION, session)}/change/"
     assert path in {each.get("href") for each in elements(boss.read(url(found.key)), "a")}

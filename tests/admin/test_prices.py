@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from agents.access import Actor
-from agents.models import Price
-from agents.moments import to_us
-from agents.schemas.content import Usage
-from agents.store import prices
+from agents.base.access import Actor
+from agents.base.timestamps import to_us
+from agents.models.journal import Price
+from agents.record.schemas.content import Usage
+from agents.record.store import costs
 from tests.admin.conftest import Browser
 from tests.builders import make_turn
 from tests.ui.markup import words
@@ -39,10 +39,10 @@ def test_dollars_per_million_become_billionths_per_token(boss: Browser) -> None:
 
 def test_a_step_is_charged_with_it_at_once(boss: Browser, django_capture_on_commit_callbacks: Any) -> None:
     usage = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
-    assert prices.cost("gpt-4.1-mini", usage, FIRST_US) == (None, None)
+    assert costs.cost("gpt-4.1-mini", usage, FIRST_US) == (None, None)
     with django_capture_on_commit_callbacks(execute=True):
         boss.post(ADD, given())
-    assert prices.cost("gpt-4.1-mini", usage, FIRST_US)[0] == 2_000_000_000
+    assert costs.cost("gpt-4.1-mini", usage, FIRST_US)[0] == 2_000_000_000
 
 
 def test_the_price_of_cached_input_may_be_left_out(boss: Browser) -> None:

@@ -10,12 +10,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from agents import ids
-from agents.access import Actor, system
-from agents.admin import reach
-from agents.ids import Kind
-from agents.models import Item, Response, Session, Step, Turn
-from agents.store import changes
+from agents.base import ids
+from agents.base.access import Actor, system
+from agents.base.ids import Kind
+from agents.base.store import changes
+from agents.record.models.agents import Session
+from agents.record.models.turns import Item, Response, Step, Turn
+from agents.uikit.admin import reach
 from tests.admin.conftest import Browser
 from tests.builders import Recorded, make_agent, make_session, make_turn
 from tests.conftest import START_US, Clock

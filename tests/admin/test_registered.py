@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from agents import ids
-from agents.access import Actor, system
-from agents.ids import Kind
-from agents.models import RegisteredModel, Shield
-from agents.store import registered
-from agents.store.registered import Registration, Registry
+from agents.base import ids
+from agents.base.access import Actor, system
+from agents.base.ids import Kind
+from agents.base.store import registered
+from agents.base.store.registered import Registration, Registry
+from agents.models.safety import RegisteredModel, Shield
 from tests.admin.conftest import Browser
 from tests.inprocess import idle_service
 from tests.ui.markup import words
@@ -121,9 +121,9 @@ def test_a_name_is_registered_once(boss: Browser, table: Table) -> None:
 
 @BOTH
 def test_nothing_is_registered_where_no_server_runs(boss: Browser, table: Table) -> None:
-    from agents.runner import current
+    from agents.loop import current_service
 
-    current.use(None)
+    current_service.use(None)
     answer = boss.post(table.add, table.given())
     assert answer.status_code == 200
     assert not table.model.objects.unscoped("a test's").exists()

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from agents import ids
-from agents.access import Actor, system
-from agents.errors import NotFound
-from agents.ids import Kind
-from agents.models import ToolGroup
-from agents.schemas.content import ToolDef
-from agents.store import toolgroups
-from agents.store.toolgroups import NewGroup
+from agents.base import ids
+from agents.base.access import Actor, system
+from agents.base.errors import NotFound
+from agents.base.ids import Kind
+from agents.record.schemas.content import ToolDef
+from agents.tools import store as toolgroups
+from agents.tools.models import ToolGroup
+from agents.tools.store import NewGroup
 from tests.admin.conftest import Browser
 from tests.inprocess import close_readers, idle_service
 from tests.ui.markup import elements, words

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.models import Agent, Session, Turn
+from agents.record.models.agents import Agent, Session
+from agents.record.models.turns import Turn
 from tests.api.corpus import HOSTILE, NO_JSON, hostile_bodies, wrong_bodies
 from tests.cases import sparing
 from tests.inprocess import body_of

@@ -9,10 +9,10 @@ from urllib.parse import quote
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.api.urls import routes
-from agents.schemas.agents import AgentConfig, CreateTurn, Document, ResumeTurn, ToolGroupWithArgs
-from agents.schemas.content import SamplingParams, ToolConfig, ToolDef, ToolParameter, ToolResponse, UserMessage
+from agents.base import ids
+from agents.llama_stack.schemas import AgentConfig, CreateTurn, Document, ResumeTurn, ToolGroupWithArgs
+from agents.record.schemas.content import SamplingParams, ToolConfig, ToolDef, ToolParameter, ToolResponse, UserMessage
+from agents.server.api.urls import routes
 from tests.api.test_bad_input import PLAIN, Road, refusal, stored
 from tests.cases import sparing
 from tests.inprocess import body_of

@@ -13,9 +13,10 @@ import pytest
 from django.test import Client
 from pyarrow import parquet
 
-from agents.access import Actor
-from agents.store import export, keys
-from agents.wire.export import cell, columns
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.logs.store import export
+from agents.logs.wire.export import cell, columns
 from tests.builders import make_agent, make_response, make_session, make_turn
 from tests.inprocess import body_of
 

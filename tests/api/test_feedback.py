@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.store import keys
-from agents.store.subjects import find
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.record.store.targets import find
 from tests.builders import Recorded, make_response, make_turn
 from tests.inprocess import collect_static
 

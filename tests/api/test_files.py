@@ -10,7 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
-from agents.models import File, FileBatch, FileBlock, VectorDB, VectorDocument
+from agents.knowledge.models.files import File, FileBlock
+from agents.knowledge.models.vector_dbs import FileBatch, VectorDB, VectorDocument
 
 SEARCH = {"query": "kettle"}
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.models import Turn
-from agents.store import keys, sessions
+from agents.base import ids
+from agents.base.store import keys
+from agents.record.models.turns import Turn
+from agents.record.store import sessions
 from tests.ingest import reports
 from tests.ui.elsewhere import tell, turn
 

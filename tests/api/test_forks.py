@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.store import keys, sessions
+from agents.base import ids
+from agents.base.store import keys
+from agents.record.store import sessions
 from tests.builders import Recorded, make_agent, make_response, make_session, make_turn
 from tests.inprocess import body_of
 from tests.runtime.play import LOOKUP

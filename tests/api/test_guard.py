@@ -9,9 +9,9 @@ from asgiref.sync import async_to_sync
 from channels.testing import WebsocketCommunicator
 from django.test import Client
 
-from agents.models import User
-from agents.routing import websocket
-from agents.store import keys
+from agents.base.models.people import User
+from agents.base.store import keys
+from agents.server.routing import websocket
 from agentsite.middleware import CSP_API, CSP_PAGE, CSP_TRUSTED
 from tests.access.matrix import make_key, make_user
 from tests.inprocess import told

@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 
-from agents.runner import current
+from agents.loop import current_service
 
 pytestmark = pytest.mark.usefixtures("_served", "_quiet")
 
@@ -24,7 +24,7 @@ def test_it_is_well(asks: bool, settings: Any) -> None:
 
 
 def test_a_server_that_goes_away_takes_no_turns() -> None:
-    current.service().runner.draining = True
+    current_service.service().runner.draining = True
     response = Client().get("/readyz")
     assert (response.status_code, response.json()["problems"]) == (503, ["shutting down"])
     assert Client().get("/healthz").status_code == 200

@@ -12,15 +12,19 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from agents import ids
-from agents.access import ACTIONS
-from agents.ingest.pieces import pieces
-from agents.models import Import, Turn, User
-from agents.runner import current, importing
-from agents.store import import_files, import_jobs, keys
-from agents.store.foreign.projector import projector
-from agents.store.import_jobs import NewImport
-from agents.store.imports import Importer
+from agents.base import ids
+from agents.base.access import ACTIONS
+from agents.base.models.people import User
+from agents.base.store import keys
+from agents.loop import current_service
+from agents.record.models.turns import Turn
+from agents.telemetry.models.imports import Import
+from agents.telemetry.reading.pieces import pieces
+from agents.telemetry.runner import importing
+from agents.telemetry.store import import_files, import_jobs
+from agents.telemetry.store.external.projector import projector
+from agents.telemetry.store.import_jobs import NewImport
+from agents.telemetry.store.imports import Importer
 from tests.builders import make_turn
 from tests.conftest import Clock
 from tests.ingest import reports
@@ -148,7 +152,7 @@ def accepted_and_left(monkeypatch: pytest.MonkeyPatch, *files: bytes, **fields: 
     kept: list[Any] = []
     keep = import_files.keep
     with monkeypatch.context() as patch:
-        patch.setattr(current.service().runner, "__class__", Dies)
+        patch.setattr(current_service.service().runner, "__class__", Dies)
         patch.setattr(import_files, "keep", lambda *given: kept.append(keep(*given)) or kept[0])
         answer = post(*files, **fields)
     kept[0].let_go()  # as the system does
@@ -164,11 +168,11 @@ def test_what_was_accepted_is_done_by_the_next_process(home: Path, monkeypatch: 
     left = accepted_and_left(monkeypatch, spans(1, 2), spans(3), agent="support")
     assert state_of(left) == "waiting"
     assert {path.stat().st_mode & 0o777 for path in home.rglob("*") if path.is_file()} == {0o600}
-    assert importing.resume(current.service().runner) == 1
+    assert importing.resume(current_service.service().runner) == 1
     told = Client().get(f"/v1/imports/{left}").json()
     assert (told["state"], told["report"]["turns"]["new"]) == ("completed", 3)
     assert list(home.iterdir()) == []
-    assert importing.resume(current.service().runner) == 0
+    assert importing.resume(current_service.service().runner) == 0
     assert Turn.objects.unscoped("test").count() == 3
 
 
@@ -197,7 +201,7 @@ def test_what_somebody_is_at_is_left_alone(home: Path) -> None:
 def test_what_nobody_asked_for_any_more_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     accepted_and_left(monkeypatch, spans(1))
     Import.objects.unscoped("test").delete()
-    assert importing.resume(current.service().runner) == 0
+    assert importing.resume(current_service.service().runner) == 0
     assert list(home.iterdir()) == []
 
 
@@ -207,7 +211,7 @@ def test_what_the_server_dies_of_is_given_up(home: Path, monkeypatch: pytest.Mon
         [kept] = import_files.left()
         kept.begin()
         kept.let_go()
-    assert importing.resume(current.service().runner) == 0
+    assert importing.resume(current_service.service().runner) == 0
     assert state_of(left) == "failed"
     assert list(home.iterdir()) == []
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Actor
+from agents.base.access import Actor
 from tests.builders import make_agent, make_response, make_turn
 from tests.conftest import Clock
 from tests.inprocess import collect_static
@@ -111,7 +111,7 @@ def test_bad_parameters_are_refused_by_name(client: Client, path: str, query: di
 def test_a_question_that_takes_too_long_says_what_to_do(
     client: Client, played: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agents.store.numbers import reading
+    from agents.logs.store.numbers import reading
 
     monkeypatch.setattr(reading, "BUDGET_S", 0.0)
     response = client.get("/v1/logs/turns/stats")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Actor
+from agents.base.access import Actor
 from tests.builders import make_agent, make_response, make_session, make_turn
 from tests.inprocess import collect_static
 

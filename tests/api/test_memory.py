@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.models import Chunk, VectorDB, VectorDocument
+from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
 
 DB = {"vector_db_id": "kb", "embedding_model": "scripted/embed", "embedding_dimension": 384}
 INSERT = {"vector_db_id": "kb", "chunks": [{"content": "kettle", "metadata": {}}]}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agents import ids
-from agents.access import Actor
-from agents.providers.inference.base import CallPart, Chunk, Finish, InferenceRequest, Model, Reasoning, Text
-from agents.schemas.content import ToolDef, Usage
-from agents.store import keys
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Model, Reasoning, Text
+from agents.record.schemas.content import ToolDef, Usage
 from tests.api.corpus import EVERYTHING, HOSTILE
 from tests.api.test_bad_input import CLIENT
 from tests.builders import make_turn

@@ -18,9 +18,9 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 import agents.schemas
-from agents.api.openapi import description as make_description
-from agents.api.otlp import Report
-from agents.api.urls import PREFIXES, SchemaView
+from agents.server.api.openapi import description as make_description
+from agents.server.api.urls import PREFIXES, SchemaView
+from agents.telemetry.api.otlp import Report
 from tests.access.asking import PARAM
 from tests.api.test_bad_input import AGENT, PLAIN, SESSION, TURN, WAITS, Road
 from tests.inprocess import body_of

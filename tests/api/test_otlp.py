@@ -18,8 +18,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from agents.access import Actor
-from agents.store import keys
+from agents.base.access import Actor
+from agents.base.store import keys
 from tests.ingest import reports
 from tests.inprocess import collect_static
 

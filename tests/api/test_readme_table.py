@@ -14,9 +14,9 @@ from openai.types.responses.response_create_params import ResponseCreateParamsBa
 from openai.types.responses.tool import Tool
 from pydantic import ValidationError
 
-from agents.schemas.agents import AgentConfig, CreateTurn, Payload
-from agents.schemas.responses import REFUSED, CreateResponse, ResponseTool
-from agents.wire import responses_stream
+from agents.llama_stack.schemas import AgentConfig, CreateTurn, Payload
+from agents.responses.schemas.requests import REFUSED, CreateResponse, ResponseTool
+from agents.responses.wire import stream as responses_stream
 
 README = Path(__file__).parents[2] / "README.md"
 WORD = re.compile(r"`([^`]+)`")

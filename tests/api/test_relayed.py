@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agents.api.relayed import relayed
-from agents.errors import AgentsError, ProviderError
-from agents.wire import sse
+from agents.base import sse
+from agents.base.errors import AgentsError, ProviderError
+from agents.relay.api.relayed import relayed
 
 FAULT = ProviderError("lab answered 429: slow down", provider="lab", upstream_status=429, retry_after_s=7)
 

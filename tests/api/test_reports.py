@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.store import keys
+from agents.base.access import Actor
+from agents.base.store import keys
 from tests.inprocess import collect_static
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_quiet")]

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from agents.models import Item, Session, Turn
-from agents.schemas.responses import REFUSED, CreateResponse
+from agents.record.models.agents import Session
+from agents.record.models.turns import Item, Turn
+from agents.responses.schemas.requests import REFUSED, CreateResponse
 from tests.api.corpus import HOSTILE, NO_JSON, at, hostile_bodies, places, wrong_bodies
 from tests.api.test_bad_input import CLIENT, refusal
 from tests.cases import sparing

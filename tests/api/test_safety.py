@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.models import ChatCompletion, RegisteredModel, Shield
+from agents.models.safety import ChatCompletion, RegisteredModel, Shield
 from tests.api.corpus import NO_JSON, hostile_bodies, wrong_bodies
 from tests.api.test_bad_input import CLIENT, refusal
 from tests.inprocess import body_of

@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.models import ToolGroup as Row
-from agents.moments import to_datetime
-from agents.providers.tools.base import ToolGroup
-from agents.runner import toolgroups as groups
-from agents.runner.current import service
-from agents.runner.toolgroups import OLD_US
-from agents.schemas.content import ToolDef
-from agents.store import keys, toolgroups
-from agents.store.toolgroups import NewGroup
+from agents.base import ids
+from agents.base.store import keys
+from agents.base.timestamps import to_datetime
+from agents.loop.current_service import service
+from agents.loop.protocols.tools import ToolGroup
+from agents.record.schemas.content import ToolDef
+from agents.tools import store as toolgroups
+from agents.tools.models import ToolGroup as Row
+from agents.tools.runner import toolgroups as groups
+from agents.tools.runner.toolgroups import OLD_US
+from agents.tools.store import NewGroup
 from tests.api.test_bad_input import Road
 
 pytestmark = pytest.mark.usefixtures("_served", "_quiet")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Actor
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.logs.store import saved_views
 from agents.query.parser import parse
-from agents.store import keys, views
 from tests.inprocess import collect_static
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_quiet")]
@@ -51,7 +52,7 @@ def test_a_view_is_kept_changed_and_deleted() -> None:
 
 
 def test_the_built_in_ones_can_be_read_and_searched() -> None:
-    for view in views.BUILT_IN:
+    for view in saved_views.BUILT_IN:
         assert parse(view.query, now_us=1_795_000_000_000_000, level=view.level).text == view.query
         found = send("GET", f"/{view.public_id}")
         assert (found["built_in"], found["mine"], found["owner"]) == (True, False, None)
@@ -93,6 +94,6 @@ def test_what_is_wrong_is_said_with_its_field(body: dict[str, Any], param: str) 
 
 
 def test_there_is_an_end_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "MOST", 1)
+    monkeypatch.setattr(saved_views, "MOST", 1)
     send("POST", body={"name": "one"}, expected=201)
     assert send("POST", body={"name": "two"}, expected=400)["error"]["code"] == "too_many_views"

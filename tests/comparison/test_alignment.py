@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from agents.comparison.alignment import Element, Pair, align
+from agents.forks.comparison.alignment import Element, Pair, align
 
 
 def elements(text: str) -> list[Element]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agents.schemas.comparison import Comparison
-from agents.store import keys, sides
+from agents.base.store import keys
+from agents.forks.schemas.comparison import Comparison
+from agents.forks.store import comparison_input
 from tests.builders import make_turn
 from tests.runtime.test_loop import tool
 
@@ -17,7 +18,7 @@ ONE = 'call lookup {"query": "a"}\nthen\ncall lookup {"query": "b"}\nthen\nsay D
 def compared(first: str, second: str) -> Comparison:
     actor, tools = keys.local(), {**tool("lookup"), **tool("other")}
     one, two = (make_turn(actor, script, server_tools=tools).public_id for script in (first, second))
-    return sides.comparison(actor, one, two)
+    return comparison_input.comparison(actor, one, two)
 
 
 def kinds(found: Comparison) -> list[str]:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agents.ingest import langsmith, mlflow, openai_agents, otlp
-from agents.ingest.decoded import Decoded
-from agents.ingest.merging import merge
-from agents.ingest.sessions import claude_code, codex, gemini_cli
-from agents.ingest.spans import Span
+from agents.telemetry.reading import langsmith, mlflow, openai_agents, otlp
+from agents.telemetry.reading.decoded import Decoded
+from agents.telemetry.reading.merging import merge
+from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
+from agents.telemetry.reading.spans import Span
 
 HERE = Path(__file__).parent / "captures"
 SESSIONS = HERE / "sessions"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agents.ingest.spans import Span
+from agents.telemetry.reading.spans import Span
 
 SECOND = 1_000_000_000
 START = 1_795_000_000 * SECOND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.ingest.turns import of_spans
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest.story import agent
 
 

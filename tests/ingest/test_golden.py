@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from agents.ingest.records import ForeignStep, ForeignTurn
-from agents.ingest.turns import of_spans
-from agents.schemas.content import Usage, text_of
-from agents.schemas.events import InferenceDetail, ToolDetail
+from agents.record.schemas.content import Usage, text_of
+from agents.record.schemas.events import InferenceDetail, ToolDetail
+from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest import captures
 
 EXPECTED = Path(__file__).with_name("expected")

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.errors import InvalidRequest
-from agents.ingest import files, langsmith, mlflow, openai_agents, otlp, phoenix, sniffing
-from agents.ingest.decoded import LONGEST_ID, Decoded
-from agents.ingest.merging import merge
-from agents.ingest.sessions import claude_code, codex, gemini_cli
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading import files, langsmith, mlflow, openai_agents, otlp, phoenix, sniffing
+from agents.telemetry.reading.decoded import LONGEST_ID, Decoded
+from agents.telemetry.reading.merging import merge
+from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from tests.ingest import captures
 from tests.ingest.test_phoenix import SPAN as PHOENIX
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.ingest.links import of_trace
-from agents.ingest.spans import Format, Span, SpanEvent
-from agents.ingest.turns import of_spans
+from agents.telemetry.reading.links import of_trace
+from agents.telemetry.reading.spans import Format, Span, SpanEvent
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest.story import agent, model, span, tool, user
 
 NAMES = """

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.ingest import langsmith
-from agents.ingest.merging import merge
-from agents.ingest.spans import SpanEvent
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading import langsmith
+from agents.telemetry.reading.merging import merge
+from agents.telemetry.reading.spans import SpanEvent
 from tests.ingest import captures
 
 RUN = "01a1f860-ac68-72a5-9f65-ff69297651e1"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.ingest.merging import merge
-from agents.ingest.spans import Span, SpanEvent, SpanLink
+from agents.telemetry.reading.merging import merge
+from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
 from tests.ingest import captures
 
 words = st.text(max_size=3)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.ingest.messages import messages_of
+from agents.telemetry.reading.messages import messages_of
 
 CALL = ("c1", "look", {"at": "map"})
 SHAPES: dict[str, list[Any]] = {

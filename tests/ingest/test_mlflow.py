@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.ingest import mlflow
-from agents.ingest.spans import SpanEvent
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading import mlflow
+from agents.telemetry.reading.spans import SpanEvent
 from tests.ingest import captures
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.ingest import openai_agents
-from agents.ingest.spans import Span
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading import openai_agents
+from agents.telemetry.reading.spans import Span
 from tests.ingest import captures
 
 TRACE = {"object": "trace", "id": "trace_1", "workflow_name": "Weather", "group_id": "talk", "metadata": None}

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.ingest.links import of_trace
-from agents.ingest.records import ForeignTurn
-from agents.ingest.spans import Span
-from agents.ingest.turns import of_spans
+from agents.telemetry.reading.links import of_trace
+from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.spans import Span
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest import captures
 
 _spans = cache(captures.spans)

@@ -11,10 +11,10 @@ from google.protobuf import json_format
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from agents.errors import InvalidRequest
-from agents.ingest import otlp
-from agents.ingest.spans import Span, SpanEvent, SpanLink
-from agents.ingest.values import ATTRIBUTES, DEPTH, SLOTS, TOO_DEEP
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading import otlp
+from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
+from agents.telemetry.reading.values import ATTRIBUTES, DEPTH, SLOTS, TOO_DEEP
 from tests.ingest import captures
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"

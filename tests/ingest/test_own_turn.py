@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.ingest import own_turn
-from agents.ingest.otlp import traces_from_json
-from agents.ingest.own_turn import STEP, TURN
-from agents.ingest.renaming import named
-from agents.ingest.spans import Span
-from agents.ingest.turns import of_spans
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading import own_turn
+from agents.telemetry.reading.otlp import traces_from_json
+from agents.telemetry.reading.own_turn import STEP, TURN
+from agents.telemetry.reading.renaming import named
+from agents.telemetry.reading.spans import Span
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest import reports
 
 GOOD = {

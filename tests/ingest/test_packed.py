@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from agents.ingest import packed, pieces
-from agents.ingest.sniffing import format_of_file
+from agents.telemetry.reading import packed, pieces
+from agents.telemetry.reading.sniffing import format_of_file
 from tests.ingest import captures, reports
 
 

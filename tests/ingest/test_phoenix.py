@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.ingest import phoenix
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading import phoenix
 
 SPAN: dict[str, Any] = {
     "id": "U3Bhbjox",

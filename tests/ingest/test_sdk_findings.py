@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from agents.ingest.records import ForeignTurn
-from agents.ingest.spans import Span
-from agents.ingest.turns import of_spans
-from agents.schemas.content import text_of
+from agents.record.schemas.content import text_of
+from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.spans import Span
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest.story import SECOND, START, brought, model, span, user, wished
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agents.ingest.records import ForeignStep, ForeignTurn
-from agents.ingest.spans import Span, SpanEvent
-from agents.ingest.turns import of_spans
-from agents.schemas.content import ImageItem, text_of
-from agents.schemas.events import InferenceDetail, MemoryDetail, OtherDetail, ShieldDetail, ToolDetail
+from agents.record.schemas.content import ImageItem, text_of
+from agents.record.schemas.events import InferenceDetail, MemoryDetail, OtherDetail, ShieldDetail, ToolDetail
+from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.spans import Span, SpanEvent
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest.story import SECOND, START, agent, brought, model, span, tool, user, wished
 
 

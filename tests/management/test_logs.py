@@ -12,12 +12,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from agents import ids
-from agents.management import tailing
-from agents.models import Turn
+from agents.base import ids
+from agents.base.store import changes, keys
 from agents.query.parser import parse
-from agents.store import changes, keys, reindexing, subjects
-from agents.store.subjects import About
+from agents.record.models.turns import Turn
+from agents.record.store import reindexing, targets
+from agents.record.store.targets import About
+from agents.server.command_line import tailing
 from tests.builders import make_agent, make_session, make_turn
 from tests.runtime.test_loop import tool
 
@@ -129,12 +130,12 @@ def test_each_row_comes_when_it_fits_and_when_its_status_changes() -> None:
         about = About(turn.session, turn.turn)
         match next(waits):
             case 0:
-                subjects.change_tags(about, add=["vip"])
+                targets.change_tags(about, add=["vip"])
             case 1:
-                subjects.change_tags(about, add=["another"])
+                targets.change_tags(about, add=["another"])
             case _:
                 Turn.objects.unscoped("a test's").filter(pk=turn.turn).update(status=7)
-                subjects.change_tags(about, add=["third"])
+                targets.change_tags(about, add=["third"])
 
     found = list(itertools.islice(tailing.follow(actor, query, seq, wait), 2))
     assert [row.status for row in found] == ["in_progress", "interrupted"]

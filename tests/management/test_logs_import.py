@@ -12,13 +12,17 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from agents import ids
-from agents.access import Actor
-from agents.ingest import pieces
-from agents.models import Agent, Session, Source, Step, Trace, Turn
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import changes, keys
+from agents.logs.store import listing, rows
 from agents.query.parser import read
-from agents.store import changes, keys, listing, rows
-from agents.store.foreign import inbox
+from agents.record.models.agents import Agent, Session
+from agents.record.models.choices import Source
+from agents.record.models.turns import Step, Turn
+from agents.telemetry.models.traces import Trace
+from agents.telemetry.reading import pieces
+from agents.telemetry.store.external import inbox
 from tests.conftest import Clock
 from tests.ingest import reports
 from tests.store.records import of_owner, seen
@@ -220,7 +224,7 @@ def test_it_says_what_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_large_file_goes_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.management.importing.LARGE", 1)
+    monkeypatch.setattr("agents.server.command_line.importing.LARGE", 1)
     file, told = tmp_path / "spans.jsonl", io.StringIO()
     file.write_text("".join(line(*reports.turn(number, at=float(number))) for number in range(1, 400)))
     with file.open("rb") as opened:

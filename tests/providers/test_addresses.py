@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from agents.errors import InvalidRequest
-from agents.providers.addresses import PinnedResolver, Target, check, is_allowed, resolve
+from agents.base.addresses import PinnedResolver, Target, check, is_allowed, resolve
+from agents.base.errors import InvalidRequest
 
 REFUSED = [
     "ftp://example.org/",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.errors import QuerySyntax
+from agents.base.errors import QuerySyntax
 from agents.query.chips import Chip, chips, hints, same_row, with_term, within, without_term
 from agents.query.tree import Query
 

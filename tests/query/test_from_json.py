@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.errors import QuerySyntax
+from agents.base.errors import QuerySyntax
 from agents.query.parser import from_json
 from agents.query.tree import MAX_DEPTH, Query
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.errors import QuerySyntax
+from agents.base.errors import QuerySyntax
 from agents.query.numbers import number_text, read_number, read_numbers
 from agents.query.scanner import Scalar
 from agents.query.tree import Unit

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.errors import QuerySyntax
+from agents.base.errors import QuerySyntax
 from agents.query.scanner import caret
 from agents.query.tree import And, Not, Or, Query, Scope, Term, Text, Whole, Words, leaves
 

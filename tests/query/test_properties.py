@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.errors import QuerySyntax
+from agents.base.errors import QuerySyntax
 from agents.query.chips import chips, hints
 from agents.query.describe import describe
 from agents.query.matches import matches

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from agents.errors import InvalidRequest, QuerySyntax
+from agents.base.errors import InvalidRequest, QuerySyntax
 from agents.query.tree import Period, Query, Term
 
 

@@ -8,22 +8,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents import ids
-from agents.access import Actor
-from agents.providers.inference.base import Chunk, InferenceRequest, Model
-from agents.providers.inference.chat.request import encode
-from agents.providers.inference.registry import Endpoints
-from agents.providers.inference.scripted import Scripted
-from agents.runner import current, fork
-from agents.runner.fork import Asked
-from agents.runner.service import Service
-from agents.schemas.agents import CreateTurn, ResumeTurn
-from agents.schemas.content import ToolResponse, UserMessage
-from agents.schemas.forks import ForkTurn
-from agents.schemas.turns import TurnValue
-from agents.store import agents as agent_store
-from agents.store import turns, values
-from agents.store.agents import AgentRecord
+from agents.base import ids
+from agents.base.access import Actor
+from agents.forks.runner import fork
+from agents.forks.runner.fork import Asked
+from agents.forks.schemas.forks import ForkTurn
+from agents.llama_stack.schemas import CreateTurn, ResumeTurn
+from agents.loop import current_service
+from agents.loop.inference.base import Chunk, InferenceRequest, Model
+from agents.loop.inference.chat.request import encode
+from agents.loop.inference.registry import Endpoints
+from agents.loop.inference.scripted import Scripted
+from agents.loop.service import Service
+from agents.record.schemas.content import ToolResponse, UserMessage
+from agents.record.schemas.turns import TurnValue
+from agents.record.store import agents as agent_store
+from agents.record.store import turns
+from agents.record.store.agents import AgentRecord
+from agents.store import values
 from tests.inprocess import inline_service
 from tests.ui.asked import respond
 
@@ -60,7 +62,7 @@ def listening_service() -> Iterator[tuple[Service, Listening]]:
     model = Listening()
     with inline_service() as made:
         service = Service(made.runner, replace(made.providers, endpoints=Endpoints({"scripted": model}, "scripted")))
-        current.use(service)
+        current_service.use(service)
         yield service, model
 
 

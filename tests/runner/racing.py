@@ -21,13 +21,13 @@ from typing import Any, TypeVar
 
 from django.db import connection, connections
 
-from agents.bus import hub
-from agents.providers.tools.base import ToolContext, ToolGroup
-from agents.providers.tools.functions import tool
-from agents.runner.service import Service
+from agents.base.store.writer import writer
+from agents.loop.protocols.tools import ToolContext, ToolGroup
+from agents.loop.service import Service
+from agents.loop.tasks import Runner
+from agents.record.bus import hub
 from agents.runner.slots import Slots
-from agents.runner.tasks import Runner
-from agents.store.writer import writer
+from agents.tools.providers.functions import tool
 from agentsite import equipment
 from tests.inprocess import close_readers
 

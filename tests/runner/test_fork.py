@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 
-from agents import ids
-from agents.errors import Conflict, InvalidRequest, NotFound
-from agents.models import Session, Turn
-from agents.runner.response_input import row_of
-from agents.schemas.input_items import items_of_input
-from agents.store import bulk, conversations, forks, history, items, keys, responses, values
+from agents.base import ids
+from agents.base.errors import Conflict, InvalidRequest, NotFound
+from agents.base.store import keys
+from agents.logs.store import bulk
+from agents.record.models.agents import Session
+from agents.record.models.turns import Turn
+from agents.record.store import forks, history
+from agents.responses.runner.input import row_of
+from agents.responses.schemas.input_items import items_of_input
+from agents.responses.store import conversations, responses
+from agents.store import items, values
 from tests.access.matrix import make_user
 from tests.builders import make_agent, make_session, make_turn
 from tests.inprocess import open_database

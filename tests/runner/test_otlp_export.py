@@ -15,18 +15,18 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from agents import ids
-from agents.access import Actor
-from agents.ingest.otlp import traces_from_json, traces_from_protobuf
-from agents.models import TurnBody
-from agents.models.choices import Source
-from agents.runner import otlp_export
-from agents.runner.otlp_export import Exporter, endpoint_of, headers_of
-from agents.store import tags
-from agents.store.foreign import inbox
-from agents.store.foreign.projector import projector
-from agents.store.writer import writer
-from agents.wire import otlp
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store.writer import writer
+from agents.record.models.choices import Source
+from agents.record.models.turns import TurnBody
+from agents.record.store import tags
+from agents.telemetry.reading.otlp import traces_from_json, traces_from_protobuf
+from agents.telemetry.runner import otlp_export
+from agents.telemetry.runner.otlp_export import Exporter, endpoint_of, headers_of
+from agents.telemetry.store.external import inbox
+from agents.telemetry.store.external.projector import projector
+from agents.telemetry.wire import otlp
 from agentsite import equipment
 from tests.builders import make_turn
 from tests.conftest import Clock
@@ -120,7 +120,7 @@ def test_a_turn_that_cannot_be_told_keeps_no_other_back(
 ) -> None:
     broken, sound = make_turn(admin, "say Lost."), make_turn(admin, "say Hello.")
     TurnBody.objects.unscoped("test").filter(pk=broken.turn).update(input_messages="{")
-    with caplog.at_level(logging.ERROR, logger="agents.runner.otlp_export"):
+    with caplog.at_level(logging.ERROR, logger="agents.telemetry.runner.otlp_export"):
         collector = told(lambda: writer.write(lambda: tags.add(["vip"], turns=[broken.turn, sound.turn])))
     [spans] = collector.taken
     assert spans[0].trace == otlp.digits(ids.public(ids.Kind.TURN, sound.turn))
@@ -136,7 +136,7 @@ def test_what_a_busy_collector_refused_is_sent_again(admin: Actor, told: Told) -
 
 
 def test_what_it_refuses_for_good_is_said_once(admin: Actor, told: Told, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, logger="agents.runner.otlp_export"):
+    with caplog.at_level(logging.WARNING, logger="agents.telemetry.runner.otlp_export"):
         collector = told(lambda: make_turn(admin), lambda: make_turn(admin), answers=[(401, {}, b"")])
     assert 1 <= len(collector.taken) <= 2
     # the tests' database in memory may be locked when the second turn is read, which is said, too
@@ -147,7 +147,7 @@ def test_what_it_took_only_in_part_is_said(admin: Actor, told: Told, caplog: pyt
     answer = ExportTraceServiceResponse()
     answer.partial_success.rejected_spans = 2
     answer.partial_success.error_message = "too old"
-    with caplog.at_level(logging.WARNING, logger="agents.runner.otlp_export"):
+    with caplog.at_level(logging.WARNING, logger="agents.telemetry.runner.otlp_export"):
         told(lambda: make_turn(admin), answers=[(200, {}, answer.SerializeToString())])
     assert "it rejected 2 spans: too old" in caplog.text
 
@@ -161,7 +161,7 @@ def test_a_collector_that_is_not_there_holds_nothing_up(
         await asyncio.to_thread(_closing, lambda: make_turn(admin))
         await exporter.stop()
 
-    with caplog.at_level(logging.WARNING, logger="agents.runner.otlp_export"):
+    with caplog.at_level(logging.WARNING, logger="agents.telemetry.runner.otlp_export"):
         run_async(go())
     assert "it cannot be reached" in caplog.text
 

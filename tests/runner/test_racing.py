@@ -15,17 +15,22 @@ from typing import Any
 
 import pytest
 
-from agents import ids
-from agents.access import Actor
-from agents.api.turn_streams import settled
-from agents.errors import AgentsError, Conflict, NotFound
-from agents.models import DeltaBatch, Event, EventPack, Session, Step, Turn, TurnStatus
-from agents.runner.service import Service
-from agents.schemas.agents import CreateTurn, ResumeTurn
-from agents.schemas.content import ToolCall, ToolDef, ToolResponse, UserMessage
-from agents.schemas.events import Delta
-from agents.schemas.turns import fold
-from agents.store import changes, closing, keys, replay, sessions, turns, values
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import AgentsError, Conflict, NotFound
+from agents.base.store import changes, keys
+from agents.llama_stack.schemas import CreateTurn, ResumeTurn
+from agents.llama_stack.turn_streams import settled
+from agents.loop.service import Service
+from agents.models.journal import DeltaBatch, Event, EventPack
+from agents.record.models.agents import Session
+from agents.record.models.choices import TurnStatus
+from agents.record.models.turns import Step, Turn
+from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, UserMessage
+from agents.record.schemas.events import Delta
+from agents.record.schemas.turns import fold
+from agents.record.store import closing, replay, sessions, turns
+from agents.store import values
 from tests.builders import Recorded, make_agent, make_turn
 from tests.depth import deep
 from tests.inprocess import open_database

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from agents.bus import TurnLog
-from agents.runner.recording import DeltaKeeper, Recording
-from agents.schemas.events import START, Delta, position
-from agents.store import keys, replay
-from agents.store.writer import writer
+from agents.base.store import keys
+from agents.base.store.writer import writer
+from agents.loop.recording import DeltaKeeper, Recording
+from agents.record.bus import TurnLog
+from agents.record.schemas.events import START, Delta, position
+from agents.record.store import replay
 from tests.builders import make_turn
 
 SCRIPT = "say One two three four five six."

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from agents.access import Actor
-from agents.errors import Conflict, InvalidRequest
-from agents.runner.service import Service
-from agents.schemas.agents import ResumeTurn
-from agents.schemas.content import ToolDef, ToolResponse
-from agents.store import keys, turns
+from agents.base.access import Actor
+from agents.base.errors import Conflict, InvalidRequest
+from agents.base.store import keys
+from agents.llama_stack.schemas import ResumeTurn
+from agents.loop.service import Service
+from agents.record.schemas.content import ToolDef, ToolResponse
+from agents.record.store import turns
 from tests.builders import Recorded, make_turn
 from tests.inprocess import inline_service, open_database
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from agents.errors import RateLimited
+from agents.base.errors import RateLimited
 from agents.runner.slots import Slot, Slots
 from tests.conftest import actor
 

@@ -7,12 +7,12 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from agents.providers.inference.scripted import Scripted
-from agents.runtime.loop import Loop
-from agents.runtime.run import Run
-from agents.schemas.content import ToolDef, ToolParameter, UserMessage
-from agents.schemas.events import Delta, Entry
-from agents.schemas.items import items_of
+from agents.loop.inference.scripted import Scripted
+from agents.loop.loop import Loop
+from agents.loop.run import Run
+from agents.record.schemas.content import ToolDef, ToolParameter, UserMessage
+from agents.record.schemas.events import Delta, Entry
+from agents.record.schemas.items import items_of
 
 TURN, SESSION = 1 << 40, 1 << 39
 START_US = 1_795_000_000_000_000

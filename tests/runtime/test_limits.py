@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents.errors import ProviderError
-from agents.providers.inference.base import Chunk, Finish, InferenceRequest, Text
-from agents.schemas.content import ToolDef
+from agents.base.errors import ProviderError
+from agents.loop.inference.base import Chunk, Finish, InferenceRequest, Text
+from agents.record.schemas.content import ToolDef
 from tests.runtime.play import events, make_run, play
 from tests.runtime.test_loop import tool
 

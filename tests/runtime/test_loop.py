@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from agents.providers.memory.base import Retrieved
-from agents.providers.safety.scripted import PhraseShield
-from agents.providers.tools.base import ToolContext, ToolResult
-from agents.runtime.loop import Loop
-from agents.runtime.run import PendingCall, Resume
-from agents.schemas.content import SamplingParams, ToolConfig, ToolDef, ToolResponse, Usage, UserMessage
-from agents.schemas.events import Delta
+from agents.loop.loop import Loop
+from agents.loop.protocols.retrieval import Retrieved
+from agents.loop.protocols.tools import ToolContext, ToolResult
+from agents.loop.run import PendingCall, Resume
+from agents.record.schemas.content import SamplingParams, ToolConfig, ToolDef, ToolResponse, Usage, UserMessage
+from agents.record.schemas.events import Delta
+from agents.safety.providers.scripted import PhraseShield
 from tests.runtime.play import LOOKUP, deltas, events, items, kinds, make_run, play
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.errors import NotFound
-from agents.providers.inference.base import CallPart, Chunk, Finish, InferenceRequest, Text
-from agents.providers.tools.base import ToolContext, ToolResult, WithArgs
-from agents.schemas.content import Content, TextItem, ToolDef
-from agents.schemas.items import MODEL_TEXT
+from agents.base.errors import NotFound
+from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Text
+from agents.loop.protocols.tools import ToolContext, ToolResult, WithArgs
+from agents.record.schemas.content import Content, TextItem, ToolDef
+from agents.record.schemas.items import MODEL_TEXT
 from tests.runtime.play import LOOKUP, events, items, make_run, play
 
 

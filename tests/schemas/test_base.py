@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from agents.schemas.base import Moment, Sent, Wire, null_is
+from agents.base.schemas.wire import Moment, Sent, Wire, null_is
 
 
 class Inner(Wire):

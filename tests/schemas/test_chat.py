@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.schemas.chat import messages_of_row, paired
+from agents.record.schemas.chat import messages_of_row, paired
 
 
 def user(text: str) -> dict[str, Any]:

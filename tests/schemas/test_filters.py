@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.errors import InvalidRequest
-from agents.schemas import filters
-from agents.schemas.filters import Compound
+from agents.base.errors import InvalidRequest
+from agents.knowledge.schemas import filters
+from agents.knowledge.schemas.filters import Compound
 
 BLUE = {"colour": "blue", "year": 2024, "price": 9.5, "sold": False, "on": "2024-05-01"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from agents.schemas.items import encode, joined_calls
+from agents.record.schemas.items import encode, joined_calls
 
 
 def call(name: str, content: str = "") -> bytes:

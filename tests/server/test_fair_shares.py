@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 SETUP = """
 import json
 from agents.models import User
-from agents.store import keys
+from agents.base.store import keys
 def made(name):
     user = keys.of_user(User.objects.create_user(name))
     return keys.create(user, name="a key", actions=["read", "run", "manage"])[1]

@@ -29,7 +29,7 @@ SETUP = """
 import json
 from django.contrib.auth.models import Group
 from agents.models import GroupAttributes, User
-from agents.store import keys
+from agents.base.store import keys
 secrets = {}
 for name in %r:
     user = User.objects.create_user(name)

@@ -6,26 +6,15 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agents import ids
-from agents.access import Actor
-from agents.models import (
-    Api,
-    ChangeKind,
-    Response,
-    Session,
-    Source,
-    Step,
-    StepStatus,
-    StepType,
-    Turn,
-    TurnBody,
-    TurnStatus,
-    TurnTag,
-)
-from agents.models.choices import LIVE, TermKind
-from agents.moments import to_datetime
-from agents.store import changes, deletion, scopes, terms
-from agents.store.writer import writer
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import changes, scopes, terms
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime
+from agents.record.models.agents import Session
+from agents.record.models.choices import LIVE, Api, ChangeKind, Source, StepStatus, StepType, TermKind, TurnStatus
+from agents.record.models.turns import Response, Step, Turn, TurnBody, TurnTag
+from agents.record.store import deletion
 from tests.builders import make_agent
 
 START_US = 1_793_664_000_000_000

@@ -6,31 +6,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agents import ids
-from agents.models import (
-    Agent,
-    ApiKey,
-    Feedback,
-    Response,
-    Session,
-    SessionTag,
-    Step,
-    StepDetail,
-    StepTag,
-    Term,
-    Turn,
-    TurnBody,
-    TurnTag,
-)
-from agents.models.choices import TermKind
-from agents.moments import to_us
+from agents.base import ids
+from agents.base.models.people import ApiKey
+from agents.base.timestamps import to_us
+from agents.feedback.models import Feedback, SessionTag, StepTag
+from agents.models.journal import Term
 from agents.query.record import AgentRecord, ResponseRecord, Row, SessionRecord, StepRecord, TurnRecord
 from agents.query.tree import Level
-from agents.schemas import events
-from agents.schemas.content import CompletionMessage, text_of
-from agents.schemas.events import ErrorInfo, ToolDetail
-from agents.schemas.events import StepDetail as AnyDetail
-from agents.store import large, wordings
+from agents.record.models.agents import Agent, Session
+from agents.record.models.choices import TermKind
+from agents.record.models.turns import Response, Step, StepDetail, Turn, TurnBody, TurnTag
+from agents.record.schemas import events
+from agents.record.schemas.content import CompletionMessage, text_of
+from agents.record.schemas.events import ErrorInfo, ToolDetail
+from agents.record.schemas.events import StepDetail as AnyDetail
+from agents.record.store import large_values, searchable_text
 
 KINDS: dict[Level, ids.Kind] = {
     "agent": ids.Kind.AGENT,
@@ -113,7 +103,7 @@ def turn(row: Turn) -> TurnRecord:
         stop_reason=row.stop_reason,
         error_type=str(row.error_type or ""),
         error_message=error.message if error else "",
-        input=wordings.of_input(body.input_messages),
+        input=searchable_text.of_input(body.input_messages),
         output=said,
         metadata=body.metadata,
         attachments=_ATTACHED.get(body.attachments, ()),
@@ -174,10 +164,10 @@ def leg(turn: Turn, row: Response, steps: tuple[StepRecord, ...]) -> ResponseRec
 
 def step(row: Step) -> StepRecord:
     stored = StepDetail.objects.filter(step=row).first()
-    whole = large.unpack(row.pk, stored.encoding, bytes(stored.body)) if stored else b"{}"
+    whole = large_values.unpack(row.pk, stored.encoding, bytes(stored.body)) if stored else b"{}"
     detail = _read(row, whole) if stored else None
     error = ErrorInfo.model_validate_json(stored.error) if stored and stored.error else None
-    text = wordings.of_step(detail, error) if detail else None
+    text = searchable_text.of_step(detail, error) if detail else None
     called = ToolDetail.model_validate_json(whole) if stored and row.get_type_display() == "tool_execution" else None
     return StepRecord(
         id=public("step", row.pk),
@@ -193,13 +183,13 @@ def step(row: Step) -> StepRecord:
         finish=str(row.finish or ""),
         error_type=str(row.error_type or ""),
         error_message=error.message if error else "",
-        violation=wordings.violation_of(detail) if detail else "",
+        violation=searchable_text.violation_of(detail) if detail else "",
         said=text.said if text else "",
         args_text=text.args if text else "",
         result_text=text.result if text else "",
         problem=text.problem if text else "",
-        args=wordings.arguments_of(called.tool_calls[0]) if called and text else None,
-        result=wordings.results_of(called.tool_responses) if called and text else None,
+        args=searchable_text.arguments_of(called.tool_calls[0]) if called and text else None,
+        result=searchable_text.results_of(called.tool_responses) if called and text else None,
         **judged(StepTag.objects.filter(step_id=row.pk), Feedback.objects.filter(step=row)),
     )
 

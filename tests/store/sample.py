@@ -5,18 +5,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Agent, ApiKey, Price, Session, Source, Turn, TurnBody
-from agents.models.choices import TermKind
-from agents.moments import to_datetime
-from agents.providers.safety.scripted import PhraseShield
-from agents.schemas.content import ImageData, ImageItem, TextItem, UserMessage
-from agents.schemas.events import OtherDetail, StepEnded, StepStarted
-from agents.store import feedback, keys, recorder, tags, terms
-from agents.store.feedback import Judgement
-from agents.store.subjects import About
-from agents.store.writer import writer
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.models.people import ApiKey
+from agents.base.store import keys, terms
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime
+from agents.feedback.store import feedback
+from agents.feedback.store.feedback import Judgement
+from agents.models.journal import Price
+from agents.record.models.agents import Agent, Session
+from agents.record.models.choices import Source, TermKind
+from agents.record.models.turns import Turn, TurnBody
+from agents.record.schemas.content import ImageData, ImageItem, TextItem, UserMessage
+from agents.record.schemas.events import OtherDetail, StepEnded, StepStarted
+from agents.record.store import recorder, tags
+from agents.record.store.targets import About
+from agents.safety.providers.scripted import PhraseShield
 from tests.builders import Recorded, make_agent, make_response, make_session, make_turn
 from tests.conftest import Clock
 from tests.runtime.play import LOOKUP

@@ -9,10 +9,11 @@ from django.contrib.auth import authenticate
 from django.core import signing
 from django.core.management import CommandError, call_command
 
-from agents.access import Actor
-from agents.errors import InvalidRequest, NotFound
-from agents.models import User
-from agents.store import accounts, keys
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest, NotFound
+from agents.base.models.people import User
+from agents.base.store import keys
+from agents.identity.store import accounts
 
 pytestmark = pytest.mark.django_db
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agents.models import Change, ChangeKind
-from agents.store import changes
-from agents.store.writer import writer
+from agents.base.store import changes
+from agents.base.store.writer import writer
+from agents.models.journal import Change
+from agents.record.models.choices import ChangeKind
 
 pytestmark = pytest.mark.django_db
 MANY = 100_000

@@ -9,15 +9,15 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from agents import ids
-from agents.access import Actor
-from agents.errors import InvalidRequest, NotFound
-from agents.models import CompletionStatus
-from agents.schemas.content import Usage
-from agents.store import completions
-from agents.store.completions import Record
-from agents.store.writer import writer
-from agents.wire.chat_completions import list_json
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest, NotFound
+from agents.base.store.writer import writer
+from agents.models.safety import CompletionStatus
+from agents.record.schemas.content import Usage
+from agents.relay import store as completions
+from agents.relay.store import Record
+from agents.relay.wire.chat_completions import list_json
 from tests.conftest import Clock
 
 MakeUser = Callable[..., Actor]

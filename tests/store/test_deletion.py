@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from agents.access import Actor
-from agents.models import Price, Session, Turn
-from agents.moments import to_datetime
-from agents.store.deletion import delete_turns
-from agents.store.writer import writer
+from agents.base.access import Actor
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime
+from agents.models.journal import Price
+from agents.record.models.agents import Session
+from agents.record.models.turns import Turn
+from agents.record.store.deletion import delete_turns
 from tests.builders import make_agent, make_session, make_turn
 
 pytestmark = pytest.mark.django_db

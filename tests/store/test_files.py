@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from agents import ids
-from agents.access import Actor
-from agents.errors import InvalidRequest, NotFound
-from agents.models import Chunk, File, FileBatch, FileBlock, VectorDocument
-from agents.store import closing, files, indexing, memory, retrieval, vector_files, vector_stores, vectors
-from agents.store.files import BLOCK, FileRecord, NewFile
-from agents.store.keyset import Cursor
-from agents.store.memory import NewChunk
-from agents.store.vector_files import Added, Wanted
-from agents.store.vector_stores import NewStore
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest, NotFound
+from agents.base.store.keyset import Cursor
+from agents.knowledge.models.files import File, FileBlock
+from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDocument
+from agents.knowledge.store import files, indexing, retrieval, vector_dbs, vector_files, vector_stores, vectors
+from agents.knowledge.store.files import BLOCK, FileRecord, NewFile
+from agents.knowledge.store.vector_dbs import NewChunk
+from agents.knowledge.store.vector_files import Added, Wanted
+from agents.knowledge.store.vector_stores import NewStore
+from agents.record.store import closing
 from tests.conftest import Clock
 
 MakeUser = Callable[..., Actor]
@@ -103,7 +105,7 @@ def test_an_expired_file_is_gone_at_once_and_cleared_away_later(ann: Actor, cloc
         add(ann, store, made.public_id)
     assert files.expire(ids.now_us()) == 1
     assert set(rows().values()) == {0}
-    assert memory.get(ann, store).version == 2
+    assert vector_dbs.get(ann, store).version == 2
 
 
 def test_an_upload_that_was_killed_is_cleared_away(ann: Actor, clock: Clock) -> None:
@@ -216,7 +218,7 @@ def test_other_attributes_are_told_with_the_chunks(ann: Actor) -> None:
     store, file = make_store(ann), make_file(ann).public_id
     fill(add(ann, store, file))
     vector_files.describe(ann, store, file, {"room": "kitchen"})
-    [found] = retrieval.search(memory.get(ann, store), "kettle", None, limit=5)
+    [found] = retrieval.search(vector_dbs.get(ann, store), "kettle", None, limit=5)
 
     assert found.metadata == {"room": "kitchen", "document_id": file, "filename": "kettle.txt"}
     assert vector_files.get(ann, store, file).attributes == {"room": "kitchen"}
@@ -235,7 +237,7 @@ def test_a_search_within_documents(mode: retrieval.Mode, ann: Actor) -> None:
     store, names = make_store(ann), [make_file(ann).public_id for _ in range(3)]
     added = add(ann, store, *names)
     fill(added, vector=[1.0, 0.0, 0.0, 0.0])
-    db = memory.get(ann, store)
+    db = vector_dbs.get(ann, store)
 
     def found(within: list[int] | None) -> set[str]:
         hits = retrieval.search(db, "kettle", [1.0, 0.1, 0.0, 0.0], limit=5, mode=mode, within=within)
@@ -254,15 +256,15 @@ def test_a_search_within_documents(mode: retrieval.Mode, ann: Actor) -> None:
 def test_a_store_expires_after_its_last_use(ann: Actor, clock: Clock) -> None:
     store, file = make_store(ann, expires_days=1), make_file(ann).public_id
     clock.pass_s(86_000)
-    vector_stores.use(memory.get(ann, store).key)
+    vector_stores.use(vector_dbs.get(ann, store).key)
     clock.pass_s(86_000)
     add(ann, store, file)
     clock.pass_s(86_401)
 
     with pytest.raises(InvalidRequest, match="expired"):
-        vector_stores.use(memory.get(ann, store).key)
+        vector_stores.use(vector_dbs.get(ann, store).key)
     with pytest.raises(InvalidRequest, match="expired"):
         add(ann, store, file)
     vector_stores.update(ann, store, {"expires_days": 2})
-    vector_stores.use(memory.get(ann, store).key)
+    vector_stores.use(vector_dbs.get(ann, store).key)
     assert vector_stores.get(ann, store).expires_at == clock.now_us + 2 * vector_stores.DAY_US

@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents.access import Actor
-from agents.models import StepDetail, ValueBlock
-from agents.providers.tools.base import ToolContext, ToolResult
-from agents.schemas.content import ToolDef
-from agents.schemas.turns import fold
-from agents.store import deletion, large, replay, values
-from agents.store.writer import writer
+from agents.base.access import Actor
+from agents.base.store.writer import writer
+from agents.loop.protocols.tools import ToolContext, ToolResult
+from agents.record.models.turns import StepDetail, ValueBlock
+from agents.record.schemas.content import ToolDef
+from agents.record.schemas.turns import fold
+from agents.record.store import deletion, large_values, replay
+from agents.store import values
 from tests.builders import Recorded, make_turn
 from tests.runtime.play import events
 
@@ -45,7 +46,7 @@ def tool_step(actor: Actor, made: Recorded) -> Any:
 @pytest.mark.django_db
 def test_a_large_result_is_in_blocks_and_the_turn_is_the_same(admin: Actor) -> None:
     made = made_with(admin, ODD * 60_000)
-    assert ValueBlock.objects.count() == -(-len((ODD * 60_000).encode()) // large.BLOCK)
+    assert ValueBlock.objects.count() == -(-len((ODD * 60_000).encode()) // large_values.BLOCK)
     assert values.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
     assert replay.load(made.turn) == list(made.entries)
 
@@ -54,20 +55,20 @@ def test_a_large_result_is_in_blocks_and_the_turn_is_the_same(admin: Actor) -> N
 def test_what_stays_is_small_and_says_what_is_elsewhere(admin: Actor) -> None:
     step = tool_step(admin, made_with(admin, ODD * 60_000))
     stored = StepDetail.objects.get(step_id=step.key)
-    outline = large.outline(stored.encoding, stored.body)
+    outline = large_values.outline(stored.encoding, stored.body)
     assert len(bytes(stored.body)) < 20_000
-    assert json.loads(outline.body)["tool_responses"][0]["content"] == (ODD * 60_000)[: large.HEAD]
+    assert json.loads(outline.body)["tool_responses"][0]["content"] == (ODD * 60_000)[: large_values.HEAD]
     [cut] = outline.cuts
     assert (cut.pointer, cut.size) == ("/tool_responses/0/content", len((ODD * 60_000).encode()))
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("start", "end"), [(0, 10), (large.BLOCK - 3, large.BLOCK + 5), (600_000, 10**9), (10**9, 10**9)]
+    ("start", "end"), [(0, 10), (large_values.BLOCK - 3, large_values.BLOCK + 5), (600_000, 10**9), (10**9, 10**9)]
 )
 def test_a_range_of_it_is_read(admin: Actor, start: int, end: int) -> None:
     step = tool_step(admin, made_with(admin, ODD * 60_000))
-    assert large.read(step.key, 0, start, end) == (ODD * 60_000).encode()[start:end]
+    assert large_values.read(step.key, 0, start, end) == (ODD * 60_000).encode()[start:end]
 
 
 @pytest.mark.django_db
@@ -82,7 +83,7 @@ def test_arguments_are_kept_as_the_json_they_are(admin: Actor) -> None:
     made = made_with(admin, "ok", arguments)
     step = tool_step(admin, made)
     stored = StepDetail.objects.get(step_id=step.key)
-    assert {cut.pointer for cut in large.outline(stored.encoding, stored.body).cuts} == {
+    assert {cut.pointer for cut in large_values.outline(stored.encoding, stored.body).cuts} == {
         "/tool_calls/0/arguments",
         "/tool_calls/0/arguments_json",
     }
@@ -97,7 +98,7 @@ def test_its_blocks_go_with_the_turn(admin: Actor) -> None:
     assert ValueBlock.objects.count() == 0
 
 
-LONG = "a" * large.LONG + '",\\"'
+LONG = "a" * large_values.LONG + '",\\"'
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ LONG = "a" * large.LONG + '",\\"'
 )
 def test_a_detail_is_put_together_again(detail: dict[str, Any]) -> None:
     body = msgspec.json.encode(detail)
-    found = large.split(body)
+    found = large_values.split(body)
     assert found is not None
     at, out = 0, b""
     for part, text in zip(found.outline.parts, found.texts, strict=True):
@@ -122,10 +123,10 @@ def test_a_detail_is_put_together_again(detail: dict[str, Any]) -> None:
 
 
 def test_a_detail_in_other_words_than_ours_stays_whole() -> None:
-    escaped = json.dumps({"tool_responses": [{"content": "é" * large.LONG * 2}]}).encode()
-    assert large.split(escaped) is None
+    escaped = json.dumps({"tool_responses": [{"content": "é" * large_values.LONG * 2}]}).encode()
+    assert large_values.split(escaped) is None
 
 
 def test_tools_that_a_server_listed_stay_whole() -> None:
     listed = {"kind": "mcp_list_tools", "data": {"tools": [{"name": "x", "description": LONG}]}}
-    assert large.split(msgspec.json.encode(listed)) is None
+    assert large_values.split(msgspec.json.encode(listed)) is None

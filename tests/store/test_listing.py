@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from agents.access import Actor
+from agents.base.access import Actor
+from agents.logs.store import listing
+from agents.logs.store.levels import belonging, few
 from agents.query.fields import FIELDS
 from agents.query.matches import matches
 from agents.query.parser import parse
 from agents.query.tree import Level, Query
-from agents.store import listing
-from agents.store.levels import belonging, few
 from tests.builders import Recorded
 from tests.cases import sparing
 from tests.conftest import Clock

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from agents import ids
-from agents.access import Actor
-from agents.errors import Conflict, NotFound
-from agents.models import Chunk, VectorDB, VectorDocument
-from agents.store import memory, retrieval, sessions, vectors
-from agents.store.memory import NewChunk, NewDocument, VectorDBRecord
-from agents.store.retrieval import Fusion
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import Conflict, NotFound
+from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
+from agents.knowledge.store import retrieval, vector_dbs, vectors
+from agents.knowledge.store.retrieval import Fusion
+from agents.knowledge.store.vector_dbs import NewChunk, NewDocument, VectorDBRecord
+from agents.record.store import sessions
 from tests.builders import make_session
 
 MakeUser = Callable[..., Actor]
@@ -28,7 +29,7 @@ def ann(make_user: MakeUser) -> Actor:
 
 def make_db(actor: Actor, name: str = "kb", **more: Any) -> VectorDBRecord:
     given = {"embedding_model": "keyword", "embedding_dimension": 4, "provider_id": "builtin", **more}
-    return memory.register(actor, name, **given)
+    return vector_dbs.register(actor, name, **given)
 
 
 def fill(db: VectorDBRecord, **texts: str | tuple[str, list[float]]) -> None:
@@ -38,11 +39,11 @@ def fill(db: VectorDBRecord, **texts: str | tuple[str, list[float]]) -> None:
         text, vector = given if isinstance(given, tuple) else (given, None)
         chunk = NewChunk(text, len(text.split()), {"page": 1}, vectors.pack(vector) if vector else None)
         made.append(NewDocument(name, [chunk], size=len(text)))
-    memory.insert(db.key, made)
+    vector_dbs.insert(db.key, made)
 
 
 def found(actor: Actor, db: VectorDBRecord, question: str, vector: list[float] | None = None, **how: Any) -> list[str]:
-    now = memory.get(actor, db.identifier)
+    now = vector_dbs.get(actor, db.identifier)
     return [one.document_id for one in retrieval.search(now, question, vector, **{"limit": 5, **how})]
 
 
@@ -53,21 +54,21 @@ def test_a_database_is_its_makers_and_its_teams(ann: Actor, make_user: MakeUser)
     bob, eve = make_user("bob", teams=["red"]), make_user("eve", teams=["green"])
     made = make_db(ann)
 
-    assert memory.get(ann, "kb") == memory.get(bob, "kb") == made
-    assert (memory.listing(bob), memory.listing(eve)) == ([made], [])
+    assert vector_dbs.get(ann, "kb") == vector_dbs.get(bob, "kb") == made
+    assert (vector_dbs.listing(bob), vector_dbs.listing(eve)) == ([made], [])
     with pytest.raises(NotFound):
-        memory.get(eve, "kb")
+        vector_dbs.get(eve, "kb")
     with pytest.raises(NotFound):
-        memory.delete(eve, "kb")
+        vector_dbs.delete(eve, "kb")
     assert make_db(eve).key != made.key  # of the same name, and she is not told
-    assert memory.get(eve, "kb").key != made.key
+    assert vector_dbs.get(eve, "kb").key != made.key
 
 
 def test_ones_own_comes_before_a_colleagues(ann: Actor, make_user: MakeUser) -> None:
     bob = make_user("bob", teams=["red"])
     of_ann, of_bob = make_db(ann), make_db(bob)
 
-    assert [memory.get(who, "kb").key for who in (ann, bob)] == [of_ann.key, of_bob.key]
+    assert [vector_dbs.get(who, "kb").key for who in (ann, bob)] == [of_ann.key, of_bob.key]
 
 
 def test_registering_again_finds_the_same(ann: Actor) -> None:
@@ -80,7 +81,7 @@ def test_deleting_leaves_nothing(ann: Actor) -> None:
     kept, gone = make_db(ann, "kept"), make_db(ann, "gone")
     for db in (kept, gone):
         fill(db, one=("Kettles are blue.", BLUE))
-    memory.delete(ann, "gone")
+    vector_dbs.delete(ann, "gone")
 
     assert [model.objects.count() for model in (Chunk, VectorDocument)] == [1, 1]
     assert VectorDB.objects.unscoped("counted").count() == 1
@@ -88,21 +89,21 @@ def test_deleting_leaves_nothing(ann: Actor) -> None:
         cursor.execute("SELECT COUNT(*) FROM agents_chunk_search")
         assert cursor.fetchone()[0] == 1
     with pytest.raises(NotFound):
-        memory.insert(gone.key, [NewDocument("late", [])])
+        vector_dbs.insert(gone.key, [NewDocument("late", [])])
 
 
 def test_a_sessions_database_dies_with_it(ann: Actor, make_user: MakeUser) -> None:
     session = make_session(ann)
-    assert memory.of_session(session) is None
-    db = memory.of_session(session, embedding_model="keyword")
+    assert vector_dbs.of_session(session) is None
+    db = vector_dbs.of_session(session, embedding_model="keyword")
     assert db is not None
     fill(db, one="Kettles are blue.")
 
-    assert memory.of_session(session, embedding_model="keyword") == memory.get(ann, db.identifier)
+    assert vector_dbs.of_session(session, embedding_model="keyword") == vector_dbs.get(ann, db.identifier)
     assert db.identifier == f"vector_db_{ids.public(ids.Kind.SESSION, session)}"
-    assert memory.listing(ann) == []
+    assert vector_dbs.listing(ann) == []
     with pytest.raises(NotFound):
-        memory.get(make_user("eve", teams=["green"]), db.identifier)
+        vector_dbs.get(make_user("eve", teams=["green"]), db.identifier)
     sessions.delete(ann, session)
     assert Chunk.objects.count() == 0
 
@@ -139,7 +140,7 @@ def test_words_of_all_scripts_are_found(ann: Actor) -> None:
 def test_nothing_is_found_in_a_strangers_database(ann: Actor) -> None:
     mine, other = make_db(ann, "mine"), make_db(ann, "other")
     fill(mine, one="the kettle is blue")
-    alone = retrieval.search(memory.get(ann, "mine"), "kettle", None, limit=5)
+    alone = retrieval.search(vector_dbs.get(ann, "mine"), "kettle", None, limit=5)
     fill(other, two="a kettle", three="another kettle", four="the last kettle", five=("a kettle", BLUE))
 
     assert found(ann, mine, "kettle", BLUE) == ["one"]
@@ -152,7 +153,7 @@ def test_nothing_is_found_in_a_strangers_database(ann: Actor) -> None:
 def test_the_nearest_vector_comes_first(ann: Actor) -> None:
     db = make_db(ann)
     fill(db, red=("x", RED), green=("y", GREEN), mixed=("z", [1.0, 1.0, 0.0, 0.0]), bare="x")
-    scores = [one.score for one in retrieval.search(memory.get(ann, "kb"), "", RED, limit=5, mode="vector")]
+    scores = [one.score for one in retrieval.search(vector_dbs.get(ann, "kb"), "", RED, limit=5, mode="vector")]
 
     assert found(ann, db, "", [5.0, 1.0, 0.0, 0.0], mode="vector") == ["red", "mixed", "green"]
     assert scores == pytest.approx([1.0, 0.5**0.5, 0.0], abs=1e-6)
@@ -190,13 +191,13 @@ def test_a_document_is_replaced_by_its_next_version(ann: Actor) -> None:
     fill(db, one="cups are red")
 
     assert (found(ann, db, "kettles"), found(ann, db, "cups")) == ([], ["one"])
-    assert memory.documents(db.key) == [("one", 1)]
+    assert vector_dbs.documents(db.key) == [("one", 1)]
 
 
 def test_chunks_are_added_once(ann: Actor) -> None:
     db = make_db(ann)
     for text in ("first", "second", "first"):
-        memory.insert(db.key, [NewDocument("one", [NewChunk(text, 1)])], replace=False)
+        vector_dbs.insert(db.key, [NewDocument("one", [NewChunk(text, 1)])], replace=False)
 
     assert sorted(Chunk.objects.values_list("text", flat=True)) == ["first", "second"]
     assert found(ann, db, "first") == ["one"]

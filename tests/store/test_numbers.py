@@ -10,16 +10,20 @@ from typing import Any
 
 import pytest
 
-from agents.access import Actor
-from agents.errors import InvalidRequest, Unavailable
-from agents.models import Segment, Step, Turn, TurnStatus, TurnTag
-from agents.moments import to_us
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest, Unavailable
+from agents.base.store import changes, terms
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_us
+from agents.logs.models.segments import Segment
+from agents.logs.schemas.numbers import Percentiles, Stats
+from agents.logs.store import numbers, segments
+from agents.logs.store.query import condition
 from agents.query.parser import parse
 from agents.query.tree import Query
-from agents.schemas.numbers import Percentiles, Stats
-from agents.store import changes, deletion, numbers, segments, terms
-from agents.store.query import condition
-from agents.store.writer import writer
+from agents.record.models.choices import TurnStatus
+from agents.record.models.turns import Step, Turn, TurnTag
+from agents.record.store import deletion
 from tests.cases import sparing
 from tests.store.many import DAY_US, START_US, Many
 
@@ -336,7 +340,7 @@ def test_segments_grow_together_and_the_replaced_are_deleted(admin: Actor, monke
 
 
 def test_a_question_that_takes_too_long_ends(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agents.store.numbers import reading
+    from agents.logs.store.numbers import reading
 
     Many(random.Random(1), [admin]).add(5)
     monkeypatch.setattr(reading, "BUDGET_S", 0.0)

@@ -7,13 +7,17 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from agents.access import Actor
-from agents.errors import InvalidRequest
-from agents.models import Price, Session, Step, Turn
-from agents.moments import to_datetime
-from agents.schemas.content import Usage
-from agents.schemas.prices import PRICES
-from agents.store import keys, prices, pricing
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest
+from agents.base.store import keys
+from agents.base.timestamps import to_datetime
+from agents.models.journal import Price
+from agents.prices.schemas import PRICES
+from agents.prices.store import prices as pricing
+from agents.record.models.agents import Session
+from agents.record.models.turns import Step, Turn
+from agents.record.schemas.content import Usage
+from agents.record.store import costs
 from tests.builders import make_turn
 from tests.runtime.test_loop import tool
 
@@ -41,12 +45,12 @@ def at(days: int) -> str:
 
 def test_each_kind_of_token_has_its_price() -> None:
     told({"model": "m", "from": at(0), "input": "2", "cached": "0.5", "output": "8", "reasoning": "4"})
-    assert prices.cost("m", USAGE, 1)[0] == 600 * 2000 + 400 * 500 + 40 * 8000 + 60 * 4000
+    assert costs.cost("m", USAGE, 1)[0] == 600 * 2000 + 400 * 500 + 40 * 8000 + 60 * 4000
 
 
 def test_cached_and_reasoning_cost_as_the_others_without_a_price_of_their_own() -> None:
     told({"model": "m", "from": at(0), "input": "2", "output": "8"})
-    assert prices.cost("m", USAGE, 1)[0] == 1000 * 2000 + 100 * 8000
+    assert costs.cost("m", USAGE, 1)[0] == 1000 * 2000 + 100 * 8000
 
 
 def test_a_price_holds_from_its_moment_until_the_next_or_its_end() -> None:
@@ -56,17 +60,17 @@ def test_a_price_holds_from_its_moment_until_the_next_or_its_end() -> None:
         {"model": "m", "from": at(30), "closes": True},
         {"model": "m*", "from": at(0), "input": 9, "output": 9},
     )
-    found = [prices.cost("m", USAGE, DAY_US * days)[0] for days in (5, 10, 15, 20, 25, 30, 35)]
+    found = [costs.cost("m", USAGE, DAY_US * days)[0] for days in (5, 10, 15, 20, 25, 30, 35)]
     each = 1_100_000
     assert found == [9 * each, each, each, 2 * each, 2 * each, None, None]
-    assert prices.cost("more", USAGE, DAY_US * 35)[0] == 9 * each
+    assert costs.cost("more", USAGE, DAY_US * 35)[0] == 9 * each
 
 
 def test_a_model_is_also_known_by_the_name_it_was_asked_by() -> None:
     told({"model": "scripted/fast", "from": at(0), "input": 1, "output": 1})
-    assert prices.cost("fast", USAGE, 1, alias="scripted/fast")[0] == 1_100_000
+    assert costs.cost("fast", USAGE, 1, alias="scripted/fast")[0] == 1_100_000
     told({"model": "fast", "from": at(0), "input": 2, "output": 2})
-    assert prices.cost("fast", USAGE, 1, alias="scripted/fast")[0] == 2_200_000
+    assert costs.cost("fast", USAGE, 1, alias="scripted/fast")[0] == 2_200_000
 
 
 def test_what_is_known_is_left_alone() -> None:
@@ -162,6 +166,6 @@ def test_a_price_that_comes_within_a_batch_reaches_the_sums_as_it_reaches_the_st
     me: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = iter([1_000, 2_000, 3_000])
-    monkeypatch.setattr(prices, "cost", lambda *args, **more: (next(asked), None))
+    monkeypatch.setattr(costs, "cost", lambda *args, **more: (next(asked), None))
     made = make_turn(me)
     assert cost_of(made.session) == (1_000, 1_000, 1_000)

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Session
+from agents.base import ids
+from agents.base.access import Actor
+from agents.logs.store import logs
+from agents.logs.store.levels.relations import MODELS
+from agents.logs.store.query import condition
 from agents.query.fields import FIELDS, Field
 from agents.query.matches import matches
 from agents.query.parser import parse
 from agents.query.tree import LEVELS, Level
-from agents.store import logs
-from agents.store.levels.relations import MODELS
-from agents.store.query import condition
+from agents.record.models.agents import Session
 from tests.builders import Recorded
 from tests.cases import sparing
 from tests.conftest import Clock

@@ -8,14 +8,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents.access import Actor
-from agents.models import Change, DeltaBatch, Event, EventPack, Session, Step, Turn, TurnStatus
-from agents.providers.safety.scripted import PhraseShield
-from agents.schemas.content import UserMessage
-from agents.schemas.events import Delta
-from agents.schemas.turns import fold
-from agents.store import replay, values
-from agents.store.recorder import Superseded
+from agents.base.access import Actor
+from agents.models.journal import Change, DeltaBatch, Event, EventPack
+from agents.record.models.agents import Session
+from agents.record.models.choices import TurnStatus
+from agents.record.models.turns import Step, Turn
+from agents.record.schemas.content import UserMessage
+from agents.record.schemas.events import Delta
+from agents.record.schemas.turns import fold
+from agents.record.store import replay
+from agents.record.store.recorder import Superseded
+from agents.safety.providers.scripted import PhraseShield
+from agents.store import values
 from tests.builders import make_turn, record
 from tests.runtime.play import LOOKUP, events
 from tests.runtime.test_loop import Fixed, tool
@@ -93,7 +97,7 @@ def test_a_batch_written_twice_counts_once(admin: Actor) -> None:
 
 
 def _leg(made: Any) -> Any:
-    from agents.store.recorder import Leg
+    from agents.record.store.recorder import Leg
 
     return Leg(made.turn, made.session)
 
@@ -132,7 +136,7 @@ def test_it_notes_each_changed_record_once_per_commit(admin: Actor) -> None:
 def test_a_turn_deleted_while_it_runs_is_not_written_again(admin: Actor) -> None:
     made = make_turn(admin, upto=3)
     Turn.objects.unscoped("test").filter(pk=made.turn).update(status=TurnStatus.COMPLETED)
-    from agents.store import sessions
+    from agents.record.store import sessions
 
     Session.objects.unscoped("test").filter(pk=made.session).update(active_turn=None)
     sessions.delete(admin, made.session)

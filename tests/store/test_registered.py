@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from agents.access import Actor
-from agents.errors import Conflict, NotAllowed, NotFound
-from agents.store import registered
-from agents.store.registered import Registration, Registry
+from agents.base.access import Actor
+from agents.base.errors import Conflict, NotAllowed, NotFound
+from agents.base.store import registered
+from agents.base.store.registered import Registration, Registry
 
 MakeUser = Callable[..., Actor]
 NEW = Registration("guard", "rules", "", {"rules": [{"keywords": ["x"]}]})

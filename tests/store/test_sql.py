@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.db import IntegrityError, transaction
 
-from agents.models import Term
-from agents.models.choices import TermKind
-from agents.store.sql import TOGETHER, Insert
+from agents.base.store.sql import TOGETHER, Insert
+from agents.models.journal import Term
+from agents.record.models.choices import TermKind
 
 pytestmark = pytest.mark.django_db
 

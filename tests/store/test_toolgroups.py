@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from agents.access import Actor
-from agents.errors import Conflict, NotAllowed, NotFound
-from agents.models import ToolGroup
-from agents.schemas.content import ToolDef
-from agents.store import sealed, toolgroups
-from agents.store.toolgroups import NewGroup
+from agents.base.access import Actor
+from agents.base.errors import Conflict, NotAllowed, NotFound
+from agents.base.store import sealed
+from agents.record.schemas.content import ToolDef
+from agents.tools import store as toolgroups
+from agents.tools.models import ToolGroup
+from agents.tools.store import NewGroup
 
 pytestmark = pytest.mark.django_db
 

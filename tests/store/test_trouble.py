@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection
 
-from agents.errors import Unavailable
-from agents.models import Scope
-from agents.store import readiness, trouble
-from agents.store.writer import Writer
+from agents.base.errors import Unavailable
+from agents.base.models.people import Scope
+from agents.base.store import readiness, trouble
+from agents.base.store.writer import Writer
 from tests.inprocess import open_database
 
 pytestmark = pytest.mark.usefixtures("_database")
@@ -210,7 +210,7 @@ def test_a_log_that_cannot_be_folded_in_stops_no_writer(impatient: Writer, monke
     """SQLite's own file may not grow, while there is room in its log."""
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL folds its log by itself")
-    monkeypatch.setattr("agents.store.writer.CHECKPOINT_BYTES", 0)
+    monkeypatch.setattr("agents.base.store.writer.CHECKPOINT_BYTES", 0)
     kept = resource.getrlimit(resource.RLIMIT_FSIZE)
     for _ in range(2):  # the first folds what there was, and the second waits for that
         impatient.write(lambda: Scope.objects.count())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agents import ids
-from agents.access import Actor
-from agents.runner import current
-from agents.runner.responses import Asked, begin
-from agents.schemas.responses import CreateResponse
+from agents.base import ids
+from agents.base.access import Actor
+from agents.loop import current_service
+from agents.responses.runner.responses import Asked, begin
+from agents.responses.schemas.requests import CreateResponse
 from tests.server.caller import script
 
 LOOKUP = {
@@ -28,5 +28,5 @@ def respond(actor: Actor, *lines: str, given: Any = None, **more: Any) -> tuple[
     of its turn. Needs a service that plays turns."""
     request = {"model": "scripted/fast", "input": script(*lines) if given is None else given, **more}
     body = CreateResponse.model_validate(request)
-    begun = begin(current.service(), Asked(actor, body, json.dumps(request).encode(), None, {}))
+    begun = begin(current_service.service(), Asked(actor, body, json.dumps(request).encode(), None, {}))
     return begun.head.id, ids.public(ids.Kind.TURN, begun.turn)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.test import Client
 
-from agents.ui import format
+from agents.uikit import format
 from tests.ui.markup import unsafe, words
 
 _LINK = re.compile(r'<a [^>]*?href="([^"]+)"[^>]*>(.*?)</a>', re.DOTALL)

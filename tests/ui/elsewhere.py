@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents import ids
-from agents.access import Actor
-from agents.ingest.otlp import traces_from_json
+from agents.base import ids
+from agents.base.access import Actor
+from agents.logs.store import listing, rows
 from agents.query.parser import read
-from agents.store import listing, rows
-from agents.store.foreign import inbox
-from agents.store.foreign.projector import projector
+from agents.telemetry.reading.otlp import traces_from_json
+from agents.telemetry.store.external import inbox
+from agents.telemetry.store.external.projector import projector
 from tests.ingest import reports
 
 

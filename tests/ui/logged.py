@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Session
-from agents.schemas.agents import AgentConfig
-from agents.schemas.content import CompletionMessage, ToolCall, Usage, UserMessage
-from agents.schemas.events import (
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store.writer import writer
+from agents.llama_stack.schemas import AgentConfig
+from agents.record.models.agents import Session
+from agents.record.schemas.content import CompletionMessage, ToolCall, Usage, UserMessage
+from agents.record.schemas.events import (
     ErrorInfo,
     Event,
     FinalStatus,
@@ -21,10 +22,9 @@ from agents.schemas.events import (
     TurnEnded,
     TurnStarted,
 )
-from agents.store import agents, legs, recorder, sessions
-from agents.store.legs import NewLeg, NewTurn
-from agents.store.recorder import Leg
-from agents.store.writer import writer
+from agents.record.store import agents, recorder, sessions, start_turn
+from agents.record.store.recorder import Leg
+from agents.record.store.start_turn import NewLeg, NewTurn
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def log_turn(
         leg=NewLeg(ids.new_key(), b""),
         queued=False,
     )
-    legs.open_turn(actor, new, [begun], owner="test")
+    start_turn.open_turn(actor, new, [begun], owner="test")
     events, at = _worked(steps, at)
     if status is not None:
         events.append(_end(len(events) + 1, at, status, answered, error))

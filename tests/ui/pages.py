@@ -7,7 +7,7 @@ from typing import Any
 
 from django.test import Client
 
-from agents import ids
+from agents.base import ids
 from tests.builders import Recorded
 from tests.ui.markup import elements
 

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Price, Session
-from agents.moments import to_datetime
-from agents.store import agents, keys, prices
-from agents.ui import format
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.base.timestamps import to_datetime
+from agents.models.journal import Price
+from agents.record.models.agents import Session
+from agents.record.store import agents, costs
+from agents.uikit import format
 from tests.builders import make_agent
 from tests.conftest import Clock
 from tests.ui.asked_numbers import check_figures, check_table, get, links, part, said, stats
@@ -34,7 +36,7 @@ def me(db: None) -> Actor:
 def busy(me: Actor, clock: Clock) -> str:
     """An agent with turns over some hours, beside another; its public id."""
     Price.objects.create(model="llama*", starts_at=to_datetime(0), input_nano=500, output_nano=1500)
-    prices.forget()
+    costs.forget()
     mine, other = make_session(me, agent="support"), make_session(me, agent="support")
     for number in range(8):
         steps = [Worked(ms=100 * number + 1), Worked("web_search", failed=number == 4)]

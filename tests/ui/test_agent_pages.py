@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.store import agents, keys, sessions
-from agents.ui import agents as pages
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.pages import agents as pages
+from agents.record.store import agents, sessions
 from tests.builders import make_agent, make_session, make_turn
 from tests.runtime.play import LOOKUP
 from tests.ui.markup import elements, unsafe, words
@@ -189,7 +190,7 @@ def test_it_takes_no_form_from_elsewhere(me: Actor, path: str) -> None:
 
 
 def test_another_users_agent_is_not_found(client: Client, make_user: Any) -> None:
-    from agents.models import User
+    from agents.base.models.people import User
 
     record, stranger = make_agent(make_user("owner")), make_user("stranger")
     client.force_login(User.objects.get(pk=stranger.user_id or 0))

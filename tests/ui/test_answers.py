@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.schemas.content import ToolCall, ToolDef
-from agents.ui import answers
+from agents.base.errors import InvalidRequest
+from agents.pages import answers
+from agents.record.schemas.content import ToolCall, ToolDef
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agents.errors import RateLimited
-from agents.ui import attempts as module
-from agents.ui.attempts import Attempts, Sender
+from agents.base.errors import RateLimited
+from agents.identity.pages import attempts as module
+from agents.identity.pages.attempts import Attempts, Sender
 
 
 class Seconds:

@@ -11,12 +11,14 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client, RequestFactory
 
-from agents.access import Actor
-from agents.models import User
-from agents.store import keys, rows, views
-from agents.store.views import View
-from agents.ui import bulk, saved_views
-from agents.ui.lists import LOGS
+from agents.base.access import Actor
+from agents.base.models.people import User
+from agents.base.store import keys
+from agents.logs.pages import bulk, saved_views
+from agents.logs.pages.lists import LOGS
+from agents.logs.store import rows
+from agents.logs.store import saved_views as views
+from agents.logs.store.saved_views import View
 from tests.builders import Recorded, make_agent, make_session, make_turn
 from tests.inprocess import body_of, idle_service, open_database
 from tests.ui.markup import elements, unsafe, words

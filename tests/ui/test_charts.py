@@ -9,8 +9,9 @@ import pytest
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from agents.ui import charts, format, measures
-from agents.ui.charts import Point, Series
+from agents.pages import measures
+from agents.uikit import charts, format
+from agents.uikit.charts import Point, Series
 from tests.ui.markup import elements, unsafe, words
 
 HOUR = 3_600_000_000

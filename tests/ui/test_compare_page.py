@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.store import keys
+from agents.base import ids
+from agents.base.store import keys
 from tests.builders import make_response, make_turn
 from tests.runtime.test_loop import tool
 from tests.ui.markup import elements

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.store import changes, keys, places
-from agents.ui.connect_lines import Here, first_span
-from agents.ui.connect_ways import WAYS
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import changes, feed_cursor, keys
+from agents.telemetry.pages.connect_lines import Here, first_span
+from agents.telemetry.pages.connect_ways import WAYS
 from tests import sdks
 from tests.builders import make_turn
 from tests.ingest import reports
@@ -59,7 +59,7 @@ def test_every_way_has_lines_with_this_servers_address(client: Client, me: Actor
 def test_lines_have_a_place_for_a_key_where_one_is_asked_for(
     client: Client, me: Actor, settings: Any, way: str
 ) -> None:
-    from agents.models import User
+    from agents.base.models.people import User
 
     settings.REQUIRE_LOGIN = True
     client.force_login(User.objects.get(username=me.name))
@@ -141,7 +141,7 @@ def test_it_waits_until_the_first_turn_has_come(client: Client, me: Actor) -> No
     page = get(client, "/connect/")
     assert "Waiting for the first span…" in words(page)
     [shown] = [each for each in elements(page, "div") if "data-connect" in each]
-    assert places.number(me, shown["data-cursor"]) == changes.latest()
+    assert feed_cursor.number(me, shown["data-cursor"]) == changes.latest()
     refresh = next(each["href"] for each in elements(page, "a") if "data-refresh" in each)
     make_turn(me, "say one of ours")
     assert "Waiting for the first span…" in words(get(client, f"/connect/{refresh}"))
@@ -156,20 +156,20 @@ def test_it_waits_until_the_first_turn_has_come(client: Client, me: Actor) -> No
 def test_it_says_that_no_session_was_named(client: Client, me: Actor) -> None:
     chat: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "<b>a</b>"}
     tell(me, reports.span(1, 1, "a", **chat))
-    page = get(client, f"/connect/?since={places.told(me, 0)}")
+    page = get(client, f"/connect/?since={feed_cursor.told(me, 0)}")
     assert "No session was named" in words(page)
     assert unsafe(page) == []
 
 
 def test_others_turns_are_no_answer(client: Client, me: Actor, make_user: Any, settings: Any) -> None:
-    from agents.models import User
+    from agents.base.models.people import User
 
     owner, stranger = make_user("owner", teams=["red"]), make_user("stranger", teams=["green"])
     tell(owner, *reports.turn(1))
     settings.REQUIRE_LOGIN = True
     for who, came in ((owner, True), (stranger, False)):
         client.force_login(User.objects.get(username=who.name))
-        page = get(client, f"/connect/?since={places.told(who, 0)}")
+        page = get(client, f"/connect/?since={feed_cursor.told(who, 0)}")
         assert ("It works" in page, "What came so far" in page) == (came, came)
 
 

@@ -6,7 +6,7 @@ import json
 import shlex
 import subprocess
 
-from agents.ui.curl import LONGEST, Place, continue_session, create_again
+from agents.pages.curl import LONGEST, Place, continue_session, create_again
 
 PLACE = Place(base_url="http://localhost:8321", agent="a-1", session="s-1", with_key=False)
 

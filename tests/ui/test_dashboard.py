@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.models import Price
-from agents.moments import to_datetime
-from agents.store import keys, prices
-from agents.ui import format, measures
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.base.timestamps import to_datetime
+from agents.models.journal import Price
+from agents.pages import measures
+from agents.record.store import costs
+from agents.uikit import format
 from tests.cases import sparing
 from tests.conftest import Clock
 from tests.store.sample import sample
@@ -41,7 +43,7 @@ def busy(me: Actor, clock: Clock) -> Clock:
 
 def sample_more(me: Actor, clock: Clock) -> None:
     Price.objects.create(model="llama*", starts_at=to_datetime(0), input_nano=500, output_nano=1500)
-    prices.forget()
+    costs.forget()
     for number in range(9):
         session = make_session(me, agent=f"agent {number % 3}", name=f"s{number}")
         steps = [Worked(), Worked("web_search", ms=900 * number, failed=number == 4), Worked()]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agents.ui.description import Description, Field, read
-from agents.ui.description_example import curl
+from agents.server.pages.description import Description, Field, read
+from agents.server.pages.description_example import curl
 
 
 def describe(schema: Any, **schemas: Any) -> Description:

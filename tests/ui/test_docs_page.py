@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from django.test import Client
 
-from agents.api.openapi import description
-from agents.ui import docs
+from agents.server.api.openapi import description
+from agents.server.pages import docs
 from tests.ui.markup import elements, unsafe, words
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +66,7 @@ def test_it_tells_where_the_server_is(text: str) -> None:
 
 
 def test_it_tells_when_a_key_is_needed(client: Client, admin: Any, settings: Any) -> None:
-    from agents.models import User
+    from agents.base.models.people import User
 
     settings.REQUIRE_LOGIN = True
     assert client.get("/docs/").headers["Location"] == "/login/?next=/docs/"

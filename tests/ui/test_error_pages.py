@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import RequestFactory
 
-from agents.errors import AgentsError, InvalidRequest, NotAllowed, NotFound, Unavailable
-from agents.ui.errors import error_page
+from agents.base.errors import AgentsError, InvalidRequest, NotAllowed, NotFound, Unavailable
+from agents.uikit.errors import error_page
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,17 @@ import pytest
 from django.test import Client
 from django.utils.translation import override
 
-from agents import ids
-from agents.access import Actor
-from agents.ingest import dialects, remarks
-from agents.ingest.dialects import openai_agents
-from agents.ingest.openai_agents import from_json
-from agents.ingest.otlp import logs_from_json
-from agents.store import changes, keys, places
-from agents.store.foreign import inbox
-from agents.store.foreign.projector import projector
-from agents.ui.foreign import QUERY, SWITCH
-from agents.ui.foreign_words import ADVICE, translated
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import changes, feed_cursor, keys
+from agents.pages.external import QUERY, SWITCH
+from agents.pages.external_warnings import ADVICE, translated
+from agents.telemetry.reading import dialects, remarks
+from agents.telemetry.reading.dialects import openai_agents
+from agents.telemetry.reading.openai_agents import from_json
+from agents.telemetry.reading.otlp import logs_from_json
+from agents.telemetry.store.external import inbox
+from agents.telemetry.store.external.projector import projector
 from tests.ingest import reports
 from tests.ui.elsewhere import tell, turn, url
 from tests.ui.markup import elements, unsafe, words
@@ -308,7 +308,7 @@ def test_a_running_one_is_followed_from_before_it_was_read(client: Client, me: A
     [page] = [each for each in elements(get(client, url(me)), "div") if "data-turn" in each]
     assert "data-live" in page
     assert "data-foreign" in page
-    assert places.number(me, page["data-cursor"]) == seen
+    assert feed_cursor.number(me, page["data-cursor"]) == seen
     tell(me, *reports.turn(1)[1:])
     [page] = [each for each in elements(get(client, url(me)), "div") if "data-turn" in each]
     assert "data-live" not in page
@@ -363,6 +363,6 @@ def test_others_see_neither_the_turn_nor_its_spans(client: Client, make_user: An
 
 
 def _user(actor: Actor) -> Any:
-    from agents.models import User
+    from agents.base.models.people import User
 
     return User.objects.get(username=actor.name)

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.store import forks, keys
+from agents.base import ids
+from agents.base.store import keys
+from agents.record.store import forks
 from tests.builders import make_agent, make_session, make_turn
 from tests.inprocess import open_database
 from tests.runner.forking import CLIENT_TOOL, Stage, key_of, listening_service

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.ui import format
+from agents.uikit import format
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.query.parser import parse
-from agents.ui.highlight import NOTHING, pieces, searched
+from agents.uikit.highlight import NOTHING, pieces, searched
 
 
 def marked(query: str, text: str) -> list[str]:

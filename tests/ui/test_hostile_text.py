@@ -19,11 +19,14 @@ from urllib.parse import quote
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Step, Turn, User
-from agents.schemas.agents import AgentConfig
-from agents.schemas.content import (
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.models.people import User
+from agents.base.store import keys
+from agents.base.store.writer import writer
+from agents.llama_stack.schemas import AgentConfig
+from agents.record.models.turns import Step, Turn
+from agents.record.schemas.content import (
     CompletionMessage,
     ImageData,
     ImageItem,
@@ -37,7 +40,7 @@ from agents.schemas.content import (
     Url,
     UserMessage,
 )
-from agents.schemas.events import (
+from agents.record.schemas.events import (
     ErrorInfo,
     InferenceDetail,
     MemoryDetail,
@@ -49,10 +52,9 @@ from agents.schemas.events import (
     TurnEnded,
     TurnStarted,
 )
-from agents.store import agents, keys, legs, recorder, sessions
-from agents.store.legs import NewLeg, NewTurn
-from agents.store.recorder import Leg
-from agents.store.writer import writer
+from agents.record.store import agents, recorder, sessions, start_turn
+from agents.record.store.recorder import Leg
+from agents.record.store.start_turn import NewLeg, NewTurn
 from tests.inprocess import collect_static, inline_service
 from tests.ui.markup import VOID, words
 from tests.ui.payloads import PAYLOADS
@@ -140,7 +142,7 @@ def _turn(actor: Actor, session: int, texts: Sequence[str]) -> int:
         queued=False,
         end_user=first,
     )
-    legs.open_turn(actor, new, [opening], owner="test")
+    start_turn.open_turn(actor, new, [opening], owner="test")
     numbers = count(1)
     events: list[Any] = [event for place, text in enumerate(texts) for event in _steps(numbers, at, place, text)]
     final = CompletionMessage(content=MARKDOWN + "\n\n".join(texts), stop_reason="end_of_turn")

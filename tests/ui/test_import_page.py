@@ -11,8 +11,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from agents.store import import_jobs, keys
-from agents.store.import_jobs import NewImport
+from agents.base.store import keys
+from agents.telemetry.store import import_jobs
+from agents.telemetry.store.import_jobs import NewImport
 from tests.ingest import reports
 from tests.inprocess import idle_service, open_database
 

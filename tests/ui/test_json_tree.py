@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from agents.ui import json_tree
-from agents.ui.json_tree import MEMBERS, branch, read_path, value_at
+from agents.uikit import json_tree
+from agents.uikit.json_tree import MEMBERS, branch, read_path, value_at
 
 VALUE = {
     "a": {"b/c": [1, {"~d": "<x>"}]},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.ui.json_view import SHOWN, shown, size
+from agents.uikit.json_view import SHOWN, shown, size
 from tests.ui.markup import elements, unsafe, words
 
 

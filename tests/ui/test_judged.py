@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.models import User
-from agents.schemas.events import StepStarted
-from agents.store import feedback, keys
-from agents.store.feedback import Judgement
-from agents.store.subjects import About
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.models.people import User
+from agents.base.store import keys
+from agents.feedback.store import feedback
+from agents.feedback.store.feedback import Judgement
+from agents.record.schemas.events import StepStarted
+from agents.record.store.targets import About
 from tests.builders import Recorded, make_turn
 from tests.ui.markup import elements, unsafe, words
 from tests.ui.pages import get, url_of

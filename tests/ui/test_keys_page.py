@@ -9,10 +9,10 @@ import pytest
 from django.contrib.sessions.models import Session as Login
 from django.test import Client
 
-from agents.access import Actor
-from agents.models import ApiKey, User
-from agents.moments import to_us
-from agents.store import keys
+from agents.base.access import Actor
+from agents.base.models.people import ApiKey, User
+from agents.base.store import keys
+from agents.base.timestamps import to_us
 from tests.conftest import START_US, Clock
 from tests.ui.markup import elements, unsafe, words
 

@@ -11,16 +11,17 @@ from django.test import Client
 from django.utils import translation
 from django.utils.translation.trans_real import DjangoTranslation
 
-from agents import ids
-from agents.access import Actor
-from agents.consumers import shown
-from agents.consumers.guard import language_of
-from agents.consumers.shown import Form
-from agents.ids import Kind
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.ids import Kind
+from agents.base.store import keys
+from agents.logs.schemas.rows import TurnRow
+from agents.logs.store import logs
 from agents.query.parser import read
-from agents.schemas.logs import TurnRow
-from agents.store import keys, logs
-from agents.ui import format, marks
+from agents.server.socket import fragments as shown
+from agents.server.socket.fragments import Form
+from agents.server.socket.guard import language_of
+from agents.uikit import format, marks
 from tests.builders import make_turn
 from tests.cases import sparing
 from tests.conftest import Clock

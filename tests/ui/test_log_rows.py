@@ -7,8 +7,8 @@ import re
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.store import keys
+from agents.base.access import Actor
+from agents.base.store import keys
 from tests.builders import make_session, make_turn
 from tests.runtime.test_loop import tool
 from tests.ui.markup import unsafe, words

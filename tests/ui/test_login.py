@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.models import User
-from agents.store import accounts
-from agents.ui.attempts import attempts
+from agents.base.access import Actor
+from agents.base.models.people import User
+from agents.identity.pages.attempts import attempts
+from agents.identity.store import accounts
 from tests.ui.hashing import Counting
 from tests.ui.markup import elements, unsafe, words
 

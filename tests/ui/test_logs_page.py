@@ -14,9 +14,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from agents.access import Actor
-from agents.store import changes, keys, places
-from agents.ui import logs
+from agents.base.access import Actor
+from agents.base.store import changes, feed_cursor, keys
+from agents.logs.pages import logs
 from tests.conftest import Clock
 from tests.ui.logged import Worked, log_turn, make_session
 
@@ -283,7 +283,7 @@ def test_it_tells_the_page_where_to_follow_from(client: Client, me: Actor, sessi
     page = get(client, "started:-24h")
     (table,) = re.findall(r"<table [^>]+>", page)
     [cursor] = re.findall(r'data-cursor="([^"]+)"', table)
-    assert places.number(keys.local(), cursor) == changes.latest()
+    assert feed_cursor.number(keys.local(), cursor) == changes.latest()
     assert f'data-newest="{turn}"' in table
     assert "data-at-top" in table
     assert "-24h" not in re.findall(r'data-q="([^"]*)"', table)[0]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.ui.markdown import plain, to_html
+from agents.uikit.markdown import plain, to_html
 from tests.ui.markup import elements, unsafe, words
 
 HOSTILE = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.ui import blocks
+from agents.pages import blocks
 
 PNG, SVG = "iVBORw0KGgoAAAANSUhEUg==", "PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+"
 

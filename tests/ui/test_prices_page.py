@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.models import Step
-from agents.schemas.prices import PRICES
-from agents.store import keys, pricing
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.prices.schemas import PRICES
+from agents.prices.store import prices
+from agents.record.models.turns import Step
 from tests.builders import make_turn
 from tests.ui.asked_numbers import get, links, part, said, stats
 from tests.ui.markup import elements, words
@@ -25,7 +26,7 @@ def me(db: None) -> Actor:
 
 
 def tell(*rows: dict[str, Any]) -> None:
-    pricing.add(PRICES.validate_python(list(rows)))
+    prices.add(PRICES.validate_python(list(rows)))
 
 
 def test_without_prices_it_says_what_that_means(client: Client, me: Actor) -> None:

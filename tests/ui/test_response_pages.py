@@ -11,16 +11,19 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.consumers import shown
-from agents.providers.tools.base import Labelled
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.logs.store import listing
+from agents.logs.store import rows as store_rows
+from agents.loop.protocols.tools import Labelled
+from agents.pages import turn_actions
 from agents.query.parser import parse
-from agents.runner.response_input import row_of
-from agents.schemas.input_items import items_of_input
-from agents.store import conversations, keys, listing, responses, turns
-from agents.store import rows as store_rows
-from agents.ui import acting
+from agents.record.store import turns
+from agents.responses.runner.input import row_of
+from agents.responses.schemas.input_items import items_of_input
+from agents.responses.store import conversations, responses
+from agents.server.socket import fragments
 from tests.builders import make_agent, make_response, make_session, make_turn
 from tests.inprocess import inline_service
 from tests.runtime.test_loop import tool
@@ -131,7 +134,7 @@ def test_a_turn_of_two_responses_shows_where_the_second_begins(client: Client, m
 def test_the_second_response_comes_live_where_the_stored_page_has_it(client: Client, me: Actor) -> None:
     first, turn, call = waiting(me)
     respond(me, given=[output(call)], previous_response_id=first)
-    events = shown.turn_events(me, turns.key_of(turn), [{"type": "turn.resumed"}])
+    events = fragments.turn_events(me, turns.key_of(turn), [{"type": "turn.resumed"}])
     [leg, resumed] = events
     assert (leg["type"], leg["step"], resumed["type"]) == ("step.leg", "leg-2", "turn.resumed")
     assert leg["html"] in page_of(client, turn)
@@ -239,7 +242,7 @@ def test_to_say_more_repeats_model_tools_and_instructions(client: Client, me: Ac
 def test_to_go_on_from_an_earlier_response_makes_a_branch(client: Client, me: Actor) -> None:
     first, turn = respond(me, "say One.")
     respond(me, "say Two.", previous_response_id=first)
-    acting.say_after(me, turns.key_of(turn), "Other two?")
+    turn_actions.say_after(me, turns.key_of(turn), "Other two?")
     session = ids.public(ids.Kind.SESSION, turns.place(me, turns.key_of(turn)).session)
     page = get(client, f"/sessions/{session}/")
     assert unsafe(page) == []
@@ -331,7 +334,7 @@ def test_a_row_that_arrives_is_the_row_of_the_page(client: Client, me: Actor) ->
     response, _ = respond(me, "say Hello.")
     query = parse("", now_us=ids.now_us(), level="response")
     found = store_rows.of("response", listing.page(me, query).keys)
-    [told] = shown.rows(found, shown.Form("responses", html=True), query)
+    [told] = fragments.rows(found, fragments.Form("responses", html=True), query)
     assert rows(get(client, "/responses/")) == rows(told["html"])
     assert response in told["html"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents import ids
-from agents.schemas.turns import StepValue
-from agents.ui import details, searches, step_values
-from agents.ui.details import Other, Tool
+from agents.base import ids
+from agents.pages import citations, details, step_values
+from agents.pages.details import Other, Tool
+from agents.record.schemas.turns import StepValue
 
 FILE = "file-0123"
 
@@ -46,7 +46,7 @@ RESULT = {"file_id": FILE, "filename": "a<b>.txt", "score": 0.8123, "text": "The
 
 def test_results_have_their_file_and_score_and_can_be_read_whole() -> None:
     value = searched("file_search", results=[RESULT, {"text": "bare"}, "none"])
-    first, second = searches.results(tool(value))
+    first, second = citations.results(tool(value))
     assert (first.label, second.label) == ("a<b>.txt, 0.81", "")
     assert "&lt;blue&gt;" in first.html
     assert {one.name: one.text for one in step_values.of(value)}["found-0"] == "The <blue> kettle."
@@ -54,17 +54,17 @@ def test_results_have_their_file_and_score_and_can_be_read_whole() -> None:
 
 def test_marks_become_numbers_and_the_files_these_stand_for() -> None:
     told = searched("file_search", results=[RESULT])
-    words, sources = searches.cited(f"It is blue <|{FILE}|>, and old <|file-9|>. Blue! <|{FILE}|>", [told])
+    words, sources = citations.cited(f"It is blue <|{FILE}|>, and old <|file-9|>. Blue! <|{FILE}|>", [told])
     assert words == "It is blue [1], and old [2]. Blue! [1]"
     assert [(one.mark, str(one.name)) for one in sources] == [("[1]", "a&lt;b&gt;.txt"), ("[2]", "file-9")]
-    assert searches.unmarked(f"Blue <|{FILE}|>.") == "Blue."
-    assert searches.cited("No <|mark|> here", [told]) == ("No <|mark|> here", ())
+    assert citations.unmarked(f"Blue <|{FILE}|>.") == "Blue."
+    assert citations.cited("No <|mark|> here", [told]) == ("No <|mark|> here", ())
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "", "//x"])
 def test_only_addresses_of_the_web_are_links(url: str) -> None:
     pages = [{"url": "https://example.org/?a=<b>"}, {"url": url, "title": "t\u202e"}]
-    good, other = searches.sources(tool(searched("web_search", sources=pages)))
+    good, other = citations.sources(tool(searched("web_search", sources=pages)))
     assert good.url == "https://example.org/?a=<b>"
     assert "&lt;b&gt;" in good.name
     assert (other.url, "\u202e" in other.name) == ("", False)
@@ -73,8 +73,8 @@ def test_only_addresses_of_the_web_are_links(url: str) -> None:
 @pytest.mark.parametrize("metadata", [{"results": 5}, {"results": [5]}, {}, {"results": [{"score": "odd"}]}])
 def test_what_cannot_be_read_is_left_out(metadata: dict[str, Any]) -> None:
     value = searched("file_search", **metadata)
-    assert len(searches.results(tool(value))) == (1 if metadata == {"results": [{"score": "odd"}]} else 0)
-    assert searches.sources(tool(value)) == ()
+    assert len(citations.results(tool(value))) == (1 if metadata == {"results": [{"score": "odd"}]} else 0)
+    assert citations.sources(tool(value)) == ()
 
 
 def test_the_tools_of_a_server_are_named_with_what_they_are_for() -> None:
@@ -82,8 +82,8 @@ def test_the_tools_of_a_server_are_named_with_what_they_are_for() -> None:
     value = step({"kind": "mcp_list_tools", "data": {"server_label": "lab", "tools": tools}}, "other")
     found = details.read(value, Other)
     assert found is not None
-    assert [(one.label, "&lt;it&gt;" in one.html) for one in searches.listed(found)] == [("boil", True), ("?", False)]
+    assert [(one.label, "&lt;it&gt;" in one.html) for one in citations.listed(found)] == [("boil", True), ("?", False)]
     assert {one.name: one.text for one in step_values.of(value)}["tool-0"] == "Boils <it>"
     nothing = details.read(step({"kind": "mcp_list_tools", "data": []}, "other"), Other)
     assert nothing is not None
-    assert searches.listed(nothing) == ()
+    assert citations.listed(nothing) == ()

@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Price, TurnStatus
-from agents.moments import to_datetime
-from agents.store import keys, prices
-from agents.store.session_sums import Length
-from agents.ui import format, session_metrics, sessions
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.base.timestamps import to_datetime
+from agents.models.journal import Price
+from agents.pages import session_metrics, sessions
+from agents.record.models.choices import TurnStatus
+from agents.record.store import costs
+from agents.record.store.session_sums import Length
+from agents.uikit import format
 from tests.conftest import Clock
 from tests.ui.asked_numbers import get, links, part, said, stats
 from tests.ui.logged import Worked, log_turn, make_session
@@ -35,7 +38,7 @@ def session(me: Actor, clock: Clock) -> int:
     session = make_session(me)
     log_turn(me, session, "before there was a price")
     Price.objects.create(model="llama*", starts_at=to_datetime(clock.now_us), input_nano=500, output_nano=1500)
-    prices.forget()
+    costs.forget()
     clock.pass_s(60)
     steps = [Worked(), Worked("lookup", ms=900), Worked()]
     log_turn(me, session, "where is the kettle", "It is on its way", steps=steps)

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.schemas.content import UserMessage
-from agents.store import agents, keys
-from agents.ui import sessions
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.pages import sessions
+from agents.record.schemas.content import UserMessage
+from agents.record.store import agents
 from tests.builders import Recorded, make_agent, make_session, make_turn
 from tests.runtime.play import LOOKUP
 from tests.runtime.test_loop import tool
@@ -146,7 +147,7 @@ def test_nothing_hostile_becomes_markup(client: Client, me: Actor) -> None:
 
 @pytest.mark.parametrize("path", ["", "parts/"])
 def test_another_users_session_is_not_found(client: Client, make_user: Any, path: str) -> None:
-    from agents.models import User
+    from agents.base.models.people import User
 
     owner, stranger = make_user("owner"), make_user("stranger")
     session = make_session(owner)

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents.schemas.events import ErrorInfo, StepType
-from agents.schemas.turns import StepValue, TurnValue
-from agents.ui import step_values
-from agents.ui.steps import Card, Typing, card, error_words
+from agents.pages import step_values
+from agents.pages.steps import Card, Typing, card, error_words
+from agents.record.schemas.events import ErrorInfo, StepType
+from agents.record.schemas.turns import StepValue, TurnValue
 from tests.ui.markup import words
 
 START = 1_795_000_000_000_000

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.schemas.events import StepStatus, StepType
-from agents.schemas.logs import Counts, StepMark, TokenCounts, TurnRow
-from agents.ui.strip import HEIGHT, NARROWEST, WIDTH, strip
+from agents.logs.pages.step_sparkline import HEIGHT, NARROWEST, WIDTH, strip
+from agents.logs.schemas.rows import Counts, StepMark, TokenCounts, TurnRow
+from agents.record.schemas.events import StepStatus, StepType
 
 
 def mark(offset_ms: float, duration_ms: float | None, *, type: StepType = "inference", **more: Any) -> StepMark:

@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Response, Session, Step, Turn
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.logs.store import numbers, segments
+from agents.prices.schemas import PRICES
+from agents.prices.store import prices
 from agents.query.parser import parse
-from agents.schemas.prices import PRICES
-from agents.store import keys, numbers, pricing, segments
+from agents.record.models.agents import Session
+from agents.record.models.turns import Response, Step, Turn
 from tests.builders import make_agent, make_response, make_session, make_turn
 from tests.conftest import Clock
 from tests.runtime.test_loop import tool
@@ -30,7 +33,7 @@ def me(db: None) -> Actor:
 
 
 def tell(row: dict[str, Any]) -> None:
-    pricing.add(PRICES.validate_python([row]))
+    prices.add(PRICES.validate_python([row]))
 
 
 PLANS: list[dict[str, Any]] = [
@@ -59,7 +62,7 @@ def random_store(me: Actor, chance: random.Random, clock: Clock) -> None:
         if chance.random() < 0.4:
             random_price(chance)
         if chance.random() < 0.2:
-            pricing.price_unpriced(me)
+            prices.price_unpriced(me)
         if chance.random() < 0.2:
             segments.keep()
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agents.schemas.turns import StepValue, TurnValue
-from agents.ui.timeline import NARROWEST, Timeline, tick_words, timeline
+from agents.pages.timeline import NARROWEST, Timeline, tick_words, timeline
+from agents.record.schemas.turns import StepValue, TurnValue
 
 START = 1_795_000_000_000_000
 SECOND = 1_000_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.store import keys
-from agents.ui import find
-from agents.ui.highlight import Phrase
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.pages import find
+from agents.uikit.highlight import Phrase
 from tests.builders import Recorded, make_turn
 from tests.runtime.test_loop import tool
 from tests.ui.markup import elements, unsafe, words

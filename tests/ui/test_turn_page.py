@@ -8,13 +8,15 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.providers.memory.base import Retrieved
-from agents.providers.safety.scripted import PhraseShield
-from agents.schemas.content import UserMessage
-from agents.store import agents, keys, values
-from agents.ui import fragments
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.loop.protocols.retrieval import Retrieved
+from agents.pages import fragments
+from agents.record.schemas.content import UserMessage
+from agents.record.store import agents
+from agents.safety.providers.scripted import PhraseShield
+from agents.store import values
 from tests.builders import Recorded, make_agent, make_session, make_turn, record
 from tests.runtime.play import LOOKUP, deltas, events
 from tests.runtime.test_loop import Fixed, tool

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents import ids
-from agents.access import Actor
-from agents.schemas.content import ImageData, ImageItem, TextItem, ToolDef, Url, UserMessage
-from agents.schemas.events import StepStarted
-from agents.store import keys, values
-from agents.ui import turns
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.pages import turns
+from agents.record.schemas.content import ImageData, ImageItem, TextItem, ToolDef, Url, UserMessage
+from agents.record.schemas.events import StepStarted
+from agents.store import values
 from tests.builders import Recorded, make_agent, make_session, make_turn
 from tests.runtime.play import events
 from tests.runtime.test_loop import tool
@@ -155,7 +156,7 @@ def test_another_users_turn_is_not_found(client: Client, make_user: Any, path: s
 
 
 def _user(actor: Actor) -> Any:
-    from agents.models import User
+    from agents.base.models.people import User
 
     return User.objects.get(pk=actor.user_id or 0)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.models import Step
-from agents.store import keys, values
-from agents.store.windows import Bucket
-from agents.ui import zoom
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.pages import zoom
+from agents.record.models.turns import Step
+from agents.record.store.step_pages import Bucket
+from agents.store import values
 from tests.builders import Recorded, make_turn
 from tests.runtime.test_loop import tool
 from tests.ui.markup import elements, unsafe, words

@@ -7,8 +7,8 @@ import json
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.store import keys
+from agents.base.access import Actor
+from agents.base.store import keys
 from tests.ingest import reports
 from tests.ui.elsewhere import tell
 from tests.ui.markup import elements, unsafe, words

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.access import Actor
-from agents.schemas.content import ImageData, ImageItem, TextItem
-from agents.store import keys
-from agents.ui import whole
-from agents.ui.blocks import Value
-from agents.ui.value_page import RANGE, piece_of
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.pages import downloads
+from agents.pages.blocks import Value
+from agents.pages.value_page import RANGE, piece_of
+from agents.record.schemas.content import ImageData, ImageItem, TextItem
 from tests.builders import Recorded
 from tests.store.test_large import made_with
 from tests.ui.markup import elements, unsafe, words
@@ -91,7 +91,7 @@ def test_it_is_read_part_by_part(client: Client, me: Actor) -> None:
 
 def test_the_ranges_leave_nothing_out() -> None:
     text = "aé✓😀" * 20_000
-    source, at, read = whole.source(Value("x", text)), 0, ""
+    source, at, read = downloads.source(Value("x", text)), 0, ""
     while at < source.size:
         piece = piece_of(source, {"at": str(at), "find": ""})
         read += str(piece.html)

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agents import ids
-from agents.providers.safety.scripted import PhraseShield
-from agents.providers.tools.base import Labelled, Offered, ToolContext, ToolResult, failure
-from agents.runtime.run import PendingCall, Resume, Run
-from agents.schemas.content import ToolCall, ToolDef, ToolResponse, Usage
-from agents.schemas.events import EVENT, Delta, Entry
-from agents.schemas.responses import CreateResponse
-from agents.wire.response_settings import settings_json
-from agents.wire.responses import ResponseHead
-from agents.wire.responses_stream import Stream
+from agents.base import ids
+from agents.loop.protocols.tools import Labelled, Offered, ToolContext, ToolResult, failure
+from agents.loop.run import PendingCall, Resume, Run
+from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, Usage
+from agents.record.schemas.events import EVENT, Delta, Entry
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.wire.responses import ResponseHead
+from agents.responses.wire.settings import settings_json
+from agents.responses.wire.stream import Stream
+from agents.safety.providers.scripted import PhraseShield
 from tests.runtime.play import START_US, events, make_run, play
 
 FOLDER = Path(__file__).with_name("samples")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.providers.safety.scripted import PhraseShield
-from agents.schemas.agents import Turn, TurnChunk
-from agents.schemas.events import Delta, cursor_of, parse_cursor
-from agents.schemas.turns import fold
-from agents.wire.agents import turn_json
-from agents.wire.agents_stream import Stream
+from agents.llama_stack.schemas import Turn, TurnChunk
+from agents.llama_stack.stream import Stream
+from agents.llama_stack.wire import turn_json
+from agents.record.schemas.events import Delta, cursor_of, parse_cursor
+from agents.record.schemas.turns import fold
+from agents.safety.providers.scripted import PhraseShield
 from tests.runtime.play import LOOKUP, SESSION, TURN, events, items, make_run, play
 from tests.runtime.test_loop import resume_of, tool
 from tests.store.test_recorder import RUNS, TOOL_SCRIPT
@@ -91,8 +91,8 @@ def test_two_client_calls_of_a_round_are_one_step_under_the_first_id() -> None:
     first = play(make_run(script, client_tools=[LOOKUP]))
     waiting = [event for event in events(first) if getattr(event, "status", "") == "awaiting_input"]
     assert len(waiting) == 2
-    from agents.runtime.run import PendingCall, Resume
-    from agents.schemas.content import ToolResponse, Usage
+    from agents.loop.run import PendingCall, Resume
+    from agents.record.schemas.content import ToolResponse, Usage
 
     calls = [event.detail.tool_calls[0] for event in waiting]
     resume = Resume(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agents.schemas.events import ErrorInfo
-from agents.wire.agents_stream import error_status
+from agents.llama_stack.stream import error_status
+from agents.record.schemas.events import ErrorInfo
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from django.conf import settings
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from agents import ids
+from agents.base import ids
 from tests.runtime.play import play
 from tests.wire.recorded import FOLDER, RUNS, SECRET, entries_json, entries_of, frames
 

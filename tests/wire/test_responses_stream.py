@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
 from pydantic import BaseModel
 
-from agents.providers.safety.scripted import PhraseShield
-from agents.schemas.content import ToolResponse, Usage, UserMessage
-from agents.schemas.events import Delta, Entry, TurnAwaiting, TurnEnded
-from agents.schemas.responses import CreateResponse
-from agents.schemas.turns import fold
-from agents.wire import responses as wire
-from agents.wire.agents import turn_json
-from agents.wire.response_settings import settings_json
-from agents.wire.responses import Outcome, ResponseHead, output_of, response_json
-from agents.wire.responses_stream import Stream
+from agents.llama_stack.wire import turn_json
+from agents.record.schemas.content import ToolResponse, Usage, UserMessage
+from agents.record.schemas.events import Delta, Entry, TurnAwaiting, TurnEnded
+from agents.record.schemas.turns import fold
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.wire import responses as wire
+from agents.responses.wire.responses import Outcome, ResponseHead, output_of, response_json
+from agents.responses.wire.settings import settings_json
+from agents.responses.wire.stream import Stream
+from agents.safety.providers.scripted import PhraseShield
 from tests.runtime.play import LOOKUP, SESSION, START_US, TURN, events, items, make_run, play
 from tests.runtime.test_loop import resume_of, tool
 from tests.store.test_recorder import RUNS

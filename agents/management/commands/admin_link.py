@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from agents.errors import InvalidRequest
-from agents.store import accounts
+from agents.base.errors import InvalidRequest
+from agents.identity.store import accounts
 
 
 class Command(BaseCommand):

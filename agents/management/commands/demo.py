@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from agents.demo import load
+from agents.server.demo import load
 
 
 class Command(BaseCommand):

@@ -15,19 +15,21 @@ from typing import Any, BinaryIO
 import msgspec
 from django.core.management.base import BaseCommand, CommandError
 
-from agents import ids
-from agents.api import exports
-from agents.errors import AgentsError
-from agents.management import importing, parsing, tailing
-from agents.management.parsing import LEVELS, QueryParser
+from agents.base import ids
+from agents.base.errors import AgentsError
+from agents.base.store import changes, keys
+from agents.feedback.schemas import TagNames
+from agents.logs.api import exports
+from agents.logs.store import bulk, numbers, rows
+from agents.logs.store.bulk import Outcome
+from agents.logs.store.listing import page
+from agents.logs.wire.export import encoder
 from agents.query.describe import describe
 from agents.query.tree import Level, Query
-from agents.schemas.feedback import TagNames
-from agents.store import bulk, changes, keys, numbers, reindexing, rows
-from agents.store.bulk import Outcome
-from agents.store.listing import page
-from agents.ui import format
-from agents.wire.export import encoder
+from agents.record.store import reindexing
+from agents.server.command_line import importing, parsing, tailing
+from agents.server.command_line.parsing import LEVELS, QueryParser
+from agents.uikit import format
 
 
 class Command(BaseCommand):

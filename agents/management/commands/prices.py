@@ -10,9 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from pydantic import ValidationError
 
-from agents.errors import AgentsError
-from agents.schemas.prices import PRICES
-from agents.store import keys, pricing
+from agents.base.errors import AgentsError
+from agents.base.store import keys
+from agents.prices.schemas import PRICES
+from agents.prices.store import prices
 
 
 class Command(BaseCommand):
@@ -27,10 +28,10 @@ class Command(BaseCommand):
             raise CommandError("Name a file of prices, or say --apply.")
         try:
             if file:
-                told = pricing.add(PRICES.validate_json(_read(file)))
+                told = prices.add(PRICES.validate_json(_read(file)))
                 self.stdout.write(f"{told.added} prices added, {told.known} were known.")
             if apply:
-                done = pricing.price_unpriced(keys.local())
+                done = prices.price_unpriced(keys.local())
                 self.stdout.write(f"{done.priced} steps priced; {done.left} have no price.")
         except ValidationError as error:
             first = error.errors(include_url=False)[0]

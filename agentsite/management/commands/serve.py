@@ -18,7 +18,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.utils import OperationalError
 
-from agents.store import accounts
+from agents.identity.store import accounts
 from agentsite import sqlite, staticfiles
 
 log = logging.getLogger(__name__)
@@ -94,10 +94,10 @@ class Command(BaseCommand):
     @staticmethod
     def _caps() -> Any:
         """What each path takes at most."""
-        from agents.api.files import FileList
-        from agents.api.imports import ImportList
-        from agents.api.otlp import Report
-        from agents.api.urls import routes
+        from agents.knowledge.api.files import FileList
+        from agents.server.api.urls import routes
+        from agents.telemetry.api.imports import ImportList
+        from agents.telemetry.api.otlp import Report
         from agentsite.server import Caps
 
         def of(kind: type) -> frozenset[bytes]:

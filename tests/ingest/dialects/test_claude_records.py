@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.ingest.records import ForeignStep, ForeignTurn
-from agents.ingest.spans import Span, SpanEvent
-from agents.ingest.turns import of_spans
-from agents.schemas.content import text_of
-from agents.schemas.events import InferenceDetail
+from agents.record.schemas.content import text_of
+from agents.record.schemas.events import InferenceDetail
+from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.spans import Span, SpanEvent
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest import captures
 from tests.ingest.story import START, span
 

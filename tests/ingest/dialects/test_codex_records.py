@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from agents.ingest.dialects import codex
-from agents.ingest.records import ForeignStep, ForeignTurn
-from agents.ingest.spans import Span, SpanEvent
-from agents.ingest.turns import of_spans
-from agents.schemas.content import text_of
-from agents.schemas.events import InferenceDetail, ToolDetail
+from agents.record.schemas.content import text_of
+from agents.record.schemas.events import InferenceDetail, ToolDetail
+from agents.telemetry.reading.dialects import codex
+from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.spans import Span, SpanEvent
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest.story import START, span
 
 TALK = {"conversation.id": "talk"}

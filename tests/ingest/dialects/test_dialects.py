@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agents.ingest.dialects import read
-from agents.ingest.facts import Facts, Message
-from agents.ingest.spans import Format, Span, SpanEvent
+from agents.telemetry.reading.dialects import read
+from agents.telemetry.reading.facts import Facts, Message
+from agents.telemetry.reading.spans import Format, Span, SpanEvent
 
 
 def facts(attributes: dict[str, Any], *, name: str = "n", format: Format = "otlp", **more: Any) -> Facts:

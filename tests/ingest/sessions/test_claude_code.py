@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agents.ingest.merging import merge
-from agents.ingest.sessions import claude_code
-from agents.ingest.spans import Span
-from agents.ingest.turns import of_spans
+from agents.telemetry.reading.merging import merge
+from agents.telemetry.reading.sessions import claude_code
+from agents.telemetry.reading.spans import Span
+from agents.telemetry.reading.turns import of_spans
 from tests.ingest import captures
 
 SESSION = "5abadb34-4388-4c6e-adde-1a9db475502f"

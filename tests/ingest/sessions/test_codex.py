@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agents.ingest.sessions import codex
+from agents.telemetry.reading.sessions import codex
 from tests.ingest import captures
 
 LINES = (captures.SESSIONS / "codex_rollout.jsonl").read_bytes().splitlines()

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.ingest.sessions import gemini_cli
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading.sessions import gemini_cli
 from tests.ingest import captures
 
 LINES = (captures.SESSIONS / "gemini_cli.jsonl").read_bytes().splitlines()

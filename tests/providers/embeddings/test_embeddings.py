@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from agents.errors import ProviderError
-from agents.providers.embeddings.base import Embeddings
-from agents.providers.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEmbeddings
-from agents.providers.embeddings.registry import EmbeddingModels
-from agents.providers.embeddings.scripted import ScriptedEmbeddings
-from agents.providers.inference.registry import EndpointConfig
+from agents.base.errors import ProviderError
+from agents.knowledge.providers.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEmbeddings
+from agents.knowledge.providers.embeddings.registry import EmbeddingModels
+from agents.knowledge.providers.embeddings.scripted import ScriptedEmbeddings
+from agents.loop.inference.registry import EndpointConfig
+from agents.loop.protocols.embeddings import Embeddings
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from agents.providers.identity.base import CLAIMS, Rejected, Unreachable, attributes
-from agents.providers.identity.providers import from_settings
-from agents.schemas.identity import Asked
+from agents.base.schemas.identity import Asked
+from agents.identity.providers.base import CLAIMS, Rejected, Unreachable, attributes
+from agents.identity.providers.providers import from_settings
 from tests.server import issuer as issuers
 from tests.server.issuer import CLIENT, SECRET, Issuer
 

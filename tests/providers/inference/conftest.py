@@ -20,10 +20,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents.errors import AgentsError
-from agents.providers.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
-from agents.providers.inference.openai_compatible import OpenAICompatible
-from agents.providers.inference.scripted import Scripted
+from agents.base.errors import AgentsError
+from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
+from agents.loop.inference.openai_compatible import OpenAICompatible
+from agents.loop.inference.scripted import Scripted
 
 Answer = Sequence[bytes | str]
 

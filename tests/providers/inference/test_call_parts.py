@@ -6,8 +6,8 @@ from itertools import count
 
 import pytest
 
-from agents.providers.inference.base import CallPart
-from agents.providers.inference.chat.call_parts import MAX_CALLS, CallOrder, TooManyCalls, random_call_id
+from agents.loop.inference.base import CallPart
+from agents.loop.inference.chat.call_parts import MAX_CALLS, CallOrder, TooManyCalls, random_call_id
 
 Fragment = tuple[int | None, str, str, str]
 

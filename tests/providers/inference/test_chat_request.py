@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.providers.inference.base import InferenceRequest
-from agents.providers.inference.chat.request import encode
-from agents.schemas.content import (
+from agents.base.errors import InvalidRequest
+from agents.loop.inference.base import InferenceRequest
+from agents.loop.inference.chat.request import encode
+from agents.record.schemas.content import (
     GrammarFormat,
     JsonSchemaFormat,
     SamplingParams,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from agents.errors import ProviderError
-from agents.providers.inference.base import CallPart, Chunk, Finish, Reasoning, Text
-from agents.providers.inference.chat.faults import Faults
-from agents.providers.inference.chat.stream import ChatStream
-from agents.schemas.content import Usage
+from agents.base.errors import ProviderError
+from agents.loop.inference.base import CallPart, Chunk, Finish, Reasoning, Text
+from agents.loop.inference.chat.faults import Faults
+from agents.loop.inference.chat.stream import ChatStream
+from agents.record.schemas.content import Usage
 
 Build = Callable[..., Any]
 Told = tuple[list[Chunk], str | None]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agents.providers.inference.openai_compatible import OpenAICompatible
-from agents.providers.inference.registry import EndpointConfig, Endpoints
-from agents.providers.inference.scripted import Scripted
+from agents.loop.inference.openai_compatible import OpenAICompatible
+from agents.loop.inference.registry import EndpointConfig, Endpoints
+from agents.loop.inference.scripted import Scripted
 
 Build = Callable[..., Any]
 

@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
-from agents import ids
-from agents.providers.inference.chat.faults import Complaint, Faults
+from agents.base import ids
+from agents.loop.inference.chat.faults import Complaint, Faults
 
 FAULTS = Faults("lab", "sk-0123456789")
 HOST = ConnectionKey("nowhere.invalid", 443, True, True, None, None, None)

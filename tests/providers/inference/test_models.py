@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agents.errors import ProviderError
-from agents.providers.inference.base import Model
-from agents.providers.inference.openai_compatible import OpenAICompatible
+from agents.base.errors import ProviderError
+from agents.loop.inference.base import Model
+from agents.loop.inference.openai_compatible import OpenAICompatible
 
 LIST = b"""{"object": "list", "data": [
     {"id": "meta-llama/Llama-3", "object": "model", "created": 1750000000, "owned_by": "vllm"},

@@ -12,10 +12,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from agents.errors import InvalidRequest, ProviderError
-from agents.providers.inference.base import Finish, InferenceRequest, Text
-from agents.providers.inference.openai_compatible import OpenAICompatible
-from agents.schemas.content import JsonSchemaFormat, Usage
+from agents.base.errors import InvalidRequest, ProviderError
+from agents.loop.inference.base import Finish, InferenceRequest, Text
+from agents.loop.inference.openai_compatible import OpenAICompatible
+from agents.record.schemas.content import JsonSchemaFormat, Usage
 
 KEY = "sk-very-secret-0123456789"
 MESSAGES = [b'{"role":"user","content":"hi"}']

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agents.errors import ProviderError
-from agents.providers.inference.chat.faults import Faults
-from agents.providers.inference.chat.relay import BYTES_PER_CHAR, PayloadStream
+from agents.base.errors import ProviderError
+from agents.loop.inference.chat.faults import Faults
+from agents.loop.inference.chat.relay import BYTES_PER_CHAR, PayloadStream
 
 Build = Callable[..., Any]
 

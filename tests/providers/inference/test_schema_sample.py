@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.providers.inference.script.sample import SchemaError, sample
+from agents.loop.inference.script.sample import SchemaError, sample
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agents.errors import ProviderError
-from agents.providers.inference.base import CallPart, Finish, Text
+from agents.base.errors import ProviderError
+from agents.loop.inference.base import CallPart, Finish, Text
 
 Build = Callable[..., Any]
 

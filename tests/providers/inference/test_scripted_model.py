@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents.errors import InvalidRequest, ProviderError
-from agents.providers.inference.base import InferenceRequest, Model
-from agents.providers.inference.scripted import TOKEN_S, Scripted
-from agents.schemas.content import GrammarFormat, JsonSchemaFormat, SamplingParams, ToolDef, ToolParameter
+from agents.base.errors import InvalidRequest, ProviderError
+from agents.loop.inference.base import InferenceRequest, Model
+from agents.loop.inference.scripted import TOKEN_S, Scripted
+from agents.record.schemas.content import GrammarFormat, JsonSchemaFormat, SamplingParams, ToolDef, ToolParameter
 
 Build = Callable[..., Any]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.providers.inference.chat.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLarge
+from agents.loop.inference.chat.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLarge
 
 STREAMS = [
     (b"data: a\n\ndata: b\n\n", [b"a", b"b"]),

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from agents.errors import ProviderError
-from agents.providers.inference.base import Finish, InferenceRequest, Text
-from agents.providers.inference.chat.patience import Limits
-from agents.providers.inference.openai_compatible import OpenAICompatible
+from agents.base.errors import ProviderError
+from agents.loop.inference.base import Finish, InferenceRequest, Text
+from agents.loop.inference.chat.patience import Limits
+from agents.loop.inference.openai_compatible import OpenAICompatible
 
 KEY = "sk-very-secret-0123456789"
 MESSAGES = [b'{"role":"user","content":"hi"}']

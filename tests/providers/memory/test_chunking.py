@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.providers.memory.chunking import chunks, count
+from agents.knowledge.providers.memory.chunking import chunks, count
 
 ENGLISH = " ".join(f"The quick brown fox jumps over {number} lazy dogs." for number in range(100))
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.providers.memory.fetcher import Fetcher
-from agents.providers.memory.texts import Raw
+from agents.base.errors import InvalidRequest
+from agents.knowledge.providers.memory.fetcher import Fetcher
+from agents.knowledge.providers.memory.texts import Raw
 from tests.server.pages import Pages, serving
 
 HOME = Fetcher(allow_private=True, total_s=5.0)

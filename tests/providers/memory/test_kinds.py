@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.providers.memory import kinds
+from agents.knowledge.providers.memory import kinds
 
 OCTETS = "application/octet-stream"
 

@@ -9,9 +9,9 @@ import zlib
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.providers.memory import pdf, texts
-from agents.providers.memory.texts import MAX_BYTES, Raw
+from agents.base.errors import InvalidRequest
+from agents.knowledge.providers.memory import pdf, texts
+from agents.knowledge.providers.memory.texts import MAX_BYTES, Raw
 from tests.pdf import HELLO, make_pdf
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from agents.providers.inference.registry import EndpointConfig, Endpoints
-from agents.providers.safety import checking
-from agents.providers.safety.base import Said, ShieldSpec
-from agents.providers.safety.registry import Shields
-from agents.schemas.content import SafetyViolation
+from agents.loop import check_shields
+from agents.loop.inference.registry import EndpointConfig, Endpoints
+from agents.loop.protocols.shields import Said, ShieldSpec
+from agents.record.schemas.content import SafetyViolation
+from agents.safety.providers.registry import Shields
 from tests import model_lab
 from tests.model_lab import ModelLab
 
@@ -38,7 +38,7 @@ def judge(lab: ModelLab) -> Judge:
             try:
                 shield = Shields(endpoints, pace=0).make(ShieldSpec("s", provider, resource, params))
                 touchpoint = "user-input" if len(talk) % 2 else "assistant-output"
-                return await checking.check([shield], said, touchpoint)  # type: ignore[arg-type]  # one of the two
+                return await check_shields.check([shield], said, touchpoint)  # type: ignore[arg-type]  # one of the two
             finally:
                 await endpoints.close()
 

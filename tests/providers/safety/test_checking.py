@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from agents.errors import InvalidRequest, ProviderError
-from agents.providers.inference.registry import Endpoints
-from agents.providers.safety import checking
-from agents.providers.safety.base import Said, Shield, ShieldSpec, Touchpoint
-from agents.providers.safety.registry import Shields
-from agents.providers.safety.rules import RuleParams, RuleShield
-from agents.schemas.content import SafetyViolation
+from agents.base.errors import InvalidRequest, ProviderError
+from agents.loop import check_shields
+from agents.loop.inference.registry import Endpoints
+from agents.loop.protocols.shields import Said, Shield, ShieldSpec, Touchpoint
+from agents.record.schemas.content import SafetyViolation
+from agents.safety.providers.registry import Shields
+from agents.safety.providers.rules import RuleParams, RuleShield
 
 SAID = [Said("user", "one two three")]
 
@@ -49,7 +49,7 @@ class Broken:
 
 
 def check(*shields: Shield, within_s: float = 10.0) -> SafetyViolation | None:
-    return asyncio.run(checking.check(shields, SAID, "user-input", within_s=within_s))
+    return asyncio.run(check_shields.check(shields, SAID, "user-input", within_s=within_s))
 
 
 def test_the_gravest_of_all_counts_with_its_shield() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agents.errors import InvalidRequest, ProviderError
-from agents.providers.safety.llama_guard import CATEGORIES, USER_MESSAGE
+from agents.base.errors import InvalidRequest, ProviderError
+from agents.safety.providers.llama_guard import CATEGORIES, USER_MESSAGE
 from tests.model_lab import ModelLab
 from tests.providers.safety.conftest import Judge
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.errors import InvalidRequest, ProviderError
+from agents.base.errors import InvalidRequest, ProviderError
 from tests.model_lab import ModelLab
 from tests.providers.safety.conftest import Judge
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.errors import InvalidRequest
+from agents.base.errors import InvalidRequest
 from tests.providers.safety.conftest import Judge
 
 

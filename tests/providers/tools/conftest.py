@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agents.providers.tools.code_interpreter import CodeInterpreter
-from agents.providers.tools.sandbox import Sandbox
+from agents.tools.providers.code_interpreter import CodeInterpreter
+from agents.tools.providers.sandbox import Sandbox
 from tests.providers.tools.sandboxed import CONTEXT, Run, installed
 
 

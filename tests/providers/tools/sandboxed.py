@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 
-from agents.providers.tools.base import ToolContext, ToolResult
+from agents.loop.protocols.tools import ToolContext, ToolResult
 
 CONTEXT = ToolContext("session", "turn", "actor")
 Run = Callable[[str], ToolResult]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from agents.providers.tools import sandbox as places
-from agents.providers.tools.code_interpreter import CodeInterpreter
-from agents.providers.tools.sandbox import Sandbox
+from agents.tools.providers import sandbox as places
+from agents.tools.providers.code_interpreter import CodeInterpreter
+from agents.tools.providers.sandbox import Sandbox
 from tests.providers.tools.sandboxed import CONTEXT, Run
 
 

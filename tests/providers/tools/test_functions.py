@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from agents.providers.tools import functions
-from agents.providers.tools.base import ToolContext, ToolResult
-from agents.providers.tools.functions import FunctionError, load, tool
-from agents.providers.tools.running import run_one
-from agents.schemas.content import ImageData, ImageItem
+from agents.loop.protocols.tools import ToolContext, ToolResult
+from agents.loop.run_tool import run_one
+from agents.record.schemas.content import ImageData, ImageItem
+from agents.tools.providers import functions
+from agents.tools.providers.functions import FunctionError, load, tool
 
 CONTEXT = ToolContext("session", "turn", "tester")
 

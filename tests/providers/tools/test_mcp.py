@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agents.errors import InvalidRequest
-from agents.providers.tools.mcp import (
+from agents.base.errors import InvalidRequest
+from agents.tools.providers.mcp import (
     MAX_TOOLS,
     Mcp,
     McpFault,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from agents.providers.tools import mcp_client
-from agents.providers.tools.mcp import McpFault, Server
+from agents.tools.providers import mcp_client
+from agents.tools.providers.mcp import McpFault, Server
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 INFO = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}

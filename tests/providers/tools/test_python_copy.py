@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.providers.tools.python_copy import PythonCopy, remove_leftovers
+from agents.tools.providers.python_copy import PythonCopy, remove_leftovers
 
 
 @pytest.fixture(autouse=True)

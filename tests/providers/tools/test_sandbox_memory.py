@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.providers.tools.bubblewrap import FILES, FOLDER, MEMORY
+from agents.tools.providers.bubblewrap import FILES, FOLDER, MEMORY
 from tests.providers.tools import attacks
 from tests.providers.tools.sandboxed import Run
 

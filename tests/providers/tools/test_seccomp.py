@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from agents.providers.tools import seccomp
+from agents.tools.providers import seccomp
 
 ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 ALLOWED, KILLED = 0x7FFF0000, 0x80000000

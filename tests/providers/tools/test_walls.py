@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.providers.tools.code_interpreter import CodeInterpreter
-from agents.providers.tools.sandbox import Sandbox
+from agents.tools.providers.code_interpreter import CodeInterpreter
+from agents.tools.providers.sandbox import Sandbox
 from tests.providers.tools.sandboxed import Run
 
 WEAKER = """#!/bin/sh

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from agents.providers.tools.base import ToolContext, ToolResult
-from agents.providers.tools.web_search import Brave, Tavily, WebSearch, group
+from agents.loop.protocols.tools import ToolContext, ToolResult
+from agents.tools.providers.web_search import Brave, Tavily, WebSearch, group
 
 ROWS = [{"title": f"Title {n}", "url": f"https://example.org/{n}", "text": f"About {n}"} for n in range(9)]
 

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 from django.db import DataError, connection
 
-from agents.access import Actor
-from agents.ingest.otlp import traces_from_json
-from agents.models import SpanBatch, Trace, Turn
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.logs.store import numbers
 from agents.query.parser import parse
-from agents.schemas.content import MOST_TOKENS
-from agents.store import keys, numbers
-from agents.store.foreign import inbox, projection, sources
-from agents.store.foreign.projector import projector
+from agents.record.models.turns import Turn
+from agents.record.schemas.content import MOST_TOKENS
+from agents.telemetry.models.traces import SpanBatch, Trace
+from agents.telemetry.reading.otlp import traces_from_json
+from agents.telemetry.store.external import inbox, projection, sources
+from agents.telemetry.store.external.projector import projector
 from tests.ingest import reports
 
 pytestmark = pytest.mark.django_db

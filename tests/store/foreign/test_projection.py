@@ -8,14 +8,19 @@ from typing import Any
 
 import pytest
 
-from agents.access import Actor
-from agents.ingest.otlp import traces_from_json
-from agents.models import ChangeKind, Session, Step, StepStatus, Trace, Turn, TurnBody
+from agents.base.access import Actor
+from agents.base.store import changes, keys
+from agents.base.store.writer import writer
+from agents.logs.store import listing, rows
 from agents.query.parser import read
-from agents.store import changes, keys, listing, rows, tags
-from agents.store.foreign import ageing, inbox
-from agents.store.foreign.projector import projector
-from agents.store.writer import writer
+from agents.record.models.agents import Session
+from agents.record.models.choices import ChangeKind, StepStatus
+from agents.record.models.turns import Step, Turn, TurnBody
+from agents.record.store import tags
+from agents.telemetry.models.traces import Trace
+from agents.telemetry.reading.otlp import traces_from_json
+from agents.telemetry.store.external import ageing, inbox
+from agents.telemetry.store.external.projector import projector
 from tests.conftest import Clock
 from tests.ingest import reports
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from agents.access import Actor
-from agents.ingest.otlp import traces_from_json
-from agents.models import Trace, Turn
-from agents.store import keys
-from agents.store.foreign import inbox, projection
-from agents.store.foreign.projector import Projector
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.record.models.turns import Turn
+from agents.telemetry.models.traces import Trace
+from agents.telemetry.reading.otlp import traces_from_json
+from agents.telemetry.store.external import inbox, projection
+from agents.telemetry.store.external.projector import Projector
 from tests.ingest import reports
 
 pytestmark = pytest.mark.django_db

@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from agents import ids
-from agents.access import Actor
-from agents.models import Session, SpanBatch, Trace, TraceLink, Turn
-from agents.store import bulk, keys, sessions
-from agents.store.foreign.projector import projector
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.logs.store import bulk
+from agents.record.models.agents import Session
+from agents.record.models.turns import Turn
+from agents.record.store import sessions
+from agents.telemetry.models.traces import SpanBatch, Trace, TraceLink
+from agents.telemetry.store.external.projector import projector
 from tests.conftest import Clock
 from tests.ingest import reports
 from tests.ui.elsewhere import tell

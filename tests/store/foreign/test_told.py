@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agents.access import Actor
-from agents.errors import NotFound
-from agents.models import Turn
-from agents.store import keys
-from agents.store.foreign import told
+from agents.base.access import Actor
+from agents.base.errors import NotFound
+from agents.base.store import keys
+from agents.record.models.turns import Turn
+from agents.telemetry.store.external import told
 from tests.ingest import reports
 from tests.ui.elsewhere import tell
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agents import ids
-from agents.access import Actor
-from agents.errors import NotFound
-from agents.models import SpanBatch, Trace
-from agents.store.foreign import unmatched
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import NotFound
+from agents.telemetry.models.traces import SpanBatch, Trace
+from agents.telemetry.store.external import unmatched
 from tests.conftest import Clock
 from tests.ingest import reports
 from tests.ui.elsewhere import tell

@@ -1,0 +1,121 @@
+"""Who acts, and what it may see: the one rule, computed in Python.
+
+Each root row points to a *scope*, a distinct set of attributes. There are few of them, so which
+scopes an actor may read is worked out here over that small table, and the query only says
+``scope_id IN (…) OR owner_id = …``.
+
+The default policy is Llama Stack's with its holes closed: a row with attributes is visible when
+*every* category on it shares a value with the actor; the owner always; a row without attributes
+only to its owner and to actors with the ``admin`` role.
+
+Knows no tables: the scopes are handed in by whoever loads them (`use_scopes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agents.base.errors import NotAllowed
+from agents.base.schemas.identity import ADMIN_ROLE, CATEGORIES, GRANTING_ROLES, OPERATOR_ROLE, READER_ROLE, Attributes
+
+Action = Literal["read", "run", "ingest", "manage"]
+ACTIONS: frozenset[Action] = frozenset({"read", "run", "ingest", "manage"})
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Someone acting: built once at the edge, handed on as an argument, stored with what it does.
+
+    ``user_id`` is None for anonymous and system actors; ``key_id`` is set when an API key spoke;
+    ``actions`` are those of the user, narrowed by the key's."""
+
+    name: str
+    user_id: int | None = None
+    key_id: int | None = None
+    attributes: Attributes = field(default_factory=dict)
+    actions: frozenset[Action] = frozenset()
+
+    @property
+    def is_admin(self) -> bool:
+        """Holds the product's ``admin`` role (not: may enter Django's admin)."""
+        return ADMIN_ROLE in self.attributes.get("roles", frozenset())
+
+    @property
+    def is_anonymous(self) -> bool:
+        return not self.actions
+
+
+ANONYMOUS = Actor("anonymous")
+
+
+def system(reason: str) -> Actor:
+    """The server itself, acting for ``reason`` (recovery, retention, a command)."""
+    return Actor(f"system: {reason}", attributes={"roles": frozenset({ADMIN_ROLE})}, actions=ACTIONS)
+
+
+def require(actor: Actor, action: Action) -> None:
+    """Raises NotAllowed where the actor may not do this at all: said of whatever it asks for, so that it
+    tells of no row, and is not taken for one that is not there."""
+    if action not in actor.actions:
+        who = "This key" if actor.key_id is not None else "This account"
+        raise NotAllowed(f"{who} may not {action}.", code="missing_action")
+
+
+def attributes_of(raw: Mapping[str, object]) -> Attributes:
+    """Attributes from JSON: known categories with lists of texts; anything else raises
+    ValueError with what was wrong."""
+    out: dict[str, frozenset[str]] = {}
+    for category, values in raw.items():
+        if category not in CATEGORIES:
+            raise ValueError(f"unknown category {category!r}; there are {', '.join(CATEGORIES)}")
+        if not isinstance(values, list) or not all(isinstance(value, str) and value for value in values):
+            raise ValueError(f"{category} must be a list of non-empty texts")
+        if values:
+            out[category] = frozenset(values)
+    return out
+
+
+def may_read(attributes: Attributes, actor: Actor) -> bool:
+    """Whether a row with these attributes is visible to the actor, ownership aside."""
+    if actor.is_admin:
+        return True
+    if not attributes:
+        return False
+    mine = actor.attributes
+    return all(values & mine.get(category, frozenset()) for category, values in attributes.items())
+
+
+_load_scopes: Callable[[], Mapping[int, Attributes]] = dict
+
+
+def use_scopes(load: Callable[[], Mapping[int, Attributes]]) -> None:
+    """Say where the scopes come from: a function giving id → attributes, cached by its owner."""
+    global _load_scopes
+    _load_scopes = load
+
+
+def readable_scopes(actor: Actor) -> list[int]:
+    """The ids of the scopes whose rows the actor may read."""
+    return [key for key, attributes in _load_scopes().items() if may_read(attributes, actor)]
+
+
+__all__ = [
+    "ACTIONS",
+    "ADMIN_ROLE",
+    "ANONYMOUS",
+    "CATEGORIES",
+    "GRANTING_ROLES",
+    "OPERATOR_ROLE",
+    "READER_ROLE",
+    "Action",
+    "Actor",
+    "Attributes",
+    "attributes_of",
+    "may_read",
+    "readable_scopes",
+    "require",
+    "system",
+    "use_scopes",
+]

@@ -1,0 +1,134 @@
+"""Where an address leads: the one check for every URL that somebody else may name.
+
+A URL is resolved once, every answer is looked at, and the connection goes to what was looked at: a name
+that answers differently the next time leads nowhere else. Redirects are new URLs, to be resolved anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from urllib.parse import SplitResult, urlsplit
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from agents.base.errors import InvalidRequest
+
+RESOLVE_S = 5.0
+MAX_URL = 2000
+_PORTS = {"http": 80, "https": 443}
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/32")
+"""IPv4 behind a translator (NAT64): what such an address leads to cannot be told from here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL that may be connected to: at one of ``addresses`` (numeric, checked) and nowhere else."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    addresses: tuple[str, ...]
+
+
+async def resolve(url: str, *, allow_private: bool) -> Target:
+    """Resolve and check a URL. ``allow_private`` lets loopback and private networks pass. Raises
+    InvalidRequest, code ``url_refused``, for what is no http(s) URL or leads where it must not."""
+    parts = _split(url)
+    host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    addresses = await _lookup(host, port)
+    for address in addresses:
+        if not is_allowed(address, allow_private=allow_private):
+            raise _refused(f"the host '{host[:100]}' leads to an address that may not be asked")
+    return Target(url, parts.scheme, host, port, tuple(addresses))
+
+
+def check(url: str) -> None:
+    """The part of `resolve` that asks no name server: whether it is an http(s) URL at all. Raises
+    InvalidRequest."""
+    _split(url)
+
+
+def is_allowed(address: str, *, allow_private: bool) -> bool:
+    """Whether a numeric address may be connected to."""
+    ip = ipaddress.ip_address(address)
+    if isinstance(ip, IPv6Address) and _hides_another(ip):
+        return False
+    if ip.is_multicast or ip.is_link_local or ip.is_unspecified or (ip.version == 4 and ip.is_reserved):
+        return False  # link-local: where clouds keep their machines' secrets
+    return ip.is_global or (allow_private and (ip.is_loopback or ip.is_private or _is_shared(ip)))
+
+
+def _hides_another(ip: IPv6Address) -> bool:
+    """An IPv4 address in the clothes of IPv6."""
+    return bool(ip.ipv4_mapped or ip.sixtofour or ip.teredo) or ip in _TRANSLATED
+
+
+def _is_shared(ip: IPv4Address | IPv6Address) -> bool:
+    return ip in ipaddress.ip_network("100.64.0.0/10")  # carriers' and overlays' addresses
+
+
+def _split(url: str) -> SplitResult:
+    if len(url) > MAX_URL:
+        raise _refused(f"it has more than {MAX_URL} characters")
+    if "\\" in url or not url.isprintable() or " " in url:
+        raise _refused("it holds characters no URL has")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise _refused("it is not a URL") from None
+    if parts.scheme not in _PORTS or not parts.hostname or port == 0:
+        raise _refused("it must begin with http:// or https:// and name a host")
+    if parts.username is not None or parts.password is not None or "%" in parts.netloc:
+        raise _refused("it must not carry credentials")
+    return parts
+
+
+async def _lookup(host: str, port: int) -> Sequence[str]:
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(RESOLVE_S):
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError, TimeoutError):
+        raise _refused(f"the host '{host[:100]}' cannot be found") from None
+    return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
+
+
+def _refused(why: str) -> InvalidRequest:
+    return InvalidRequest(f"This URL is refused: {why}.", code="url_refused")
+
+
+class PinnedResolver(AbstractResolver):
+    """Answers aiohttp with the addresses of one `Target`, and knows no other host.
+
+    Where a URL names its host by number aiohttp asks nobody; `resolve` has looked at that number."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        if host.lower().rstrip(".") != self._target.host.rstrip("."):
+            raise OSError(f"{host} was not looked at")
+        return [self._result(address, port) for address in self._target.addresses]
+
+    def _result(self, address: str, port: int) -> ResolveResult:
+        kind = socket.AF_INET6 if ":" in address else socket.AF_INET
+        return ResolveResult(
+            hostname=self._target.host,
+            host=address,
+            port=port or self._target.port,
+            family=kind,
+            proto=0,
+            flags=socket.AI_NUMERICHOST,
+        )
+
+    async def close(self) -> None:
+        """Nothing is held."""

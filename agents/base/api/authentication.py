@@ -1,0 +1,83 @@
+"""Who sends a request: the one authenticator of ``/v1``. Cookies are never read here."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from functools import partial
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from agents.base.access import ANONYMOUS, Actor
+from agents.base.errors import NotAuthenticated
+from agents.base.schemas.identity import Asked
+from agents.base.store import keys, tokens
+
+SECRETS = frozenset({"authorization", "cookie", "x-llamastack-provider-data"})
+"""Headers an identity provider is not told."""
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """The actor behind an API request. Raises NotAuthenticated for a key or token that is not good."""
+    return actor_of_header(request.headers.get("Authorization", ""), asked_of(request))
+
+
+def asked_of(request: HttpRequest) -> Asked:
+    """A request, as far as an identity provider may be told of it."""
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in SECRETS}
+    return Asked(request.path, headers, {name: str(value) for name, value in request.GET.items()})
+
+
+def actor_of_header(authorization: str, asked: Asked) -> Actor:
+    """The same for the value of an ``Authorization`` header. A Bearer that is not one of our keys is
+    a token where somebody knows tokens, and counts as none elsewhere (clients send ``none``, …)."""
+    secret = _bearer(authorization)
+    if secret.startswith(keys.PREFIX):
+        return keys.of_secret(secret)
+    if secret and tokens.are_known():
+        return tokens.actor_of(secret, asked)
+    return ANONYMOUS if settings.REQUIRE_LOGIN else keys.local()
+
+
+def _bearer(authorization: str) -> str:
+    scheme, _, secret = authorization.partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def token_again(authorization: str, asked: Callable[[], Asked]) -> Callable[[], Actor] | None:
+    """What asks anew whose the token of an ``Authorization`` header is; None where it has none."""
+    secret = _bearer(authorization)
+    if not secret or secret.startswith(keys.PREFIX) or not tokens.are_known():
+        return None
+    return partial(tokens.actor_of, secret, asked())
+
+
+def actor_of_sender(request: HttpRequest) -> Actor:
+    """The same of a program that reports what it did: these put a key where their makers thought of, and
+    some forget to decode it."""
+    headers = request.headers
+    given = headers.get("Authorization", "").replace("%20", " ", 1)
+    plain = headers.get("x-api-key") or headers.get("api-key") or headers.get("api_key") or ""
+    if given.lower().startswith("basic "):
+        plain, given = _password(given[6:]), ""
+    if not given and plain:
+        given = f"Bearer {plain}"
+    return actor_of_header(given, Asked(request.path, {}, {}))
+
+
+def _password(encoded: str) -> str:
+    """What stands behind the colon of Basic's credentials; '' of what is none."""
+    try:
+        return base64.b64decode(encoded.strip(), validate=True).decode().partition(":")[2]
+    except (ValueError, UnicodeDecodeError):
+        return ""
+
+
+def refuse(actor: Actor) -> NotAuthenticated:
+    """What an anonymous caller is told."""
+    return NotAuthenticated(
+        "Authentication required: send an API key as 'Authorization: Bearer ask_…'.",
+        code="missing_api_key",
+        headers={"WWW-Authenticate": "Bearer"},
+    )

@@ -1,0 +1,164 @@
+"""What DRF asks for by name: no negotiation by Accept, JSON in and out, one error body.
+
+Every client sends ``Accept: application/json`` also when it wants a stream, so the header says
+nothing. In a module of its own because DRF imports these names while it is itself being imported.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+import msgspec
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from pydantic import BaseModel, ValidationError
+from rest_framework import exceptions
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import JSONParser
+from rest_framework.renderers import JSONRenderer
+
+from agents.base.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia, type_of
+from agents.base.store import trouble
+
+log = logging.getLogger(__name__)
+
+MAX_DEPTH = 64
+_LONG_NUMBER = re.compile(rb"\d{19}")
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+class ByBody(BaseContentNegotiation):
+    """Takes the first of everything."""
+
+    def select_parser(self, request: Any, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Any, renderers: Any, format_suffix: Any = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class RawJsonParser(JSONParser):
+    """Named for the API description; bodies are read by `read_body`."""
+
+
+class WireRenderer(JSONRenderer):
+    """Named for the API description; views answer with ready bytes."""
+
+
+def json_response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
+    """An answer of ready JSON."""
+    return HttpResponse(body, status=status, content_type="application/json", headers=headers)
+
+
+def error_response(error: AgentsError, request: HttpRequest | None = None) -> HttpResponse:
+    """The one error body."""
+    request_id = getattr(request, "request_id", "")
+    return json_response(msgspec.json.encode(error.body(request_id)), error.status, error.headers)
+
+
+def to_response(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """DRF's exception hook."""
+    request = getattr(context.get("request"), "_request", None)
+    if isinstance(error, exceptions.APIException):
+        error = _translated(error)
+    return error_response(for_caller(error, request), request)
+
+
+def for_caller(error: Exception, request: HttpRequest | None) -> AgentsError:
+    """What is told of any error. What is neither raised on purpose nor trouble of the store's is a mistake of
+    ours: it is logged and answered without its words."""
+    if isinstance(error, AgentsError):
+        return error
+    where = f"request={getattr(request, 'request_id', '')}"
+    unavailable = trouble.unavailable(error, where)
+    if unavailable is not None:
+        return unavailable
+    log.error("%s: unexpected error", where, exc_info=error)
+    return AgentsError("The server made a mistake; its log knows more under this request id.")
+
+
+def _translated(error: exceptions.APIException) -> AgentsError:
+    ours = AgentsError(str(error.detail))
+    ours.status, ours.type = error.status_code, type_of(error.status_code)
+    if isinstance(error, exceptions.NotFound):
+        return NotFound("Not Found")
+    return ours
+
+
+# ------------------------------------------------------------------------------------------- reading
+
+
+def read_json(request: HttpRequest) -> Any:
+    """The decoded JSON of a request's body; an empty body is an empty object. Raises InvalidRequest,
+    TooLarge, UnsupportedMedia. NUL characters, which one database cannot store, become U+2400."""
+    body = _bytes(request)
+    if not body:
+        return {}
+    kind = request.content_type or ""
+    if kind != "application/json":
+        raise UnsupportedMedia(f"Content-Type must be application/json, not {kind[:80] or 'absent'}.")
+    if b"\\u0000" in body:
+        body = _NUL.sub(rb"\1\\u2400", body)
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidRequest(f"The body is not JSON we can read: {error}", code="invalid_json") from error
+    _refuse_extremes(value, numbers=_LONG_NUMBER.search(body) is not None)
+    return value
+
+
+def _bytes(request: HttpRequest) -> bytes:
+    try:
+        return request.body
+    except RequestDataTooBig as error:  # where another server than ours has let it through
+        raise TooLarge("The body is larger than this server takes.") from error
+
+
+def _refuse_extremes(value: Any, *, numbers: bool) -> None:
+    """Raises InvalidRequest for what is nested too deeply, and, if asked to look, for whole numbers
+    beyond 64 bits: they could be stored, but never be encoded again."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.", code="invalid_json")
+        if numbers and not all(-(2**63) <= one < 2**64 for one in level if isinstance(one, int)):
+            raise InvalidRequest("The body holds a whole number beyond 64 bits; send it as text.", code="invalid_json")
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+
+
+def read_body(request: HttpRequest, model: type[BaseModel]) -> Any:
+    """A request's body as a value of ``model``. Raises InvalidRequest naming the field."""
+    value = read_json(request)
+    if not isinstance(value, dict):
+        raise InvalidRequest("The body must be a JSON object.", code="invalid_json")
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise invalid(error) from error
+    except RecursionError as error:
+        raise InvalidRequest("The body is nested too deeply.", code="invalid_json") from error
+
+
+def invalid(error: ValidationError) -> InvalidRequest:
+    """A validation error as a sentence about its first field, with all of them in ``detail``."""
+    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    told = [
+        {"type": one["type"], "loc": [shortened(part) for part in one["loc"]], "msg": shortened(one["msg"])}
+        for one in errors[:20]
+    ]
+    place = ".".join(map(str, told[0]["loc"])) or "body"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return InvalidRequest(f"{place}: {told[0]['msg']}{more}", param=place, detail={"errors": told})
+
+
+def shortened(part: Any) -> Any:
+    """A part of an error without the megabyte somebody sent."""
+    return f"{part[:200]}…" if isinstance(part, str) and len(part) > 200 else part

@@ -1,0 +1,21 @@
+"""What is not there: JSON for an unknown path under ``/v1``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from agents.base.api.views import ApiView
+from agents.base.errors import NotFound
+
+
+class Missing(ApiView):
+    schema = None
+    actions = dict.fromkeys(("get", "post", "put", "patch", "delete"))
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        raise NotFound("Not Found")
+
+    post = put = patch = delete = get

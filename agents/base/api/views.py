@@ -1,0 +1,128 @@
+"""The base of all API views: who acts and may they; a body in, bytes out; streams and waiting.
+
+A view is sync and must not wait for a turn: its thread would be held all the time. It hands back
+an `Awaited`, and the innermost middleware awaits what is inside, on the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
+from typing import Any, ClassVar
+
+import msgspec
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from pydantic import BaseModel
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from agents.base import sse
+from agents.base.access import Action, Actor, require
+from agents.base.api import negotiation
+from agents.base.api.authentication import actor_of, asked_of, refuse, token_again
+from agents.base.api.waiting import Awaited as Awaited
+from agents.base.api.waiting import while_allowed
+from agents.base.errors import InvalidRequest
+
+Declared = Action | None
+
+PAGE, PAGE_CAP = 100, 1000
+
+
+class ApiView(APIView):
+    """One resource. ``actions`` declares for each method what the actor must be allowed to do;
+    None says: anyone, key or not. A view with a method that declares nothing cannot be defined."""
+
+    actions: ClassVar[dict[str, Declared]] = {}
+    metadata_class = None  # OPTIONS is a method we have not
+    request: Request
+    actor: Actor
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        handled = {method for method in cls.http_method_names if hasattr(cls, method)} - {"options"}
+        undeclared = ", ".join(sorted(handled - set(cls.actions)))
+        if undeclared:
+            raise ImproperlyConfigured(f"{cls.__name__}: declare the action of {undeclared}")
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        method = (request.method or "").lower().replace("head", "get")
+        if method not in self.actions:
+            return  # a method the view has not: DRF answers
+        self.actor = self.identify(request._request)
+        action = self.actions[method]
+        if action is None:
+            return
+        if self.actor.is_anonymous:
+            raise refuse(self.actor)
+        require(self.actor, action)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        answered = super().finalize_response(request, response, *args, **kwargs)
+        if not isinstance(answered, Awaited | StreamingHttpResponse):
+            return answered
+        plain = request._request
+        again = token_again(plain.headers.get("Authorization", ""), partial(asked_of, plain))
+        return while_allowed(answered, self.actor, again)
+
+    @staticmethod
+    def identify(request: HttpRequest) -> Actor:
+        """Who asks. Raises NotAuthenticated."""
+        return actor_of(request)
+
+    def body(self, model: type[BaseModel]) -> Any:
+        """The request's body as a value of ``model``. Raises InvalidRequest."""
+        return negotiation.read_body(self.request._request, model)
+
+    @property
+    def raw(self) -> bytes:
+        return self.request._request.body
+
+
+def answer(value: BaseModel, status: int = 200) -> HttpResponse:
+    """A Pydantic value as JSON, nulls kept."""
+    return negotiation.json_response(value.__pydantic_serializer__.to_json(value), status)
+
+
+def data_list(items: Iterable[Any]) -> HttpResponse:
+    """``{"data": […]}`` of plain JSON values."""
+    return negotiation.json_response(msgspec.json.encode({"data": list(items)}))
+
+
+def nothing() -> HttpResponse:
+    """204: done, nothing to say."""
+    return HttpResponse(status=204)
+
+
+def stream(frames: AsyncIterator[bytes]) -> StreamingHttpResponse:
+    """A stream of server-sent events."""
+    return StreamingHttpResponse(frames, headers=sse.HEADERS)
+
+
+def page_bounds(request: HttpRequest) -> tuple[int, int]:
+    """(start, limit) of a Llama Stack list. ``limit`` absent is a page, -1 as many as allowed."""
+    start = _number(request, "start_index", 0)
+    limit = _number(request, "limit", PAGE)
+    if start < 0:
+        raise InvalidRequest("start_index: must not be negative.", param="start_index")
+    if limit < -1 or limit == 0:
+        raise InvalidRequest("limit: must be positive, or -1 for as many as allowed.", param="limit")
+    return start, PAGE_CAP if limit == -1 else min(limit, PAGE_CAP)
+
+
+def _number(request: HttpRequest, name: str, default: int) -> int:
+    raw = request.GET.get(name, "")
+    if not raw:
+        return default
+    if not raw.removeprefix("-").isdecimal() or len(raw) > 12:
+        raise InvalidRequest(f"{name}: must be a whole number.", param=name)
+    return int(raw)
+
+
+def listed(request: HttpRequest, name: str) -> list[str] | None:
+    """A list in the query, in any of the clients' spellings: commas, brackets, repeated."""
+    raw = [*request.GET.getlist(name), *request.GET.getlist(f"{name}[]")]
+    if not raw:
+        return None
+    return [part for value in raw for part in value.split(",") if part]

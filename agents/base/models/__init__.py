@@ -1,0 +1,1 @@
+"""The base of tables: column types, and managers that refuse queries without an actor."""

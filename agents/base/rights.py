@@ -1,0 +1,184 @@
+"""Whether those who were let in still may: open streams, sockets and runs, all asked about together.
+
+Who opens something holds it here and is told when the rights it was opened with are gone: the user
+switched off or deleted, the key revoked, deleted or expired, other attributes or actions, a token
+that its issuer no longer stands for. A run is more patient than a connection: it ends when its actor
+may not run any more, not because a key or token has expired meanwhile or a right was added.
+
+Belongs to the event loop. `check` costs the same three queries however much is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import NotAuthenticated, Unavailable
+from agents.base.store import keys
+from agents.base.store.keys import Rights
+from agents.record.live import read
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+CHECK_S = 2.0
+REASON = "access revoked"
+WORDS = "Your access has ended or changed, and with it what it had opened."
+
+Again = Callable[[], Actor]
+"""Asks anew whose a token is; blocking. Raises NotAuthenticated, Unavailable."""
+
+
+@dataclass(eq=False, slots=True)
+class Held:
+    """Something open. ``tell`` is called once, on the loop, when its actor lost the rights to it."""
+
+    actor: Actor
+    tell: Callable[[], None]
+    again: Again | None = None
+    is_run: bool = False
+
+    def is_lost(self, now: Rights | None, now_us: int) -> bool:
+        """Whether these rights, None for none, are too little for it."""
+        if now is None:
+            return True
+        if self.is_run:
+            return now.actor is not None and "run" not in now.actor.actions
+        return now.has_expired(now_us) or now.actor not in (None, self.actor)
+
+
+_held: set[Held] = set()
+
+
+def hold(actor: Actor, tell: Callable[[], None], *, again: Again | None = None, is_run: bool = False) -> Held:
+    """Be told when the actor loses its rights, until `release`. The server itself loses none."""
+    held = Held(actor, tell, again, is_run)
+    if actor.user_id is not None:
+        _held.add(held)
+    return held
+
+
+def release(held: Held) -> None:
+    _held.discard(held)
+
+
+def _lose(held: Held) -> None:
+    if held in _held:
+        _held.discard(held)
+        held.tell()
+
+
+async def check() -> None:
+    """Tell those whose users, keys or attributes are no more what they were."""
+    open_now = list(_held)
+    if not open_now:
+        return
+    found = await read(keys.rights, {_name(held) for held in open_now})
+    now_us = ids.now_us()
+    for held in open_now:
+        if held.is_lost(found.get(_name(held)), now_us):
+            _lose(held)
+
+
+def _name(held: Held) -> tuple[int, int | None]:
+    return cast(int, held.actor.user_id), held.actor.key_id
+
+
+async def check_tokens() -> None:
+    """The same for tokens, one after the other: whoever issued them may be slow. An issuer that cannot
+    be asked takes nobody's rights away."""
+    for held in [each for each in _held if each.again is not None]:
+        try:
+            same = await read(cast(Again, held.again)) == held.actor
+        except NotAuthenticated:
+            same = False
+        except Unavailable as error:
+            log.warning("tokens of open connections could not be checked: %s", error.message)
+            return
+        if not same:
+            _lose(held)
+
+
+# ------------------------------------------------------------------------------------------ connections
+
+
+class Connection:
+    """What one request keeps open. When its rights are gone, what it waits for is broken off."""
+
+    def __init__(self, actor: Actor, again: Again | None = None) -> None:
+        self._waiting: asyncio.Task[object] | None = None
+        self._lost = False
+        self._held = hold(actor, self._lose, again=again)
+
+    def _lose(self) -> None:
+        self._lost = True
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    def close(self) -> None:
+        release(self._held)
+
+    async def wait(self, coming: Awaitable[T]) -> T:
+        """What is waited for. Raises NotAuthenticated when the rights end before it comes."""
+        task = asyncio.current_task()
+        assert task is not None  # on the loop there is one
+        if self._lost:
+            _forget(coming)
+            raise _revoked()
+        self._waiting = task
+        try:
+            return await coming
+        except asyncio.CancelledError:
+            if self._lost and task.uncancel() == 0:
+                raise _revoked() from None
+            raise
+        finally:
+            self._waiting = None
+
+
+def _forget(coming: Awaitable[object]) -> None:
+    """A coroutine that nobody will await."""
+    close = getattr(coming, "close", None)
+    if close is not None:
+        close()
+
+
+def _revoked() -> NotAuthenticated:
+    return NotAuthenticated(WORDS, code="access_revoked")
+
+
+async def while_allowed(actor: Actor, again: Again | None, coming: Callable[[], Awaitable[T]]) -> T:
+    """What this gives, while its actor may wait for it. Raises NotAuthenticated."""
+    connection = Connection(actor, again)
+    try:
+        return await connection.wait(coming())
+    finally:
+        connection.close()
+
+
+async def parts_while_allowed(
+    actor: Actor, again: Again | None, parts: AsyncIterator[T], last: Callable[[NotAuthenticated], T] | None
+) -> AsyncGenerator[T, None]:
+    """The parts of a stream, while its actor may read it, and then ``last``. Without that it breaks off, so that
+    nobody takes a part for the whole: raises NotAuthenticated."""
+    connection = Connection(actor, again)
+    try:
+        async with aclosing(cast(AsyncGenerator[T, None], parts)):
+            while True:
+                try:
+                    part = await connection.wait(anext(parts))
+                except StopAsyncIteration:
+                    return
+                yield part
+    except NotAuthenticated as error:
+        if last is None or error.code != "access_revoked":
+            raise
+        yield last(error)
+    finally:
+        connection.close()

@@ -1,0 +1,1 @@
+"""The base of wire types, the error body, and the attributes of people."""

@@ -1,0 +1,27 @@
+"""The body of every error of the API, as `agents.base.errors` makes it: OpenAI's ``error`` object, and the
+words again as ``detail``, because older Llama Stack clients read that."""
+
+from __future__ import annotations
+
+from agents.base.schemas.wire import JSON, Sent
+
+
+class ErrorObject(Sent):
+    """``param`` names the field, ``detail`` has all that was wrong with a body. An error in a query has the
+    ``position`` of the character where it stands, and what may have been meant."""
+
+    message: str
+    type: str
+    code: str | None
+    param: str | None
+    detail: JSON
+    position: int | None = None
+    suggestion: str | None = None
+
+
+class ErrorBody(Sent):
+    """``request_id`` is in the log, too."""
+
+    error: ErrorObject
+    detail: str
+    request_id: str

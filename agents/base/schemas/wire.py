@@ -1,0 +1,136 @@
+"""The base of all wire types, and the scalar types they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainSerializer
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from agents.base import ids
+from agents.base.timestamps import to_us
+
+JSON = Any
+"""Raw JSON as decoded: the one place where ``Any`` is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class null_is:
+    """Take null for a field's default: clients write out every field they know."""
+
+    default: object
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._filled, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        described = handler(schema)
+        return described if handler.mode == "serialization" else {"anyOf": [described, {"type": "null"}]}
+
+    def _filled(self, value: Any) -> Any:
+        return self.default if value is None else value
+
+
+_NO_SCHEMAS = frozenset({"serialization", "metadata", "default"})
+"""Parts of a schema that hold none, or not of what is read."""
+
+
+def _exact(schema: Any) -> Any:
+    """A schema of Pydantic's core in which flags and numbers are taken for nothing else."""
+    match schema:
+        case {"type": "bool"}:
+            return {**schema, "strict": True}
+        case {"type": "int"}:
+            return core_schema.no_info_before_validator_function(_whole, {**schema, "strict": True})
+        case {"type": "float"}:
+            return {**schema, "strict": True}
+        case dict():
+            return {name: inner if name in _NO_SCHEMAS else _exact(inner) for name, inner in schema.items()}
+        case list():
+            return [_exact(inner) for inner in schema]
+        case tuple():
+            return tuple(_exact(inner) for inner in schema)
+        case _:
+            return schema
+
+
+def _whole(value: Any) -> Any:
+    """JSON knows one kind of number: 5.0 is 5."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class Wire(BaseModel):
+    """A frozen value on the wire. Unknown fields of a request are ignored (newer clients must
+    not break), and non-finite numbers refused; a flag or a number in other clothes (``0`` for false, ``"5"``)
+    is refused as well, as the description says."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        made = handler(source)
+        return made if cls.model_config.get("extra") == "forbid" else _exact(made)
+
+
+class Sent(Wire):
+    """A value only we send: an undeclared field is our own mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def iso(at_us: int) -> str:
+    """Microseconds since 1970 as ISO-8601 UTC with six decimals and a ``Z``."""
+    seconds, micros = divmod(at_us, 1_000_000)
+    return f"{_second(seconds)}.{micros:06d}Z"
+
+
+@lru_cache(maxsize=8192)
+def _second(seconds: int) -> str:
+    """What is slow about it, remembered: the moments of a session lie close together."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def _moment(value: Any) -> Any:
+    """Read a moment: microseconds as they are, ISO-8601 text or a datetime converted. Without a zone it is UTC."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    if isinstance(value, datetime):
+        return to_us(value if value.tzinfo else value.replace(tzinfo=UTC))
+    return value
+
+
+Moment = Annotated[
+    int,
+    BeforeValidator(_moment, json_schema_input_type=int | str),
+    PlainSerializer(iso, return_type=str, when_used="json"),
+]
+"""A moment: microseconds since 1970 inside, ISO-8601 UTC in JSON."""
+
+
+def _key_of(kind: ids.Kind) -> Any:
+    def read(value: Any) -> Any:
+        if isinstance(value, str):
+            key = ids.parse(kind, value)
+            if key is None:
+                raise ValueError(f"not the id of a {kind.name.lower()}")
+            return key
+        return value
+
+    def write(key: int) -> str:
+        return ids.public(kind, key)
+
+    return Annotated[
+        int,
+        BeforeValidator(read, json_schema_input_type=str),
+        PlainSerializer(write, return_type=str, when_used="json"),
+    ]
+
+
+AgentKey = _key_of(ids.Kind.AGENT)
+SessionKey = _key_of(ids.Kind.SESSION)
+TurnKey = _key_of(ids.Kind.TURN)
+StepKey = _key_of(ids.Kind.STEP)

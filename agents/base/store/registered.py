@@ -1,0 +1,121 @@
+"""Shields and models registered over the API: by name, for those who see them.
+
+A name belongs to those who see it: somebody else's row of the same name is neither told nor in the
+way. Who sees several of one name uses the oldest, so that nobody can put another in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError
+
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import Conflict, NotFound
+from agents.base.store import scopes
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime
+from agents.models.safety import RegisteredModel, Shield
+
+LISTED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What was registered: ``resource`` is its name at the ``provider``."""
+
+    identifier: str
+    provider: str
+    resource: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+class Registry:
+    """One table of registrations; ``noun`` names its rows to people."""
+
+    def __init__(self, table: type[Shield] | type[RegisteredModel], noun: str) -> None:
+        self._table, self._noun = table, noun
+
+    def find(self, actor: Actor, identifier: str, action: Action = "read") -> Registration | None:
+        """The one of this name that the actor may see."""
+        row = self._rows(actor, action).filter(identifier=identifier).order_by("id").first()
+        return _registration(row) if row else None
+
+    def listing(self, actor: Actor, action: Action = "read") -> list[Registration]:
+        """Those the actor may see, the oldest first, each name once; at most `LISTED` rows."""
+        found: dict[str, Registration] = {}
+        for row in self._rows(actor, action).order_by("id")[:LISTED]:
+            found.setdefault(row.identifier, _registration(row))
+        return list(found.values())
+
+    def add(self, actor: Actor, new: Registration) -> int:
+        """Register it; returns its key. The same again changes nothing; another of a name that the
+        actor sees is a Conflict."""
+        try:
+            return writer.write(lambda: self._add(actor, new))
+        except IntegrityError as error:  # another process was first
+            raise self._taken(new) from error
+
+    def _add(self, actor: Actor, new: Registration) -> int:
+        there = self._rows(actor, "manage").filter(identifier=new.identifier).order_by("id").first()
+        if there is not None and _registration(there) == new:
+            return int(there.pk)
+        if there is not None:
+            raise self._taken(new)
+        row = self._table(
+            identifier=new.identifier,
+            provider=new.provider,
+            resource=new.resource,
+            params=new.params,
+            owner_id=actor.user_id,
+            scope_id=scopes.scope_for(actor),
+            created_at=to_datetime(ids.now_us()),
+        )
+        row.save(force_insert=True)
+        return int(row.pk)
+
+    def revise(self, actor: Actor, key: int, new: Registration) -> None:
+        """Change one under its name: what uses the name uses this from now on. Raises NotFound."""
+        changes = {"provider": new.provider, "resource": new.resource, "params": new.params}
+        self._change(actor, key, lambda rows: int(rows.update(**changes)))
+
+    def delete(self, actor: Actor, identifier: str) -> None:
+        """Forget the one of this name. Raises NotFound."""
+
+        def job() -> int:
+            rows = self._rows(actor, "manage").filter(identifier=identifier).order_by("id")
+            keys = list(rows.values_list("pk", flat=True)[:1])
+            return self._table.objects.unscoped("checked above").filter(pk__in=keys).delete()[0]
+
+        if not writer.write(job):
+            raise NotFound(f"{self._noun} '{identifier[:200]}' not found.")
+
+    def drop(self, actor: Actor, key: int) -> None:
+        """Forget this one: of several of a name, it need not be the one that is used. Raises NotFound."""
+        self._change(actor, key, lambda rows: int(rows.delete()[0]))
+
+    def _change(self, actor: Actor, key: int, change: Callable[[Any], int]) -> None:
+        def job() -> int:
+            keys = list(self._rows(actor, "manage").filter(pk=key).values_list("pk", flat=True))
+            return change(self._table.objects.unscoped("checked above").filter(pk__in=keys))
+
+        if not writer.write(job):
+            raise NotFound(f"This {self._noun.lower()} was not found.")
+
+    def _taken(self, new: Registration) -> Conflict:
+        words = f"{self._noun} '{new.identifier[:200]}' is registered already, otherwise than this; delete it first."
+        return Conflict(words, code="already_registered")
+
+    def _rows(self, actor: Actor, action: Action = "read") -> Any:
+        return self._table.objects.visible_to(actor, action)
+
+
+def _registration(row: Shield | RegisteredModel) -> Registration:
+    return Registration(row.identifier, row.provider, row.resource, row.params)
+
+
+shields = Registry(Shield, "Shield")
+models = Registry(RegisteredModel, "Model")

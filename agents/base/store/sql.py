@@ -1,0 +1,214 @@
+"""Statements of the hot path, made once from the models' own columns.
+
+Django builds each query anew, which costs ten times what SQLite needs to run it; a turn's record is
+some twenty statements. Values are given as the columns hold them, moments as microseconds; only NUL
+characters are made `storable` here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from sqlite3 import Cursor
+from typing import Any
+
+from django.db import connection, models
+
+from agents.base.access import Action, Actor
+from agents.base.models.fields import storable
+from agents.base.models.scoped import visible_where
+
+Row = Sequence[Any]
+
+
+def columns(model: type[models.Model], names: str) -> list[str]:
+    """The columns of these fields (attribute names, separated by blanks)."""
+    by_name = {field.attname: str(field.column) for field in model._meta.concrete_fields}
+    return [by_name[name] for name in names.split()]
+
+
+def _storable(row: Row) -> Row:
+    # asked here first: a call for each value of each row would cost more than the rest
+    return [storable(value) if isinstance(value, str) and "\0" in value else value for value in row]
+
+
+class Insert:
+    """``INSERT`` of these fields. With ``once``, a row that is there already is left as it is; with
+    ``replace`` (a key column), its other columns are overwritten."""
+
+    def __init__(self, model: type[models.Model], names: str, *, once: bool = False, replace: str = "") -> None:
+        cols = columns(model, names)
+        marks = ", ".join(["%s"] * len(cols))
+        tail = " ON CONFLICT DO NOTHING" if once else ""
+        if replace:
+            [key] = columns(model, replace)
+            changes = ", ".join(f"{col} = excluded.{col}" for col in cols if col != key)
+            tail = f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
+        self._parts = f"INSERT INTO {model._meta.db_table} ({', '.join(cols)})", f"({marks})", tail
+        self.text = "{} VALUES {}{}".format(*self._parts)
+
+    def one(self, *row: Any) -> int:
+        """Write a row; returns 0 where it was there already and is left as it is."""
+        with connection.cursor() as cursor:
+            cursor.execute(self.text, _storable(row))
+            return int(cursor.rowcount)
+
+    def many(self, rows: Iterable[Row]) -> None:
+        insert_many(*self._parts, rows)
+
+
+class Select:
+    """``SELECT`` of these fields; ``where`` is SQL with marks. Rows that it ``locks`` stay as they were read to the
+    end of the transaction; SQLite needs no word for that: its transactions write one after the other."""
+
+    def __init__(self, model: type[models.Model], names: str, where: str, *, locks: bool = False) -> None:
+        self._text = f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE {where}"  # noqa: S608 - names of ours
+        self._locks = locks
+
+    @property
+    def text(self) -> str:
+        locks = self._locks and connection.features.has_select_for_update
+        return f"{self._text} FOR UPDATE" if locks else self._text
+
+    def all(self, *values: Any) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(self.text, values)
+            return list(cursor.fetchall())
+
+    def first(self, *values: Any) -> tuple[Any, ...] | None:
+        with connection.cursor() as cursor:
+            cursor.execute(self.text, values)
+            row: tuple[Any, ...] | None = cursor.fetchone()
+            return row
+
+
+AMONG = 500
+"""Values that one statement is asked for."""
+
+
+class SelectAmong:
+    """``SELECT`` of these fields of the rows that have one of many values in a field; ``where`` is more SQL with
+    marks, ``order`` what they are sorted by among those of one statement."""
+
+    def __init__(self, model: type[models.Model], names: str, field: str, where: str = "TRUE", order: str = "") -> None:
+        [column] = columns(model, field)
+        table, self._order = model._meta.db_table, f" ORDER BY {order}" if order else ""
+        self._head = f"SELECT {', '.join(columns(model, names))} FROM {table} WHERE {where} AND {column} IN "  # noqa: S608 - names of ours
+
+    def all(self, among: Sequence[Any], *values: Any) -> Iterator[tuple[Any, ...]]:
+        """``values`` are those of ``where``."""
+        for start in range(0, len(among), AMONG):
+            some = among[start : start + AMONG]
+            with connection.cursor() as cursor:
+                cursor.execute(f"{self._head}({', '.join(['%s'] * len(some))}){self._order}", [*values, *some])
+                found = cursor.fetchall()
+            yield from found
+
+
+class VisibleRow:
+    """One row of a guarded table by its key, if the actor may see it."""
+
+    def __init__(self, model: type[models.Model], names: str) -> None:
+        self._head = f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE id = %s AND "  # noqa: S608 - names of ours
+
+    def get(self, actor: Actor, key: int, action: Action = "read") -> tuple[Any, ...] | None:
+        where, values = visible_where(actor, action)
+        with connection.cursor() as cursor:
+            cursor.execute(self._head + where, [key, *values])
+            row: tuple[Any, ...] | None = cursor.fetchone()
+            return row
+
+
+class Update:
+    """Changes of one row, gathered and written by one statement. An *expression* is SQL over the
+    row's own columns, with marks."""
+
+    def __init__(self, model: type[models.Model]) -> None:
+        self._table = model._meta.db_table
+        self._parts: dict[str, tuple[str, list[Any]]] = {}
+        self._sums: dict[str, tuple[str, int]] = {}
+
+    def set(self, **values: Any) -> None:
+        for column, value in values.items():
+            self._parts[column] = "%s", [storable(value)]
+
+    def add(self, column: str, amount: int) -> None:
+        """Add to a number."""
+        if amount:
+            self._add(column, column, amount)
+
+    def add_to_unknown(self, column: str, amount: int) -> None:
+        """Add to a number that may be unknown: null counts as nothing."""
+        self._add(column, f"COALESCE({column}, 0)", amount)
+
+    def _add(self, column: str, start: str, amount: int) -> None:
+        start, so_far = self._sums.get(column, (start, 0))
+        self._sums[column] = start, so_far + amount
+        self._parts[column] = f"{start} + %s", [so_far + amount]
+
+    def express(self, column: str, expression: str, *values: Any) -> None:
+        self._parts[column] = expression, list(values)
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def write(self, key_column: str, key: int, and_where: str = "", *more: Any) -> int:
+        """Write them, to the row with this key; returns how many rows were changed."""
+        if not self._parts:
+            return 0
+        changes = ", ".join(f"{column} = {text}" for column, (text, _) in self._parts.items())
+        values = [value for _, some in self._parts.values() for value in some]
+        text = f"UPDATE {self._table} SET {changes} WHERE {key_column} = %s {and_where}"  # noqa: S608 - names of ours
+        with connection.cursor() as cursor:
+            cursor.execute(text, [*values, key, *more])
+            return int(cursor.rowcount)
+
+
+def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row]) -> None:
+    """Insert rows: ``head`` is the statement before its VALUES, ``marks`` are those of a row in their parentheses,
+    ``tail`` says what is to be done about a row that is there already."""
+    found = [_storable(row) for row in rows]
+    if not found:
+        return
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            _insert_together(cursor.cursor, (head, marks, tail), found)
+        else:
+            cursor.executemany(f"{head} VALUES {marks}{tail}", found)
+
+
+TOGETHER = (128, 16, 1)
+"""Rows of one statement, the largest first: few kinds of statements, which SQLite keeps prepared."""
+
+
+def _insert_together(cursor: Cursor, parts: tuple[str, str, str], rows: Sequence[Row]) -> None:
+    # past `executemany`, which gives away Python's lock for each row, and past Django's cursor, which would
+    # look through thousands of marks: with threads that compute, a writer waits longer for the lock than it writes
+    start = 0
+    with connection.wrap_database_errors:
+        for size in TOGETHER:
+            while len(rows) - start >= size:
+                some = rows[start : start + size]
+                Cursor.execute(cursor, _text_of(parts, size), [value for row in some for value in row])
+                start += size
+
+
+@cache
+def _text_of(parts: tuple[str, str, str], rows: int) -> str:
+    head, marks, tail = parts
+    return f"{head} VALUES {', '.join([marks.replace('%s', '?')] * rows)}{tail}"
+
+
+def execute_many(text: str, rows: Iterable[Row]) -> None:
+    """Run a statement once for each row of values."""
+    found = [_storable(row) for row in rows]
+    if found:
+        with connection.cursor() as cursor:
+            cursor.executemany(text, found)
+
+
+def execute(text: str, *values: Any) -> int:
+    """Run a statement; returns how many rows were changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(text, values)
+        return int(cursor.rowcount)

@@ -1,0 +1,71 @@
+"""Interned strings: a small number for each model, tool and error type, cached in the process."""
+
+from __future__ import annotations
+
+import threading
+
+from agents.base.words import fold
+from agents.models.journal import Term
+from agents.record.models.choices import TermKind
+
+_ids: dict[tuple[int, str], int] = {}
+_values: dict[int, str] = {}
+_lock = threading.Lock()
+LENGTH = 300
+
+
+def forget() -> None:
+    """Empty the cache: a transaction that interned something was rolled back."""
+    with _lock:
+        _ids.clear()
+        _values.clear()
+
+
+def intern(kind: TermKind, value: str) -> int | None:
+    """The number of a string, made if it is new; None for the empty string. Writes."""
+    value = value[:LENGTH]
+    if not value:
+        return None
+    key = (int(kind), value)
+    if key not in _ids:
+        folded = fold(value)[:1000]
+        term, _ = Term.objects.get_or_create(kind=int(kind), value=value, defaults={"folded": folded})
+        with _lock:
+            _ids[key] = term.pk
+    return _ids[key]
+
+
+def find(kind: TermKind, value: str) -> int | None:
+    """The number of a string if it is known. Only reads."""
+    found = _ids.get((int(kind), value))
+    if found is None:
+        found = Term.objects.filter(kind=int(kind), value=value).values_list("pk", flat=True).first()
+    return found
+
+
+def text(number: int | None) -> str:
+    """The string of a number; empty for None."""
+    if number is None:
+        return ""
+    if number not in _values:
+        value = Term.objects.filter(pk=number).values_list("value", flat=True).first()
+        if value is None:
+            return ""
+        with _lock:
+            _values[number] = value
+    return _values[number]
+
+
+def texts(numbers: set[int | None]) -> dict[int | None, str]:
+    """The strings of several numbers, in one query for those not cached."""
+    missing = [number for number in numbers if number is not None and number not in _values]
+    if missing:
+        rows = dict(Term.objects.filter(pk__in=missing).values_list("pk", "value"))
+        with _lock:
+            _values.update(rows)
+    return {number: _values.get(number, "") if number is not None else "" for number in numbers}
+
+
+def all_of(kind: TermKind) -> list[str]:
+    """Every string of a kind, sorted: choices for a filter."""
+    return list(Term.objects.filter(kind=int(kind)).order_by("value").values_list("value", flat=True)[:500])

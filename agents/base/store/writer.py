@@ -1,0 +1,224 @@
+"""One writer: every write of a server process goes through one thread, in groups.
+
+A job is a function that writes. Jobs that wait together are committed together, so that the price
+of a durable commit (an fsync) is shared; the caller's future is resolved only after the commit.
+When one job of a group fails, the group is rolled back and its jobs run again one by one; one that
+met another process's transaction (a deadlock, a serialisation failure) is simply run again: a job
+must therefore have no effect but on the database.
+
+Outside a server (commands, tests) there is no thread: jobs run at once, in the caller's own
+connection.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from django.db import close_old_connections, connection, transaction
+from django.db.utils import DatabaseError, InterfaceError, OperationalError
+
+from agents.base.store import changes, scopes, terms, trouble
+from agents.base.store.busy_timeout import waiting_at_most
+
+log = logging.getLogger(__name__)
+
+GROUP = 256
+"""Jobs in one commit at most."""
+CHECKPOINT_BYTES = 32 * 1024 * 1024
+"""Size of SQLite's log at which the writer itself folds it into the file: steady readers starve
+the automatic checkpoint."""
+
+MET = frozenset({"40001", "40P01"})
+"""PostgreSQL's codes of transactions that got in each other's way: serialisation failure, deadlock."""
+MEETINGS, APART_S = 10, 0.05
+"""How often a job may meet others, and how long it waits at most before it is run again."""
+
+HELD_S, BRIEFLY_S = 5.0, 0.5
+"""For so long after the store was found held, writes wait so long."""
+
+T = TypeVar("T")
+Job = tuple[Callable[[], Any], "Future[Any]"]
+
+
+class Writer:
+    """The writer thread. `start` it once a process; `stop` finishes what is queued."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self.commits = 0
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
+        self._thread.start()
+
+    def stop(self, timeout_s: float = 30.0) -> None:
+        if self._thread is None:
+            return
+        self._jobs.put(None)
+        self._thread.join(timeout_s)
+        self._thread = None
+
+    def submit(self, job: Callable[[], T]) -> Future[T]:
+        """Queue a job; the future has its result after the commit, or its error."""
+        future: Future[T] = Future()
+        if self._thread is None or threading.current_thread() is self._thread:
+            _run_inline(job, future)
+        else:
+            self._jobs.put((job, future))
+        return future
+
+    def write(self, job: Callable[[], T]) -> T:
+        """Run a job and wait for its commit. For sync code only: it blocks its thread."""
+        return self.submit(job).result()
+
+    def _work(self) -> None:
+        while True:
+            group = self._next_group()
+            if group is None:
+                connection.close()
+                return
+            self._commit(group)
+
+    def _next_group(self) -> list[Job] | None:
+        first = self._jobs.get()
+        return None if first is None else [first, *self._waiting(GROUP - 1)]
+
+    def _waiting(self, most: int = GROUP) -> list[Job]:
+        group: list[Job] = []
+        while len(group) < most:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                self._jobs.put(None)
+                break
+            group.append(job)
+        return group
+
+    def _commit(self, group: list[Job]) -> None:
+        try:
+            with _patience():
+                results = _through([job for job, _ in group], MEETINGS if len(group) == 1 else 1)
+        except Exception as error:  # noqa: BLE001 - whatever a job raises belongs to its caller
+            _mend(error)
+            if len(group) == 1 or _befalls_all(error):
+                self._refuse(group, error)
+            else:
+                for job in group:
+                    self._commit([job])
+            return
+        self.commits += 1
+        for (_, future), result in zip(group, results, strict=True):
+            future.set_result(result)
+        _checkpoint()
+
+    def _refuse(self, group: list[Job], error: Exception) -> None:
+        """With what waits behind it, if the store takes nothing at all: one after the other would each wait
+        as long again."""
+        while group:
+            for _, future in group:
+                future.set_exception(error)
+            group = self._waiting() if _befalls_all(error) else []
+
+
+def _patience() -> AbstractContextManager[None]:
+    """Whoever comes while somebody else holds the store for long does not wait as long as the first."""
+    held = trouble.noted.recent(HELD_S) is trouble.HELD
+    return waiting_at_most(BRIEFLY_S) if held else nullcontext()
+
+
+def _befalls_all(error: BaseException) -> bool:
+    """Whether the store is in trouble, so that other jobs would fare no better."""
+    found = trouble.of(error)
+    return found is not None and not found.of_one
+
+
+def _through(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
+    """The results of jobs in one transaction, which gets so many tries against those of other processes."""
+    for _ in range(tries - 1):
+        try:
+            return _transact(jobs)
+        except DatabaseError as error:
+            if not has_met(error) or connection.in_atomic_block:
+                raise
+            _forget()
+            time.sleep(random.uniform(0, APART_S))  # noqa: S311 - so that they do not meet again
+    return _transact(jobs)
+
+
+def has_met(error: BaseException) -> bool:
+    """Whether a transaction failed only because of another: it may be run again."""
+    return getattr(error.__cause__, "sqlstate", None) in MET
+
+
+def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
+    with transaction.atomic():
+        results = [job() for job in jobs]
+        noted = changes.flush()
+    changes.ring(noted)
+    return results
+
+
+def _forget() -> None:
+    """What the failed transaction made us believe is not so."""
+    for believed in (changes, terms, scopes):
+        believed.forget()
+
+
+def _mend(error: BaseException) -> None:
+    """Forget, and drop a dead connection."""
+    _forget()
+    if trouble.unavailable(error, "a write") is not None:
+        close_old_connections()
+    elif isinstance(error, OperationalError | InterfaceError):  # it may have spoilt the connection all the same
+        log.warning("a write failed: %s", error)
+        close_old_connections()
+
+
+def _run_inline(job: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        future.set_result(_through([job], MEETINGS)[0])
+    except Exception as error:  # noqa: BLE001 - handed to the caller, as the thread does
+        _forget()
+        future.set_exception(error)
+
+
+def _checkpoint() -> None:
+    """Fold SQLite's write-ahead log into the file when it has grown, without waiting for readers."""
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        return
+    try:
+        size = os.stat(f"{connection.settings_dict['NAME']}-wal").st_size
+    except OSError:
+        return
+    if size > CHECKPOINT_BYTES:
+        _fold()
+
+
+def _fold() -> None:
+    """What is committed is safe in the log: where the file has no room, the next time may find some."""
+    try:
+        with waiting_at_most(0.2), connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except DatabaseError as error:
+        if trouble.unavailable(error, "the log") is None:
+            log.warning("the log could not be folded in: %s", error)
+
+
+writer = Writer()
+"""The process's writer."""

@@ -1,0 +1,91 @@
+"""What people say of records: tags, thumbs, scores, comments."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from agents.base.models.fields import KeyField, LongText, MomentField, ShortText
+from agents.models.journal import Term
+from agents.record.models.agents import Session
+from agents.record.models.turns import Step, Turn
+
+
+class SessionTag(models.Model):
+    """A tag, or a ``key=value`` of the metadata, on a session. Plain numbers, as in `TurnTag`."""
+
+    pk = models.CompositePrimaryKey("term_id", "session_id")
+    term_id = models.BigIntegerField()
+    session_id = models.BigIntegerField()
+
+    class Meta:
+        indexes = [
+            # the tags of the sessions of a page, and their deletion
+            models.Index(fields=["session_id"], name="session_tag_session"),
+        ]
+
+
+class StepTag(models.Model):
+    """A tag on a step."""
+
+    pk = models.CompositePrimaryKey("term_id", "step_id")
+    term_id = models.BigIntegerField()
+    step_id = models.BigIntegerField()
+
+    class Meta:
+        indexes = [
+            # the tags of the steps of a page, and their deletion
+            models.Index(fields=["step_id"], name="step_tag_step"),
+        ]
+
+
+class Rating(models.IntegerChoices):
+    UP = 1, "up"
+    DOWN = -1, "down"
+
+
+class Feedback(models.Model):
+    """One judgement of a step, else of a turn, else of a session: a thumb, a named score, a comment, or
+    several of them at once. ``words`` are those of the comment, folded for search, with a blank at
+    either end. ``author`` is who was logged in, ``author_name`` whom an application names."""
+
+    id = KeyField()
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="feedback", db_index=False)
+    turn = models.ForeignKey(
+        Turn, null=True, blank=True, on_delete=models.CASCADE, related_name="feedback", db_index=False
+    )
+    step = models.ForeignKey(
+        Step, null=True, blank=True, on_delete=models.CASCADE, related_name="feedback", db_index=False
+    )
+    rating = models.SmallIntegerField(choices=Rating.choices, null=True, blank=True)
+    name = models.ForeignKey(Term, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    value = models.FloatField(null=True, blank=True)
+    comment = LongText(blank=True)
+    words = LongText(blank=True, editable=False)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+    author_name = ShortText(max_length=200, blank=True)
+    created_at = MomentField()
+    updated_at = MomentField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(name__isnull=True, value__isnull=True) | Q(name__isnull=False, value__isnull=False),
+                name="feedback_name_with_value",
+            ),
+        ]
+        indexes = [
+            # what was said of the records of a page, newest first, and its deletion
+            models.Index(fields=["turn", "id"], name="feedback_turn", condition=Q(turn__isnull=False)),
+            models.Index(fields=["step"], name="feedback_step", condition=Q(step__isnull=False)),
+            models.Index(fields=["session", "id"], name="feedback_session"),
+            # rating:down, score.helpful:>0.8
+            models.Index(fields=["rating"], name="feedback_rating", condition=Q(rating__isnull=False)),
+            models.Index(fields=["name", "value"], name="feedback_score", condition=Q(name__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return self.comment or self.get_rating_display() or str(self.name)

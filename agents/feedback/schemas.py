@@ -1,0 +1,103 @@
+"""What people say of records, on the wire: thumbs, named scores, comments, tags."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+
+from agents.base.schemas.wire import Moment, Sent, SessionKey, StepKey, TurnKey, Wire, null_is
+
+COMMENT_BYTES = 8 * 1024
+NAME = 100
+"""Characters of a tag, and of a score's name."""
+MOST = 50
+"""Tags, or scores, of one request."""
+
+
+def _short(comment: str) -> str:
+    if len(comment.encode(errors="replace")) > COMMENT_BYTES:
+        raise ValueError(f"a comment has at most {COMMENT_BYTES:,} bytes")
+    return comment
+
+
+def _listed(value: Any) -> Any:
+    """One score for a list of one."""
+    return [value] if isinstance(value, dict) else [] if value is None else value
+
+
+# a control character could be typed in no query
+Name = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),
+]
+Comment = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_short), null_is("")]
+Rating = Literal["up", "down"]
+
+
+class Score(Wire):
+    """A named number, such as ``{"name": "helpful", "value": 0.9}``."""
+
+    name: Name
+    value: float
+
+
+class CreateFeedback(Wire):
+    """A judgement of exactly one record. ``score`` is one score or a list of them, ``user`` the end user
+    who judges, where the caller is an application; ``tags`` (which need the action ``run``) are put on
+    the record itself."""
+
+    turn_id: str | None = None
+    session_id: str | None = None
+    step_id: str | None = None
+    response_id: str | None = None
+    rating: Rating | None = None
+    score: Annotated[list[Score], BeforeValidator(_listed), Field(max_length=MOST)] = []
+    comment: Comment = ""
+    user: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200), null_is("")] = ""
+    tags: Annotated[list[Name], Field(max_length=MOST), null_is([])] = []
+
+
+class FeedbackObject(Sent):
+    """A judgement as it is stored. ``user`` is who made it; ``mine`` is that the caller may take it back."""
+
+    id: str
+    object: Literal["feedback"] = "feedback"
+    turn_id: TurnKey | None
+    session_id: SessionKey
+    step_id: StepKey | None
+    rating: Rating | None
+    score: Score | None
+    comment: str
+    user: str
+    created_at: Moment
+    updated_at: Moment
+    mine: bool
+
+
+class FeedbackCreated(Sent):
+    """What was stored: the thumb with the comment, and each score. ``tags`` are all that the record
+    now has."""
+
+    data: list[FeedbackObject]
+    tags: list[str]
+
+
+class FeedbackList(Sent):
+    """Judgements, newest first."""
+
+    data: list[FeedbackObject]
+    has_more: bool
+    last_id: str | None
+
+
+class TagNames(Wire):
+    """Tags to put on a record, or to take away."""
+
+    tags: Annotated[list[Name], Field(min_length=1, max_length=MOST)]
+
+
+class Tags(Sent):
+    """The tags of a record, in order."""
+
+    tags: list[str]

@@ -1,0 +1,188 @@
+"""Two turns with their steps, compared."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from agents.forks.comparison import content
+from agents.forks.comparison.alignment import Element, Pair, align
+from agents.forks.schemas.comparison import Comparison, Difference, PairCounts, StepPair, StepSide, TextDifference
+from agents.logs.schemas.rows import TurnRow
+from agents.record.schemas.events import Origin
+from agents.record.schemas.turns import StepValue, TurnValue
+from agents.uikit.text_differences import WORDS, pieces
+
+_WORD = re.compile(r"\w+")
+CLOSENESS = 4_000
+"""Characters of a step by which it is found how close two are."""
+MOST = 1_000_000
+"""Characters that are compared word by word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A turn with the steps of it that are compared, how many it has, and what it ran with, by name."""
+
+    turn: TurnValue
+    row: TurnRow
+    steps: Sequence[StepValue]
+    total: int
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    step: StepValue
+    detail: dict[str, Any]
+    texts: dict[str, str]
+
+    @property
+    def element(self) -> Element:
+        step = self.step
+        words = frozenset(_WORD.findall(" ".join(self.texts.values())[:CLOSENESS]))
+        sizes = tuple(cut.size for cut in step.cuts)
+        key = (step.type, step.name, step.status, tuple(self.texts.items()), sizes)
+        return Element(key, (step.type, "" if step.type == "inference" else step.name), words)
+
+
+class _Reader:
+    """Compares texts, in less detail once it has compared many."""
+
+    def __init__(self) -> None:
+        self._left = MOST
+
+    def text(self, name: str, a: str, b: str, *, cut: bool = False) -> TextDifference:
+        found = pieces(a, b, WORDS if self._left > 0 else 0)
+        self._left -= 0 if a == b else len(a) + len(b)
+        return TextDifference(name=name, same=a == b, pieces=found, cut=cut)
+
+
+def compare(a: Side, b: Side, fork: int | None = None) -> Comparison:
+    """What is the same in two turns and what is not."""
+    first, second = _read(a.steps), _read(b.steps)
+    found = align([one.element for one in first], [one.element for one in second])
+    reader = _Reader()
+    words = _words(reader, a.turn, b.turn)
+    pairs = [_pair(reader, first, second, pair) for pair in found.pairs]
+    counts = Counter(pair.kind for pair in pairs)
+    return Comparison(
+        a=a.row,
+        b=b.row,
+        fork=fork,
+        facts=_facts(a, b),
+        parameters=_differences(a.parameters, b.parameters),
+        texts=words,
+        steps=pairs,
+        counts=PairCounts.model_validate(dict(counts)),
+        in_order=found.in_order,
+        left_out=a.total - len(a.steps) + b.total - len(b.steps),
+    )
+
+
+def _read(steps: Sequence[StepValue]) -> list[_Step]:
+    out = []
+    for step in steps:
+        detail = content.detail_of(step)
+        out.append(_Step(step, detail, content.texts_of(step, detail)))
+    return out
+
+
+# -------------------------------------------------------------------------------------------- the whole
+
+
+def _facts(a: Side, b: Side) -> list[Difference]:
+    return [_difference(name, one, two) for (name, one), two in zip(_told(a), dict(_told(b)).values(), strict=True)]
+
+
+def _told(side: Side) -> list[tuple[str, Any]]:
+    row = side.row
+    return [
+        ("status", row.status),
+        ("stop_reason", row.stop_reason),
+        ("model", row.model),
+        ("duration_ms", row.duration_ms),
+        ("ttft_ms", row.ttft_ms),
+        ("input_tokens", row.usage.input_tokens),
+        ("output_tokens", row.usage.output_tokens),
+        ("cost_usd", row.cost_usd),
+        ("steps", side.total),
+        ("tools", row.counts.tools),
+        ("errors", row.counts.errors),
+    ]
+
+
+def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
+    return [_difference(name, a.get(name), b.get(name)) for name in dict.fromkeys([*a, *b])]
+
+
+def _difference(name: str, a: Any, b: Any) -> Difference:
+    numbers = isinstance(a, int | float) and isinstance(b, int | float) and not isinstance(a, bool)
+    return Difference(name=name, a=a, b=b, same=a == b, change=b - a if numbers else None)
+
+
+def _words(reader: _Reader, a: TurnValue, b: TurnValue) -> list[TextDifference]:
+    said = reader.text("input", content.said(a.input_messages), content.said(b.input_messages))
+    answered = reader.text("output", content.answered(a.output_message), content.answered(b.output_message))
+    return [said, answered]
+
+
+# -------------------------------------------------------------------------------------------- the steps
+
+
+def _pair(reader: _Reader, first: Sequence[_Step], second: Sequence[_Step], pair: Pair) -> StepPair:
+    a = None if pair[0] is None else first[pair[0]]
+    b = None if pair[1] is None else second[pair[1]]
+    if a is None or b is None:
+        return _alone(reader, a, b)
+    if a.element.key == b.element.key:
+        return StepPair(kind="same", type=a.step.type, a=_side(a), b=_side(b))
+    values = [
+        _difference(name, one, two)
+        for name, one, two in (("name", a.step.name, b.step.name), ("status", a.step.status, b.step.status))
+        if one != two
+    ]
+    names = dict.fromkeys([*a.texts, *b.texts])
+    cut = bool(a.step.cuts or b.step.cuts)
+    texts = [reader.text(name, a.texts.get(name, ""), b.texts.get(name, ""), cut=cut) for name in names]
+    return StepPair(kind="changed", type=a.step.type, a=_side(a), b=_side(b), values=values, texts=texts)
+
+
+def _alone(reader: _Reader, a: _Step | None, b: _Step | None) -> StepPair:
+    one = a or b
+    assert one is not None  # a pair has at least one side
+    texts = [
+        reader.text(name, text if a else "", text if b else "", cut=bool(one.step.cuts))
+        for name, text in one.texts.items()
+    ]
+    sides = (_side(a) if a else None, _side(b) if b else None)
+    return StepPair(kind="deleted" if a else "inserted", type=one.step.type, a=sides[0], b=sides[1], texts=texts)
+
+
+def _side(one: _Step) -> StepSide:
+    step = one.step
+    ended = step.completed_at
+    return StepSide(
+        id=step.key,
+        place=step.number + 1,
+        name=step.name,
+        status=step.status,
+        duration_ms=None if ended is None else (ended - step.started_at) / 1000,
+        ttft_ms=None if step.ttft_us is None else step.ttft_us / 1000,
+        input_tokens=step.usage.input_tokens,
+        output_tokens=step.usage.output_tokens,
+        origin=origin_of(one.detail),
+    )
+
+
+def origin_of(detail: Mapping[str, Any]) -> Origin | None:
+    """Where a step of a fork has its outcome from."""
+    try:
+        return Origin.model_validate(detail["origin"]) if detail.get("origin") else None
+    except ValidationError:
+        return None

@@ -1,0 +1,1 @@
+"""Pages: fork a turn, compare two turns, where a turn was forked from."""

@@ -1,0 +1,35 @@
+"""Where a step of a fork has its outcome from, in words; and where a turn is forked from a step."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from agents.base import ids
+from agents.forks.comparison import content
+from agents.forks.comparison.turns import origin_of
+from agents.record.schemas.turns import StepValue, TurnValue
+
+_WORDS = {
+    "taken_over": gettext_noop("taken over"),
+    "recorded": gettext_noop("recorded result"),
+    "edited": gettext_noop("changed result"),
+    "live": gettext_noop("run: nothing recorded fits"),
+}
+
+
+def words(step: StepValue) -> str:
+    """``taken over``; nothing of a step that was done here and now."""
+    if not step.detail or b'"origin":' not in step.detail:
+        return ""
+    origin = origin_of(content.detail_of(step))
+    return of(origin.how) if origin else ""
+
+
+def of(how: str) -> str:
+    return _(_WORDS[how])
+
+
+def fork_url(turn: TurnValue, step: StepValue) -> str:
+    """Where a turn is forked from a step, once it is over or waits."""
+    return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/fork/?step={ids.public(ids.Kind.STEP, step.key)}"

@@ -1,0 +1,60 @@
+"""The tape of a fork: what the rows of its source tell, as the loop takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agents.loop.replay import Edit, NextLeg, RecordedStep, Tape
+from agents.record.schemas.content import Content, TurnMessage
+from agents.record.schemas.events import (
+    InferenceDetail,
+    MemoryDetail,
+    OtherDetail,
+    ShieldDetail,
+    StepDetail,
+    ToolDetail,
+    TurnResumed,
+)
+from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.store import replay
+
+_DETAILS: dict[str, type[StepDetail]] = {
+    "inference": InferenceDetail,
+    "tool_execution": ToolDetail,
+    "shield_call": ShieldDetail,
+    "memory_retrieval": MemoryDetail,
+    "other": OtherDetail,
+}
+
+
+def make(source: TurnValue, step: StepValue, *, replays: bool, edited: Content | None, legs: Sequence[NextLeg]) -> Tape:
+    """The tape of a fork from a step on. What servers say of their tools is asked again: the tools have to
+    be there to be called."""
+    over = [_recorded(one) for one in source.steps if one.completed_at is not None and one.detail]
+    first = {one.key: one.number for one in source.steps}
+    return Tape(
+        taken=[one for one in over if first[one.key] < step.number and one.type != "other"],
+        later=[one for one in over if first[one.key] >= step.number],
+        edit=None if edited is None else Edit(step.key, call_id(step), edited),
+        legs=legs,
+        replays=replays,
+    )
+
+
+def detail_of(step: StepValue) -> StepDetail:
+    return _DETAILS[step.type].model_validate_json(step.detail or b"{}")
+
+
+def call_id(step: StepValue) -> str | None:
+    """The id of the call that a tool's step is."""
+    detail = detail_of(step)
+    return detail.tool_calls[0].call_id if isinstance(detail, ToolDetail) and detail.tool_calls else None
+
+
+def _recorded(step: StepValue) -> RecordedStep:
+    return RecordedStep(step.key, step.type, step.name, detail_of(step), step.status, step.error)  # type: ignore[arg-type]  # a step that is over is completed or failed, which its type does not know
+
+
+def heard(turn: int) -> list[Sequence[TurnMessage]]:
+    """What was said beside the answers that each of a turn's later legs begins with."""
+    return [event.input_messages for event in replay.load(turn) if isinstance(event, TurnResumed)]

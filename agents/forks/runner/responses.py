@@ -1,0 +1,120 @@
+"""Forks of turns of the Responses API: each leg of such a turn was asked for by a request of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from pydantic import ValidationError
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest
+from agents.forks.schemas.forks import ForkChanges
+from agents.loop.run import Run
+from agents.loop.service import Service
+from agents.record.models.choices import Api
+from agents.record.schemas.content import GreedyStrategy, SamplingParams, TopKStrategy, TurnMessage
+from agents.record.store.start_turn import NewLeg
+from agents.record.store.turns import TurnPlace
+from agents.responses.runner import responses as runs
+from agents.responses.runner.responses import Asked
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.store import responses
+from agents.responses.store.responses import ResponseRecord
+from agents.responses.wire.settings import settings_json
+
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedLeg:
+    """A leg with the request it was asked for by."""
+
+    record: ResponseRecord
+    request: JSON
+
+
+def legs_of(actor: Actor, place: TurnPlace) -> list[AskedLeg]:
+    """The legs of a turn. Raises InvalidRequest for one that was not run by this API, or not wholly kept."""
+    found = responses.of_turn(actor, place.key, "run")
+    if not found:
+        raise InvalidRequest("This turn was not run here: it cannot be forked.", code="not_forkable")
+    if len(found) != place.leg_count:
+        words = "A response of this turn was deleted: what it asked for is not known any more."
+        raise InvalidRequest(words, code="not_forkable")
+    return [AskedLeg(record, msgspec.json.decode(responses.request_of(record))) for record in found]
+
+
+def leg_of(legs: Sequence[AskedLeg], step: int) -> int:
+    """The place of the leg that a step belongs to."""
+    return max(place for place, leg in enumerate(legs) if leg.record.first_step <= step)
+
+
+def changed(leg: AskedLeg, changes: ForkChanges) -> CreateResponse:
+    """A leg's request with what is changed. Raises InvalidRequest for what a response cannot be asked."""
+    given = {
+        name: value
+        for name, value in (("model", changes.model), ("instructions", changes.instructions))
+        if value is not None
+    }
+    if changes.sampling_params is not None:
+        given |= _sampling(changes.sampling_params)
+    try:
+        return CreateResponse.model_validate({**leg.request, **given})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InvalidRequest(f"changes: {where}: {first['msg']}.", param="changes") from error
+
+
+def _sampling(params: SamplingParams) -> JSON:
+    """Sampling parameters as a response is asked for them."""
+    where = "changes.sampling_params"
+    strategy = params.strategy
+    if isinstance(strategy, TopKStrategy):
+        raise InvalidRequest(f"{where}.strategy: a response has no top_k.", param=f"{where}.strategy")
+    if params.stop or params.repetition_penalty not in (None, 1.0):
+        raise InvalidRequest(f"{where}: a response has no stop and no repetition_penalty.", param=where)
+    heat = (
+        {"temperature": 0.0, "top_p": None}
+        if isinstance(strategy, GreedyStrategy)
+        else {"temperature": strategy.temperature, "top_p": strategy.top_p}
+    )
+    return {**heat, "max_output_tokens": params.max_tokens or None}
+
+
+def run_of(
+    service: Service,
+    actor: Actor,
+    body: CreateResponse,
+    provider_data: Mapping[str, Any],
+    turn: int,
+    session: int,
+    messages: Sequence[TurnMessage],
+) -> Run:
+    return runs.run_of(service, Asked(actor, body, b"", None, provider_data), turn, session, messages)
+
+
+def new_leg(
+    legs: Sequence[AskedLeg], place: int, body: CreateResponse, changes: ForkChanges
+) -> tuple[NewLeg, CreateResponse]:
+    """The one leg of a fork: asked as the leg that it was forked in, with the input of the first, and where
+    that continued."""
+    first = legs[0].request
+    own = {name: first.get(name) for name in ("input", "previous_response_id", "conversation")}
+    if changes.input is not None:
+        own["input"] = changes.input
+    request = {**legs[place].request, **body.model_dump(include=_CHANGEABLE, mode="json"), **own}
+    request = {name: value for name, value in request.items() if value is not None}
+    asked = CreateResponse.model_validate(request)
+    settings = msgspec.json.decode(legs[0].record.settings or b"{}")
+    conversation = (settings.get("conversation") or {}).get("id")
+    told = settings_json(asked, conversation=conversation).decode()
+    raw = msgspec.json.encode(request)
+    return NewLeg(ids.new_key(), raw, Api.RESPONSES, model=asked.model, settings=told), asked
+
+
+_CHANGEABLE = {"model", "instructions", "temperature", "top_p", "max_output_tokens"}

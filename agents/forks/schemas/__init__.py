@@ -1,0 +1,1 @@
+"""Wire types of forks and comparisons."""

@@ -1,0 +1,87 @@
+"""Two turns side by side, as the API and the page tell it. ``a`` is the first, ``b`` the second."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from agents.base.schemas.wire import Sent, StepKey, TurnKey
+from agents.logs.schemas.rows import TurnRow
+from agents.record.schemas.events import Origin, StepStatus, StepType
+
+
+class Piece(Sent):
+    """Of a text: ``same`` in both, or ``deleted`` (in the first only), or ``inserted`` (in the second)."""
+
+    op: Literal["same", "deleted", "inserted"]
+    text: str
+
+
+class TextDifference(Sent):
+    """A text of both, by name (``said``, ``arguments``, ``result``, …). ``cut``: it is longer, and its
+    beginning and its size were compared."""
+
+    name: str
+    same: bool
+    pieces: list[Piece]
+    cut: bool = False
+
+
+class Difference(Sent):
+    """A value of both; ``change`` is the second less the first, where both are numbers."""
+
+    name: str
+    a: Any
+    b: Any
+    same: bool
+    change: float | None = None
+
+
+class StepSide(Sent):
+    """``place`` counts the steps of the turn from 1."""
+
+    id: StepKey
+    place: int
+    name: str
+    status: StepStatus
+    duration_ms: float | None
+    ttft_ms: float | None
+    input_tokens: int
+    output_tokens: int
+    origin: Origin | None = None
+
+
+class StepPair(Sent):
+    """Steps that answer to each other, or one that is in one turn only. ``values`` are those that differ,
+    ``texts`` all texts of a pair that is not the same."""
+
+    kind: Literal["same", "changed", "deleted", "inserted"]
+    type: StepType
+    a: StepSide | None
+    b: StepSide | None
+    values: list[Difference] = []
+    texts: list[TextDifference] = []
+
+
+class PairCounts(Sent):
+    same: int = 0
+    changed: int = 0
+    deleted: int = 0
+    inserted: int = 0
+
+
+class Comparison(Sent):
+    """``source`` says which of them is a fork of the other. ``in_order``: too much differs to find the best
+    alignment, so that like steps are paired in order. ``left_out``: steps of both that are beyond those that
+    are compared. ``parameters`` are what the turns ran with."""
+
+    object: Literal["comparison"] = "comparison"
+    a: TurnRow
+    b: TurnRow
+    fork: TurnKey | None = None
+    facts: list[Difference]
+    parameters: list[Difference]
+    texts: list[TextDifference]
+    steps: list[StepPair]
+    counts: PairCounts
+    in_order: bool = False
+    left_out: int = 0

@@ -1,0 +1,52 @@
+"""A fork as it is asked for: from which step, with what changed, and where tools have their results from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from agents.base.schemas.wire import Wire, null_is
+from agents.record.schemas.content import Content, SamplingParams
+
+Tools = Literal["recorded", "live"]
+
+
+class ForkSettings(Wire):
+    """What of an agent's settings is other than they say. None is: as it was."""
+
+    model: str | None = Field(default=None, min_length=1, max_length=300)
+    instructions: str | None = None
+    sampling_params: SamplingParams | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        names = ("model", "instructions", "sampling_params")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+class ForkChanges(ForkSettings):
+    """What is changed from the step on. ``tool_result`` is what its tool is to have given back, ``input``
+    what the user is to have said (only from the first step on). A field that is none of these is refused:
+    a fork that silently changes nothing would be taken for a result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    tool_result: Content | None = None
+    input: str | None = Field(default=None, min_length=1)
+
+    @property
+    def settings(self) -> ForkSettings:
+        return ForkSettings(**self.given)
+
+
+class ForkTurn(Wire):
+    """``step`` is a step's id, or its place from 1. With ``tools`` ``recorded`` a tool that is called as it
+    was called before gives what it gave then; what was never called is run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    step: int | str
+    changes: Annotated[ForkChanges, null_is(ForkChanges())] = ForkChanges()
+    tools: Tools = "recorded"
+    stream: bool | None = False

@@ -1,0 +1,1 @@
+"""Writes and reads forks, and the input of comparisons."""

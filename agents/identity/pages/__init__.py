@@ -1,0 +1,1 @@
+"""Pages: login, password, API keys."""

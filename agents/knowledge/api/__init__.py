@@ -1,0 +1,1 @@
+"""REST: files, vector stores, vector databases."""

@@ -1,0 +1,187 @@
+"""The files of a vector store, one by one and in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from agents.base import ids
+from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.views import ApiView, answer
+from agents.base.errors import InvalidRequest
+from agents.knowledge.api.vector_stores import counts_of
+from agents.knowledge.schemas.vector_stores import (
+    AttachFile,
+    CreateFileBatch,
+    FileBatchObject,
+    FoundText,
+    StaticChunking,
+    StaticStrategy,
+    StoreFileContent,
+    StoreFileDeleted,
+    StoreFileError,
+    StoreFileObject,
+    UpdateStoreFile,
+    chunking_of,
+)
+from agents.knowledge.schemas.vector_stores import StoreFileList as StoreFileListObject
+from agents.knowledge.store import vector_files
+from agents.knowledge.store.vector_files import BatchRecord, StoreFile, Wanted
+from agents.loop.current_service import service
+
+STATUSES = ("in_progress", "completed", "failed", "cancelled")
+POLL_MS = "200"
+"""How soon to ask again, for clients that wait: most files take less than a second."""
+_LISTED = [*CURSOR, OpenApiParameter("filter", str, enum=STATUSES)]
+
+
+def _object(store: str, file: StoreFile) -> StoreFileObject:
+    chunking = StaticChunking.model_construct(max_chunk_size_tokens=file.tokens, chunk_overlap_tokens=file.overlap)
+    error = StoreFileError(code=file.error_code, message=file.error) if file.status == "failed" else None
+    return StoreFileObject(
+        id=file.file_id,
+        created_at=file.created_at // 1_000_000,
+        status=file.status,
+        last_error=error,
+        usage_bytes=file.size,
+        vector_store_id=store,
+        attributes=dict(file.attributes),
+        chunking_strategy=StaticStrategy.model_construct(type="static", static=chunking),
+    )
+
+
+def _batch_object(store: str, batch: BatchRecord) -> FileBatchObject:
+    return FileBatchObject(
+        id=batch.public_id,
+        created_at=batch.created_at // 1_000_000,
+        status=batch.status,
+        vector_store_id=store,
+        file_counts=counts_of(batch.counts),
+    )
+
+
+def _told(value: StoreFileObject | FileBatchObject) -> HttpResponse:
+    """An object that may not be done yet."""
+    response = answer(value)
+    response["openai-poll-after-ms"] = POLL_MS
+    return response
+
+
+def _wanted(given: Sequence[AttachFile]) -> list[Wanted]:
+    sizes = [chunking_of(one.chunking_strategy) for one in given]
+    return [
+        Wanted(one.file_id, size.max_chunk_size_tokens, size.chunk_overlap_tokens, one.attributes)
+        for one, size in zip(given, sizes, strict=True)
+    ]
+
+
+class _Files(ApiView):
+    """What a store's list of files and a batch's share."""
+
+    actions = {}
+
+    def _page(self, store: str, batch: str | None = None) -> HttpResponse:
+        asked = self.request._request
+        status = asked.GET.get("filter", "")
+        if status and status not in STATUSES:
+            raise InvalidRequest(f"filter: one of {', '.join(STATUSES)}.", param="filter")
+        found, has_more = vector_files.listing(self.actor, store, cursor(asked), status=status, batch=batch)
+        data = [_object(store, file) for file in found]
+        first, last = (data[0].id, data[-1].id) if data else (None, None)
+        return answer(StoreFileListObject(data=data, first_id=first, last_id=last, has_more=has_more))
+
+
+class StoreFileList(_Files):
+    actions = {"get": "read", "post": "run"}
+
+    @extend_schema(operation_id="list_vector_store_files", parameters=_LISTED, responses=StoreFileListObject)
+    def get(self, request: Request, vector_store_id: str) -> HttpResponse:
+        return self._page(vector_store_id)
+
+    @extend_schema(operation_id="create_vector_store_file", request=AttachFile, responses=StoreFileObject)
+    def post(self, request: Request, vector_store_id: str) -> HttpResponse:
+        """Put a file into a store; it is read behind the request's back."""
+        body: AttachFile = self.body(AttachFile)
+        indexer = service().indexer
+        added = vector_files.add(self.actor, vector_store_id, _wanted([body]), indexer.owner)
+        indexer.start(added.work)
+        return _told(_object(vector_store_id, vector_files.get(self.actor, vector_store_id, body.file_id, "run")))
+
+
+class StoreFileDetail(ApiView):
+    actions = {"get": "read", "post": "run", "delete": "manage"}
+
+    @extend_schema(operation_id="get_vector_store_file", responses=StoreFileObject)
+    def get(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponse:
+        return _told(_object(vector_store_id, vector_files.get(self.actor, vector_store_id, file_id)))
+
+    @extend_schema(operation_id="update_vector_store_file", request=UpdateStoreFile, responses=StoreFileObject)
+    def post(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponse:
+        """Give a file other attributes."""
+        body: UpdateStoreFile = self.body(UpdateStoreFile)
+        file = vector_files.describe(self.actor, vector_store_id, file_id, body.attributes)
+        return answer(_object(vector_store_id, file))
+
+    @extend_schema(operation_id="delete_vector_store_file", responses=StoreFileDeleted)
+    def delete(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponse:
+        """Take a file out of a store; the file itself stays."""
+        vector_files.remove(self.actor, vector_store_id, file_id)
+        return answer(StoreFileDeleted(id=file_id))
+
+
+class StoreFileText(ApiView):
+    """What was read in a file, in chunks."""
+
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="get_vector_store_file_content", responses=StoreFileContent)
+    def get(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponse:
+        file, texts = vector_files.texts(self.actor, vector_store_id, file_id)
+        parts = [FoundText(text=text) for text in texts]
+        told = StoreFileContent(
+            data=parts, content=parts, file_id=file.file_id, filename=file.filename, attributes=dict(file.attributes)
+        )
+        return answer(told)
+
+
+class FileBatchCreate(ApiView):
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="create_file_batch", request=CreateFileBatch, responses=FileBatchObject)
+    def post(self, request: Request, vector_store_id: str) -> HttpResponse:
+        """Put several files into a store, each on its own terms."""
+        body: CreateFileBatch = self.body(CreateFileBatch)
+        indexer = service().indexer
+        added = vector_files.add(self.actor, vector_store_id, _wanted(body.wanted), indexer.owner, batch=True)
+        indexer.start(added.work)
+        assert added.batch is not None  # it was asked for
+        public = ids.openai(ids.Kind.FILE_BATCH, added.batch)
+        return _told(_batch_object(vector_store_id, vector_files.get_batch(self.actor, vector_store_id, public, "run")))
+
+
+class FileBatchDetail(ApiView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="get_file_batch", responses=FileBatchObject)
+    def get(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponse:
+        return _told(_batch_object(vector_store_id, vector_files.get_batch(self.actor, vector_store_id, batch_id)))
+
+
+class FileBatchFiles(_Files):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="list_file_batch_files", parameters=_LISTED, responses=StoreFileListObject)
+    def get(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponse:
+        return self._page(vector_store_id, batch_id)
+
+
+class FileBatchCancel(ApiView):
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="cancel_file_batch", request=None, responses=FileBatchObject)
+    def post(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponse:
+        """Stop what is not done yet."""
+        return answer(_batch_object(vector_store_id, vector_files.cancel(self.actor, vector_store_id, batch_id)))

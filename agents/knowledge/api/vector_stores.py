@@ -1,0 +1,158 @@
+"""OpenAI's vector stores: made, listed, changed, searched, deleted. Each is a vector database, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents.base import ids
+from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.views import ApiView, Awaited, answer
+from agents.knowledge.providers.embeddings.registry import KEYWORD
+from agents.knowledge.runner import file_search
+from agents.knowledge.runner.file_search import Found
+from agents.knowledge.schemas import filters
+from agents.knowledge.schemas.vector_stores import (
+    CreateVectorStore,
+    FileCounts,
+    FoundText,
+    SearchHit,
+    SearchResults,
+    SearchVectorStore,
+    StoreExpiry,
+    UpdateVectorStore,
+    VectorStoreDeleted,
+    VectorStoreObject,
+    chunking_of,
+)
+from agents.knowledge.schemas.vector_stores import VectorStoreList as VectorStoreListObject
+from agents.knowledge.store import vector_files, vector_stores
+from agents.knowledge.store.vector_files import Wanted
+from agents.knowledge.store.vector_stores import NewStore, StoreRecord
+from agents.loop.current_service import service
+
+DIMENSION = 384
+"""Of the vectors of a model nobody said more about."""
+
+
+def counts_of(counts: Any) -> FileCounts:
+    """How many files are how far."""
+    return FileCounts(**counts, total=sum(counts.values()))
+
+
+def store_object(store: StoreRecord) -> VectorStoreObject:
+    """A store as the API shows it."""
+    expires = store.expires_at
+    is_over = expires is not None and expires <= ids.now_us()
+    return VectorStoreObject(
+        id=store.public_id,
+        created_at=store.created_at // 1_000_000,
+        name=store.name,
+        usage_bytes=store.usage,
+        file_counts=counts_of(store.counts),
+        status="expired" if is_over else "in_progress" if store.counts.get("in_progress") else "completed",
+        expires_after=None if store.expires_days is None else StoreExpiry(days=store.expires_days),
+        expires_at=None if expires is None else expires // 1_000_000,
+        last_active_at=store.last_active_at // 1_000_000,
+        metadata=dict(store.metadata),
+    )
+
+
+class VectorStoreList(ApiView):
+    actions = {"get": "read", "post": "manage"}
+
+    @extend_schema(operation_id="create_vector_store", request=CreateVectorStore, responses=VectorStoreObject)
+    def post(self, request: Request) -> HttpResponse:
+        body: CreateVectorStore = self.body(CreateVectorStore)
+        indexer, chunking = service().indexer, chunking_of(body.chunking_strategy)
+        sizes = chunking.max_chunk_size_tokens, chunking.chunk_overlap_tokens
+        wanted = [Wanted(file, *sizes) for file in dict.fromkeys(body.file_ids)]
+        made = vector_files.create_store(self.actor, _new(body), wanted, indexer.owner)
+        indexer.start(made.work)
+        public = ids.openai(ids.Kind.VECTOR_STORE, made.store)
+        return answer(store_object(vector_stores.get(self.actor, public, "manage")))
+
+    @extend_schema(operation_id="list_vector_stores", parameters=CURSOR, responses=VectorStoreListObject)
+    def get(self, request: Request) -> HttpResponse:
+        found, has_more = vector_stores.listing(self.actor, cursor(request._request))
+        data = [store_object(store) for store in found]
+        first, last = (data[0].id, data[-1].id) if data else (None, None)
+        return answer(VectorStoreListObject(data=data, first_id=first, last_id=last, has_more=has_more))
+
+
+def _new(body: CreateVectorStore) -> NewStore:
+    default = service().providers.library.embeddings.default
+    # what is not said is what the server's own model gives
+    unsaid = 0 if default and not body.embedding_model else DIMENSION
+    return NewStore(
+        name=body.name,
+        embedding_model=body.embedding_model or default or KEYWORD,
+        embedding_dimension=body.embedding_dimension or unsaid,
+        provider_id=body.provider_id or "builtin",
+        metadata=body.metadata,
+        expires_days=body.expires_after.days if body.expires_after else None,
+    )
+
+
+class VectorStoreDetail(ApiView):
+    actions = {"get": "read", "post": "manage", "delete": "manage"}
+
+    @extend_schema(operation_id="get_vector_store", responses=VectorStoreObject)
+    def get(self, request: Request, vector_store_id: str) -> HttpResponse:
+        return answer(store_object(vector_stores.get(self.actor, vector_store_id)))
+
+    @extend_schema(operation_id="update_vector_store", request=UpdateVectorStore, responses=VectorStoreObject)
+    def post(self, request: Request, vector_store_id: str) -> HttpResponse:
+        body: UpdateVectorStore = self.body(UpdateVectorStore)
+        changes: dict[str, Any] = body.model_dump(include=body.model_fields_set & {"name", "metadata"})
+        if "expires_after" in body.model_fields_set:
+            changes["expires_days"] = body.expires_after.days if body.expires_after else None
+        return answer(store_object(vector_stores.update(self.actor, vector_store_id, changes)))
+
+    @extend_schema(operation_id="delete_vector_store", responses=VectorStoreDeleted)
+    def delete(self, request: Request, vector_store_id: str) -> HttpResponse:
+        """Delete a store. The files that are in it stay files."""
+        vector_stores.delete(self.actor, vector_store_id)
+        return answer(VectorStoreDeleted(id=vector_store_id))
+
+
+class VectorStoreSearch(ApiView):
+    """What of a store's files fits a question, or one of several."""
+
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="search_vector_store", request=SearchVectorStore, responses=SearchResults)
+    def post(self, request: Request, vector_store_id: str) -> HttpResponseBase:
+        body: SearchVectorStore = self.body(SearchVectorStore)
+        only = filters.parse(body.filters)
+        queries = [body.query] if isinstance(body.query, str) else body.query
+        store = vector_stores.get(self.actor, vector_store_id, "run").public_id
+
+        async def work() -> HttpResponse:
+            found = await file_search.search(
+                service().providers.library,
+                self.actor,
+                [store],
+                queries,
+                filters=only,
+                max_results=body.max_num_results,
+                score_threshold=body.ranking_options.score_threshold,
+                mode=body.search_mode,
+            )
+            return answer(SearchResults(search_query=queries, data=[_hit(one) for one in found]))
+
+        return Awaited(work)
+
+
+def _hit(found: Found) -> SearchHit:
+    return SearchHit(
+        file_id=found.file_id,
+        filename=found.filename,
+        score=found.score,
+        attributes=dict(found.attributes),
+        content=[FoundText(text=found.text)],
+    )

@@ -1,0 +1,1 @@
+"""Tables: files, vector databases, documents, chunks."""

@@ -1,0 +1,123 @@
+"""The text of a PDF, read by a process of its own: a hostile file may eat time and memory, and a process
+can be stopped. ``python -m agents.knowledge.providers.memory.pdf`` is that process: a PDF in, JSON out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import resource
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from agents.base.errors import InvalidRequest, Unavailable
+
+MAX_PAGES = 2_000
+MAX_CHARS = 16 * 1024 * 1024
+SECONDS = 60
+MEMORY_BYTES = 1024 * 1024 * 1024
+AT_ONCE = 2
+
+_ROOT = Path(__file__).resolve().parents[3]
+
+_gates: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
+
+
+async def text_of(data: bytes, where: str) -> str:
+    """A PDF's words, pages separated by a blank line. Raises InvalidRequest, naming ``where``."""
+    if b"%PDF-" not in data[:1024]:
+        words = f"{where}: mime_type is 'application/pdf', but it is no PDF."
+        raise InvalidRequest(words, param="documents", code="document_type")
+    loop = asyncio.get_running_loop()
+    for gone in [known for known in _gates if known.is_closed()]:
+        del _gates[gone]
+    async with _gates.setdefault(loop, asyncio.Semaphore(AT_ONCE)):
+        found = await _read(data, where)
+    if "error" in found:
+        words = f"{where}: the PDF cannot be read: {str(found['error'])[:300]}"
+        raise InvalidRequest(words, param="documents", code="document_unreadable")
+    return str(found["text"])
+
+
+async def _read(data: bytes, where: str) -> dict[str, Any]:
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", __name__),
+            stdin=file,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd=_ROOT,
+            env={},  # the secrets of this server's are none of a file's business
+        )
+    try:
+        async with asyncio.timeout(SECONDS):
+            out, _ = await process.communicate()
+    except TimeoutError:
+        raise InvalidRequest(f"{where}: the PDF took longer than {SECONDS} s.", param="documents") from None
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    try:
+        found = json.loads(out)
+    except ValueError:
+        return {"error": "it needs too much memory or time"}
+    if not isinstance(found, dict):
+        raise Unavailable("The reader of PDFs failed.")
+    return found
+
+
+# ---------------------------------------------------------------------------------- inside the process
+
+
+def _extract(data: bytes) -> dict[str, str]:
+    from pypdf import PdfReader
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            return {"error": "it is encrypted"}
+        if len(reader.pages) > MAX_PAGES:
+            return {"error": f"it has more than {MAX_PAGES} pages"}
+        return _pages(reader)
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OSError) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _pages(reader: Any) -> dict[str, str]:
+    parts: list[str] = []
+    chars = 0
+    for page in reader.pages:
+        text = page.extract_text().strip()
+        chars += len(text)
+        if chars > MAX_CHARS:
+            return {"error": f"it has more than {MAX_CHARS:,} characters"}
+        parts.append(text)
+    text = "\n\n".join(filter(None, parts))
+    return {"text": text} if text else {"error": "there is no text in it (a scan?)"}
+
+
+def main() -> None:
+    """Read a PDF from the standard input, under limits the process gives itself."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    logging.disable()
+    try:
+        found = _extract(sys.stdin.buffer.read())
+    except MemoryError:
+        found = {"error": "it needs too much memory"}
+    sys.stdout.write(json.dumps(found).encode().decode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Reads, cuts, embeds and stores documents; answers searches; retrieves for a turn."""

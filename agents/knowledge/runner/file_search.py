@@ -1,0 +1,107 @@
+"""Searching the files of vector stores: by questions, filtered by attributes.
+
+What the API's search and the models' tool ``file_search`` both ask. Scores lie between 0 and 1. By vectors they are
+the cosine; by both ways, 1 is the first place in both; by words alone, the best chunk's is the share of the
+question's words that stand in it, and others' are as much less as they fit less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agents.base.access import Actor
+from agents.base.words import words
+from agents.knowledge.runner.knowledge_base import Library
+from agents.knowledge.schemas.filters import Filter
+from agents.knowledge.schemas.vector_dbs import SearchParams
+from agents.knowledge.store import documents, vector_stores
+from agents.knowledge.store.documents import Described
+from agents.knowledge.store.retrieval import Found as Chunk
+from agents.knowledge.store.retrieval import Fusion
+from agents.knowledge.store.vector_dbs import VectorDBRecord
+from agents.record.live import read
+
+Mode = Literal["keyword", "vector", "hybrid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A chunk of a file that was found; of a document that is no file, its name for an id."""
+
+    file_id: str
+    filename: str
+    score: float
+    attributes: Mapping[str, Any]
+    text: str
+
+
+async def search(
+    library: Library,
+    actor: Actor,
+    vector_store_ids: Sequence[str],
+    queries: Sequence[str],
+    *,
+    filters: Filter | None = None,
+    max_results: int = 10,
+    score_threshold: float = 0.0,
+    mode: Mode | None = None,
+) -> list[Found]:
+    """The best chunks of these stores (or vector databases) for any of the queries, best first, each once. Raises
+    NotFound for one the actor may not search, InvalidRequest for one that has expired, ProviderError."""
+    best: dict[int, Found] = {}
+    for db in [await library.find(actor, name) for name in dict.fromkeys(vector_store_ids)]:
+        await read(vector_stores.use, db.key)
+        within = await read(_matching, db.key, filters)
+        for query in dict.fromkeys(queries):
+            params = SearchParams(max_chunks=max_results, mode=mode)
+            chunks = [] if within == [] else await library.search(db, query, params, within)
+            scored = list(zip(chunks, _scores(library, db, query, chunks, mode), strict=True))
+            for key, found in await read(_described, db.key, scored):
+                if found.score >= score_threshold and (key not in best or best[key].score < found.score):
+                    best[key] = found
+    return sorted(best.values(), key=lambda one: -one.score)[:max_results]
+
+
+def _matching(db: int, filters: Filter | None) -> list[int] | None:
+    """The documents that a filter lets through; None where there is none."""
+    if filters is None:
+        return None
+    return [one.key for one in documents.described(db) if filters.matches(one.attributes)]
+
+
+def _described(db: int, scored: Sequence[tuple[Chunk, float]]) -> list[tuple[int, Found]]:
+    known = {one.document_id: one for one in documents.described(db, [chunk.document_id for chunk, _ in scored])}
+    return [
+        (chunk.key, _found(known[chunk.document_id], chunk.text, score))
+        for chunk, score in scored
+        if chunk.document_id in known
+    ]
+
+
+def _found(document: Described, text: str, score: float) -> Found:
+    return Found(document.document_id, document.name or document.document_id, score, document.attributes, text)
+
+
+# ----------------------------------------------------------------------------------------------- scores
+
+_FIRST_IN_BOTH = 2 / (Fusion().impact + 1)
+
+
+def _scores(
+    library: Library, db: VectorDBRecord, query: str, chunks: Sequence[Chunk], mode: Mode | None
+) -> list[float]:
+    """The chunks' scores, scaled to 0…1 without changing their order."""
+    if not chunks:
+        return []
+    if mode == "keyword" or library.model(db) is None:
+        factor = _share(query, chunks[0].text) / chunks[0].score if chunks[0].score > 0 else 0.0
+    else:
+        factor = 1.0 if mode == "vector" else 1 / _FIRST_IN_BOTH
+    return [round(min(1.0, max(0.0, chunk.score * factor)), 6) for chunk in chunks]
+
+
+def _share(query: str, text: str) -> float:
+    asked = set(words(query))
+    return len(asked & set(words(text))) / len(asked) if asked else 0.0

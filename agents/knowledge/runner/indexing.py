@@ -1,0 +1,114 @@
+"""Reading files into vector stores, behind the backs of those who put them there.
+
+A file is read, cut, embedded and stored in a task that outlives the request; who asks for its status learns how far
+it is. What goes wrong ends up in that status, too: nothing here raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from agents.base import ids
+from agents.base.errors import AgentsError, InvalidRequest, ProviderError
+from agents.knowledge.providers.memory import chunking, kinds, texts
+from agents.knowledge.providers.memory.texts import Raw
+from agents.knowledge.runner.knowledge_base import MAX_CHUNKS, Library
+from agents.knowledge.store import files, indexing
+from agents.knowledge.store.indexing import Begun, Work
+from agents.knowledge.store.vector_dbs import NewChunk
+from agents.record.live import read
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 2
+"""Files that are read at the same time: each is in memory meanwhile."""
+
+
+class Apart(Protocol):
+    """Who runs it: ``owner`` is the process's name."""
+
+    owner: str
+
+    def apart(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something in a task of its own. From any thread; returns at once."""
+        ...
+
+
+class Indexer:
+    """The files that this process reads, or is about to."""
+
+    def __init__(self, runner: Apart, library: Library) -> None:
+        self._runner, self._library = runner, library
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._waiting: dict[int, int] = {}
+
+    @property
+    def owner(self) -> str:
+        return self._runner.owner
+
+    @property
+    def running(self) -> frozenset[int]:
+        """The documents at which this process is, or which wait for it."""
+        return frozenset(self._waiting.copy())
+
+    def start(self, work: Sequence[Work]) -> None:
+        """Read files, in order. From any thread; returns at once."""
+        if work:
+            self._waiting.update({one.document: one.number for one in work})
+            self._runner.apart(partial(self._all, work))
+
+    async def renew(self) -> None:
+        """Tell others that the work goes on."""
+        if self._waiting:
+            await read(indexing.renew, list(self.running), self.owner, ids.now_us())
+
+    async def _all(self, work: Sequence[Work]) -> None:
+        try:
+            for one in work:
+                async with self._places:
+                    await self._index(one)
+                self._waiting.pop(one.document, None)
+        finally:
+            for one in work:
+                self._waiting.pop(one.document, None)
+
+    async def _index(self, work: Work) -> None:
+        try:
+            begun = await read(indexing.begin, work)
+            if begun is not None:
+                await self._fill(work, begun)
+        except ProviderError as error:
+            await read(indexing.fail, work, "server_error", error.message)
+        except InvalidRequest as error:
+            await read(indexing.fail, work, _code(error), error.message)
+        except Exception as error:
+            # the indexer's edge: a mistake of ours fails this file, not the server
+            log.exception("document=%s: a file could not be read", work.document)
+            words = error.message if isinstance(error, AgentsError) else "The server made a mistake; see its log."
+            await read(indexing.fail, work, "server_error", words)
+
+    async def _fill(self, work: Work, begun: Begun) -> None:
+        text = await self._text(begun)
+        pieces = await read(chunking.chunks, text, begun.chunk_tokens, begun.chunk_overlap)
+        if len(pieces) > MAX_CHUNKS:
+            raise InvalidRequest(f"{begun.filename}: it makes more than {MAX_CHUNKS:,} chunks; use larger ones.")
+        packed = await self._library.embedded(begun.db, [piece.text for piece in pieces])
+        chunks = [NewChunk(piece.text, piece.tokens, {}, one) for piece, one in zip(pieces, packed, strict=True)]
+        await read(indexing.fill, work, begun.db.key, chunks, len(text.encode()))
+
+    async def _text(self, begun: Begun) -> str:
+        data = await read(lambda: b"".join(files.blocks(begun.file)))
+        main, charset = texts.kind(kinds.of_file(begun.filename, begun.mime_type, data[: kinds.SEEN]))
+        text = await texts.text_of(Raw(data, main, charset), begun.filename)
+        return text.encode(errors="replace").decode()  # halves of a pair, which a PDF may hold, cannot be stored
+
+
+def _code(error: InvalidRequest) -> str:
+    """What OpenAI calls what is wrong with a file; a model of the wrong dimension is not the file's fault."""
+    if error.code == "embedding_dimension":
+        return "server_error"
+    return "unsupported_file" if error.code == "document_type" else "invalid_file"

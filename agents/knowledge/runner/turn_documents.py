@@ -1,0 +1,181 @@
+"""What a turn knows beside its messages: documents that come with it, and where to retrieve from."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from agents.base import addresses, ids
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest
+from agents.knowledge.providers.memory import texts
+from agents.knowledge.runner import rag
+from agents.knowledge.runner.knowledge_base import Library, check_type, url_of
+from agents.knowledge.schemas.vector_dbs import RagDocument
+from agents.llama_stack.schemas import AgentToolGroup, Document
+from agents.loop.protocols.retrieval import Documents, Memory, Prepared
+from agents.loop.provider_set import Providers
+from agents.record.schemas.content import ImageData, ImageItem, TextItem, TurnMessage, Url, UserMessage, text_of
+from agents.tools.runner.toolset import Args, group_name
+
+
+def memory(
+    providers: Providers, actor: Actor, session: int, groups: Sequence[AgentToolGroup], args: Args
+) -> Memory | None:
+    """Where the turn retrieves from by itself, if one of its groups is such a place. Raises
+    InvalidRequest for ``args`` (by group) that cannot be."""
+    for group in groups:
+        make = providers.memory.get(group_name(group))
+        if make:
+            return make(actor, session, args.get(group_name(group), {}))
+    return None
+
+
+def context(providers: Providers, groups: Sequence[AgentToolGroup], documents: Sequence[Document]) -> str:
+    """The text of a turn's documents where that is all there is to them. Raises InvalidRequest."""
+    for number, document in enumerate(documents):
+        _check(providers.library, document, f"documents.{number}")
+    if _takes_a_while(groups, documents):
+        return ""
+    return "\n\n".join(text_of(one.content) for one in documents if not isinstance(one.content, Url))
+
+
+def documents(
+    providers: Providers, session: int, turn: int, groups: Sequence[AgentToolGroup], given: Sequence[Document]
+) -> Documents | None:
+    """Those of a turn that have to be fetched, read or put into the session's database first."""
+    if not _takes_a_while(groups, given):
+        return None
+    return TurnDocuments(providers.library, session, turn, given, searched=_searches(groups))
+
+
+def _takes_a_while(groups: Sequence[AgentToolGroup], given: Sequence[Document]) -> bool:
+    plain = all(
+        not url_of(one.content)
+        and texts.kind(one.mime_type)[0] in {"text/plain", "text/markdown", "application/json", "application/yaml"}
+        for one in given
+    )
+    return bool(given) and (_searches(groups) or not plain)
+
+
+def _searches(groups: Sequence[AgentToolGroup]) -> bool:
+    return any(group_name(group).partition("/")[0] == rag.GROUP for group in groups)
+
+
+# ----------------------------------------------------------------------------------------------- checks
+
+
+def _check(library: Library, document: Document, where: str) -> None:
+    """What can be said without looking: raises InvalidRequest for a document that could never be had."""
+    url = url_of(document.content)
+    if url:
+        check_url(url, where, allow_private=library.fetcher.allow_private)
+    if texts.is_image(document.mime_type):
+        if not url and _image(document) is None:
+            words = f"{where}: an image is given as an image item, a URL or a data URL."
+            raise InvalidRequest(words, param="documents")
+        return
+    check_type(document.mime_type, where)
+    if not url and not texts.is_text(document.mime_type):
+        words = f"{where}: a document of type '{document.mime_type[:80]}' is given as a URL or a data URL."
+        raise InvalidRequest(words, param="documents", code="document_type")
+
+
+def check_url(url: str, where: str, *, allow_private: bool) -> None:
+    """Raises InvalidRequest for a URL that could never be fetched."""
+    if url.startswith("data:"):
+        return
+    try:
+        addresses.check(url)
+        _check_number(urlsplit(url).hostname or "", allow_private)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{where}: {error.message}", param="documents", code=error.code) from error
+
+
+def _check_number(host: str, allow_private: bool) -> None:
+    """A host given by its number, or by the one name whose number everybody knows."""
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:
+        return
+    if not addresses.is_allowed(str(address), allow_private=allow_private):
+        raise InvalidRequest("This URL is refused: it leads to an address that may not be asked.", code="url_refused")
+
+
+def check_images(messages: Sequence[TurnMessage]) -> None:
+    """Raises InvalidRequest for an image whose URL is none of http, https and data: the endpoint would
+    look for it among its own files."""
+    for number, message in enumerate(messages):
+        content = message.content if isinstance(message, UserMessage) else ""
+        for item in content if isinstance(content, list) else [content]:
+            url = item.image.url.uri if isinstance(item, ImageItem) and item.image.url else "https:"
+            if not url.lower().startswith(("http:", "https:", "data:image/")):
+                words = f"messages.{number}.content: an image's URL begins with http:, https: or data:image/."
+                raise InvalidRequest(words, param=f"messages.{number}.content", code="url_refused")
+
+
+def _image(document: Document) -> ImageItem | None:
+    content = document.content
+    if isinstance(content, list) and len(content) == 1:
+        [content] = content
+    return content if isinstance(content, ImageItem) else None
+
+
+# -------------------------------------------------------------------------------------------- documents
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDocuments:
+    """A turn's documents, got ready: text into the context or, with ``searched``, into the session's
+    database; images to the model."""
+
+    library: Library
+    session: int
+    turn: int
+    given: Sequence[Document]
+    searched: bool
+
+    async def prepare(self) -> Prepared:
+        images, words, stored = [], [], []
+        for number, document in enumerate(self.given):
+            where = f"documents.{number}"
+            if texts.is_image(document.mime_type):
+                images.append(await self._picture(document, where))
+                continue
+            text = await self.library.text(document.content, document.mime_type, where)
+            if self.searched:
+                stored.append(self._named(number, document, text))
+            else:
+                words.append(text)
+        if stored:
+            await self._store(stored)
+            words.append(_note([one.document_id for one in stored]))
+        return Prepared("\n\n".join(words), images)
+
+    async def _picture(self, document: Document, where: str) -> ImageItem:
+        url = url_of(document.content)
+        if not url:
+            image = _image(document)
+            assert image is not None  # it was checked before the turn began
+            return image
+        raw = await self.library.raw(url, document.mime_type, where)
+        return ImageItem(image=ImageData(url=Url(uri=texts.data_url(raw))))
+
+    def _named(self, number: int, document: Document, text: str) -> RagDocument:
+        """The same document has the same name when the turn is resumed: it is stored once."""
+        name = f"{ids.public(ids.Kind.TURN, self.turn)}-{number}"
+        url = url_of(document.content)
+        source = {"source": url[:500]} if url and not url.startswith("data:") else {}
+        # as an item: a text that is a URL would be taken for one
+        return RagDocument(document_id=name, content=[TextItem(text=text)], mime_type="text/plain", metadata=source)
+
+    async def _store(self, stored: Sequence[RagDocument]) -> None:
+        db = await self.library.of_session(self.session, make=True)
+        assert db is not None  # it was made
+        await self.library.insert(db, stored, rag.CHUNK_TOKENS)
+
+
+def _note(names: Sequence[str]) -> str:
+    return f"(Documents were attached: {', '.join(names)}. Their text is found with knowledge_search.)"

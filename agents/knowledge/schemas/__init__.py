@@ -1,0 +1,1 @@
+"""Wire types of files, filters, vector stores and vector databases."""

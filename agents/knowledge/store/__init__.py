@@ -1,0 +1,1 @@
+"""Writes and reads files, documents, chunks and vectors; searches them."""

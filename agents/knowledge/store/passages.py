@@ -1,0 +1,144 @@
+"""The index of the chunks' words, and ranking by them (BM25 on SQLite, weighted ts_rank on PostgreSQL).
+
+Every word carries the key of its database in front (``a1b2_refund``): words of one database are then
+found without looking at those of others, and counted without telling anything about them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+
+from agents.base.store.sql import execute
+from agents.base.words import words
+
+LONGEST = 200
+"""Characters of a word that count here."""
+POSTINGS = 4_000
+"""Hits that are ranked for one question: its rarest words first, as many as fit. Ranking costs about
+2.5 µs a hit, and a word that stands in every other chunk tells nothing."""
+MANY = 100_000
+"""Chunks of a large database; only how words compare depends on it."""
+QUESTION = 64
+"""Different words of a question that are looked at."""
+
+Hit = tuple[int, float]
+"""A chunk's key and its score, more is better."""
+
+
+def _prefix(db: int) -> str:
+    return f"{db:x}_"
+
+
+def _marked(db: int, text: str) -> list[str]:
+    prefix = _prefix(db)
+    return [prefix + word[:LONGEST] for word in words(text)]
+
+
+def shaped(db: int, text: str) -> str:
+    """A chunk's text as its database's index takes it: made before the writer is kept busy."""
+    marked = _marked(db, text)
+    return " ".join(marked) if connection.vendor == "sqlite" else _vector(marked)
+
+
+def index(rows: Iterable[tuple[int, str]]) -> None:
+    """Index chunks: (key, text as `shaped`)."""
+    sql = "INSERT INTO agents_chunk_search(id, words) VALUES (%s, %s::tsvector)"
+    if connection.vendor == "sqlite":
+        sql = "INSERT INTO agents_chunk_search(rowid, words) VALUES (%s, %s)"
+    with connection.cursor() as cursor:
+        cursor.executemany(sql, list(rows))
+
+
+def _vector(marked: Sequence[str]) -> str:
+    """Words with positions, as PostgreSQL reads a tsvector; ts_rank counts positions, up to 255 of a word."""
+    return " ".join(f"'{word}':{min(place, 16_383)}" for place, word in enumerate(marked, 1))
+
+
+def remove(where: str, *values: object) -> None:
+    """Take the chunks out of the index that this condition (SQL over agents_chunk) means."""
+    column = "rowid" if connection.vendor == "sqlite" else "id"
+    execute(f"DELETE FROM agents_chunk_search WHERE {column} IN (SELECT id FROM agents_chunk WHERE {where})", *values)  # noqa: S608 - constants
+
+
+def search(db: int, question: str, limit: int, within: Sequence[int] | None = None) -> list[Hit]:
+    """The chunks of a database that share words with a question, best first; only those of the documents
+    ``within``, if these are named. Where all its words are in very many chunks, only some of these are
+    ranked (the newest, on SQLite)."""
+    counted = _counted(list(dict.fromkeys(_marked(db, question)))[:QUESTION])
+    chosen = _rarest(counted)
+    if not chosen:
+        return []
+    if connection.vendor == "sqlite":
+        return _bm25(list(chosen), limit, within)
+    return _ts_rank({word: math.log(1 + MANY / count) for word, count in chosen.items()}, limit, within)
+
+
+def of_documents(within: Sequence[int] | None) -> tuple[str, list[Any]]:
+    """SQL for the keys of these documents' chunks, behind ``IN``, with its values; nothing where all are
+    meant. However many there are, they are one value."""
+    if within is None:
+        return "", []
+    if connection.vendor == "sqlite":
+        listed = "SELECT id FROM agents_chunk WHERE document_id IN (SELECT value FROM json_each(%s))"
+        return listed, [json.dumps(list(within))]
+    return "SELECT id FROM agents_chunk WHERE document_id = ANY(%s)", [list(within)]
+
+
+def _counted(marked: Sequence[str]) -> dict[str, int]:
+    """How many chunks have each of these words, counted up to the limit; words that none has are left out."""
+    counts = {}
+    with connection.cursor() as cursor:
+        for word in marked:
+            if connection.vendor == "sqlite":
+                match, condition = f'"{word}"', "agents_chunk_search MATCH %s"
+            else:
+                match, condition = f"'{word}'", "words @@ %s::tsquery"
+            sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM agents_chunk_search WHERE {condition} LIMIT %s) AS hits"  # noqa: S608 - constants
+            cursor.execute(sql, [match, POSTINGS])
+            counts[word] = int(cursor.fetchone()[0])
+    return {word: count for word, count in counts.items() if count}
+
+
+def _rarest(counted: dict[str, int]) -> dict[str, int]:
+    """The words to rank by: the rarest, as long as their hits together stay within the limit."""
+    chosen: dict[str, int] = {}
+    total = 0
+    for word, count in sorted(counted.items(), key=lambda pair: pair[1]):
+        total += count
+        if chosen and total > POSTINGS:
+            break
+        chosen[word] = count
+    return chosen
+
+
+def _bm25(chosen: Sequence[str], limit: int, within: Sequence[int] | None) -> list[Hit]:
+    match = " OR ".join(f'"{word}"' for word in chosen)
+    listed, values = of_documents(within)
+    only = f"AND rowid IN ({listed})" if listed else ""
+    sql = (
+        f"SELECT rowid, -rank FROM agents_chunk_search WHERE agents_chunk_search MATCH %s {only} AND rowid >= "  # noqa: S608 - marks only
+        f"(SELECT MIN(rowid) FROM (SELECT rowid FROM agents_chunk_search WHERE agents_chunk_search MATCH %s {only} "
+        "ORDER BY rowid DESC LIMIT %s)) ORDER BY rank LIMIT %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [match, *values, match, *values, POSTINGS, limit])
+        return [(int(key), float(score)) for key, score in cursor.fetchall()]
+
+
+def _ts_rank(weights: dict[str, float], limit: int, within: Sequence[int] | None) -> list[Hit]:
+    """Each word's rank (normalised by the chunk's length) by how rare it is."""
+    scores = " + ".join(["%s * ts_rank(words, %s::tsquery, 1)"] * len(weights))
+    values = [value for word, weight in weights.items() for value in (weight, f"'{word}'")]
+    match = " | ".join(f"'{word}'" for word in weights)
+    listed, only = of_documents(within)
+    condition = f"AND id IN ({listed})" if listed else ""
+    some = f"SELECT id, words FROM agents_chunk_search WHERE words @@ %s::tsquery {condition} LIMIT %s"  # noqa: S608 - marks only
+    sql = f"SELECT id, {scores} AS score FROM ({some}) AS hits ORDER BY score DESC, id LIMIT %s"  # noqa: S608 - marks only
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*values, match, *only, POSTINGS, limit])
+        return [(int(key), float(score)) for key, score in cursor.fetchall()]

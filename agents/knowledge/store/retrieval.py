@@ -1,0 +1,82 @@
+"""Searching a vector database: by words, by vectors, or by both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agents.knowledge.models.vector_dbs import Chunk
+from agents.knowledge.store import passages, vectors
+from agents.knowledge.store.passages import Hit
+from agents.knowledge.store.vector_dbs import VectorDBRecord
+
+Mode = Literal["keyword", "vector", "hybrid"]
+
+DEEP = 4
+"""Of each way of looking, this many times as many hits as are wanted are fused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """How two rankings become one: by reciprocal ranks (Cormack et al. 2009), unless ``alpha`` says
+    how much of a score is the vectors' (both scaled to 0…1 first)."""
+
+    impact: float = 60.0
+    alpha: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A chunk and how well it fits; scores are comparable within one search only."""
+
+    key: int
+    score: float
+    text: str
+    tokens: int
+    document_id: str
+    metadata: Mapping[str, Any]
+
+
+def search(
+    db: VectorDBRecord,
+    question: str,
+    vector: Sequence[float] | None,
+    *,
+    limit: int,
+    mode: Mode = "hybrid",
+    fusion: Fusion | None = None,
+    within: Sequence[int] | None = None,
+) -> list[Found]:
+    """The best chunks of a database the actor was let into, or of the documents ``within`` it. Where there is
+    no ``vector`` words decide."""
+    if vector is None or mode == "keyword":
+        return _load(passages.search(db.key, question, limit, within))
+    if mode == "vector":
+        return _load(vectors.search(db.key, db.version, vector, limit, within))
+    # at a right angle, a vector says nothing, and a rank among such would count
+    near = [hit for hit in vectors.search(db.key, db.version, vector, limit * DEEP, within) if hit[1] > 0]
+    return _load(_fused(passages.search(db.key, question, limit * DEEP, within), near, fusion or Fusion())[:limit])
+
+
+def _fused(words: Sequence[Hit], near: Sequence[Hit], fusion: Fusion) -> list[Hit]:
+    scores: dict[int, float] = {}
+    for hits, share in ((words, 1 - (fusion.alpha or 0.0)), (near, fusion.alpha or 0.0)):
+        for rank, (key, score) in enumerate(_scaled(hits) if fusion.alpha is not None else hits, start=1):
+            gain = 1 / (fusion.impact + rank) if fusion.alpha is None else share * score
+            scores[key] = scores.get(key, 0.0) + gain
+    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _scaled(hits: Sequence[Hit]) -> list[Hit]:
+    """Scores from 0 to 1."""
+    if not hits:
+        return []
+    low, high = hits[-1][1], hits[0][1]
+    return [(key, (score - low) / (high - low) if high > low else 1.0) for key, score in hits]
+
+
+def _load(hits: Sequence[Hit]) -> list[Found]:
+    rows = Chunk.objects.filter(pk__in=[key for key, _ in hits])
+    known = {row[0]: row[1:] for row in rows.values_list("pk", "text", "tokens", "document__document_id", "metadata")}
+    return [Found(key, score, *known[key]) for key, score in hits if key in known]

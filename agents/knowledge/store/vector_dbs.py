@@ -1,0 +1,273 @@
+"""Vector databases: register, read, list, delete; documents into them, chunks out of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import F
+
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import Conflict, NotFound
+from agents.base.models.fields import storable
+from agents.base.store import scopes
+from agents.base.store.sql import Insert
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime
+from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDB, VectorDocument
+from agents.knowledge.store import passages
+from agents.record.models.agents import Session
+
+LISTED = 1000
+TOGETHER = 500
+"""Chunks that one statement takes away."""
+KEYWORD = "keyword"
+"""The embedding model of a database that is searched by words alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorDBRecord:
+    """A vector database as the rest of the house sees it."""
+
+    key: int
+    identifier: str
+    embedding_model: str
+    embedding_dimension: int
+    provider_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    """``embedding`` as `vectors.pack` made it."""
+
+    text: str
+    tokens: int
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    embedding: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document with its chunks in order; ``size`` in characters."""
+
+    document_id: str
+    chunks: Sequence[NewChunk]
+    mime_type: str = "text/plain"
+    name: str = ""
+    size: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+_COLUMNS = ("id", "identifier", "embedding_model", "embedding_dimension", "provider_id", "version")
+
+
+# --------------------------------------------------------------------------------------------- databases
+
+
+def register(
+    actor: Actor, identifier: str, *, embedding_model: str, embedding_dimension: int, provider_id: str
+) -> VectorDBRecord:
+    """Make a database, or find the same one again. Raises Conflict where the actor has another one of
+    that name. Others may have theirs of the same name: nobody is told."""
+
+    def job() -> VectorDBRecord:
+        mine = VectorDB.objects.unscoped("the maker's own").filter(
+            owner_id=actor.user_id, scope_id=scopes.scope_for(actor), identifier=storable(identifier)
+        )
+        row = mine.values_list(*_COLUMNS).first()
+        if row is None:
+            return _make(actor, identifier, embedding_model, embedding_dimension, provider_id)
+        return _same(VectorDBRecord(*row), embedding_model, embedding_dimension)
+
+    return writer.write(job)
+
+
+def _make(actor: Actor, identifier: str, model: str, dimension: int, provider_id: str) -> VectorDBRecord:
+    made = VectorDB(
+        identifier=identifier,
+        embedding_model=model,
+        embedding_dimension=dimension,
+        provider_id=provider_id,
+        owner_id=actor.user_id,
+        scope_id=scopes.scope_for(actor),
+        created_at=to_datetime(ids.now_us()),
+    )
+    made.save(force_insert=True)
+    return VectorDBRecord(made.pk, identifier, model, dimension, provider_id, 0)
+
+
+def _same(known: VectorDBRecord, model: str, dimension: int) -> VectorDBRecord:
+    if (known.embedding_model, known.embedding_dimension) != (model, dimension):
+        words = f"Vector database '{known.identifier[:200]}' exists with another embedding model or dimension."
+        raise Conflict(words, code="vector_db_exists")
+    return known
+
+
+def of_session(session: int, *, embedding_model: str = "") -> VectorDBRecord | None:
+    """The database of a session the actor was let into; with ``embedding_model`` it is made if there
+    is none yet. It is as visible as its session and dies with it."""
+    rows = VectorDB.objects.unscoped("as visible as its session").filter(session_id=session)
+    row = rows.values_list(*_COLUMNS).first()
+    if row is not None or not embedding_model:
+        return VectorDBRecord(*row) if row else None
+
+    def job() -> None:
+        owner, scope = Session.objects.unscoped("its own").values_list("owner_id", "scope_id").get(pk=session)
+        VectorDB.objects.unscoped("as visible as its session").get_or_create(
+            session_id=session,
+            defaults={
+                "identifier": f"vector_db_{ids.public(ids.Kind.SESSION, session)}",
+                "embedding_model": embedding_model,
+                "embedding_dimension": 0,
+                "provider_id": "builtin",
+                "owner_id": owner,
+                "scope_id": scope,
+                "created_at": to_datetime(ids.now_us()),
+            },
+        )
+
+    writer.write(job)
+    return of_session(session)
+
+
+def get(actor: Actor, identifier: str, action: Action = "read") -> VectorDBRecord:
+    """A database by its name: the actor's own, else the oldest it may see. Raises NotFound."""
+    rows = VectorDB.objects.visible_to(actor, action).filter(identifier=identifier[:256]).order_by("id")
+    found = list(rows.values_list(*_COLUMNS, "owner_id")[:100])
+    if not found:
+        raise NotFound(f"Vector database '{identifier[:200]}' not found.", code="vector_db_not_found")
+    mine = [row for row in found if row[-1] == actor.user_id]
+    return VectorDBRecord(*(mine or found)[0][:-1])
+
+
+def listing(actor: Actor) -> list[VectorDBRecord]:
+    """The databases an actor may see, newest first; those of sessions are left out."""
+    rows = VectorDB.objects.visible_to(actor).filter(session_id=None).order_by("-id")
+    return [VectorDBRecord(*row) for row in rows.values_list(*_COLUMNS)[:LISTED]]
+
+
+def delete(actor: Actor, identifier: str) -> None:
+    """Delete a database with all that is in it. Raises NotFound."""
+    key = get(actor, identifier, "manage").key
+    writer.write(lambda: drop([key]))
+
+
+def delete_key(actor: Actor, key: int) -> None:
+    """Delete this database: of several of a name, it need not be the one that is used. Raises NotFound."""
+
+    def job() -> None:
+        found = list(VectorDB.objects.visible_to(actor, "manage").filter(pk=key).values_list("pk", flat=True))
+        if not found:
+            raise NotFound("This vector database was not found.", code="vector_db_not_found")
+        drop(found)
+
+    writer.write(job)
+
+
+def drop(keys: Sequence[int]) -> None:
+    """Delete databases within the caller's transaction."""
+    for key in keys:
+        passages.remove("vector_db_id = %s", key)
+        Chunk.objects.filter(vector_db_id=key)._raw_delete("default")
+        VectorDocument.objects.filter(vector_db_id=key)._raw_delete("default")
+        FileBatch.objects.filter(vector_db_id=key)._raw_delete("default")
+    VectorDB.objects.unscoped("delete").filter(pk__in=keys)._raw_delete("default")
+
+
+def of_sessions(sessions: Sequence[int]) -> list[int]:
+    """The databases that die with these sessions."""
+    rows = VectorDB.objects.unscoped("delete").filter(session_id__in=sessions)
+    return list(rows.values_list("pk", flat=True))
+
+
+# --------------------------------------------------------------------------------------------- documents
+
+
+_ADD_CHUNK = Insert(Chunk, "id vector_db_id document_id position text tokens metadata embedding")
+_ADD_DOCUMENT = Insert(
+    VectorDocument,
+    "id vector_db_id document_id name mime_type status error error_code chunk_tokens chunk_overlap work lease_owner "
+    "metadata created_at size chunk_count",
+    replace="id",
+)
+
+
+def insert(db: int, documents: Sequence[NewDocument], *, replace: bool = True) -> None:
+    """Put documents into a database, all or none. One that is there already is replaced, or, without
+    ``replace``, gets more chunks (equal ones once). Raises NotFound when the database has gone."""
+    shaped = [[passages.shaped(db, chunk.text) for chunk in document.chunks] for document in documents]
+
+    def job() -> None:
+        if not _touch(db):
+            raise NotFound("The vector database was deleted.", code="vector_db_not_found")
+        _insert(db, documents, shaped, replace)
+
+    writer.write(job)
+
+
+def _touch(db: int) -> int:
+    return VectorDB.objects.unscoped("checked by the caller").filter(pk=db).update(version=F("version") + 1)
+
+
+def _insert(db: int, documents: Sequence[NewDocument], shaped: Sequence[Sequence[str]], replace: bool) -> None:
+    known = _known(db, [document.document_id for document in documents])
+    rows, chunks, texts = [], [], []
+    for document, shapes in zip(documents, shaped, strict=True):
+        key, count, size = known.get(storable(document.document_id), (0, 0, 0))
+        if key:
+            count, size = _make_room(key, document, count, size, replace)
+        key = key or ids.new_key()
+        known[storable(document.document_id)] = key, count + len(shapes), size + document.size
+        rows.append((key, db, *_facts(document), size + document.size, count + len(shapes)))
+        for place, (chunk, shape) in enumerate(zip(document.chunks, shapes, strict=True), start=count):
+            chunks.append(
+                (ids.new_key(), db, key, place, chunk.text, chunk.tokens, _json(chunk.metadata), chunk.embedding)
+            )
+            texts.append((chunks[-1][0], shape))
+    _ADD_DOCUMENT.many(rows)
+    _ADD_CHUNK.many(chunks)
+    passages.index(texts)
+
+
+def _facts(document: NewDocument) -> tuple[object, ...]:
+    named = document.document_id, document.name[:500], document.mime_type[:200]
+    return *named, "completed", "", *_NOT_OF_A_FILE, _json(document.metadata), ids.now_us()
+
+
+_NOT_OF_A_FILE = ("", 0, 0, 0, "")
+"""Error code, chunks' tokens and overlap, work, lease: nobody fills it later."""
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(dict(value))
+
+
+def _known(db: int, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+    """(key, chunks, size) of the documents that are there already, by their names."""
+    rows = VectorDocument.objects.filter(vector_db_id=db, document_id__in=[storable(name) for name in names])
+    return {row[0]: row[1:] for row in rows.values_list("document_id", "pk", "chunk_count", "size")}
+
+
+def _make_room(key: int, new: NewDocument, count: int, size: int, replace: bool) -> tuple[int, int]:
+    """(chunks, size) of a document that is there, once what the new one replaces has gone."""
+    if replace:
+        passages.remove("document_id = %s", key)
+        Chunk.objects.filter(document_id=key)._raw_delete("default")
+        return 0, 0
+    texts = {storable(chunk.text) for chunk in new.chunks}
+    same = [pk for pk, text in Chunk.objects.filter(document_id=key).values_list("pk", "text") if text in texts]
+    for start in range(0, len(same), TOGETHER):
+        some = same[start : start + TOGETHER]
+        passages.remove(f"id IN ({', '.join(['%s'] * len(some))})", *some)
+        Chunk.objects.filter(pk__in=some)._raw_delete("default")
+    return count, size
+
+
+def documents(db: int) -> list[tuple[str, int]]:
+    """(document_id, chunks) of a database the actor was let into, oldest first."""
+    rows = VectorDocument.objects.filter(vector_db_id=db).order_by("id")
+    return list(rows.values_list("document_id", "chunk_count")[:LISTED])

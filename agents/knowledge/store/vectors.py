@@ -1,0 +1,144 @@
+"""Nearest vectors: each database's embeddings as one matrix in memory, multiplied by the question's.
+
+Exact, and fast enough without an index: 100,000 vectors of 384 numbers are one pass over 150 MB. What
+is in memory is checked against the rows at each search, so that other processes may write too; only
+what is new is read. numpy is imported when it is first needed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+
+from agents.knowledge.store.passages import Hit, of_documents
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Floats = np.ndarray[Any, np.dtype[np.float32]]
+    Keys = np.ndarray[Any, np.dtype[np.int64]]
+
+BATCH = 5_000
+CACHE_BYTES = 512 * 1024 * 1024
+"""Of all matrices together; the one used longest ago goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Unit vectors as rows, by ascending key; ``version`` of the database they were read at."""
+
+    version: int
+    keys: Keys
+    rows: Floats
+
+
+_cache: OrderedDict[tuple[int, int], Matrix] = OrderedDict()
+_lock = threading.Lock()
+
+
+def forget() -> None:
+    """Empty the cache."""
+    with _lock:
+        _cache.clear()
+
+
+def pack(vector: Sequence[float]) -> bytes | None:
+    """A vector of length one as stored; None for one that has no direction."""
+    import numpy as np
+
+    row = np.asarray(vector, dtype="<f8")
+    length = float(np.linalg.norm(row))
+    return (row / length).astype("<f4").tobytes() if length > 0 else None
+
+
+def search(
+    db: int, version: int, question: Sequence[float], limit: int, within: Sequence[int] | None = None
+) -> list[Hit]:
+    """The chunks of a database whose vectors lie closest to the question's, best first, by cosine; only those
+    of the documents ``within``, if these are named. Vectors of another dimension (another model's) are not
+    looked at."""
+    import numpy as np
+
+    packed = pack(question)
+    if packed is None:
+        return []
+    matrix = _matrix(db, version, len(packed) // 4)
+    scores, keys = matrix.rows @ np.frombuffer(packed, dtype="<f4"), matrix.keys
+    if within is not None:
+        chosen = np.isin(keys, np.array(_chunks_of(within), dtype=np.int64))
+        scores, keys = scores[chosen], keys[chosen]
+    if not len(keys):
+        return []
+    best = np.argpartition(-scores, min(limit, len(scores)) - 1)[:limit]
+    best = best[np.lexsort((keys[best], -scores[best]))]
+    return [(int(keys[place]), float(scores[place])) for place in best]
+
+
+def _chunks_of(documents: Sequence[int]) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(*of_documents(documents))
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _matrix(db: int, version: int, dimension: int) -> Matrix:
+    name = (db, dimension)
+    with _lock:
+        known = _cache.get(name)
+        if known is not None:
+            _cache.move_to_end(name)
+            if known.version == version:
+                return known
+    read = _read(db, version, dimension, known)
+    with _lock:
+        _cache[name] = read
+        _cache.move_to_end(name)
+        while len(_cache) > 1 and sum(one.rows.nbytes for one in _cache.values()) > CACHE_BYTES:
+            _cache.popitem(last=False)
+    return read
+
+
+def _read(db: int, version: int, dimension: int, known: Matrix | None) -> Matrix:
+    """The matrix as it is now: what is known of it, without what has gone, and what is new."""
+    import numpy as np
+
+    now = np.array(_keys(db, dimension * 4), dtype=np.int64)
+    rows = np.zeros((len(now), dimension), dtype=np.float32)
+    missing = np.ones(len(now), dtype=bool)
+    if known is not None and len(known.keys) and len(now):
+        places = np.searchsorted(known.keys, now)
+        places[places == len(known.keys)] = 0
+        missing = known.keys[places] != now
+        rows[~missing] = known.rows[places[~missing]]
+    _fill(rows, now, np.flatnonzero(missing))
+    return Matrix(version, now, rows)
+
+
+def _keys(db: int, size: int) -> list[int]:
+    sql = "SELECT id FROM agents_chunk WHERE vector_db_id = %s AND LENGTH(embedding) = %s ORDER BY id"
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [db, size])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _fill(rows: Floats, keys: Keys, places: Any) -> None:
+    """Read these rows' vectors."""
+    import numpy as np
+
+    for start in range(0, len(places), BATCH):
+        some = places[start : start + BATCH]
+        wanted = dict(zip(keys[some].tolist(), some.tolist(), strict=True))
+        for key, packed in _embeddings(list(wanted)):
+            rows[wanted[key]] = np.frombuffer(packed, dtype="<f4")
+
+
+def _embeddings(keys: list[int]) -> list[tuple[int, bytes]]:
+    """(key, packed vector) of these chunks, which are in ascending order."""
+    marks = ", ".join(["%s"] * len(keys))
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, embedding FROM agents_chunk WHERE id IN ({marks})", keys)  # noqa: S608 - marks only
+        return [(row[0], bytes(row[1])) for row in cursor.fetchall()]

@@ -1,0 +1,242 @@
+"""The Agents API: agents, sessions, turns, steps (Llama Stack v0.2.12)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from agents.base import ids
+from agents.base.access import Action
+from agents.base.api.negotiation import json_response
+from agents.base.api.provider_data import provider_data
+from agents.base.api.views import ApiView, Awaited, answer, listed, nothing, page_bounds, stream
+from agents.base.errors import InvalidRequest, NotFound
+from agents.llama_stack.schemas import (
+    AgentCreated,
+    AgentObject,
+    AgentPage,
+    CreateAgent,
+    CreateSession,
+    CreateTurn,
+    ResumeTurn,
+    Session,
+    SessionCreated,
+    SessionPage,
+    StepEnvelope,
+    Turn,
+    TurnChunk,
+)
+from agents.llama_stack.turn_streams import drained, frames, settled
+from agents.llama_stack.wire import session_json, shown_steps, step_json, turn_json
+from agents.loop import prepare
+from agents.loop.current_service import service
+from agents.loop.service import Started
+from agents.record.schemas.events import parse_cursor
+from agents.record.store import agents, retries, sessions, turns
+from agents.record.store.retries import Retry
+from agents.record.store.turns import TurnPlace
+from agents.store import values
+
+_LIMIT = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10**12 - 1}, {"const": -1}]}
+BOUNDS = [
+    OpenApiParameter("start_index", {"type": "integer", "minimum": 0, "maximum": 10**12 - 1}),
+    OpenApiParameter("limit", _LIMIT),
+]
+
+
+class AgentList(ApiView):
+    actions = {"get": "read", "post": "manage"}
+
+    @extend_schema(operation_id="create_agent", request=CreateAgent, responses=AgentCreated)
+    def post(self, request: Request) -> HttpResponse:
+        config = self.body(CreateAgent).agent_config
+        prepare.check_config(service().providers, self.actor, config)
+        return answer(AgentCreated(agent_id=agents.create(self.actor, config)))
+
+    @extend_schema(operation_id="list_agents", parameters=BOUNDS, responses=AgentPage)
+    def get(self, request: Request) -> HttpResponse:
+        start, limit = page_bounds(request._request)
+        records, more = agents.listing(self.actor, start=start, limit=limit)
+        data = [record.as_object() for record in records]
+        return answer(AgentPage(data=data, has_more=more, url=request.path))
+
+
+class AgentDetail(ApiView):
+    actions = {"get": "read", "delete": "manage"}
+
+    @extend_schema(operation_id="get_agent", responses=AgentObject)
+    def get(self, request: Request, agent_id: str) -> HttpResponse:
+        return answer(agents.get(self.actor, agents.key_of(agent_id)).as_object())
+
+    @extend_schema(operation_id="delete_agent", responses={204: None})
+    def delete(self, request: Request, agent_id: str) -> HttpResponse:
+        agents.delete(self.actor, agents.key_of(agent_id))
+        return nothing()
+
+
+class SessionCreate(ApiView):
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="create_session", request=CreateSession, responses=SessionCreated)
+    def post(self, request: Request, agent_id: str) -> HttpResponse:
+        name = self.body(CreateSession).session_name
+        agent = agents.get(self.actor, agents.key_of(agent_id), "run")
+        agents.check_here(agent)
+        persist = bool(agent.config.enable_session_persistence)
+        return answer(
+            SessionCreated(session_id=sessions.create(self.actor, agent=agent.key, name=name, persist=persist))
+        )
+
+
+class SessionList(ApiView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="list_sessions", parameters=BOUNDS, responses=SessionPage)
+    def get(self, request: Request, agent_id: str) -> HttpResponse:
+        agent = agents.get(self.actor, agents.key_of(agent_id))
+        start, limit = page_bounds(request._request)
+        records, more = sessions.listing(self.actor, agent=agent.key, start=start, limit=limit)
+        data = [
+            Session(session_id=one.key, session_name=one.name, turns=[], started_at=one.created_at) for one in records
+        ]
+        return answer(SessionPage(data=data, has_more=more, url=request.path))
+
+
+class SessionDetail(ApiView):
+    actions = {"get": "read", "delete": "run"}
+
+    @extend_schema(
+        operation_id="get_session", parameters=[OpenApiParameter("turn_ids", str, many=True)], responses=Session
+    )
+    def get(self, request: Request, agent_id: str, session_id: str) -> HttpResponse:
+        record = sessions.get(self.actor, sessions.key_of(session_id), agent=agents.key_of(agent_id))
+        named = listed(request._request, "turn_ids")
+        only = None if named is None else [ids.parse(ids.Kind.TURN, one) or 0 for one in named]
+        found = values.turns_of_session(self.actor, record.key, only)
+        return json_response(session_json(record.key, record.name, record.created_at, map(turn_json, found)))
+
+    @extend_schema(operation_id="delete_session", responses={204: None})
+    def delete(self, request: Request, agent_id: str, session_id: str) -> HttpResponse:
+        sessions.delete(self.actor, sessions.key_of(session_id), agent=agents.key_of(agent_id))
+        return nothing()
+
+
+class TurnView(ApiView):
+    """What the views of turns share: finding one, and answering with one that runs."""
+
+    def _place(self, agent_id: str, session_id: str, turn_id: str, action: Action = "read") -> TurnPlace:
+        agent, session = agents.key_of(agent_id), sessions.key_of(session_id)
+        turn = turns.key_of(turn_id)
+        # what ran elsewhere may change hands within a session: then the turn says whose it is
+        of = agent if turns.agent_of(turn, session) != agent else None
+        sessions.get(self.actor, session, agent=of, action=action)
+        return turns.place(self.actor, turn, session=session, action=action)
+
+    def _retry(self) -> Retry:
+        headers = self.request._request.headers
+        return retries.read(
+            self.actor,
+            self.request.path,
+            self.raw,
+            headers.get("Idempotency-Key"),
+            headers.get("X-Stainless-Retry-Count"),
+        )
+
+    def _answer(self, started: Started, streams: bool) -> HttpResponseBase:
+        if streams:
+            return stream(frames(started))
+        request_id = getattr(self.request._request, "request_id", "")
+        return Awaited(partial(drained, self.actor, started, request_id))
+
+
+class TurnCreate(TurnView):
+    actions = {"post": "run"}
+
+    @extend_schema(
+        operation_id="create_turn", request=CreateTurn, responses={200: Turn, (200, "text/event-stream"): TurnChunk}
+    )
+    def post(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
+        body = self.body(CreateTurn)
+        agent = agents.get(self.actor, agents.key_of(agent_id), "run")
+        session = sessions.get(self.actor, sessions.key_of(session_id), agent=agent.key, action="run")
+        sent = provider_data(request._request)
+        started = service().start_turn(
+            self.actor, agent, session.key, body, raw=self.raw, retry=self._retry(), provider_data=sent
+        )
+        return self._answer(started, bool(body.stream))
+
+
+class TurnDetail(TurnView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="get_turn", responses=Turn)
+    def get(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponse:
+        place = self._place(agent_id, session_id, turn_id)
+        return json_response(turn_json(values.turn(self.actor, place.key)))
+
+
+class TurnResume(TurnView):
+    actions = {"post": "run"}
+
+    @extend_schema(
+        operation_id="resume_turn", request=ResumeTurn, responses={200: Turn, (200, "text/event-stream"): TurnChunk}
+    )
+    def post(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
+        body = self.body(ResumeTurn)
+        place = self._place(agent_id, session_id, turn_id, "run")
+        config = service().config_of(self.actor, place)
+        sent = provider_data(request._request)
+        started = service().resume_turn(
+            self.actor, place, config, body, raw=self.raw, retry=self._retry(), provider_data=sent
+        )
+        return self._answer(started, bool(body.stream))
+
+
+class TurnCancel(TurnView):
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="cancel_turn", request=None, responses=Turn)
+    def post(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
+        place = self._place(agent_id, session_id, turn_id, "run")
+        stopped = service().cancel_turn(self.actor, place.key)
+        return Awaited(partial(settled, self.actor, stopped))
+
+
+class TurnEvents(TurnView):
+    """Ours: the stream of a turn that was begun elsewhere, from any position."""
+
+    actions = {"get": "read"}
+
+    @extend_schema(
+        operation_id="follow_turn",
+        parameters=[OpenApiParameter("after", str)],
+        responses={(200, "text/event-stream"): TurnChunk},
+    )
+    def get(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
+        place = self._place(agent_id, session_id, turn_id)
+        raw = request.headers.get("Last-Event-ID") or request._request.GET.get("after", "")
+        try:
+            after = parse_cursor(raw)
+        except ValueError as error:
+            raise InvalidRequest(f"after: {error}.", param="after") from error
+        # to the end of what runs, or to the last event of what does not
+        until = turns.leg_start(place.key, place.leg_count) if place.is_live else place.next_seq - 1
+        return stream(frames(Started(place.key, place.session, until), after=after, with_ids=True))
+
+
+class StepDetail(TurnView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="get_step", responses=StepEnvelope)
+    def get(self, request: Request, agent_id: str, session_id: str, turn_id: str, step_id: str) -> HttpResponse:
+        place = self._place(agent_id, session_id, turn_id)
+        value = values.turn(self.actor, place.key)
+        key = ids.parse(ids.Kind.STEP, step_id)
+        for group in shown_steps(value.steps):
+            if group[0].key == key:
+                return json_response(b'{"step":%b}' % step_json(place.key, group))
+        raise NotFound(f"Step '{step_id[:80]}' not found.")

@@ -1,0 +1,122 @@
+"""Our turns and events as the Llama Stack Agents API shows them (v0.2.12).
+
+A step's stored detail already has the API's field names, so a step, a turn and a session are
+joined from stored JSON without parsing it. Several calls of client tools in one round are one
+step there, under the first one's id.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from agents.base import ids
+from agents.base.ids import Kind
+from agents.base.schemas.wire import iso
+from agents.record.schemas.content import CompletionMessage
+from agents.record.schemas.items import media_type
+from agents.record.schemas.turns import StepValue, TurnValue
+
+_NOTHING_YET = CompletionMessage(content="").model_dump_json(exclude_none=True).encode()
+
+
+def turn_json(turn: TurnValue) -> bytes:
+    """A turn. While it has no answer, ``output_message`` is an empty one: the type has no null."""
+    return b"".join(
+        (
+            b'{"turn_id":"%b","session_id":"%b","input_messages":'
+            % (ids.public(Kind.TURN, turn.key).encode(), ids.public(Kind.SESSION, turn.session).encode()),
+            turn.input_messages,
+            b',"steps":[',
+            b",".join(step_json(turn.key, group) for group in shown_steps(turn.steps)),
+            b'],"output_message":',
+            turn.output_message or _NOTHING_YET,
+            b',"output_attachments":%b,"started_at":"%b","completed_at":%b,"status":"%b"}'
+            % (
+                _attachments(turn.steps),
+                iso(turn.started_at).encode(),
+                _moment(turn.completed_at),
+                turn.status.encode(),
+            ),
+        )
+    )
+
+
+def _attachments(steps: Iterable[StepValue]) -> bytes:
+    """The images that tools gave back, as attachments of the turn's answer. Steps without any, which
+    are most, are not parsed."""
+    images = [
+        item
+        for step in steps
+        if step.type == "tool_execution" and step.detail and b'"image"' in step.detail
+        for response in msgspec.json.decode(step.detail).get("tool_responses", ())
+        for item in _images(response.get("content"))
+    ]
+    return msgspec.json.encode([{"content": item, "mime_type": media_type(item["image"])} for item in images])
+
+
+def _images(content: Any) -> list[dict[str, Any]]:
+    items = content if isinstance(content, list) else [content]
+    return [item for item in items if isinstance(item, dict) and item.get("type") == "image"]
+
+
+def shown_steps(steps: Iterable[StepValue]) -> list[list[StepValue]]:
+    """Steps as the API counts them: finished ones it has a type for, calls of client tools of
+    one round together."""
+    shown = [step for step in steps if step.completed_at is not None and step.type != "other"]
+    groups = itertools.groupby(shown, key=_group)
+    return [list(group) for _, group in groups]
+
+
+def _group(step: StepValue) -> int | tuple[int, str]:
+    is_client = step.type == "tool_execution" and not step.server_side
+    return (step.round, "client") if is_client else step.key
+
+
+def step_json(turn: int, group: Sequence[StepValue]) -> bytes:
+    """One step, made of one of ours, or of the client calls of a round."""
+    first, last = group[0], group[-1]
+    head = b'{"turn_id":"%b","step_id":"%b","started_at":"%b","completed_at":%b,"step_type":"%b",' % (
+        ids.public(Kind.TURN, turn).encode(),
+        ids.public(Kind.STEP, first.key).encode(),
+        iso(first.started_at).encode(),
+        _moment(last.completed_at),
+        first.type.encode(),
+    )
+    return head + _details(group)[1:]
+
+
+class _Calls(msgspec.Struct):
+    """Of a call's detail what the API's step shows."""
+
+    tool_calls: list[msgspec.Raw] = []
+    tool_responses: list[msgspec.Raw] = []
+
+
+def _details(group: Sequence[StepValue]) -> bytes:
+    if len(group) == 1:
+        return group[0].detail or b"{}"
+    parts = [msgspec.json.decode(step.detail or b"{}", type=_Calls) for step in group]
+    return msgspec.json.encode(
+        _Calls(
+            tool_calls=[raw for part in parts for raw in part.tool_calls],
+            tool_responses=[raw for part in parts for raw in part.tool_responses],
+        )
+    )
+
+
+def _moment(at_us: int | None) -> bytes:
+    return b'"%b"' % iso(at_us).encode() if at_us is not None else b"null"
+
+
+def session_json(session: int, name: str, created_at: int, turns: Iterable[bytes]) -> bytes:
+    """A session with its turns as `turn_json` made them."""
+    return b'{"session_id":"%b","session_name":%b,"turns":[%b],"started_at":"%b"}' % (
+        ids.public(Kind.SESSION, session).encode(),
+        msgspec.json.encode(name),
+        b",".join(turns),
+        iso(created_at).encode(),
+    )

@@ -1,0 +1,1 @@
+"""REST: rows, numbers, exports and saved views."""

@@ -1,0 +1,142 @@
+"""``/v1/logs``: the same rows the pages show, under the same query."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.http import HttpRequest, HttpResponse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from agents.base import ids
+from agents.base.api.views import ApiView, answer
+from agents.base.errors import InvalidRequest
+from agents.logs.schemas.rows import LogPage, QueryEcho, ResponseLogPage, SessionLogPage, StepLogPage, TurnPage
+from agents.logs.store import listing, rows
+from agents.query import parser
+from agents.query.describe import describe
+from agents.query.tree import Level, Query
+
+PAGE, CAP = 50, 1000
+KINDS: dict[Level, ids.Kind] = {
+    "session": ids.Kind.SESSION,
+    "turn": ids.Kind.TURN,
+    "response": ids.Kind.RESPONSE,
+    "step": ids.Kind.STEP,
+}
+_PARAMETERS = [OpenApiParameter(name, str) for name in ("q", "tz", "after", "before", "limit", "order")]
+
+
+class _Log(ApiView):
+    """Rows of a level under a query."""
+
+    actions = {"get": "read"}
+    level: ClassVar[Level]
+    answers: ClassVar[type[LogPage[Any]]]
+
+    def listed(self, request: HttpRequest) -> HttpResponse:
+        query = read_query(request, self.level)
+        after, before = (_key(request, name, self.level) for name in ("after", "before"))
+        if after is not None and before is not None:
+            raise InvalidRequest("before: either after or before, not both.", param="before")
+        if _oldest_first(request):  # behind a row are then the newer ones
+            found = listing.page(
+                self.actor, query, after=before, before=after, limit=_limit(request), oldest_first=before is None
+            )
+            keys, more = found.keys[::-1], found.has_newer if before is None else found.has_older
+        else:
+            found = listing.page(self.actor, query, after=after, before=before, limit=_limit(request))
+            keys, more = found.keys, found.has_newer if before is not None else found.has_older
+        last = keys[-1] if keys else None
+        if found.searched_to is not None:
+            last = found.searched_to
+        return answer(
+            self.answers(
+                data=rows.of(self.level, keys),
+                has_more=more,
+                searched_to=found.searched_to_us,
+                first_id=public(self.level, keys[0]) if keys else None,
+                last_id=public(self.level, last) if last is not None else None,
+                query=echo(query),
+            )
+        )
+
+
+class TurnLog(_Log):
+    """Turns under a query, newest first."""
+
+    level, answers = "turn", TurnPage
+
+    @extend_schema(operation_id="list_turn_log", parameters=_PARAMETERS, responses=TurnPage)
+    def get(self, request: Request) -> HttpResponse:
+        return self.listed(request._request)
+
+
+class SessionLog(_Log):
+    """Sessions under a query, newest first."""
+
+    level, answers = "session", SessionLogPage
+
+    @extend_schema(operation_id="list_session_log", parameters=_PARAMETERS, responses=SessionLogPage)
+    def get(self, request: Request) -> HttpResponse:
+        return self.listed(request._request)
+
+
+class StepLog(_Log):
+    """Steps under a query, newest first."""
+
+    level, answers = "step", StepLogPage
+
+    @extend_schema(operation_id="list_step_log", parameters=_PARAMETERS, responses=StepLogPage)
+    def get(self, request: Request) -> HttpResponse:
+        return self.listed(request._request)
+
+
+class ResponseLog(_Log):
+    """Responses of OpenAI's API under a query, newest first."""
+
+    level, answers = "response", ResponseLogPage
+
+    @extend_schema(operation_id="list_response_log", parameters=_PARAMETERS, responses=ResponseLogPage)
+    def get(self, request: Request) -> HttpResponse:
+        return self.listed(request._request)
+
+
+def read_query(request: HttpRequest, level: Level = "turn") -> Query:
+    """The query of a request, as text or as a tree in JSON. Raises QuerySyntax."""
+    zone = request.GET.get("tz") or "UTC"
+    return parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone, level=level)
+
+
+def echo(query: Query) -> QueryEcho:
+    """How a query was understood."""
+    return QueryEcho(text=query.text, tree=query.tree.model_dump(mode="json"), sentence=describe(query))
+
+
+def public(level: Level, key: int) -> str:
+    """The id of a row: of a response that of OpenAI's API."""
+    return ids.openai(ids.Kind.RESPONSE, key) if level == "response" else ids.public(KINDS[level], key)
+
+
+def _key(request: HttpRequest, name: str, level: Level) -> int | None:
+    raw = request.GET.get(name)
+    if not raw:
+        return None
+    key = ids.parse_openai(ids.Kind.RESPONSE, raw) if level == "response" else ids.parse(KINDS[level], raw)
+    if key is None:
+        raise InvalidRequest(f"{name}: not the id of a {level}.", param=name)
+    return key
+
+
+def _limit(request: HttpRequest) -> int:
+    raw = request.GET.get("limit") or str(PAGE)
+    if not raw.isdecimal() or len(raw) > 6 or not int(raw):
+        raise InvalidRequest("limit: a positive whole number is needed.", param="limit")
+    return min(int(raw), CAP)
+
+
+def _oldest_first(request: HttpRequest) -> bool:
+    order = request.GET.get("order") or "desc"
+    if order not in ("asc", "desc"):
+        raise InvalidRequest("order: say asc or desc.", param="order")
+    return order == "asc"

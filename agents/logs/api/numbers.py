@@ -1,0 +1,116 @@
+"""``/v1/logs/<level>/facets``, ``histogram`` and ``stats``: counts over all that a query accepts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+from django.http import HttpRequest, HttpResponse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from agents.base.api.views import ApiView, answer, listed
+from agents.base.errors import InvalidRequest
+from agents.logs.api.logs import echo, read_query
+from agents.logs.schemas.numbers import FacetsAnswer, HistogramAnswer, StatsAnswer
+from agents.logs.store import numbers
+from agents.query.tree import Level, Query
+
+DEFAULTS: dict[Level, list[str]] = {
+    "session": ["agent", "source"],
+    "turn": ["status", "agent", "model", "type", "tool", "source"],
+    "response": ["status", "model", "agent"],
+    "step": ["status", "type", "tool", "model", "agent"],
+}
+"""The facets of each level when none are named."""
+LIMIT_CAP, GROUP_CAP = 1000, 10_000
+
+
+class _Numbers(ApiView):
+    """Numbers of rows of one level."""
+
+    actions = {"get": "read"}
+    level: ClassVar[Level]
+
+    def query(self, request: HttpRequest) -> Query:
+        return read_query(request, self.level)
+
+    @abstractmethod
+    def told(self, request: HttpRequest) -> HttpResponse:
+        """The answer."""
+
+
+class Facets(_Numbers):
+    """How many rows have which value of a field. A field the query constrains by a condition of its
+    own is counted without it."""
+
+    def told(self, request: HttpRequest) -> HttpResponse:
+        query = self.query(request)
+        by = listed(request, "by") or DEFAULTS[self.level]
+        limit = _number(request, "limit", numbers.LIMIT, LIMIT_CAP)
+        return answer(FacetsAnswer(data=numbers.facets(self.actor, query, by, limit), query=echo(query)))
+
+
+class Histogram(_Numbers):
+    """Rows over time, by how they ended; the buckets' counts sum up to ``total``."""
+
+    def told(self, request: HttpRequest) -> HttpResponse:
+        query = self.query(request)
+        buckets = _number(request, "buckets", numbers.BUCKETS, numbers.MOST_BUCKETS)
+        data, width = numbers.histogram(self.actor, query, buckets, zone=_zone(request))
+        total = sum(bucket.completed + bucket.failed + bucket.stopped + bucket.live for bucket in data)
+        return answer(HistogramAnswer(data=data, width=width, total=total, query=echo(query)))
+
+
+class Statistics(_Numbers):
+    """Sums and percentiles of all rows, and of groups of them: ``by`` one or two fields or lengths of
+    time."""
+
+    def told(self, request: HttpRequest) -> HttpResponse:
+        query, by = self.query(request), listed(request, "by") or []
+        limit = _number(request, "limit", numbers.GROUPS, GROUP_CAP)
+        data = numbers.stats(self.actor, query)
+        if not by:
+            return answer(StatsAnswer(data=data, query=echo(query)))
+        found = numbers.groups(self.actor, query, by, limit, _zone(request))
+        return answer(StatsAnswer(data=data, by=found.by, groups=found.groups, more=found.more, query=echo(query)))
+
+
+def _zone(request: HttpRequest) -> ZoneInfo:
+    """The viewer's zone, which reading the query has found to be one."""
+    return ZoneInfo(request.GET.get("tz") or "UTC")
+
+
+def _number(request: HttpRequest, name: str, default: int, most: int) -> int:
+    raw = request.GET.get(name) or str(default)
+    if not raw.isdecimal() or len(raw) > 6 or not 1 <= int(raw) <= most:
+        raise InvalidRequest(f"{name}: a whole number from 1 to {most} is needed.", param=name)
+    return int(raw)
+
+
+def _view(kind: type[_Numbers], name: str, level: Level, answered: Any, parameters: str) -> type[ApiView]:
+    """The view of one level, with its own entry in the OpenAPI."""
+
+    @extend_schema(
+        operation_id=f"{level}_log_{name}",
+        description=kind.__doc__,
+        parameters=[OpenApiParameter(parameter, str) for parameter in parameters.split()],
+        responses=answered,
+    )
+    def get(self: _Numbers, request: Request) -> HttpResponse:
+        return self.told(request._request)
+
+    return type(f"{level.title()}{kind.__name__}", (kind,), {"level": level, "get": get, "__doc__": kind.__doc__})
+
+
+_KINDS: tuple[tuple[type[_Numbers], str, Any, str], ...] = (
+    (Facets, "facets", FacetsAnswer, "q tz by limit"),
+    (Histogram, "histogram", HistogramAnswer, "q tz buckets"),
+    (Statistics, "stats", StatsAnswer, "q tz by limit"),
+)
+ROUTES: list[tuple[str, type[ApiView]]] = [
+    (f"logs/{level}s/{name}", _view(kind, name, level, answered, parameters))
+    for level in DEFAULTS
+    for kind, name, answered, parameters in _KINDS
+]

@@ -1,0 +1,1 @@
+"""Tables: saved views, and column segments for numbers."""

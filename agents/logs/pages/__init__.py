@@ -1,0 +1,1 @@
+"""The logs page and its parts."""

@@ -1,0 +1,25 @@
+"""The file of everything that a list shows and goes on to show."""
+
+from __future__ import annotations
+
+from django.http.response import HttpResponseBase
+
+from agents.base.api.views import Awaited
+from agents.base.errors import InvalidRequest
+from agents.logs.api import exports
+from agents.logs.pages.numbers import zone_of
+from agents.query.tree import Level
+from agents.uikit.access import PageRequest, page
+
+LEVELS: dict[str, Level] = {name: level for level in exports.LEVELS for name in (level, f"{level}s")}
+
+
+@page("read")
+def log_export(request: PageRequest) -> HttpResponseBase:
+    """``q``, ``level``, ``format``, ``fields``, ``whole``, ``bom`` as the API takes them, under the reader's login."""
+    level = LEVELS.get(request.GET.get("level") or "turn")
+    if level is None:
+        raise InvalidRequest(f"level: say one of {', '.join(exports.LEVELS)}.", param="level")
+    given = {name: str(text) for name, text in request.GET.items()}
+    asked = exports.wanted(request.actor, level, {**given, "tz": zone_of(request)})
+    return Awaited(lambda: exports.answer(asked))

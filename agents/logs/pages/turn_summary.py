@@ -1,0 +1,92 @@
+"""The facts of a turn, in the words and numbers its page shows beside the conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext, gettext_noop
+
+from agents.base import ids
+from agents.logs.schemas.rows import TurnRow
+from agents.pages import steps
+from agents.record.schemas.turns import TurnValue
+from agents.record.store.step_pages import Landmarks
+
+WINDOW = 200
+"""Steps on one page of a turn."""
+
+LIVE = frozenset({"queued", "in_progress"})
+FINAL = frozenset({"completed", "failed", "cancelled", "interrupted"})
+_USUAL = frozenset({"", "end_of_turn", "end_of_message"})
+_REASONS = {
+    "violation": gettext_noop("stopped by a shield"),
+    "max_infer_iters": gettext_noop("at the limit of rounds"),
+    "out_of_tokens": gettext_noop("at the limit of tokens"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """``failure`` and ``waiting`` are the URLs of the step that failed first and of the call that
+    waits, ``failures`` how many failed; ``reason`` is why the turn ended, unless in the usual way."""
+
+    running: bool
+    duration_ms: float | None
+    error: str
+    reason: str
+    failure: str
+    waiting: str
+    failures: int
+
+
+def facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> Facts:
+    """``marks`` say where the steps are to which it leads, unless all steps are there."""
+    marks = marks or landmarks(turn)
+    waits = marks.waiting is not None and row.status == "awaiting_input"
+    return Facts(
+        running=row.status in LIVE,
+        duration_ms=_duration_ms(row, marks.waiting_since),
+        error=steps.error_words(row.error),
+        reason="" if row.error else _reason(row),
+        failure=step_url(turn, marks.failed) if marks.failed is not None else "",
+        waiting=step_url(turn, marks.waiting) if waits and marks.waiting is not None else "",
+        failures=row.counts.errors,
+    )
+
+
+def landmarks(turn: TurnValue) -> Landmarks:
+    """Those of a turn of which all steps are there."""
+    failed = next((step.number for step in turn.steps if step.status == "failed"), None)
+    waiting = next((step for step in turn.steps if step.status == "awaiting_input"), None)
+    total = turn.steps[-1].number + 1 if turn.steps else 0
+    return Landmarks(total, failed, waiting.number if waiting else None, waiting.started_at if waiting else None)
+
+
+def _reason(row: TurnRow) -> str:
+    """Why a turn ended, beside its status: ``cancelled``, ``by local``."""
+    given = row.stop_reason or ""
+    if given in _USUAL:
+        return ""
+    return gettext(_REASONS[given]) if given in _REASONS else given.removeprefix(row.status).strip()
+
+
+def _duration_ms(row: TurnRow, waiting_since: int | None) -> float | None:
+    """How long the turn took, has been going, or went before it began to wait."""
+    if row.status in LIVE:
+        return max((ids.now_us() - row.started_at) / 1000, 0.0)
+    if row.duration_ms is None and waiting_since is not None:
+        return (waiting_since - row.started_at) / 1000
+    return row.duration_ms
+
+
+def turn_url(turn: TurnValue) -> str:
+    return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/"
+
+
+def step_url(turn: TurnValue, number: int) -> str:
+    """Where a step stands in the reader, on whichever page of it."""
+    return f"{turn_url(turn)}{window_query(number // WINDOW * WINDOW)}#step-{number}"
+
+
+def window_query(start: int) -> str:
+    return f"?from={start}" if start else ""

@@ -1,0 +1,1 @@
+"""Wire types of rows, numbers and saved views."""

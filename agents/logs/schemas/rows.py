@@ -1,0 +1,178 @@
+"""One flat row of the logs, as the REST list, the page and the live stream all show it."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeVar
+
+from agents.base.schemas.wire import AgentKey, Moment, Sent, SessionKey, StepKey, TurnKey
+from agents.record.schemas.events import ErrorInfo, StepStatus, StepType, TurnStatus
+
+T = TypeVar("T")
+
+
+class StepMark(Sent):
+    """A step in the strip of a row: ``offset_ms`` from the turn's start."""
+
+    id: StepKey
+    type: StepType
+    kind: str = ""
+    name: str
+    status: StepStatus
+    offset_ms: float
+    duration_ms: float | None = None
+    violation: bool = False
+
+
+class TokenCounts(Sent):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    total_tokens: int = 0
+
+
+class Counts(Sent):
+    steps: int = 0
+    tools: int = 0
+    errors: int = 0
+    violations: int = 0
+
+
+class TurnRow(Sent):
+    id: TurnKey
+    agent_id: AgentKey | None
+    agent_name: str
+    session_id: SessionKey
+    session_name: str
+    status: TurnStatus
+    stop_reason: str | None
+    source: str
+    api: str
+    model: str
+    user: str | None
+    tags: list[str]
+    input_preview: str
+    output_preview: str
+    started_at: Moment
+    completed_at: Moment | None
+    duration_ms: float | None
+    ttft_ms: float | None
+    usage: TokenCounts
+    cost_usd: float | None
+    error: ErrorInfo | None
+    steps: list[StepMark]
+    counts: Counts
+
+
+class StepRow(Sent):
+    """A step in a list of its own: ``input_preview`` begins what it was given (a tool's arguments, what
+    was searched), ``output_preview`` what came of it, or why it failed."""
+
+    id: StepKey
+    number: int
+    turn_id: TurnKey
+    session_id: SessionKey
+    session_name: str
+    agent_id: AgentKey | None
+    agent_name: str
+    type: StepType
+    kind: str
+    name: str
+    status: StepStatus
+    server_side: bool
+    violation: bool
+    model: str
+    finish: str | None
+    tags: list[str]
+    input_preview: str
+    output_preview: str
+    started_at: Moment
+    completed_at: Moment | None
+    duration_ms: float | None
+    ttft_ms: float | None
+    usage: TokenCounts
+    cost_usd: float | None
+    error: ErrorInfo | None
+
+
+class SessionRow(Sent):
+    """A session in a list: ``last_turn`` is its newest, ``status`` what became of that. ``conversation_id``
+    is its id in OpenAI's API."""
+
+    id: SessionKey
+    conversation_id: str
+    name: str
+    agent_id: AgentKey | None
+    agent_name: str
+    api: str
+    source: str
+    status: TurnStatus | None
+    tags: list[str]
+    metadata: dict[str, Any]
+    started_at: Moment
+    updated_at: Moment
+    turn_count: int
+    item_count: int
+    usage: TokenCounts
+    cost_usd: float | None
+    last_turn: TurnRow | None
+
+
+class ResponseRow(Sent):
+    """A response of OpenAI's API in a list, ``incomplete`` where a limit cut it; what it belongs to, and
+    what that turn asked and answered."""
+
+    id: str
+    number: int
+    turn_id: TurnKey
+    session_id: SessionKey
+    conversation_id: str
+    session_name: str
+    status: TurnStatus | Literal["incomplete"]
+    model: str
+    user: str | None
+    tags: list[str]
+    input_preview: str
+    output_preview: str
+    started_at: Moment
+    completed_at: Moment | None
+    duration_ms: float | None
+    usage: TokenCounts
+    error: ErrorInfo | None
+    steps: list[StepMark]
+
+
+class QueryEcho(Sent):
+    """The query as understood: normalised text, typed tree, a sentence for people."""
+
+    text: str
+    tree: Any
+    sentence: str
+
+
+class LogPage(Sent, Generic[T]):
+    """``searched_to`` is there when letters in the middle of words were looked for and the time was over:
+    what is older has not been searched; ``last_id`` goes on there."""
+
+    data: list[T]
+    has_more: bool
+    searched_to: Moment | None = None
+    first_id: str | None
+    last_id: str | None
+    query: QueryEcho
+
+
+class TurnPage(LogPage[TurnRow]):
+    """Turns, newest first."""
+
+
+class SessionLogPage(LogPage[SessionRow]):
+    """Sessions, newest first."""
+
+
+class StepLogPage(LogPage[StepRow]):
+    """Steps, newest first."""
+
+
+class ResponseLogPage(LogPage[ResponseRow]):
+    """Responses of OpenAI's API, newest first."""

@@ -1,0 +1,1 @@
+"""A query as SQL, pages of rows, counts and sums, saved views."""

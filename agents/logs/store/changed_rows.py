@@ -1,0 +1,98 @@
+"""Which rows of a list may be different when records have changed, and what rows are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agents.base import ids
+from agents.query import fields
+from agents.query.tree import LEVELS, Count, Level, Node, Query, Scope, Term, leaves
+from agents.record.models.choices import Api, ChangeKind
+from agents.record.models.turns import Response, Step, Turn
+
+Record = tuple[int, int]
+"""Kind and key, as the change feed has them."""
+
+_KINDS: dict[Level, ids.Kind] = {
+    "session": ids.Kind.SESSION,
+    "turn": ids.Kind.TURN,
+    "response": ids.Kind.RESPONSE,
+    "step": ids.Kind.STEP,
+}
+STEPS = 1_000
+"""Steps of a changed turn that are looked at again."""
+
+
+def public(level: Level, key: int) -> str:
+    """The id of a row: of a response that of OpenAI's API."""
+    return ids.openai(ids.Kind.RESPONSE, key) if level == "response" else ids.public(_KINDS[level], key)
+
+
+def key_of(level: Level, public_id: str) -> int | None:
+    """The key behind the id of a row."""
+    if level == "response":
+        return ids.parse_openai(ids.Kind.RESPONSE, public_id)
+    return ids.parse(_KINDS[level], public_id)
+
+
+def name_of(row: Any, level: Level) -> str:
+    """The id of a row as a list shows it."""
+    return str(row.id) if level == "response" else public(level, row.id)
+
+
+def kind_of(level: Level) -> int:
+    """The kind of record that a row of a level is."""
+    return int(_CHANGES[level])
+
+
+def kinds(level: Level) -> frozenset[int]:
+    """The kinds of records whose changes rows of a level can be different by."""
+    return frozenset({kind_of(level), int(ChangeKind.TURN)})
+
+
+def by(query: Query, records: Sequence[Record]) -> tuple[list[int], list[int] | None]:
+    """(keys of the rows that may be different, the turns they are of where these are known)."""
+    changed: dict[int, list[int]] = {}
+    for kind, key in records:
+        changed.setdefault(kind, []).append(key)
+    turns, own = changed.get(ChangeKind.TURN, []), changed.get(_CHANGES[query.level], [])
+    match query.level:
+        case "turn":
+            return turns, turns
+        case "session":
+            of = Turn.objects.unscoped("asked again").filter(pk__in=turns).values_list("session_id", flat=True)
+            return list(dict.fromkeys([*own, *of])), None
+        case "response":
+            legs = Response.objects.unscoped("asked again").filter(turn_id__in=turns, api=Api.RESPONSES)
+            return list(dict.fromkeys([*own, *legs.values_list("pk", flat=True)])), None
+        case _:
+            return list(dict.fromkeys([*own, *(_steps(turns) if _looks_up(query.tree) else ())])), None
+
+
+_CHANGES: dict[Level, int] = {
+    "agent": ChangeKind.AGENT,
+    "session": ChangeKind.SESSION,
+    "turn": ChangeKind.TURN,
+    "response": ChangeKind.RESPONSE,
+    "step": ChangeKind.STEP,
+}
+
+
+def _steps(turns: Sequence[int]) -> list[int]:
+    rows = Step.objects.unscoped("asked again").filter(turn_id__in=turns)
+    return list(rows.order_by("-pk").values_list("pk", flat=True)[:STEPS])
+
+
+def _looks_up(node: Node) -> bool:
+    """Whether a query over steps asks anything of what they are in."""
+    if isinstance(node, Scope | Count) and node.level != "step":
+        return True
+    terms = [leaf for leaf in leaves(node) if isinstance(leaf, Term)]
+    above = LEVELS[: LEVELS.index("step")]
+    return any(fields.level_of(fields.FIELDS[term.field], "step") in above for term in terms) or _nests(node)
+
+
+def _nests(node: Node) -> bool:
+    inner = getattr(node, "nodes", None) or ([node.node] if hasattr(node, "node") else [])
+    return any(_looks_up(each) for each in inner)

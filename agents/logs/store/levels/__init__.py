@@ -1,0 +1,16 @@
+"""What each field of the query language is in the tables: one table of terms for each level of rows.
+
+==============  ==================================================================
+``relations``   from rows of one level to those above and below them
+``kinds``       kinds of terms that several levels share
+``agents``      terms of agents
+``sessions``    terms of sessions
+``turns``       terms of turns
+``responses``   terms of responses
+``steps``       terms of steps
+``data``        values inside the JSON of tools: looked up by words, then read
+==============  ==================================================================
+
+A term takes the node and the `Sight` of who asks, and gives a condition on the level's table. How
+they are put together is the business of `agents.logs.store.query`.
+"""

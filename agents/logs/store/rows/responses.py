@@ -1,0 +1,70 @@
+"""Responses of OpenAI's API in a list: legs of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agents.base import ids
+from agents.base.store import terms
+from agents.base.timestamps import to_us, us_or_none
+from agents.logs.schemas.rows import ResponseRow, TurnRow
+from agents.logs.store.rows import cells, turns
+from agents.query.record import CUT
+from agents.record.models.choices import TurnStatus
+from agents.record.models.turns import Response
+
+_COLUMNS = (
+    "pk",
+    "turn_id",
+    "number",
+    "status",
+    "model_id",
+    "turn__leg_count",
+    "created_at",
+    "completed_at",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+)
+
+
+def rows(keys: Sequence[int]) -> list[ResponseRow]:
+    """The rows of these responses, in this order."""
+    legs = Response.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
+    found = {row[0]: row for row in legs}
+    of = {row.id: row for row in turns.rows(sorted({row[1] for row in found.values()}))}
+    words = terms.texts({row[4] for row in found.values()})
+    return [_row(found[key], of[found[key][1]], words) for key in keys if key in found and found[key][1] in of]
+
+
+def _is_cut(turn: TurnRow, last: bool) -> bool:
+    return last and turn.status == "completed" and turn.stop_reason in CUT
+
+
+def _row(row: tuple[Any, ...], turn: TurnRow, words: dict[int | None, str]) -> ResponseRow:
+    key, _, number, status, model, legs, created, completed, *tokens = row
+    started = to_us(created)
+    ended = us_or_none(completed)
+    last = turn.error if TurnStatus(status) == TurnStatus.FAILED else None
+    return ResponseRow(
+        id=ids.openai(ids.Kind.RESPONSE, key),
+        number=number,
+        turn_id=turn.id,
+        session_id=turn.session_id,
+        conversation_id=ids.openai(ids.Kind.SESSION, turn.session_id),
+        session_name=turn.session_name,
+        status="incomplete" if _is_cut(turn, number == legs) else TurnStatus(status).label,
+        model=words[model],
+        user=turn.user,
+        tags=turn.tags,
+        input_preview=turn.input_preview,
+        output_preview=turn.output_preview,
+        started_at=started,
+        completed_at=ended,
+        duration_ms=None if ended is None else (ended - started) / 1000,
+        usage=cells.tokens(*tokens),
+        error=last,
+        steps=turn.steps,
+    )

@@ -1,0 +1,66 @@
+"""Sessions in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agents.base import ids
+from agents.base.timestamps import to_us
+from agents.feedback.models import SessionTag
+from agents.logs.schemas.rows import SessionRow, TokenCounts, TurnRow
+from agents.logs.store.rows import cells, turns
+from agents.record.models.agents import Agent, Session
+from agents.record.models.choices import Api, Source
+
+_COLUMNS = (
+    "pk",
+    "name",
+    "agent_id",
+    "api",
+    "source",
+    "created_at",
+    "updated_at",
+    "turn_count",
+    "item_count",
+    "input_tokens",
+    "output_tokens",
+    "cost_nano",
+    "metadata",
+    "last_turn",
+)
+
+
+def rows(keys: Sequence[int]) -> list[SessionRow]:
+    """The rows of these sessions, in this order."""
+    found = Session.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
+    sessions = {row[0]: row for row in found}
+    lasts = {row.id: row for row in turns.rows([row[-1] for row in sessions.values() if row[-1]])}
+    agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[2] for row in sessions.values() if row[2]})
+    names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
+    tags = cells.tags(SessionTag, "session_id", keys)
+    return [_row(sessions[key], lasts, names, tags.get(key, [])) for key in keys if key in sessions]
+
+
+def _row(row: tuple[Any, ...], lasts: Mapping[int, TurnRow], agents: Mapping[int, str], tags: list[str]) -> SessionRow:
+    key, name, agent, api, source, created, updated, count, items, read, written, cost, metadata, last = row
+    turn = lasts.get(last)
+    return SessionRow(
+        id=key,
+        conversation_id=ids.openai(ids.Kind.SESSION, key),
+        name=name,
+        agent_id=agent,
+        agent_name=agents.get(agent, ""),
+        api=Api(api).label,
+        source=Source(source).label,
+        status=turn.status if turn else None,
+        tags=tags,
+        metadata=metadata,
+        started_at=to_us(created),
+        updated_at=to_us(updated),
+        turn_count=count,
+        item_count=items,
+        usage=TokenCounts(input_tokens=read, output_tokens=written, total_tokens=read + written),
+        cost_usd=cells.dollars(cost),
+        last_turn=turn,
+    )

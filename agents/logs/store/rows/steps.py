@@ -1,0 +1,181 @@
+"""Steps in a list of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from agents.base.store import terms
+from agents.base.timestamps import to_us, us_or_none
+from agents.feedback.models import StepTag
+from agents.logs.schemas.rows import StepRow
+from agents.logs.store.rows import cells
+from agents.record.models.agents import Agent, Session
+from agents.record.models.choices import StepStatus, StepType
+from agents.record.models.turns import Step, StepDetail
+from agents.record.schemas.events import ErrorInfo
+from agents.record.store import large_values
+from agents.record.store.recorder import preview
+
+_COLUMNS = (
+    "pk",
+    "turn_id",
+    "turn__session_id",
+    "turn__agent_id",
+    "number",
+    "type",
+    "kind_id",
+    "name",
+    "status",
+    "server_side",
+    "violation",
+    "model_id",
+    "finish_id",
+    "started_at",
+    "completed_at",
+    "duration_us",
+    "ttft_us",
+    "cost_nano",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    sessions: Mapping[int, str]
+    agents: Mapping[int, str]
+    words: Mapping[int | None, str]
+    details: Mapping[int, tuple[bytes, str]]
+    tags: Mapping[int, list[str]]
+
+
+def rows(keys: Sequence[int]) -> list[StepRow]:
+    """The rows of these steps, in this order."""
+    steps = Step.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
+    found = {row[0]: row for row in steps}
+    around = _around(keys, list(found.values()))
+    return [_row(found[key], around) for key in keys if key in found]
+
+
+def _around(keys: Sequence[int], steps: list[tuple[Any, ...]]) -> _Around:
+    sessions = Session.objects.unscoped("ids checked").filter(pk__in={row[2] for row in steps})
+    agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[3] for row in steps if row[3]})
+    details = StepDetail.objects.filter(step_id__in=list(keys)).values_list("pk", "encoding", "body", "error")
+    return _Around(
+        sessions=dict(sessions.values_list("pk", "name")),
+        agents={key: name or model for key, name, model in agents.values_list("pk", "name", "model")},
+        words=terms.texts({number for row in steps for number in (row[6], row[11], row[12])}),
+        details={key: (large_values.outline(kind, body).body, error) for key, kind, body, error in details},
+        tags=cells.tags(StepTag, "step_id", keys),
+    )
+
+
+def _row(row: tuple[Any, ...], around: _Around) -> StepRow:
+    key, turn, session, agent, number, type_, kind, name, status, ours, violation, model, finish = row[:13]
+    started, completed, duration, ttft, cost, *tokens = row[13:]
+    detail, error = around.details.get(key, (b"", ""))
+    failure = ErrorInfo.model_validate_json(error) if error else None
+    given, came = _words(StepType(type_), detail)
+    return StepRow(
+        id=key,
+        number=number,
+        turn_id=turn,
+        session_id=session,
+        session_name=around.sessions.get(session, ""),
+        agent_id=agent,
+        agent_name=around.agents.get(agent, ""),
+        type=StepType(type_).label,
+        kind=around.words[kind],
+        name=name,
+        status=StepStatus(status).label,
+        server_side=ours,
+        violation=violation,
+        model=around.words[model],
+        finish=around.words[finish] or None,
+        tags=around.tags.get(key, []),
+        input_preview=preview(given),
+        output_preview=preview(failure.message if failure else came),
+        started_at=to_us(started),
+        completed_at=us_or_none(completed),
+        duration_ms=cells.milliseconds(duration),
+        ttft_ms=cells.milliseconds(ttft),
+        usage=cells.tokens(*tokens),
+        cost_usd=cells.dollars(cost),
+        error=failure,
+    )
+
+
+# --------------------------------------------------------------------------------- first words
+
+
+class _Said(msgspec.Struct):
+    content: Any = ""
+    tool_calls: list[Any] = []
+
+
+class _Violation(msgspec.Struct):
+    user_message: str | None = None
+
+
+class _Detail(msgspec.Struct):
+    """What of any step's detail a row shows."""
+
+    model_response: _Said = msgspec.field(default_factory=_Said)
+    reasoning: str = ""
+    tool_calls: list[Any] = []
+    tool_responses: list[_Said] = []
+    shields: list[str] = []
+    violation: _Violation | None = None
+    query: str = ""
+    inserted_context: Any = ""
+    kind: str | None = None
+    data: Any = None
+
+
+def _words(type_: StepType, detail: bytes) -> tuple[str, str]:
+    """(what a step was given, what came of it)."""
+    try:
+        found = msgspec.json.decode(detail, type=_Detail) if detail else _Detail()
+    except (msgspec.MsgspecError, RecursionError):
+        return "", ""
+    match type_:
+        case StepType.INFERENCE:
+            return found.reasoning, _text(found.model_response.content) or _calls(found.model_response.tool_calls)
+        case StepType.TOOL_EXECUTION:
+            return _calls(found.tool_calls), "\n".join(_text(each.content) for each in found.tool_responses)
+        case StepType.SHIELD_CALL:
+            return ", ".join(found.shields), (found.violation.user_message or "") if found.violation else ""
+        case StepType.MEMORY_RETRIEVAL:
+            return found.query, _text(found.inserted_context)
+        case _:
+            data = found.data
+            return found.kind or "", "" if data is None else msgspec.json.encode(data).decode()
+
+
+def _text(content: Any) -> str:
+    """The words of a content."""
+    match content:
+        case str():
+            return content
+        case {"text": str(text)}:
+            return text
+        case list():
+            return "\n".join(part for part in map(_text, content) if part)
+        case _:
+            return ""
+
+
+def _calls(calls: list[Any]) -> str:
+    """Calls as one would write them."""
+    return ", ".join(f"{call.get('tool_name', '')}({_written(call)})" for call in calls if isinstance(call, dict))
+
+
+def _written(call: dict[str, Any]) -> str:
+    written = call.get("arguments_json")
+    return written if isinstance(written, str) else msgspec.json.encode(call.get("arguments", "")).decode()

@@ -1,0 +1,139 @@
+"""Turns in a list.
+
+Ids first and bodies after; no joins on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.base.store import terms
+from agents.base.timestamps import to_us, us_or_none
+from agents.logs.schemas.rows import Counts, StepMark, TurnRow
+from agents.logs.store.rows import cells
+from agents.record.models.agents import Agent, Session
+from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
+from agents.record.models.turns import Step, Turn, TurnBody, TurnTag
+from agents.record.schemas.events import ErrorInfo
+
+_TURN = (
+    "pk",
+    "agent_id",
+    "session_id",
+    "status",
+    "stop_reason",
+    "source",
+    "api",
+    "model_id",
+    "end_user_id",
+    "error_type_id",
+    "started_at",
+    "completed_at",
+    "duration_us",
+    "ttft_us",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "cost_nano",
+    "step_count",
+    "tool_count",
+    "error_count",
+    "violation_count",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What a page of turns needs besides the turns: one query each."""
+
+    bodies: dict[int, tuple[str, str, str]]
+    agents: dict[int, str]
+    sessions: dict[int, str]
+    words: dict[int | None, str]
+    steps: dict[int, list[tuple[Any, ...]]]
+    tags: dict[int, list[str]]
+
+
+def rows(keys: Sequence[int]) -> list[TurnRow]:
+    """The rows of these turns, in this order. The caller has checked that they may be seen."""
+    if not keys:
+        return []
+    found = {row[0]: row for row in Turn.objects.unscoped("ids checked").filter(pk__in=keys).values_list(*_TURN)}
+    around = _around(keys, list(found.values()))
+    return [_row(found[key], around) for key in keys if key in found]
+
+
+def _around(keys: Sequence[int], turns: list[tuple[Any, ...]]) -> _Around:
+    bodies = TurnBody.objects.unscoped("ids checked").filter(turn_id__in=keys)
+    agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[1] for row in turns if row[1]})
+    sessions = Session.objects.unscoped("ids checked").filter(pk__in={row[2] for row in turns})
+    return _Around(
+        bodies={row[0]: row[1:] for row in bodies.values_list("pk", "input_preview", "output_preview", "error")},
+        agents={key: name or model for key, name, model in agents.values_list("pk", "name", "model")},
+        sessions=dict(sessions.values_list("pk", "name")),
+        words=terms.texts({number for row in turns for number in row[7:10]}),
+        steps=_steps(keys),
+        tags=cells.tags(TurnTag, "turn_id", keys),
+    )
+
+
+STRIP = 200
+"""Steps in the strip of a row; a turn of a hundred thousand steps must not fill the page."""
+
+
+def _steps(keys: Sequence[int]) -> dict[int, list[tuple[Any, ...]]]:
+    rows = Step.objects.unscoped("ids checked").filter(turn_id__in=keys, number__lt=STRIP).order_by("turn_id", "number")
+    out: dict[int, list[tuple[Any, ...]]] = {}
+    columns = ("turn_id", "pk", "type", "name", "status", "started_at", "duration_us", "kind_id", "violation")
+    for row in rows.values_list(*columns):
+        out.setdefault(row[0], []).append(row)
+    return out
+
+
+def _row(row: tuple[Any, ...], around: _Around) -> TurnRow:
+    key, agent, session, status, stop_reason, source, api, model, user, error, started, completed = row[:12]
+    duration, ttft, tokens_in, tokens_out, cached, reasoning, cost, steps, tools, errors, violations = row[12:]
+    asked, answered, error_json = around.bodies.get(key, ("", "", ""))
+    start = to_us(started)
+    return TurnRow(
+        id=key,
+        agent_id=agent,
+        agent_name=around.agents.get(agent, ""),
+        session_id=session,
+        session_name=around.sessions.get(session, ""),
+        status=TurnStatus(status).label,
+        stop_reason=stop_reason or None,
+        source=Source(source).label,
+        api=Api(api).label,
+        model=around.words[model],
+        user=around.words[user] or None,
+        tags=around.tags.get(key, []),
+        input_preview=asked,
+        output_preview=answered,
+        started_at=start,
+        completed_at=us_or_none(completed),
+        duration_ms=cells.milliseconds(duration),
+        ttft_ms=cells.milliseconds(ttft),
+        usage=cells.tokens(tokens_in, tokens_out, cached, reasoning),
+        cost_usd=cells.dollars(cost),
+        error=ErrorInfo.model_validate_json(error_json) if error and error_json else None,
+        steps=[_mark(step, start) for step in around.steps.get(key, ())],
+        counts=Counts(steps=steps, tools=tools, errors=errors, violations=violations),
+    )
+
+
+def _mark(row: tuple[Any, ...], turn_start: int) -> StepMark:
+    _, key, type_, name, status, started, duration, kind, violation = row
+    return StepMark(
+        id=key,
+        type=StepType(type_).label,
+        kind=terms.text(kind),
+        name=name,
+        status=StepStatus(status).label,
+        offset_ms=(to_us(started) - turn_start) / 1000,
+        duration_ms=cells.milliseconds(duration),
+        violation=violation,
+    )

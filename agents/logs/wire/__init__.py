@@ -1,0 +1,1 @@
+"""Rows as JSON lines, CSV and Parquet."""

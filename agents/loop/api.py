@@ -1,0 +1,76 @@
+"""Models: what the endpoints offer, and the names registered for them."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents.base.access import Actor
+from agents.base.api.views import ApiView, Awaited, answer, nothing
+from agents.base.errors import NotFound
+from agents.base.store import registered
+from agents.loop import model_names
+from agents.loop.current_service import service
+from agents.loop.inference.base import Model
+from agents.loop.schemas.models import ModelObject, ModelPage, RegisterModel
+from agents.record.live import read
+
+
+def _shown(model: Model) -> ModelObject:
+    return ModelObject(
+        id=model.id,
+        created=model.created,
+        owned_by=model.provider,
+        identifier=model.id,
+        provider_id=model.provider,
+        provider_resource_id=model.resource_id,
+        model_type=model.kind,
+        metadata=model.metadata,
+        custom_metadata=model.metadata,
+    )
+
+
+async def _all(actor: Actor) -> list[Model]:
+    """Every model the actor may name."""
+    providers = service().providers
+    offered = (await providers.endpoints.all_models()).models
+    return [*offered, *model_names.embedded(providers), *await read(model_names.listing, actor)]
+
+
+class ModelList(ApiView):
+    actions = {"get": "read", "post": "manage"}
+
+    @extend_schema(operation_id="list_models", responses=ModelPage)
+    def get(self, request: Request) -> HttpResponseBase:
+        async def work() -> HttpResponse:
+            return answer(ModelPage(data=[_shown(model) for model in await _all(self.actor)]))
+
+        return Awaited(work)
+
+    @extend_schema(operation_id="register_model", request=RegisterModel, responses=ModelObject)
+    def post(self, request: Request) -> HttpResponse:
+        body: RegisterModel = self.body(RegisterModel)
+        providers = service().providers
+        return answer(_shown(model_names.register(providers, self.actor, model_names.registration(providers, body))))
+
+
+class ModelDetail(ApiView):
+    actions = {"get": "read", "delete": "manage"}
+
+    @extend_schema(operation_id="get_model", responses=ModelObject)
+    def get(self, request: Request, model_id: str) -> HttpResponseBase:
+        async def work() -> HttpResponse:
+            for model in await _all(self.actor):
+                if model.id == model_id:
+                    return answer(_shown(model))
+            words = f"Model '{model_id[:200]}' not found. Use 'client.models.list()' to list available Models."
+            raise NotFound(words, code="model_not_found")
+
+        return Awaited(work)
+
+    @extend_schema(operation_id="unregister_model", responses={204: None})
+    def delete(self, request: Request, model_id: str) -> HttpResponse:
+        registered.models.delete(self.actor, model_id)
+        return nothing()

@@ -1,0 +1,21 @@
+"""The service of this process: set by the server at its start, asked for by the edges."""
+
+from __future__ import annotations
+
+from agents.base.errors import Unavailable
+from agents.loop.service import Service
+
+_service: Service | None = None
+
+
+def use(service: Service | None) -> None:
+    """Set the process's service, or none when it stops."""
+    global _service
+    _service = service
+
+
+def service() -> Service:
+    """The running service. Raises Unavailable where none runs (a command, a stopped server)."""
+    if _service is None:
+        raise Unavailable("No turns can run here: the server is not started.")
+    return _service

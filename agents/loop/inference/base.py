@@ -1,0 +1,109 @@
+"""The inference protocol: one request in, a stream of chunks out.
+
+A provider yields chunks in the order they were produced and ends after a `Finish`. Whatever goes
+wrong is raised as `agents.base.errors.ProviderError`, also after chunks were yielded: the caller keeps
+what it has received. A provider retries only before its first chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from agents.record.schemas.content import ResponseFormat, SamplingParams, ToolDef, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceRequest:
+    """``messages`` are encoded chat-completions messages (`agents.record.schemas.items`), sent as they
+    are. ``tool_choice`` is ``auto``, ``required``, ``none`` or a tool's name. ``model`` is the
+    name as the endpoint knows it. ``options`` are further fields of chat completions, sent as they
+    are and in place of ours of the same name."""
+
+    model: str
+    messages: Sequence[bytes]
+    tools: Sequence[ToolDef] = ()
+    tool_choice: str = "auto"
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+    response_format: ResponseFormat | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallPart:
+    """A fragment of a tool call. The first fragment of an ``index`` carries ``call_id`` and
+    ``name``; the others only more of ``arguments`` (raw JSON text)."""
+
+    index: int
+    arguments: str
+    call_id: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end, as the endpoint named it (``stop``, ``length``, ``tool_calls``,
+    ``content_filter``); None when it closed the stream properly without saying."""
+
+    reason: str | None
+    usage: Usage | None = None
+
+
+Chunk = Text | Reasoning | CallPart | Finish
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model an endpoint offers. ``id`` is how callers name it here."""
+
+    id: str
+    provider: str
+    resource_id: str
+    kind: Literal["llm", "embedding"] = "llm"
+    created: int = 0
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class Inference(Protocol):
+    """A model endpoint under the name it was configured with."""
+
+    name: str
+
+    def stream(self, request: InferenceRequest) -> AsyncIterator[Chunk]:
+        """Run one inference. Raises ProviderError."""
+        ...
+
+    async def models(self) -> list[Model]:
+        """What this endpoint offers. Raises ProviderError."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Relay(Protocol):
+    """An endpoint that also takes requests as they are: JSON in, JSON out, nothing read on the way.
+    ``path`` is the route there (``/moderations``), ``model`` is named in errors. Both raise
+    ProviderError."""
+
+    name: str
+
+    async def document(self, path: str, body: bytes, *, model: str) -> bytes:
+        """The one JSON document of the answer."""
+        ...
+
+    def payloads(self, path: str, body: bytes, *, model: str) -> AsyncGenerator[bytes, None]:
+        """The data of each event of a streamed answer, as it comes, without ``[DONE]``; of one that
+        was not streamed, its document."""
+        ...

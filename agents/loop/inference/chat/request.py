@@ -1,0 +1,104 @@
+"""An inference request as the body of a chat-completions call.
+
+The messages are encoded already and stay unread: a history of megabytes is joined, never parsed.
+This module knows the field names of chat completions and nothing of HTTP.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from agents.base.errors import InvalidRequest
+from agents.base.schemas.wire import JSON
+from agents.loop.inference.base import InferenceRequest
+from agents.record.schemas.content import (
+    GrammarFormat,
+    GreedyStrategy,
+    JsonSchemaFormat,
+    ResponseFormat,
+    SamplingParams,
+    SamplingStrategy,
+    TopKStrategy,
+    TopPStrategy,
+)
+from agents.record.schemas.items import tool_definition
+
+_encode = msgspec.json.encode
+
+# The alphabet and length that OpenAI accepts as the name of a schema.
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_NAME_LENGTH = 64
+
+
+def encode(request: InferenceRequest, max_tokens_field: str = "max_tokens") -> bytes:
+    """The body of a streaming call; some models want the limit under another name. Raises
+    InvalidRequest for what the protocol cannot express."""
+    options: dict[str, JSON] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        **_sampling(request.sampling, max_tokens_field),
+        **_tools(request),
+        **_response_format(request.response_format),
+        **request.options,
+    }
+    try:
+        model, rest = _encode(request.model), _encode(options)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"the request cannot be written as JSON: {error}") from None
+    return b"".join((b'{"model":', model, b',"messages":[', b",".join(request.messages), b"],", rest[1:]))
+
+
+def _sampling(sampling: SamplingParams, max_tokens_field: str) -> dict[str, JSON]:
+    options = _strategy(sampling.strategy)
+    if sampling.max_tokens:
+        options[max_tokens_field] = sampling.max_tokens
+    if sampling.repetition_penalty not in (None, 1.0):
+        options["repetition_penalty"] = sampling.repetition_penalty
+    if sampling.stop:
+        options["stop"] = sampling.stop
+    return options
+
+
+def _strategy(strategy: SamplingStrategy) -> dict[str, JSON]:
+    match strategy:
+        case GreedyStrategy():
+            return {"temperature": 0}
+        case TopPStrategy(temperature=temperature, top_p=top_p):
+            both = {"temperature": temperature, "top_p": top_p}
+            return {name: value for name, value in both.items() if value is not None}
+        case TopKStrategy(top_k=top_k):
+            return {"top_k": top_k}
+
+
+def _tools(request: InferenceRequest) -> dict[str, JSON]:
+    """Nothing for ``none``: not every endpoint heeds it, but none calls a tool it never saw.
+    Nothing for ``auto`` either, the default: some endpoints refuse the word."""
+    choice = request.tool_choice
+    if not request.tools or choice == "none":
+        return {}
+    options: dict[str, JSON] = {"tools": [tool_definition(tool) for tool in request.tools]}
+    if choice == "required":
+        options["tool_choice"] = choice
+    elif choice != "auto":
+        options["tool_choice"] = {"type": "function", "function": {"name": choice}}
+    return options
+
+
+def _response_format(response_format: ResponseFormat | None) -> dict[str, JSON]:
+    match response_format:
+        case None:
+            return {}
+        case JsonSchemaFormat(json_schema=schema):
+            named = {"name": _schema_name(schema), "schema": schema}
+            return {"response_format": {"type": "json_schema", "json_schema": named}}
+        case GrammarFormat(bnf=bnf):
+            # no part of chat completions, but of several endpoints that speak them; others refuse it
+            return {"response_format": {"type": "grammar", "grammar": bnf}}
+
+
+def _schema_name(schema: dict[str, JSON]) -> str:
+    title = schema.get("title")
+    name = _NOT_IN_A_NAME.sub("_", title)[:_NAME_LENGTH] if isinstance(title, str) else ""
+    return name.strip("_") or "response"

@@ -1,0 +1,260 @@
+"""The answer of a chat-completions call: bytes in, chunks out.
+
+Reads a stream of events, or the single JSON document of an endpoint that does not stream. It does
+no I/O and keeps no time: where the bytes come from and how long they may take is its caller's
+business. All it raises is ProviderError, after the chunks before the fault were handed out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+import msgspec
+
+from agents.base.errors import ProviderError
+from agents.base.schemas.wire import JSON
+from agents.loop.inference.base import Chunk, Finish, Reasoning, Text
+from agents.loop.inference.chat.call_parts import CallOrder, TooManyCalls, random_call_id
+from agents.loop.inference.chat.faults import Complaint, Faults
+from agents.loop.inference.chat.sse import EventSplitter, EventTooLarge
+from agents.record.schemas.content import MOST_TOKENS, Usage
+
+_DONE = b"[DONE]"
+
+
+class _Function(msgspec.Struct, gc=False):
+    name: str | None = None
+    # Text by the book; some endpoints send the object itself.
+    arguments: str | dict[str, JSON] | None = None
+
+
+class _Call(msgspec.Struct, gc=False):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Delta(msgspec.Struct, gc=False):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(msgspec.Struct, gc=False):
+    index: int | None = None
+    delta: _Delta | None = None
+    message: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Frame(msgspec.Struct, gc=False):
+    choices: list[_Choice] | None = None
+    # Counts are an extra: a strange one must not cost the answer, so it is read leniently.
+    usage: JSON = None
+    error: JSON = None
+
+
+_read_frame = msgspec.json.Decoder(_Frame).decode
+OUTPUT_CHARS = 4 * 2**20
+"""Characters of an answer."""
+
+
+class ChatStream:
+    """One answer being received. ``began`` tells whether an event came, ``started`` whether a chunk did, ``finished``
+    whether the endpoint gave a finish reason, ``done`` that nothing more is to be read."""
+
+    __slots__ = (
+        "_calls", "_faults", "_limit", "_model", "_reason", "_size", "_splitter", "_usage",
+        "began", "done", "started",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        faults: Faults,
+        *,
+        model: str = "",
+        output_chars: int = OUTPUT_CHARS,
+        new_call_id: Callable[[], str] = random_call_id,
+    ) -> None:
+        self._faults = faults
+        self._model = model
+        self._limit = output_chars
+        self._splitter = EventSplitter()
+        self._calls = CallOrder(new_call_id)
+        self._reason: str | None = None
+        self._usage: Usage | None = None
+        self._size = 0
+        self.began = self.started = False
+        self.done = False
+
+    @property
+    def finished(self) -> bool:
+        return self.done or self._reason is not None
+
+    def feed(self, data: bytes) -> Iterator[Chunk]:
+        """The chunks that ``data`` completes. To be exhausted before the next call."""
+        try:
+            payloads = self._splitter.feed(data)
+        except EventTooLarge as error:
+            raise self._faults.too_large(str(error)) from None
+        return self._chunks(payloads)
+
+    def end(self) -> Iterator[Chunk]:
+        """After the last byte: what was held back, and the Finish. An answer that neither gave a
+        reason nor said that it is done was cut."""
+        yield from self._chunks([payload for payload in self._splitter.end() if _is_whole(payload)])
+        if not self.finished:
+            raise self._faults.cut("the stream ended without a finish reason")
+        yield from self._calls.nameless()
+        yield Finish(self._reason, self._usage)
+
+    def document(self, body: bytes) -> Iterator[Chunk]:
+        """The chunks of an answer that came as one JSON document, Finish included."""
+        yield from self._chunks([body])
+        if not (self.started or self.finished):
+            raise self._faults.error(f"answered without a completion: {self._faults.quote(_text(body))}")
+        self.done = True
+        yield from self.end()
+
+    def _chunks(self, payloads: list[bytes]) -> Iterator[Chunk]:
+        """All that comes before a fault is handed out before it is raised."""
+        chunks: list[Chunk] = []
+        try:
+            for payload in payloads:
+                self.began = True
+                if self.done:
+                    break
+                self._read(payload, chunks)
+        except ProviderError:
+            yield from chunks
+            raise
+        yield from chunks
+
+    def _read(self, payload: bytes, chunks: list[Chunk]) -> None:
+        if payload == _DONE:
+            self.done = True
+            return
+        frame = self._decode(payload)
+        if frame.choices:
+            for choice in frame.choices:
+                # Only one answer was asked for; a second one would be mixed into the first.
+                if not choice.index:
+                    self._read_choice(choice, chunks)
+            self.started = self.started or bool(chunks)
+        if frame.usage is not None:
+            self._usage = _usage(frame.usage) or self._usage
+        if frame.error is not None or not (frame.choices or frame.usage):
+            self._check_complaint(payload)
+
+    def _read_choice(self, choice: _Choice, chunks: list[Chunk]) -> None:
+        if choice.finish_reason:
+            self._reason = choice.finish_reason
+        delta = choice.delta or choice.message
+        if delta is None:
+            return
+        if thought := delta.reasoning_content or delta.reasoning:
+            self._count(len(thought))
+            chunks.append(Reasoning(thought))
+        if text := delta.content or delta.refusal:
+            self._count(len(text))
+            chunks.append(Text(text))
+        if delta.tool_calls:
+            self._read_calls(delta.tool_calls, chunks)
+
+    def _read_calls(self, calls: list[_Call], chunks: list[Chunk]) -> None:
+        for call in calls:
+            name, arguments = _function(call.function)
+            self._count(len(name) + len(arguments))
+            try:
+                part = self._calls.add(call.index, call.id or "", name, arguments)
+            except TooManyCalls as error:
+                raise self._faults.too_large(str(error)) from None
+            if part:
+                chunks.append(part)
+
+    def _count(self, chars: int) -> None:
+        self._size += chars
+        if self._size > self._limit:
+            raise self._faults.too_large(f"an answer of more than {self._limit} characters")
+
+    def _decode(self, payload: bytes) -> _Frame:
+        try:
+            return _read_frame(payload)
+        except (ValueError, RecursionError) as error:
+            first = error
+        try:
+            return _read_frame(_without_lone_surrogates(payload))
+        except (ValueError, RecursionError):
+            self._refuse(payload, first)
+
+    def _refuse(self, payload: bytes, cause: Exception) -> NoReturn:
+        quoted = self._faults.quote(_text(payload))
+        raise self._faults.error(f"sent an event that cannot be read ({cause}): {quoted}") from None
+
+    def _check_complaint(self, payload: bytes) -> None:
+        """Raise where an event without an answer in it is an error. Others are some endpoint's
+        own (keep-alives, content filters) and say nothing to us."""
+        try:
+            event = msgspec.json.decode(_without_lone_surrogates(payload))
+        except (ValueError, RecursionError) as error:
+            # Sound where it was read before, but not in the fields that were skipped.
+            self._refuse(payload, error)
+        if event.get("error") is not None or event.get("object") == "error" or event.get("detail") is not None:
+            raise self._faults.complained(Complaint.of(event), model=self._model)
+
+
+def _text(payload: bytes) -> str:
+    """Enough of it to be quoted."""
+    return payload[:2_000].decode(errors="replace")
+
+
+def _is_whole(payload: bytes) -> bool:
+    """Whether the event that a stream ended in can be read: if not, it was cut there."""
+    try:
+        _read_frame(_without_lone_surrogates(payload))
+    except (ValueError, RecursionError):
+        return payload == _DONE
+    return True
+
+
+def _function(function: _Function | None) -> tuple[str, str]:
+    if function is None:
+        return "", ""
+    arguments = function.arguments or ""
+    if isinstance(arguments, dict):
+        arguments = msgspec.json.encode(arguments).decode()
+    return function.name or "", arguments
+
+
+def _usage(counts: JSON) -> Usage | None:
+    """The counts of an answer; None where there are none."""
+    if not isinstance(counts, dict) or not counts:
+        return None
+    return Usage(
+        input_tokens=_count_in(counts, "prompt_tokens"),
+        output_tokens=_count_in(counts, "completion_tokens"),
+        cached_tokens=_count_in(counts.get("prompt_tokens_details"), "cached_tokens"),
+        reasoning_tokens=_count_in(counts.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _count_in(counts: JSON, name: str) -> int:
+    value = counts.get(name) if isinstance(counts, dict) else None
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
+
+
+# A surrogate pair, a lone half, or any other escape (so that an escaped backslash is not read as
+# the beginning of one).
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
+)
+
+
+def _without_lone_surrogates(payload: bytes) -> bytes:
+    """Halves of a character, left by endpoints that cut text by UTF-16 units, become U+FFFD: no
+    JSON reader of ours takes them, and half an emoji must not cost an answer."""
+    return _ESCAPE.sub(lambda found: rb"\ufffd" if found[1] else found[0], payload)

@@ -1,0 +1,101 @@
+"""HTTP to one endpoint: a request out, a good answer in, all else a ProviderError.
+
+What is asked and what the bytes mean is not known here, nor whether to ask again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from agents.base.errors import ProviderError
+from agents.loop.inference.chat.connections import Connections
+from agents.loop.inference.chat.faults import Faults
+from agents.loop.inference.chat.incoming import Incoming
+from agents.loop.inference.chat.patience import Deadlines
+
+_ERROR_BODY_BYTES = 64 * 2**10
+_ERROR_BODY_S = 10.0
+
+
+def now() -> float:
+    """The time of the running loop, in seconds."""
+    return asyncio.get_running_loop().time()
+
+
+class Transport:
+    """The way to ``base_url``. Raises ValueError for a URL or key that could never work."""
+
+    def __init__(self, base_url: str, api_key: str, *, faults: Faults, connect_s: float) -> None:
+        self.base_url = _checked_url(base_url)
+        self._faults = faults
+        self._connections = Connections(connect_s)
+        self._headers = {"Accept": "text/event-stream, application/json"}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {_checked_key(api_key)}"
+
+    async def get(self, path: str, deadlines: Deadlines) -> Incoming:
+        """An answer with status 200. Raises ProviderError."""
+        return await self._ask("GET", path, b"", deadlines)
+
+    async def post(self, path: str, body: bytes, deadlines: Deadlines, *, model: str) -> Incoming:
+        """The same for a JSON body that concerns ``model``."""
+        return await self._ask("POST", path, body, deadlines, model=model)
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    async def _ask(self, method: str, path: str, body: bytes, deadlines: Deadlines, *, model: str = "") -> Incoming:
+        response = await self._respond(method, path, body, deadlines)
+        if response.status != 200:
+            raise await self._refusal(response, model)
+        if response.content_type == "text/html":
+            response.close()
+            raise self._faults.error("answered with a web page; check its base URL", status=200)
+        return Incoming(response, deadlines, self._faults)
+
+    async def _respond(self, method: str, path: str, body: bytes, deadlines: Deadlines) -> aiohttp.ClientResponse:
+        session = self._connections.session()
+        # A stream of bytes, because aiohttp warns of large plain ones.
+        data = io.BytesIO(body) if body else None
+        headers = self._headers | {"Content-Type": "application/json"} if body else self._headers
+        url = f"{self.base_url}{path}"
+        # Never ``from error``: aiohttp's errors carry the request's headers, and the key in them.
+        try:
+            async with asyncio.timeout_at(deadlines.begin_try(now())) as waiting:
+                return await session.request(method, url, data=data, headers=headers, allow_redirects=False)
+        except (aiohttp.ClientError, OSError) as error:
+            if waiting.expired():
+                raise self._faults.timeout(deadlines.reason(now(), started=False)) from None
+            raise self._faults.unreachable(error) from None
+
+    async def _refusal(self, response: aiohttp.ClientResponse, model: str) -> ProviderError:
+        """The error that an answer stands for, told by as much of its body as came."""
+        body = bytearray()
+        try:
+            with suppress(aiohttp.ClientError, OSError):
+                async with asyncio.timeout(_ERROR_BODY_S):
+                    while len(body) < _ERROR_BODY_BYTES and (data := await response.content.readany()):
+                        body += data
+        finally:
+            response.close()
+        return self._faults.refused(response.status, response.headers, bytes(body[:_ERROR_BODY_BYTES]), model=model)
+
+
+def _checked_url(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+        raise ValueError("the base URL of an endpoint must begin with http:// or https:// and name a host")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("the base URL of an endpoint must not carry credentials, a query or a fragment")
+    return base_url.rstrip("/")
+
+
+def _checked_key(api_key: str) -> str:
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise ValueError("the API key of an endpoint must be printable ASCII")
+    return api_key

@@ -1,0 +1,201 @@
+"""Any endpoint that speaks OpenAI's chat completions: OpenAI, vLLM, Ollama, llama.cpp and others.
+
+One POST per inference, answered by a stream of events. Here is only the course of it: ask, ask
+again where that may help, hand on the chunks; the parts are in the package `chat`. Nothing here
+knows of turns, agents or prices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+
+import msgspec
+
+from agents.base.errors import ProviderError
+from agents.loop.inference.base import Chunk, InferenceRequest, Model
+from agents.loop.inference.chat import request as chat_request
+from agents.loop.inference.chat.call_parts import random_call_id
+from agents.loop.inference.chat.faults import Faults
+from agents.loop.inference.chat.incoming import Incoming
+from agents.loop.inference.chat.patience import Deadlines, Limits, Retries, Tries
+from agents.loop.inference.chat.relay import PayloadStream
+from agents.loop.inference.chat.stream import ChatStream
+from agents.loop.inference.chat.transport import Transport, now
+
+_log = logging.getLogger(__name__)
+
+MODELS_MAX_AGE_S = 10.0
+_MODELS_LIMITS = Limits(first_token_s=10.0, idle_s=10.0, total_s=10.0)
+
+
+class _ListedModel(msgspec.Struct):
+    id: str
+    created: int | float | None = None
+    owned_by: str | None = None
+
+
+class _ModelList(msgspec.Struct):
+    data: list[_ListedModel]
+
+
+class OpenAICompatible:
+    """The endpoint at ``base_url`` (with its ``/v1``, if it has one), configured as ``name``. Raises
+    ValueError for a URL or key that could never work. ``sleep`` waits between tries, in seconds."""
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str,
+        api_key: str | None = None,
+        *,
+        limits: Limits | None = None,
+        retries: Retries | None = None,
+        max_tokens_field: str = "max_tokens",
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        new_call_id: Callable[[], str] = random_call_id,
+    ) -> None:
+        key = (api_key or "").strip()
+        self.name = name
+        self._limits = limits or Limits()
+        self._retries = retries or Retries()
+        self._max_tokens_field = max_tokens_field
+        self._sleep = sleep
+        self._new_call_id = new_call_id
+        self._faults = Faults(name, key)
+        self._transport = Transport(base_url, key, faults=self._faults, connect_s=self._limits.connect_s)
+        self._models: list[Model] = []
+        self._models_until = -math.inf
+
+    def __repr__(self) -> str:
+        return f"OpenAICompatible({self.name!r}, {self._transport.base_url!r})"
+
+    async def stream(self, request: InferenceRequest) -> AsyncIterator[Chunk]:
+        """Run one inference. Raises ProviderError, and InvalidRequest before anything is sent for
+        what chat completions cannot express. Left early, it hangs up and the endpoint stops."""
+        body = chat_request.encode(request, self._max_tokens_field)
+        tries = self._tries()
+        # the loop stands here and below, not in a generator around: that would cost each token
+        while True:
+            answer = self._answer_about(request.model)
+            incoming = await self._open("/chat/completions", body, request.model, tries)
+            try:
+                if incoming.content_type == "application/json":
+                    for chunk in answer.document(await self._whole(incoming)):
+                        yield chunk
+                    return
+                while data := await incoming.read(started=answer.started, finished=answer.finished):
+                    for chunk in answer.feed(data):
+                        yield chunk
+                    if answer.done:
+                        break
+                for chunk in answer.end():
+                    yield chunk
+                await incoming.settle()
+                return
+            except ProviderError as error:
+                if answer.began or incoming.began or not await self._again(error, tries):
+                    raise
+            finally:
+                incoming.close()
+
+    async def document(self, path: str, body: bytes, *, model: str) -> bytes:
+        """What the endpoint answers to this request, as it is. Raises ProviderError."""
+        tries = self._tries()
+        while True:
+            incoming = await self._open(path, body, model, tries)
+            try:
+                return await self._whole(incoming)
+            except ProviderError as error:
+                if incoming.began or not await self._again(error, tries):
+                    raise
+            finally:
+                incoming.close()
+
+    async def payloads(self, path: str, body: bytes, *, model: str) -> AsyncGenerator[bytes, None]:
+        """The events of its answer as they come. Raises ProviderError. Left early, it hangs up."""
+        tries = self._tries()
+        while True:
+            events = PayloadStream(self._faults, self._limits.output_chars)
+            incoming = await self._open(path, body, model, tries)
+            try:
+                if incoming.content_type == "application/json":
+                    yield await self._whole(incoming)
+                    return
+                while not events.done and (data := await incoming.read(started=events.started)):
+                    for payload in events.feed(data):
+                        yield payload
+                for payload in events.end():
+                    yield payload
+                await incoming.settle()
+                return
+            except ProviderError as error:
+                if events.started or incoming.began or not await self._again(error, tries):
+                    raise
+            finally:
+                incoming.close()
+
+    async def models(self) -> list[Model]:
+        """What the endpoint lists, at most `MODELS_MAX_AGE_S` old. Raises ProviderError."""
+        if now() >= self._models_until:
+            self._models = [self._model(listed) for listed in await self._list()]
+            self._models_until = now() + MODELS_MAX_AGE_S
+        return list(self._models)
+
+    async def close(self) -> None:
+        """Close the connections of the running loop."""
+        await self._transport.close()
+
+    def _answer_about(self, model: str) -> ChatStream:
+        output_chars = self._limits.output_chars
+        return ChatStream(self._faults, model=model, output_chars=output_chars, new_call_id=self._new_call_id)
+
+    def _tries(self) -> Tries:
+        return Tries(self._retries, self._limits, now())
+
+    async def _open(self, path: str, body: bytes, model: str, tries: Tries) -> Incoming:
+        """The first good answer. Once it has begun there is no second try: its text was shown."""
+        while True:
+            try:
+                return await self._transport.post(path, body, tries.deadlines, model=model)
+            except ProviderError as error:
+                if not await self._again(error, tries):
+                    raise
+
+    async def _whole(self, incoming: Incoming) -> bytes:
+        body = await incoming.read_all()
+        if not body:
+            raise self._faults.cut("the document is empty")
+        return body
+
+    async def _again(self, error: ProviderError, tries: Tries) -> bool:
+        """Whether there is another try; if so, after its pause."""
+        pause_s = tries.pause_s(error, now())
+        if pause_s is None:
+            return False
+        status = error.upstream_status
+        _log.warning("endpoint=%s try=%s status=%s: again in %.1f s", self.name, tries.failed, status, pause_s)
+        await self._sleep(pause_s)
+        return True
+
+    async def _list(self) -> list[_ListedModel]:
+        incoming = await self._transport.get("/models", Deadlines(_MODELS_LIMITS, now()))
+        try:
+            return msgspec.json.decode(await incoming.read_all(), type=_ModelList).data
+        except (ValueError, RecursionError) as error:
+            raise self._faults.error(f"sent a list of models that cannot be read: {error}") from None
+        finally:
+            incoming.close()
+
+    def _model(self, listed: _ListedModel) -> Model:
+        return Model(
+            id=f"{self.name}/{listed.id}",
+            provider=self.name,
+            resource_id=listed.id,
+            # The list does not say what a model is for; its name mostly does.
+            kind="embedding" if "embed" in listed.id.lower() else "llm",
+            created=int(listed.created or 0),
+            metadata={"owned_by": listed.owned_by} if listed.owned_by else {},
+        )

@@ -1,0 +1,74 @@
+"""A request becomes a run: names are resolved, what is unknown is refused, all before anything is
+stored or streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest
+from agents.knowledge.runner import turn_documents
+from agents.llama_stack.schemas import AgentConfig, CreateTurn
+from agents.loop import model_names
+from agents.loop.provider_set import Providers
+from agents.loop.run import Run
+from agents.record.schemas.content import ToolConfig
+from agents.safety import shields
+from agents.tools.runner import toolset
+
+
+def check_config(providers: Providers, actor: Actor, config: AgentConfig) -> None:
+    """Raises InvalidRequest when an agent's configuration names what does not exist for its maker."""
+    server_tools = toolset.server_tools(providers, actor, config.toolgroups, config.client_tools, action="manage")
+    shields.shields(providers, actor, config.input_shields, "input_shields", "manage")
+    shields.shields(providers, actor, config.output_shields, "output_shields", "manage")
+    toolset.check_choice(config.tool_config or ToolConfig(), server_tools, config.client_tools)
+
+
+def build(
+    providers: Providers,
+    actor: Actor,
+    *,
+    turn: int,
+    session: int,
+    config: AgentConfig,
+    body: CreateTurn,
+    provider_data: Mapping[str, Any] | None = None,
+) -> Run:
+    """The run of a turn's first leg. Raises InvalidRequest."""
+    if not body.messages:
+        raise InvalidRequest("messages: at least one is needed.", param="messages")
+    turn_documents.check_images(body.messages)
+    groups = config.toolgroups if body.toolgroups is None else body.toolgroups
+    args = toolset.group_args(config.toolgroups, body.toolgroups or ())
+    server_tools = toolset.server_tools(providers, actor, groups, config.client_tools, args)
+    tool_config = body.tool_config or config.tool_config or ToolConfig()
+    toolset.check_choice(tool_config, server_tools, config.client_tools)
+    inference, model = model_names.resolve(providers, actor, config.model)
+    return Run(
+        turn=turn,
+        session=session,
+        actor=actor.name,
+        model=config.model,
+        inference_model=model,
+        inference=inference,
+        instructions=config.instructions,
+        input_messages=body.messages,
+        context=turn_documents.context(providers, groups, body.documents or ()),
+        client_tools=config.client_tools,
+        server_tools=server_tools,
+        tool_config=tool_config,
+        sampling=config.sampling_params,
+        response_format=config.response_format,
+        input_shields=shields.shields(providers, actor, config.input_shields, "input_shields"),
+        output_shields=shields.shields(providers, actor, config.output_shields, "output_shields"),
+        memory=turn_documents.memory(providers, actor, session, groups, args),
+        documents=turn_documents.documents(providers, session, turn, groups, body.documents or ()),
+        max_infer_iters=config.max_infer_iters,
+        tool_timeout_s=providers.tool_timeout_s,
+        provider_data=provider_data or {},
+        clock=ids.now_us,
+        new_key=ids.new_key,
+    )

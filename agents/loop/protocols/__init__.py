@@ -1,0 +1,1 @@
+"""What the loop asks of tools, shields and retrieval."""

@@ -1,0 +1,110 @@
+"""Everything a run needs, as one frozen value; nothing is looked up later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.base import ids
+from agents.loop.inference.base import Inference
+from agents.loop.protocols.retrieval import Documents, Memory
+from agents.loop.protocols.shields import Shield
+from agents.loop.protocols.tools import Tool, ToolSource
+from agents.loop.replay import Tape
+from agents.record.schemas.content import (
+    ResponseFormat,
+    SamplingParams,
+    ToolCall,
+    ToolConfig,
+    ToolDef,
+    ToolResponse,
+    TurnMessage,
+    Usage,
+)
+from agents.record.schemas.events import ToolDetail
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """A client's tool call this turn was waiting for: its step, and when the waiting began. Of a call
+    of ours that the client had to approve, ``approved`` is its word."""
+
+    step: int
+    call: ToolCall
+    started_at: int
+    approved: bool | None = None
+    detail: ToolDetail | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """How a turn goes on: the answers, the calls they answer, and where the numbers stand.
+
+    ``pending`` is empty when a completed turn is resumed (a ReAct client finds calls in text that
+    the server never saw); ``messages`` are what the caller said beside its answers."""
+
+    leg: int
+    responses: Sequence[ToolResponse]
+    pending: Sequence[PendingCall]
+    next_seq: int
+    next_step: int
+    round: int
+    iterations: int
+    usage: Usage
+    messages: Sequence[TurnMessage] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One leg of a turn, ready to go.
+
+    ``history`` are the session's items before this turn and ``earlier`` what its earlier legs added,
+    encoded; ``context`` is text that follows the last input message in this turn's inferences
+    (documents); ``documents`` are those that have to be prepared first. ``provider_data``
+    is what the caller sent along for providers: it lives as long as the run, and is never stored.
+
+    ``sources`` have more of the server's tools, and are asked for them first.
+    ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
+    with ``ends_with_client_calls`` calls of the client's tools end the leg also at that bound.
+    ``max_tool_calls`` bounds the server's calls of a leg, ``one_call`` those of an inference. One that ``truncates``
+    leaves older history out rather than fail where it is too long for the model. A fork plays from its ``tape``."""
+
+    turn: int
+    session: int
+    actor: str
+    model: str
+    inference_model: str
+    inference: Inference
+    instructions: str
+    input_messages: Sequence[TurnMessage]
+    history: Sequence[bytes] = ()
+    earlier: Sequence[bytes] = ()
+    context: str = ""
+    client_tools: Sequence[ToolDef] = ()
+    server_tools: Mapping[str, Tool] = field(default_factory=dict)
+    sources: Sequence[ToolSource] = ()
+    tool_config: ToolConfig = field(default_factory=ToolConfig)
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+    response_format: ResponseFormat | None = None
+    input_shields: Sequence[Shield] = ()
+    output_shields: Sequence[Shield] = ()
+    memory: Memory | None = None
+    documents: Documents | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    max_infer_iters: int = 10
+    max_tool_calls: int | None = None
+    one_call: bool = False
+    ends_with_client_calls: bool = False
+    truncates: bool = False
+    tool_timeout_s: float = 60.0
+    provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    resume: Resume | None = None
+    tape: Tape | None = None
+    clock: Callable[[], int] = ids.now_us
+    new_key: Callable[[], int] = ids.new_key
+
+    @property
+    def tools(self) -> list[ToolDef]:
+        """Every tool the model may call, the server's first."""
+        return [*(tool.definition for tool in self.server_tools.values()), *self.client_tools]

@@ -1,0 +1,1 @@
+"""Pages of the record: agents, sessions, turns, steps, values, and the dashboard."""

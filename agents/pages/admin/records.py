@@ -1,0 +1,185 @@
+"""Steps, items and the change feed: the smaller parts of the record, to be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Prefetch
+from django.http import HttpRequest
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from agents.base import ids
+from agents.base.ids import Kind
+from agents.models.journal import Change
+from agents.pages.admin.filters import (
+    OfSession,
+    OfTurn,
+    Since,
+    StepModelFilter,
+    StepStatusFilter,
+    StepTypeFilter,
+    ToolFilter,
+)
+from agents.pages.admin.turns import FIRST_WORDS, PREVIEWS
+from agents.record.models.choices import ChangeKind
+from agents.record.models.turns import Item, Step, StepDetail
+from agents.record.store import large_values
+from agents.uikit import format
+from agents.uikit.admin import columns
+from agents.uikit.admin.base import ReadAdmin, RecordAdmin
+from agents.uikit.admin.cells import Took, Used, Worded
+from agents.uikit.admin.reach import REACH, newest
+
+
+@admin.register(Step)
+class StepAdmin(Took, Used, Worded, RecordAdmin):
+    kind = Kind.STEP
+    id_columns = {Kind.STEP: "pk", Kind.TURN: "turn_id"}
+    prefetched = ("tool", "model", Prefetch("turn__body", PREVIEWS))
+    list_display = ("started", "by_type", "called", "of_turn", "number", "state", "took", "tokens", "cost")
+    list_filter = (Since, StepTypeFilter, StepStatusFilter, ToolFilter, StepModelFilter, OfTurn)
+    search_help_text = _("The public id of a step or a turn, or a part of the name among the newest 200,000.")
+    fieldsets = (
+        (None, {"fields": ("public_id", "of_turn", "inside", "number", "round", "by_type", "called", "kind_name")}),
+        (_("Outcome"), {"fields": ("state", "error_kind", "error_text", "violates", "ran_at")}),
+        (_("Content"), {"fields": ("body",)}),
+        (_("Times"), {"fields": ("started", "ended", "took", "first_token")}),
+        (_("Sums"), {"fields": ("token_sums", "cost", "price_words")}),
+    )
+
+    def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
+        return newest(rows).filter(name__icontains=text)
+
+    def view_on_site(self, obj: Any) -> str:
+        return f"/turns/{ids.public(Kind.TURN, obj.turn_id)}/"
+
+    @admin.display(description=_("type"))
+    def by_type(self, step: Step) -> str:
+        return format.words(step.get_type_display())
+
+    @admin.display(description=_("name"))
+    def called(self, step: Step) -> str:
+        return columns.words(step.name or str(step.tool or step.model or ""))
+
+    @admin.display(description=_("turn"))
+    def of_turn(self, step: Step) -> str:
+        body = getattr(step.turn, "body", None)
+        return columns.link(Kind.TURN, step.turn_id, Truncator(body.input_preview if body else "").chars(FIRST_WORDS))
+
+    @admin.display(description=_("inside the step"))
+    def inside(self, step: Step) -> str:
+        return columns.link(Kind.STEP, step.parent_id)
+
+    @admin.display(description=_("kind"))
+    def kind_name(self, step: Step) -> str:
+        return columns.words(str(step.kind or ""))
+
+    @admin.display(description=_("type of error"))
+    def error_kind(self, step: Step) -> str:
+        return columns.words(str(step.error_type or ""))
+
+    @admin.display(description=_("error"))
+    def error_text(self, step: Step) -> str:
+        return columns.code(StepDetail.objects.filter(pk=step.pk).values_list("error", flat=True).first() or "")
+
+    @admin.display(description=_("content"))
+    def body(self, step: Step) -> str:
+        found = StepDetail.objects.filter(pk=step.pk).values_list("encoding", "body").first()
+        if found and found[0] == large_values.OUTLINE:
+            return columns.code(large_values.outline(*found).body.decode(), begun=True)
+        return columns.code(columns.unpacked(*found)) if found else columns.NOTHING
+
+    @admin.display(description=_("violation"))
+    def violates(self, step: Step) -> str:
+        return _now("yes") if step.violation else _now("no")
+
+    @admin.display(description=_("ran at"))
+    def ran_at(self, step: Step) -> str:
+        return _now("the server") if step.server_side else _now("the client")
+
+    @admin.display(description=_("price"))
+    def price_words(self, step: Step) -> str:
+        return str(step.price or columns.NOTHING)
+
+
+@admin.register(Item)
+class ItemAdmin(RecordAdmin):
+    """The history of a session as a model is sent it."""
+
+    kind = Kind.ITEM
+    id_columns = {Kind.ITEM: "pk", Kind.SESSION: "session_id", Kind.TURN: "turn_id", Kind.STEP: "step_id"}
+    prefetched = ("session",)
+    deferred = ("body",)
+    list_display = ("made", "in_session", "number", "of_turn", "of_step", "hidden")
+    list_filter = (Since, OfSession, OfTurn)
+    search_help_text = _("The public id of an item, session or turn.")
+    fieldsets = ((None, {"fields": ("public_id", "in_session", "of_turn", "of_step", "number", "hidden", "text")}),)
+
+    @admin.display(description=_("made"))
+    def made(self, item: Item) -> str:
+        return f"{format.moment(ids.key_time_us(item.pk))} UTC"
+
+    @admin.display(description=_("session"))
+    def in_session(self, item: Item) -> str:
+        return columns.link(Kind.SESSION, item.session_id, str(item.session))
+
+    @admin.display(description=_("turn"))
+    def of_turn(self, item: Item) -> str:
+        return columns.link(Kind.TURN, item.turn_id, str(_("turn")))
+
+    @admin.display(description=_("step"))
+    def of_step(self, item: Item) -> str:
+        return columns.link(Kind.STEP, item.step_id, str(_("step")))
+
+    @admin.display(description=_("content"))
+    def text(self, item: Item) -> str:
+        return columns.code(bytes(item.body).decode(errors="replace"))
+
+
+_KINDS = {
+    ChangeKind.AGENT: Kind.AGENT,
+    ChangeKind.SESSION: Kind.SESSION,
+    ChangeKind.TURN: Kind.TURN,
+    ChangeKind.STEP: Kind.STEP,
+    ChangeKind.RESPONSE: Kind.RESPONSE,
+}
+
+
+@admin.register(Change)
+class ChangeAdmin(ReadAdmin):
+    """The feed that everything live follows. It names records of everyone, so it is for superusers."""
+
+    list_display = ("seq", "what", "record", "deleted")
+    list_display_links = None
+    fields = list_display
+    search_fields = ("pk",)
+    search_help_text = _("A public id, among the newest 200,000 changes.")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        text = search_term.strip()
+        if not text:
+            return queryset, False
+        named = [(number, ids.parse(kind, text)) for number, kind in _KINDS.items()]
+        found = [(number, key) for number, key in named if key is not None]
+        if not found:
+            return queryset.none(), False
+        latest = Change.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+        return queryset.filter(seq__gt=latest - REACH, kind=found[0][0], key=found[0][1]), False
+
+    @admin.display(description=_("kind"))
+    def what(self, change: Change) -> str:
+        return str(change.get_kind_display())
+
+    @admin.display(description=_("record"))
+    def record(self, change: Change) -> str:
+        kind = _KINDS[ChangeKind(change.kind)]
+        return ids.public(kind, change.key) if change.deleted else columns.link(kind, change.key)

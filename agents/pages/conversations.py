@@ -1,0 +1,62 @@
+"""The ways from ids of OpenAI's API to the pages of what they name."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+
+from agents.base import ids
+from agents.base.errors import NotFound
+from agents.logs.pages.lists import SESSIONS
+from agents.pages import responses as legs
+from agents.record.store import session_order
+from agents.responses.store import conversations, responses
+from agents.responses.wire import items
+from agents.uikit.access import PageRequest, page
+from agents.uikit.replies import plain
+
+
+@page("read")
+def conversation_list(request: PageRequest) -> HttpResponse:
+    """Every conversation is a session."""
+    return redirect(SESSIONS.link(request.GET.get("q", "").strip()))
+
+
+@page("read")
+def to_response(request: PageRequest, response_id: str) -> HttpResponse:
+    """Leads from a response's id to its place on the page of its turn."""
+    record = responses.get(request.actor, response_id)
+    there = f"#response-{record.number}" if record.number > 1 else ""
+    return redirect(f"/turns/{ids.public(ids.Kind.TURN, record.turn)}/{there}")
+
+
+@page("read")
+def to_conversation(request: PageRequest, conversation_id: str) -> HttpResponse:
+    """Leads from a conversation's id to the page of its session."""
+    record = conversations.get(request.actor, conversation_id)
+    return redirect("session", ids.public(ids.Kind.SESSION, record.key))
+
+
+@page("read")
+def response_as_json(request: PageRequest, response_id: str) -> HttpResponse:
+    """A response as the Responses API gives it."""
+    return plain(legs.as_json(responses.get(request.actor, response_id)), "application/json")
+
+
+@page("read")
+def response_stream(request: PageRequest, response_id: str) -> HttpResponse:
+    """The stream of a response once more, to be read: what ``?stream=true`` sends to its caller."""
+    return plain(legs.stream(responses.get(request.actor, response_id)))
+
+
+@page("read")
+def item_as_json(request: PageRequest, conversation_id: str, item_id: str) -> HttpResponse:
+    """An item that was put into a conversation by hand, as the Conversations API gives it."""
+    record = conversations.get(request.actor, conversation_id)
+    loose = items.items_json(one.value for one in session_order.loose_items(record.key))
+    found = next((item for item in loose if item["id"] == item_id), None)
+    if found is None:
+        raise NotFound(f"Item '{item_id[:80]}' not found.")
+    return plain(json.dumps(found), "application/json")

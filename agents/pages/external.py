@@ -1,0 +1,85 @@
+"""Turns of agents that run elsewhere: what their pages say besides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from agents.pages import details, external_warnings
+from agents.record.schemas.turns import StepValue, TurnValue
+from agents.telemetry.store.external import told
+from agents.telemetry.store.external.told import Origin, Told
+
+QUERY = f"source:({' OR '.join(told.LABELS)})"
+"""The turns of agents that run elsewhere."""
+
+SOURCES = {
+    "otlp": gettext_noop("OpenTelemetry"),
+    "import": gettext_noop("imported file"),
+    "openai_agents": gettext_noop("OpenAI Agents SDK"),
+    "langsmith": gettext_noop("LangSmith"),
+    "native": gettext_noop("this server"),
+    "demo": gettext_noop("demo"),
+}
+SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_SWITCHES = re.compile(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=[A-Za-z0-9_]+)?)")
+
+
+def is_foreign(source: str) -> bool:
+    return source in told.LABELS
+
+
+def source_word(source: str) -> str:
+    """Where something came from, in the reader's language."""
+    return _(SOURCES[source]) if source in SOURCES else source
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the page of a foreign turn says of it besides. ``notices`` are sentences, each in pieces of which
+    every second is a name of code; ``is_hidden``: what was asked was not captured."""
+
+    source: str
+    origin: Origin
+    told: Told
+    notices: Sequence[Sequence[str]]
+    is_hidden: bool
+
+
+def about(turn: TurnValue, source: str, request: str) -> About | None:
+    """None for a turn that ran here."""
+    if not is_foreign(source):
+        return None
+    said = told.told(request)
+    is_hidden = not details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))
+    notices = [_SWITCHES.split(one) for one in _notices(said, is_hidden=is_hidden)]
+    return About(source_word(source), told.origin(turn.key), said, notices, is_hidden)
+
+
+def _asks_models(turn: TurnValue) -> bool:
+    return any(step.type == "inference" for step in turn.steps)
+
+
+def _notices(said: Told, *, is_hidden: bool) -> list[str]:
+    """The warnings; where words were hidden and none of these says how they are sent, the usual advice."""
+    notices = [external_warnings.translated(warning) for warning in said.warnings if warning]
+    if is_hidden and not external_warnings.ADVICE.intersection(said.warnings):
+        words = _("The sender did not capture what was said. With %(switch)s where the agent runs it sends the words.")
+        notices.append(words % {"switch": f"{SWITCH}=span_only"})
+    return notices
+
+
+def is_answered(turn: TurnValue) -> bool:
+    """Whether a turn's answer is what one of the steps shown said."""
+    answer = details.message(turn.output_message)
+    words = details.words(answer.content).strip() if answer else ""
+    return not words or any(words in _said(step) for step in turn.steps)
+
+
+def _said(step: StepValue) -> str:
+    found = details.read(step, details.Inference) if step.type == "inference" else None
+    return details.words(found.model_response.content) if found else ""

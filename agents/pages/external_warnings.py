@@ -1,0 +1,92 @@
+"""The remarks of `agents.telemetry.reading` on what was reported, in the reader's language.
+
+Ingest knows no languages: its sentences are stored in English. Those here are translated, all others are
+shown as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
+
+ADVICE = frozenset(
+    (
+        gettext_noop(
+            "The sender did not capture the words. OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only (with "
+            "older packages: true) makes OpenTelemetry's instrumentations send them."
+        ),
+        gettext_noop(
+            "Claude Code's spans carry no answers of its models. Its session file has them; with "
+            "OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 its records have prompts and "
+            "tools."
+        ),
+        gettext_noop("Codex sends no answers of its models. Its session files have them."),
+        gettext_noop(
+            'Gemini CLI did not send the words. "traces": true in the settings of its telemetry makes it send them.'
+        ),
+        gettext_noop(
+            "The Agents SDK does not send the words of the Responses API. Its Chat Completions model does, and so do "
+            "OpenTelemetry's and OpenInference's instrumentations."
+        ),
+        gettext_noop(
+            "The sender hides the words. Unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS where the "
+            "agent runs."
+        ),
+    )
+)
+"""How words that were hidden are sent."""
+
+SENTENCES = ADVICE | {
+    gettext_noop("The span that began this turn has not come."),
+    gettext_noop("The span above one of the steps never came."),
+    gettext_noop("No model's call was told: the tokens are the sum that the turn's own span says."),
+    gettext_noop("The sender named no session: the calls were put together by what their messages repeat."),
+    gettext_noop("Clocks differ: a step lies more than a second outside the one that it is part of."),
+}
+
+
+def _above(count: int) -> str:
+    said = ngettext(
+        "The span above %(count)s of the steps never came.", "The spans above %(count)s of the steps never came.", count
+    )
+    return said % {"count": count}
+
+
+def _cut(count: int) -> str:
+    said = ngettext(
+        "The sender cut %(count)s attribute, so that words may be missing. OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 "
+        "where the agent runs keeps them.",
+        "The sender cut %(count)s attributes, so that words may be missing. OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 "
+        "where the agent runs keeps them.",
+        count,
+    )
+    return said % {"count": count}
+
+
+def _only_first(count: int) -> str:
+    said = ngettext(
+        "The trace is longer: only its first %(count)s span became a step.",
+        "The trace is longer: only its first %(count)s spans became steps.",
+        count,
+    )
+    return said % {"count": count}
+
+
+_COUNTED: tuple[tuple[re.Pattern[str], Callable[[int], str]], ...] = (
+    (re.compile(r"The spans above (\d{1,9}) of the steps never came\."), _above),
+    (re.compile(r"The trace is longer: only its first (\d{1,9}) spans became steps\."), _only_first),
+    (re.compile(r"The sender cut (\d{1,9}) attributes?, so that words may be missing\. .*"), _cut),
+)
+
+
+def translated(sentence: str) -> str:
+    """A remark in the reader's language; as it is where it is none of ours."""
+    if sentence in SENTENCES:
+        return _(sentence)
+    for pattern, said in _COUNTED:
+        if found := pattern.fullmatch(sentence):
+            return said(int(found[1]))
+    return sentence

@@ -1,0 +1,145 @@
+"""Everything of a turn as it is stored: the turn's JSON and its events, for the raw view."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents.base import ids
+from agents.llama_stack.wire import turn_json
+from agents.pages import responses
+from agents.record.schemas.events import EVENT, Delta, Entry
+from agents.record.schemas.turns import TurnValue
+from agents.record.store import event_page
+from agents.record.store.event_page import Happened, Typed
+from agents.responses.store.responses import ResponseRecord
+from agents.uikit import format, json_view
+from agents.uikit.json_view import Shown
+
+ENTRIES = 200
+"""Events or spans on a page, and frames of a stream; all of them are behind a link."""
+LAST_PAGE = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event, or a run of deltas. ``offset`` is the time since the turn's start in words."""
+
+    number: str
+    type: str
+    offset: str
+    note: str
+    html: SafeString
+    cut: str
+
+
+def whole_turn(turn: TurnValue, *, is_whole: bool) -> Shown:
+    """The turn as the Agents API shows it, or its beginning where not all of its steps are there."""
+    found = json_view.shown(turn_json(turn).decode())
+    if is_whole and not any(step.cuts for step in turn.steps):
+        return found
+    return replace(found, cut=_("%(size)s and more") % {"size": found.cut or json_view.size(len(turn_json(turn)))})
+
+
+def lines(turn: TurnValue, first: int) -> list[Line]:
+    """The turn's log for the page, from event number ``first`` on."""
+    found = event_page.lines(turn.key, first, ENTRIES)
+    return [_happened(turn, line) if isinstance(line, Happened) else _typed(line) for line in found]
+
+
+def _happened(turn: TurnValue, event: Happened) -> Line:
+    body = json_view.shown(event.body.decode())
+    since = format.duration((event.at - turn.started_at) / 1000)
+    cut = json_view.size(len(event.body) + event.cut) if event.cut else body.cut
+    return Line(str(event.seq), event.type, since, event.name, body.html, cut)
+
+
+def _typed(run: Typed) -> Line:
+    """Neighbouring deltas of one channel, with where they begin."""
+    count = ngettext("%(count)d delta", "%(count)d deltas", run.count) % {"count": run.count}
+    letters = _("%(count)d characters") % {"count": run.letters}
+    body = json_view.shown(run.text)
+    cut = body.cut or (letters if len(run.text) < run.letters else "")
+    return Line(f"{run.after}.{run.ordinal}", f"delta {run.channel}", "", f"{count}, {letters}", body.html, cut)
+
+
+# ------------------------------------------------------------------------------------------ responses
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response as it is stored, and the frames of its stream; ``more`` says that there are others."""
+
+    whole: Shown
+    frames: list[Line]
+    more: bool
+
+
+def response(record: ResponseRecord) -> Response:
+    """A response for the page."""
+    found = list(itertools.islice(_frames(responses.stream(record)), ENTRIES + 1))
+    return Response(json_view.shown(responses.as_json(record).decode()), found[:ENTRIES], len(found) > ENTRIES)
+
+
+def _frames(stream: bytes) -> Iterator[Line]:
+    """The frames of a stream; neighbours that type the same text are one."""
+    frames = (frame for frame in stream.split(b"\n\n") if frame.startswith(b"event: "))
+    for kind, run in itertools.groupby(frames, key=_kind):
+        told = list(run)
+        if kind.endswith(".delta") and len(told) > 1:
+            yield _typed_frames(kind, told)
+        else:
+            yield from (_frame(kind, frame) for frame in told)
+
+
+def _kind(frame: bytes) -> str:
+    return frame.partition(b"\n")[0].removeprefix(b"event: ").decode()
+
+
+def _data(frame: bytes) -> bytes:
+    return frame.partition(b"\ndata: ")[2]
+
+
+class _Told(msgspec.Struct):
+    """What of a frame names it, and what it adds to a text."""
+
+    sequence_number: int = 0
+    delta: str = ""
+
+
+_told = msgspec.json.Decoder(_Told)
+
+
+def _frame(kind: str, frame: bytes) -> Line:
+    body = json_view.shown(_data(frame).decode())
+    return Line(str(_told.decode(_data(frame)).sequence_number), kind, "", "", body.html, body.cut)
+
+
+def _typed_frames(kind: str, frames: Sequence[bytes]) -> Line:
+    told = [_told.decode(_data(frame)) for frame in frames]
+    text = "".join(one.delta for one in told)
+    count = ngettext("%(count)d frame", "%(count)d frames", len(told)) % {"count": len(told)}
+    body = json_view.shown(text)
+    return Line(str(told[0].sequence_number), kind, "", count, body.html, body.cut)
+
+
+def events_json(log: Iterable[Entry]) -> Iterator[bytes]:
+    """The whole log, one JSON object a line."""
+    for entry in log:
+        body = (
+            msgspec.json.encode({"type": "delta", **_fields(entry)})
+            if isinstance(entry, Delta)
+            else EVENT.dump_json(entry)
+        )
+        yield body + b"\n"
+
+
+def _fields(delta: Delta) -> dict[str, object]:
+    fields = {name: getattr(delta, name) for name in ("channel", "index", "offset", "text", "after", "ordinal")}
+    return {"step": ids.public(ids.Kind.STEP, delta.step), **fields}

@@ -1,0 +1,102 @@
+"""The whole texts that a step holds, by the names under which its card shows their beginnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from agents.pages import blocks, citations, details, external_steps
+from agents.pages.blocks import Value
+from agents.record.schemas.turns import StepValue
+
+
+def of(step: StepValue) -> list[Value]:
+    """The whole texts a step holds, by name."""
+    return [*_VALUES[step.type](step), *citations.values(step)]
+
+
+def inference(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Inference)
+    if found is None:
+        return []
+    words = details.pieces(found.model_response.content, "/model_response/content")
+    said = blocks.value("said", step, words, said=True)
+    thought = blocks.value("reasoning", step, [(found.reasoning, "/reasoning")])
+    return [value for value in (said, thought) if value.text]
+
+
+def tool(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Tool)
+    if found is None:
+        return []
+    called = [
+        blocks.value(_numbered("arguments", n), step, [(call.written, f"/tool_calls/{n}/{_field(call)}")])
+        for n, call in enumerate(found.tool_calls)
+    ]
+    came = [
+        blocks.value(_numbered("result", n), step, details.pieces(one.content, f"/tool_responses/{n}/content"))
+        for n, one in enumerate(found.tool_responses)
+    ]
+    return [*called, *came]
+
+
+def _numbered(name: str, number: int) -> str:
+    return f"{name}-{number}" if number else name
+
+
+def _field(call: details.Call) -> str:
+    return "arguments" if call.arguments_json is None else "arguments_json"
+
+
+def pictures(step: StepValue) -> list[details.Picture]:
+    """The images that a tool gave back."""
+    found = details.read(step, details.Tool) if step.type == "tool_execution" else None
+    return [
+        picture
+        for n, one in enumerate(found.tool_responses if found else ())
+        for picture in details.pictures(one.content, f"/tool_responses/{n}/content")
+    ]
+
+
+def shield(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Shield)
+    violation = found.violation if found else None
+    if violation is None:
+        return []
+    return [Value("violation", details.encoded({"level": violation.violation_level, **violation.metadata}))]
+
+
+def memory(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Memory)
+    if found is None:
+        return []
+    passages = [_passage(step, number, chunk) for number, chunk in enumerate(found.chunks)]
+    context = blocks.value("context", step, details.pieces(found.inserted_context, "/inserted_context"))
+    return passages or ([context] if context.text else [])
+
+
+def _passage(step: StepValue, number: int, chunk: dict[str, Any]) -> Value:
+    words = details.pieces(chunk.get("content"), f"/chunks/{number}/content")
+    return blocks.value(f"passage-{number}", step, words or [(details.encoded(chunk), "")])
+
+
+def other(step: StepValue) -> list[Value]:
+    found = details.read(step, details.Other)
+    if found is None:
+        return []
+    if step.foreign and not step.cuts:
+        return [Value(name, text) for name, text in external_steps.texts(found)]
+    written = details.text(found.data)
+    begun = any(cut.pointer == "/data" for cut in step.cuts)
+    return [blocks.value("data", step, [(str(msgspec.json.decode(found.data)) if begun else written, "/data")])]
+
+
+_VALUES: dict[str, Callable[[StepValue], list[Value]]] = {
+    "inference": inference,
+    "tool_execution": tool,
+    "shield_call": shield,
+    "memory_retrieval": memory,
+    "other": other,
+}

@@ -1,0 +1,1 @@
+"""Prices of models, and the costs of steps."""

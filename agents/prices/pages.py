@@ -1,0 +1,102 @@
+"""What models cost, since when; and what was used of which nobody knows the cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from agents.base import ids
+from agents.base.errors import Unavailable
+from agents.logs.schemas.numbers import Stats
+from agents.logs.store import numbers
+from agents.pages.periods import Asked
+from agents.prices.store import prices as pricing
+from agents.record.store import costs
+from agents.record.store.costs import Known
+from agents.uikit import format
+from agents.uikit.access import PageRequest, page
+
+UNPRICED = Asked(pricing.UNPRICED, "step")
+MODELS = 100
+"""Models without a price that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Steps of a model whose cost is not known."""
+
+    model: str
+    stats: Stats
+    url: str
+
+
+@page("read")
+def price_page(request: PageRequest) -> HttpResponse:
+    try:
+        found = numbers.groups(request.actor, UNPRICED.query, ["model"], MODELS)
+        missing = [
+            Missing(group.labels[0], group.stats, UNPRICED.of("model", group.values[0]).url) for group in found.groups
+        ]
+        slow = ""
+    except Unavailable as error:
+        missing, slow = [], error.message
+    context = {
+        "models": [_told(rows) for rows in costs.history(ids.now_us()).values()],
+        "missing": missing,
+        "missing_total": sum(one.stats.count for one in missing),
+        "missing_url": UNPRICED.url,
+        "slow": slow,
+        "may_price": "manage" in request.actor.actions,
+        "may_edit": request.user.is_authenticated and request.user.has_perm("agents.add_price"),
+    }
+    return render(request, "agents/price_list.html", context)
+
+
+@page("manage")
+@require_POST
+def price_unpriced(request: PageRequest) -> HttpResponse:
+    """Price the steps that the reader may see and whose model has a price by now."""
+    done = pricing.price_unpriced(request.actor)
+    words = _("%(priced)s steps priced; %(left)s have no price.")
+    counts = {"priced": format.count(done.priced), "left": format.count(done.left)}
+    messages.success(request, words % counts)
+    return redirect("prices")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A price in dollars per million tokens; ``None`` for what has no price of its own."""
+
+    model: str
+    at_us: int
+    input: str
+    cached: str
+    output: str
+    reasoning: str
+    closes: bool
+    current: bool
+
+
+def _told(rows: list[Known]) -> list[Told]:
+    return [
+        Told(
+            row.model,
+            row.starts_at,
+            _dollars(None if row.closes else row.input_nano),
+            _dollars(row.cached_nano),
+            _dollars(None if row.closes else row.output_nano),
+            _dollars(row.reasoning_nano),
+            row.closes,
+            row.current,
+        )
+        for row in rows
+    ]
+
+
+def _dollars(nano: int | None) -> str:
+    return format.NOTHING if nano is None else format.dollars(nano / 1000, 3)

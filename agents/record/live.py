@@ -1,0 +1,99 @@
+"""Follow a turn: what is stored first, then what happens, without a gap between.
+
+A reader of a turn that runs in this process keeps up with its log in memory. One that is further
+behind than that log goes back, or whose turn ended or runs elsewhere, reads the store, a piece at a
+time: what a reader has not taken yet never waits in memory. Reading the store happens on a small pool
+of threads of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
+
+from django.db import close_old_connections
+
+from agents.record.bus import TurnLog, hub
+from agents.record.models.choices import TurnStatus
+from agents.record.schemas.events import LAST_TYPES, START, Cursor, Delta, Entry, position
+from agents.record.store import replay, turns
+
+T = TypeVar("T")
+
+POLL_S = 0.5
+"""How often a turn that runs in another process is looked at."""
+BATCH = 256
+"""Entries that a reader is given at once."""
+
+_readers = ThreadPoolExecutor(4, thread_name_prefix="reader")
+
+
+async def read(query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    """Run a read of the store off the loop."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_readers, partial(_read, query, args, kwargs))
+
+
+def _read(query: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
+    close_old_connections()
+    return query(*args, **kwargs)
+
+
+async def follow(
+    turn: int, after: Cursor = START, *, until_leg: int | None = None, most: int = BATCH
+) -> AsyncGenerator[Sequence[Entry], None]:
+    """A turn's entries behind a cursor, in order, at most so many at once; an empty list now and then is a
+    sign of life. It ends with the leg that event ``until_leg`` belongs to; without one, following goes on
+    over waiting and resumes until the turn is final."""
+    while True:
+        log = hub.get(turn)
+        fresh = log.behind(after, most) if log else None
+        if log and not log.done and fresh is not None and not fresh:
+            yield ()
+            await _more(log, after)
+            continue
+        # the end of a turn that waited in vain never went through memory
+        if not fresh:
+            fresh = await read(replay.window, turn, after)
+        for batch in _cut(fresh, most):
+            end = None if until_leg is None else _leg_end(batch, until_leg)
+            if end is not None:
+                yield batch[:end]
+                return
+            after = position(batch[-1])
+            yield batch
+        if fresh:
+            continue
+        state = await read(turns.state, turn)
+        if state is None or (state[1] <= after[0] + 1 and state[0] not in _GOING):
+            return
+        if state[1] <= after[0] + 1:
+            await asyncio.sleep(POLL_S)
+            yield ()
+
+
+_GOING = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS, TurnStatus.AWAITING_INPUT)
+
+
+async def _more(log: TurnLog, after: Cursor) -> None:
+    """Until there is more behind a cursor, or a sign of life is due. It may have come since it was looked for."""
+    waits = log.behind(after, 1)
+    if waits is not None and not waits and not log.done:
+        await log.wait()
+
+
+def _cut(entries: Sequence[Entry], most: int) -> Iterator[Sequence[Entry]]:
+    for start in range(0, len(entries), most):
+        yield entries[start : start + most]
+
+
+def _leg_end(batch: Sequence[Entry], until_leg: int) -> int | None:
+    """How many entries of a batch are of the leg with event ``until_leg`` or earlier ones, if the
+    leg ends in it."""
+    for place, entry in enumerate(batch, start=1):
+        if not isinstance(entry, Delta) and entry.seq >= until_leg and entry.type in LAST_TYPES:
+            return place
+    return None

@@ -1,0 +1,1 @@
+"""Types of the record: content, events, items, whole turns."""

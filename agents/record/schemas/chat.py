@@ -1,0 +1,82 @@
+"""A chat as endpoints take it: each call with its answer behind it, each answer with its call before.
+
+Items of a conversation can be put in and taken out one by one, so that a history may hold only half
+of such a pair. Messages are bytes, as in `agents.record.schemas.items`; only calls and answers are parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+_CALLS, _ANSWER = b'"tool_calls"', b'{"role":"tool"'
+
+
+def messages_of_row(body: bytes) -> list[bytes]:
+    """The messages of an item's row, which are joined by commas: most are one."""
+    if b"}," + _ANSWER not in body:
+        return [body]
+    return [bytes(one) for one in msgspec.json.decode(b"[%b]" % body, type=list[msgspec.Raw])]
+
+
+def paired(history: Sequence[bytes], answered: Collection[str] = ()) -> list[bytes]:
+    """A history without calls that have no answer and answers that have no call; answers stand right
+    behind their calls. Those to the calls in ``answered`` are still to come."""
+    answers, waiting = _matched(history)
+    given = frozenset(answered)
+    lost = _places({call_id: places for call_id, places in waiting.items() if call_id not in given})
+    out: list[bytes] = []
+    for place, message in enumerate(history):
+        if message.startswith(_ANSWER):
+            continue
+        told = _without_calls(message, lost.get(place, ()))
+        out += [told] if told is not None else []
+        out += answers.get(place, ())
+    return out
+
+
+def _matched(history: Sequence[bytes]) -> tuple[dict[int, list[bytes]], dict[str, list[int]]]:
+    """The answers by the place of the message that called, and of the other calls the places where they were made.
+    Of several calls of one id the last is answered first."""
+    answers: dict[int, list[bytes]] = {}
+    waiting: dict[str, list[int]] = {}
+    for place, message in enumerate(history):
+        if message.startswith(_ANSWER):
+            places = waiting.get(msgspec.json.decode(message)["tool_call_id"])
+            if places:
+                answers.setdefault(places.pop(), []).append(message)
+        elif _CALLS in message:
+            for call_id in _calls(message):
+                waiting.setdefault(call_id, []).append(place)
+    return answers, waiting
+
+
+def called(history: Sequence[bytes]) -> set[str]:
+    """The ids of all calls that were made in a history."""
+    return {call_id for message in history if _CALLS in message for call_id in _calls(message)}
+
+
+def _calls(message: bytes) -> list[str]:
+    return [call["id"] for call in msgspec.json.decode(message).get("tool_calls", ())]
+
+
+def _places(waiting: Mapping[str, Sequence[int]]) -> dict[int, set[str]]:
+    """The calls that wait in each of the messages."""
+    found: dict[int, set[str]] = {}
+    for call_id, places in waiting.items():
+        for place in places:
+            found.setdefault(place, set()).add(call_id)
+    return found
+
+
+def _without_calls(message: bytes, lost: Collection[str]) -> bytes | None:
+    """A message without some of its calls; None where nothing is left of it."""
+    if not lost:
+        return message
+    fields: dict[str, Any] = msgspec.json.decode(message)
+    calls = [call for call in fields.pop("tool_calls", ()) if call["id"] not in lost]
+    if calls:
+        fields["tool_calls"] = calls
+    return msgspec.json.encode(fields) if calls or fields.get("content") else None

@@ -1,0 +1,260 @@
+"""THE vocabulary: what can happen in a turn.
+
+An *event* changed rows; events are numbered per turn from 0 without gaps by the loop, the only
+source of a turn's events. Folding a turn's events gives its rows. A *delta* is what is being
+typed: not an event, it carries the number of the last event before it (``after``), its place
+behind that event (``ordinal``, from 1), and its offset in the text of its channel.
+
+A reader's position is a *cursor*: ``"7"`` means all up to event 7 has been seen, ``"7.40"`` also
+the first 40 deltas behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, TypeAdapter
+
+from agents.base.schemas.wire import Moment, Sent, StepKey
+from agents.record.schemas.content import (
+    CompletionMessage,
+    Content,
+    SafetyViolation,
+    ToolCall,
+    ToolResponse,
+    TurnMessage,
+    Usage,
+)
+
+StepType = Literal["inference", "tool_execution", "shield_call", "memory_retrieval", "other"]
+StepStatus = Literal["in_progress", "awaiting_input", "completed", "failed", "cancelled", "interrupted"]
+FinalStatus = Literal["completed", "failed", "cancelled", "interrupted"]
+TurnStatus = Literal["queued", "in_progress", "awaiting_input"] | FinalStatus
+
+
+class ErrorInfo(Sent):
+    """Why something failed: ``type`` for programs (``provider_error``, ``timeout``, …)."""
+
+    type: str
+    message: str
+    provider: str | None = None
+    upstream_status: int | None = None
+
+
+class Origin(Sent):
+    """Where a step of a fork has its outcome from. ``taken_over``: the step was done in the turn that was
+    forked, before the place of the fork, and is only repeated here: it took no time and used no tokens.
+    ``recorded``: a call that was made there later has the same tool and arguments. ``edited``: whoever forked
+    gave the result. ``live``: no record fits, so that the tool ran. ``step`` is that other turn's step."""
+
+    how: Literal["taken_over", "recorded", "edited", "live"]
+    step: str | None = None
+
+
+# What a finished step holds. Field names are the Agents API's, so that a stored detail is most
+# of its wire form; each kind may say more than the API shows.
+
+
+class _Detail(Sent):
+    origin: Origin | None = None
+
+
+class InferenceDetail(_Detail):
+    """``reasoning_last`` says that the words came before the first thought."""
+
+    model_response: CompletionMessage
+    model: str = ""
+    finish_reason: str | None = None
+    reasoning: str = ""
+    reasoning_last: bool | None = None
+
+
+class ToolDetail(_Detail):
+    """One call. ``tool_responses`` is empty while the tool runs, or when it never answered. ``kind``
+    and ``label`` say which of OpenAI's tools it is, and of which server. ``approval`` says that the
+    step is not the call itself but the question whether it may be made; ``asked`` is, of a call that
+    was approved, the step of that question."""
+
+    tool_calls: list[ToolCall]
+    tool_responses: list[ToolResponse] = []
+    kind: Literal["web_search", "file_search", "code_interpreter", "mcp"] | None = None
+    label: str | None = None
+    approval: Literal["requested", "approved", "refused"] | None = None
+    asked: str | None = None
+
+
+class ShieldDetail(_Detail):
+    touchpoint: Literal["user-input", "assistant-output"]
+    shields: list[str]
+    violation: SafetyViolation | None = None
+
+
+class MemoryDetail(_Detail):
+    vector_db_ids: str
+    inserted_context: Content
+    query: str = ""
+    chunks: list[dict[str, Any]] = []
+
+
+class OtherDetail(_Detail):
+    kind: str
+    data: dict[str, Any] = {}
+
+
+StepDetail = InferenceDetail | ToolDetail | ShieldDetail | MemoryDetail | OtherDetail
+DETAILS: dict[str, Any] = {
+    "inference": InferenceDetail,
+    "tool_execution": ToolDetail,
+    "shield_call": ShieldDetail,
+    "memory_retrieval": MemoryDetail,
+    "other": OtherDetail,
+}
+"""The detail of each type of step."""
+
+
+class _Event(Sent):
+    seq: int
+    at: Moment
+
+
+class TurnStarted(_Event):
+    """The first event of a turn: what was asked, and of which model."""
+
+    type: Literal["turn.started"] = "turn.started"
+    model: str
+    input_messages: list[TurnMessage]
+
+
+class TurnResumed(_Event):
+    """The caller answered the pending calls, and may have said more (``input_messages``); the events
+    of leg number ``leg`` follow."""
+
+    type: Literal["turn.resumed"] = "turn.resumed"
+    leg: int
+    tool_responses: list[ToolResponse]
+    input_messages: list[TurnMessage] = []
+
+
+class StepStarted(_Event):
+    """A step begins. ``round`` numbers the iterations of the loop from 0; ``name`` is the tool,
+    the model or the touchpoint; ``detail`` is there when something is known already (the call)."""
+
+    type: Literal["step.started"] = "step.started"
+    step: StepKey
+    number: int
+    round: int
+    step_type: StepType
+    name: str
+    server_side: bool = True
+    status: Literal["in_progress", "awaiting_input"] = "in_progress"
+    detail: ToolDetail | None = None
+
+
+class StepEnded(_Event):
+    """A step is over. ``usage`` and ``ttft_us`` (time to first token, microseconds) belong to
+    inferences; ``detail`` keeps what was received even where the step failed. ``heard`` is what the client
+    said beside its answers, where these come from a record and no leg begins with them."""
+
+    type: Literal["step.ended"] = "step.ended"
+    step: StepKey
+    step_type: StepType
+    name: str
+    status: Literal["completed", "failed", "cancelled", "interrupted"] = "completed"
+    started_at: Moment
+    detail: StepDetail
+    usage: Usage | None = None
+    ttft_us: int | None = None
+    error: ErrorInfo | None = None
+    heard: list[TurnMessage] | None = None
+
+
+class TurnAwaiting(_Event):
+    """The turn waits for answers to these calls of client tools."""
+
+    type: Literal["turn.awaiting_input"] = "turn.awaiting_input"
+    output_message: CompletionMessage
+    iterations: int
+
+
+class TurnEnded(_Event):
+    """The last event of a turn (or of its resumed part). ``usage`` sums the turn's inferences.
+    ``text_kept`` is set by recovery after a crash: characters of the open step that survived."""
+
+    type: Literal["turn.ended"] = "turn.ended"
+    status: FinalStatus
+    output_message: CompletionMessage | None = None
+    usage: Usage = Usage()
+    iterations: int = 0
+    error: ErrorInfo | None = None
+    reason: str | None = None
+    text_kept: int | None = None
+
+
+Event = Annotated[
+    TurnStarted | TurnResumed | StepStarted | StepEnded | TurnAwaiting | TurnEnded,
+    Field(discriminator="type"),
+]
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+"""Reads and writes one event as JSON."""
+
+LAST_TYPES = frozenset({"turn.ended", "turn.awaiting_input"})
+"""After these a leg is over: its stream ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of text being typed in a step. ``channel`` is ``text``, ``reasoning``, or ``call``
+    (the raw text of a tool call as it arrives); ``index`` tells parallel calls apart.
+
+    A plain dataclass: there is one per token, and a Pydantic model would cost more than the
+    rest of its way."""
+
+    step: int
+    channel: Literal["text", "reasoning", "call"]
+    offset: int
+    text: str
+    after: int
+    ordinal: int
+    index: int = 0
+
+
+Entry = Event | Delta
+"""One thing in a turn's log."""
+
+Cursor = tuple[int, int]
+"""A reader's position: the number of an event, and the place of a delta behind it (0: none of them)."""
+START: Cursor = (-1, 0)
+
+
+def size_of(value: Any) -> int:
+    """About how many bytes an entry, or a part of one, holds: the characters of its texts."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, BaseModel):
+        return size_of(value.__dict__)
+    if isinstance(value, dict):
+        return sum(map(size_of, value.values()))
+    return sum(map(size_of, value)) if isinstance(value, list | tuple) else 8
+
+
+def position(entry: Entry) -> Cursor:
+    """Where a reader stands once it has seen an entry."""
+    return (entry.after, entry.ordinal) if isinstance(entry, Delta) else (entry.seq, 0)
+
+
+def cursor_of(entry: Entry) -> str:
+    """The reader's position once ``entry`` has been seen."""
+    if isinstance(entry, Delta):
+        return f"{entry.after}.{entry.ordinal}"
+    return str(entry.seq)
+
+
+def parse_cursor(text: str) -> tuple[int, int]:
+    """``"7.40"`` → (7, 40), ``""`` → (-1, 0): before the first event. Raises ValueError."""
+    if not text:
+        return -1, 0
+    seq, _, ordinal = text.partition(".")
+    if not (seq.lstrip("-").isdecimal() and (ordinal or "0").isdecimal()) or len(text) > 24:
+        raise ValueError("a cursor looks like 7 or 7.40")
+    return int(seq), int(ordinal or 0)

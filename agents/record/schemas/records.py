@@ -1,0 +1,95 @@
+"""A turn with all that is known of it, as our exports write it and our import reads it back.
+
+Ids are those of the server that wrote it, and mean nothing but sameness elsewhere: a session is told from another
+by its id, for many may have one name. Times are ISO-8601 in UTC. What a step's ``detail`` holds, its type says
+(`agents.record.schemas.events.DETAILS`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from agents.base.schemas.wire import Moment, Wire
+from agents.record.schemas.content import MOST_TOKENS, CompletionMessage, TurnMessage, Usage
+from agents.record.schemas.events import ErrorInfo, StepStatus, StepType, TurnStatus
+
+VERSION: Literal[1] = 1
+
+Id = Annotated[str, Field(min_length=1, max_length=128)]
+Past = Annotated[Moment, Field(ge=0, le=253_402_300_799_000_000)]
+"""A moment that a calendar has."""
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Micros = Annotated[int, Field(ge=0, lt=2**63)]
+Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+Cost = Annotated[int, Field(ge=0, le=10_000 * 10**9)]
+"""At most what `agents.telemetry.reading` takes for the price of a call."""
+
+
+class AgentNamed(Wire):
+    """``instructions`` only where the reader may see the agent."""
+
+    name: str = ""
+    model: str = ""
+    instructions: str = ""
+
+
+class SessionNamed(Wire):
+    id: Id
+    name: str = ""
+
+
+class Spent(Usage):
+    """What an inference used, bounded."""
+
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cached_tokens: Tokens = 0
+    reasoning_tokens: Tokens = 0
+
+
+class StepRecord(Wire):
+    """``usage`` and ``cost_nano`` (billionths of a dollar) are there only where the step itself spent them; ``parent``
+    is the id of the step it was done in."""
+
+    id: Id
+    number: Count = 0
+    round: Count = 0
+    type: StepType
+    name: str = ""
+    status: StepStatus
+    server_side: bool = True
+    started_at: Past
+    completed_at: Past | None = None
+    ttft_us: Micros | None = None
+    usage: Spent | None = None
+    cost_nano: Cost | None = None
+    parent: str = ""
+    error: ErrorInfo | None = None
+    detail: dict[str, Any] | None = None
+
+
+class TurnRecord(Wire):
+    """``foreign`` is what was said of it when it was taken in from elsewhere: ``warnings``, ``agents``, ``hidden``."""
+
+    version: Literal[1]
+    id: Id
+    session: SessionNamed
+    agent: AgentNamed = AgentNamed()
+    status: TurnStatus
+    stop_reason: str = ""
+    source: str = ""
+    api: str = ""
+    started_at: Past
+    completed_at: Past | None = None
+    model: str = ""
+    provider: str = ""
+    user: str = ""
+    tags: list[str] = []
+    metadata: dict[str, Any] = {}
+    input: list[TurnMessage] = []
+    output: CompletionMessage | None = None
+    error: ErrorInfo | None = None
+    foreign: dict[str, Any] = {}
+    steps: list[StepRecord] = []

@@ -1,0 +1,260 @@
+"""Agents and their revisions: create, read, list, revise, disable, delete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from django.db.models import Count
+
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import InvalidRequest, NotFound
+from agents.base.store import changes, scopes
+from agents.base.store.sql import Select, VisibleRow
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime, to_us
+from agents.llama_stack.schemas import AgentConfig, AgentObject
+from agents.record.models.agents import Agent, AgentRevision, Session
+from agents.record.models.choices import FOREIGN, ChangeKind, Source
+from agents.record.models.turns import Turn
+from agents.record.schemas.content import ToolDef
+from agents.record.store.deletion import delete_sessions
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """An agent as the rest of the house sees it."""
+
+    key: int
+    name: str
+    model: str
+    config: AgentConfig
+    revision: int
+    revision_number: int
+    created_at: int
+    disabled: bool
+    source: Source = Source.NATIVE
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it runs elsewhere: what it did is reported here, and it cannot be asked."""
+        return self.source in FOREIGN
+
+    @property
+    def public_id(self) -> str:
+        return ids.public(ids.Kind.AGENT, self.key)
+
+    def as_object(self) -> AgentObject:
+        return AgentObject(agent_id=self.key, agent_config=self.config, created_at=self.created_at)
+
+
+@lru_cache(maxsize=512)
+def _config(revision: int, text: str) -> AgentConfig:
+    """Revisions never change, so each is parsed once; the text guards against a reused key."""
+    return AgentConfig.model_validate_json(text)
+
+
+def _record(agent: Agent) -> AgentRecord:
+    revision = agent.revision
+    if revision is None:
+        raise NotFound(f"Agent '{ids.public(ids.Kind.AGENT, agent.pk)}' has no configuration, not found.")
+    return AgentRecord(
+        key=agent.pk,
+        name=agent.name,
+        model=agent.model,
+        config=_config(revision.pk, revision.config),
+        revision=revision.pk,
+        revision_number=revision.number,
+        created_at=to_us(agent.created_at),
+        disabled=agent.disabled_at is not None,
+        source=Source(agent.source),
+    )
+
+
+def key_of(public_id: str) -> int:
+    """The key behind an agent's public id. Raises NotFound."""
+    key = ids.parse(ids.Kind.AGENT, public_id)
+    if key is None:
+        raise NotFound(f"Agent '{public_id[:80]}' not found.")
+    return key
+
+
+def create(actor: Actor, config: AgentConfig, source: Source = Source.NATIVE) -> int:
+    """Store a new agent; returns its key."""
+    key, now = ids.new_key(), to_datetime(ids.now_us())
+
+    def job() -> int:
+        agent = Agent(
+            id=key,
+            name=config.name or "",
+            model=config.model,
+            owner_id=actor.user_id,
+            scope_id=scopes.scope_for(actor),
+            source=source,
+            created_at=now,
+            updated_at=now,
+        )
+        agent.save(force_insert=True)
+        _add_revision(agent, actor, config, number=1)
+        return key
+
+    writer.write(job)
+    return key
+
+
+def _add_revision(agent: Agent, actor: Actor, config: AgentConfig, number: int) -> None:
+    revision = AgentRevision(
+        id=ids.new_key(),
+        agent=agent,
+        number=number,
+        config=config.model_dump_json(exclude_none=True),
+        author_id=actor.user_id,
+        created_at=to_datetime(ids.now_us()),
+    )
+    revision.save(force_insert=True)
+    agent.revision, agent.name, agent.model = revision, config.name or "", config.model
+    agent.updated_at = revision.created_at
+    agent.save(update_fields=["revision", "name", "model", "updated_at"])
+    changes.note(ChangeKind.AGENT, agent.pk)
+
+
+def revise(actor: Actor, key: int, config: AgentConfig) -> None:
+    """Give an agent a new configuration, as its next revision. Turns keep the one they ran with."""
+    get(actor, key, "manage")
+
+    def job() -> None:
+        agent = Agent.objects.unscoped("checked above").select_related("revision").get(pk=key)
+        if agent.revision and agent.revision.config == config.model_dump_json(exclude_none=True):
+            return
+        last = AgentRevision.objects.filter(agent_id=key).order_by("-number").values_list("number", flat=True).first()
+        _add_revision(agent, actor, config, number=(last or 0) + 1)
+
+    writer.write(job)
+
+
+def set_disabled(actor: Actor, key: int, disabled: bool) -> None:
+    """A disabled agent keeps its record and takes no new turns."""
+    get(actor, key, "manage")
+    moment = to_datetime(ids.now_us()) if disabled else None
+
+    def job() -> None:
+        Agent.objects.unscoped("checked above").filter(pk=key).update(disabled_at=moment)
+        changes.note(ChangeKind.AGENT, key)
+
+    writer.write(job)
+
+
+def get(actor: Actor, key: int, action: Action = "read") -> AgentRecord:
+    """One agent. Raises NotFound, also for one the actor may not see."""
+    row = _ROW.get(actor, key, action)
+    revision = _REVISION.first(row[3]) if row else None
+    if row is None or revision is None:
+        raise NotFound(f"Agent '{ids.public(ids.Kind.AGENT, key)}' not found.")
+    return AgentRecord(
+        key=key,
+        name=row[1],
+        model=row[2],
+        config=_config(row[3], revision[1]),
+        revision=row[3],
+        revision_number=revision[0],
+        created_at=row[4],
+        disabled=row[5] is not None,
+        source=Source(row[6]),
+    )
+
+
+_ROW = VisibleRow(Agent, "id name model revision_id created_at disabled_at source")
+_REVISION = Select(AgentRevision, "number config", "id = %s")
+
+
+def listing(actor: Actor, *, start: int = 0, limit: int = 100) -> tuple[list[AgentRecord], bool]:
+    """Agents, newest first, and whether there are more behind them."""
+    rows = Agent.objects.visible_to(actor).select_related("revision").order_by("-id")[start : start + limit + 1]
+    records = [_record(agent) for agent in rows if agent.revision_id]
+    return records[:limit], len(records) > limit
+
+
+def with_session_counts(actor: Actor, records: list[AgentRecord]) -> dict[int, int]:
+    """How many sessions of each of these agents the actor may see."""
+    keys = [record.key for record in records]
+    rows = Session.objects.visible_to(actor).filter(agent_id__in=keys).values_list("agent_id")
+    return dict(rows.annotate(total=Count("*")))
+
+
+def names(actor: Actor) -> list[tuple[str, str]]:
+    """(name, public id) of the agents an actor may see, for choices; at most 500."""
+    rows = Agent.objects.visible_to(actor).order_by("name", "id").values_list("name", "model", "pk")[:500]
+    return [(name or model, ids.public(ids.Kind.AGENT, pk)) for name, model, pk in rows]
+
+
+def models(actor: Actor) -> list[str]:
+    """The models of the newest 500 agents an actor may see, sorted."""
+    return sorted(set(Agent.objects.visible_to(actor).order_by("-id").values_list("model", flat=True)[:500]))
+
+
+def delete(actor: Actor, key: int) -> None:
+    """Delete an agent with everything below it. Raises NotFound; Conflict while a turn runs."""
+    get(actor, key, "manage")
+
+    def job() -> None:
+        sessions = Session.objects.unscoped("all of a deleted agent").filter(agent_id=key)
+        delete_sessions(list(sessions.values_list("pk", flat=True)))
+        Agent.objects.unscoped("checked above").filter(pk=key).update(revision=None)
+        AgentRevision.objects.filter(agent_id=key).delete()
+        Agent.objects.unscoped("checked above").filter(pk=key)._raw_delete("default")
+        changes.note(ChangeKind.AGENT, key, deleted=True)
+
+    writer.write(job)
+
+
+def check_here(record: AgentRecord) -> None:
+    """Raises InvalidRequest for an agent that runs elsewhere."""
+    if record.is_foreign:
+        raise InvalidRequest("This agent runs elsewhere: what it does is reported here; ask it there.", code="foreign")
+
+
+def check_enabled(record: AgentRecord) -> None:
+    """Raises InvalidRequest when the agent takes no turns."""
+    check_here(record)
+    if record.disabled:
+        raise InvalidRequest(f"Agent '{record.public_id}' is disabled.", code="agent_disabled")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A configuration an agent had from ``created_at`` on (microseconds); ``author`` is who made it so, empty
+    where that is not known."""
+
+    number: int
+    created_at: int
+    author: str
+    config: AgentConfig
+
+
+def revisions(actor: Actor, key: int, limit: int = 50) -> list[Revision]:
+    """The newest revisions of an agent, newest first. Raises NotFound."""
+    get(actor, key)
+    rows = AgentRevision.objects.filter(agent_id=key).order_by("-number")
+    found = rows.values_list("number", "created_at", "author__username", "pk", "config")[:limit]
+    return [Revision(number, to_us(at), who or "", _config(pk, text)) for number, at, who, pk, text in found]
+
+
+def client_tools_of(turn: int) -> list[ToolDef]:
+    """The client's tools of the agent a turn runs with, for a turn that was read already."""
+    row = (
+        Turn.objects.unscoped("the turn was read")
+        .filter(pk=turn)
+        .values_list("revision_id", "revision__config")
+        .first()
+    )
+    return _config(*row).client_tools if row and row[0] else []
+
+
+def revision_config(actor: Actor, key: int, revision: int, action: Action = "read") -> AgentConfig:
+    """The configuration of one revision of an agent the actor may see. Raises NotFound."""
+    get(actor, key, action)
+    row = AgentRevision.objects.filter(agent_id=key, pk=revision).values_list("pk", "config").first()
+    if row is None:
+        raise NotFound("This revision of the agent was not found.")
+    return _config(*row)

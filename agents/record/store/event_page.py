@@ -1,0 +1,166 @@
+"""A part of a turn's log for showing: so many events from one on, with what was typed behind each.
+
+Nothing is checked or put together again that is not shown, so that the log of a hundred thousand steps
+opens as quickly as a short one. The caller has been let in to the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from agents.base import ids
+from agents.base.store import encoding
+from agents.base.store.sql import Select
+from agents.base.timestamps import to_us
+from agents.models.journal import DeltaBatch, Event, EventPack
+from agents.record.models.turns import StepDetail
+from agents.record.store import large_values
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event; ``body`` is all of it as JSON, ``cut`` the bytes of what its detail only begins."""
+
+    seq: int
+    type: str
+    at: int
+    name: str
+    body: bytes
+    cut: int
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Deltas of one channel behind an event, without a gap: how many, of how many characters, and the
+    beginning of the text."""
+
+    after: int
+    ordinal: int
+    channel: str
+    count: int
+    letters: int
+    text: str
+
+
+class _Run(msgspec.Struct, array_like=True):
+    after: int
+    step: int
+    channel: str
+    index: int
+    offset: int
+    ordinal: int
+    lengths: list[int]
+    text: str | None
+
+
+class _Pack(msgspec.Struct):
+    events: list[msgspec.Raw]
+    deltas: list[_Run]
+
+
+class _Head(msgspec.Struct):
+    seq: int
+    type: str
+    at: datetime
+    step: str = ""
+    name: str = ""
+
+
+_PACK = Select(EventPack, "body", "turn_id = %s")
+_SOME = Select(Event, "body", "turn_id = %s AND seq >= %s AND seq < %s ORDER BY seq")
+_BATCHES = Select(DeltaBatch, "body", "turn_id = %s AND after >= %s AND after < %s ORDER BY after, first_ordinal")
+_pack, _head, _run = msgspec.json.Decoder(_Pack), msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Run)
+
+Line = Happened | Typed
+
+
+def lines(turn: int, first: int, count: int) -> list[Line]:
+    """The log from event number ``first`` on."""
+    packed = _PACK.first(turn)
+    bodies, runs = _packed(packed[0], first, count) if packed else _open(turn, first, count)
+    heads = [_head.decode(body) for body in bodies]
+    outlines = _outlines({_step(head) for head in heads if head.type == "step.ended"} | {run.step for run in runs})
+    behind: dict[int, list[Typed]] = {}
+    for run in sorted(runs, key=lambda run: run.ordinal):
+        behind.setdefault(run.after, []).append(_typed(run, outlines))
+    return [
+        line
+        for head, body in zip(heads, bodies, strict=True)
+        for line in (_happened(head, body, outlines), *behind.get(head.seq, ()))
+    ]
+
+
+def _packed(body: bytes, first: int, count: int) -> tuple[Sequence[bytes], list[_Run]]:
+    log = _pack.decode(encoding.unpack(encoding.ZSTD, body))
+    shown = [bytes(raw) for raw in log.events[first : first + count]]
+    return shown, [run for run in log.deltas if first <= run.after < first + count]
+
+
+def _open(turn: int, first: int, count: int) -> tuple[Sequence[bytes], list[_Run]]:
+    batches = _BATCHES.all(turn, first, first + count)
+    shown = [bytes(body) for (body,) in _SOME.all(turn, first, first + count)]
+    return shown, [_run.decode(bytes(body)) for (body,) in batches]
+
+
+def _step(head: _Head) -> int:
+    return ids.parse(ids.Kind.STEP, head.step) or 0
+
+
+def _outlines(steps: Collection[int]) -> dict[int, large_values.Outline]:
+    rows = StepDetail.objects.filter(step_id__in=steps).values_list("step_id", "encoding", "body")
+    return {step: large_values.outline(kind, body) for step, kind, body in rows}
+
+
+def _happened(head: _Head, body: bytes, outlines: Mapping[int, large_values.Outline]) -> Happened:
+    found = outlines.get(_step(head)) if head.type == "step.ended" else None
+    cut = 0
+    if found is not None:
+        body = b'%b,"detail":%b}' % (body[:-1], found.body)
+        cut = sum(part.size for part in found.parts)
+    return Happened(head.seq, head.type, to_us(head.at), head.name, body, cut)
+
+
+def _typed(run: _Run, outlines: Mapping[int, large_values.Outline]) -> Typed:
+    letters = sum(run.lengths)
+    text = run.text
+    if text is None:
+        said = _said(outlines.get(run.step), run)
+        text = said[run.offset : run.offset + letters]
+    return Typed(run.after, run.ordinal, run.channel, len(run.lengths), letters, text)
+
+
+class _Call(msgspec.Struct):
+    arguments_json: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: Any = ""
+    tool_calls: list[_Call] = []
+
+
+class _Inference(msgspec.Struct):
+    model_response: _Message = msgspec.field(default_factory=_Message)
+    reasoning: str = ""
+
+
+def _said(outline: large_values.Outline | None, run: _Run) -> str:
+    """What a channel of an inference said in the end."""
+    found = msgspec.json.decode(outline.body, type=_Inference) if outline else _Inference()
+    calls = found.model_response.tool_calls
+    match run.channel:
+        case "text":
+            return _text(found.model_response.content)
+        case "reasoning":
+            return found.reasoning
+        case _:
+            return (calls[run.index].arguments_json or "") if run.index < len(calls) else ""
+
+
+def _text(content: Any) -> str:
+    items: Iterable[Any] = content if isinstance(content, list) else [content]
+    return "\n".join(item if isinstance(item, str) else str(item.get("text", "")) for item in items)

@@ -1,0 +1,232 @@
+"""Large values of steps: kept in blocks of their own and read by ranges of bytes.
+
+A step's detail is JSON. One that is large keeps its long texts elsewhere; what stays of it is its
+*outline*: the same JSON with only the beginnings of these texts, and where they belong. Put in again
+they give the detail to the byte.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from agents.base import ids
+from agents.base.store import encoding
+from agents.base.store.sql import Insert, Select, execute
+from agents.record.models.turns import ValueBlock
+from agents.record.schemas.turns import Cut
+
+THRESHOLD = 64 * 1024
+"""Bytes of a detail that is kept in one piece."""
+LONG = 16 * 1024
+"""Characters of a text that stays in its detail, whatever the detail's size."""
+HEAD = 4_096
+"""Characters of a long text in the outline."""
+BLOCK = 256 * 1024
+"""Bytes of a block."""
+OUTLINE = 2
+"""What `StepDetail.encoding` says of an outline."""
+
+_CONTENT = r"content(/\d+)?(/text|/image/data|/image/url/uri)?"
+_TEXTS = re.compile(
+    rf"/model_response/{_CONTENT}|/reasoning|(/model_response)?/tool_calls/\d+/arguments_json|"
+    rf"/tool_responses/\d+/{_CONTENT}|/chunks/\d+/{_CONTENT}|/inserted_context(/\d+)?(/text)?"
+)
+"""The texts that are kept elsewhere: those that whoever shows an outline knows to be cut."""
+_JSON = re.compile(r"(/model_response)?/tool_calls/\d+/arguments|/data")
+"""The values that are kept elsewhere as the JSON they are."""
+_WHOLE_KINDS = frozenset({"mcp_list_tools"})
+"""Kinds of other steps whose data is read as a whole."""
+
+
+class Part(msgspec.Struct, array_like=True, frozen=True):
+    """A text that is kept elsewhere: ``start`` and ``end`` are the bytes of the outline its beginning
+    stands in, ``size`` its own bytes."""
+
+    pointer: str
+    start: int
+    end: int
+    size: int
+    is_json: bool
+
+
+class Outline(msgspec.Struct, array_like=True, frozen=True):
+    body: bytes
+    parts: list[Part]
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """What is only begun in it."""
+        return tuple(Cut(part.pointer, part.size, number) for number, part in enumerate(self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A detail taken apart: its outline and the texts that go elsewhere, in order."""
+
+    outline: Outline
+    texts: Sequence[bytes]
+
+
+# ------------------------------------------------------------------------------------------- writing
+
+
+_ADD = Insert(ValueBlock, "id step_id part position encoding data")
+
+
+def put(step: int, detail: bytes) -> tuple[int, bytes]:
+    """Store what is large of a step's detail; returns (encoding, stored bytes) of what stays of it."""
+    found = split(detail) if len(detail) > THRESHOLD else None
+    if found is None:
+        return encoding.pack(detail)
+    execute("DELETE FROM agents_valueblock WHERE step_id = %s", step)
+    for number, text in enumerate(found.texts):
+        for place, data in enumerate(_blocks(text)):
+            _ADD.one(ids.new_key(), step, number, place, *encoding.pack(data))
+    return OUTLINE, encoding.pack_always(msgspec.msgpack.encode(found.outline))
+
+
+def _blocks(text: bytes) -> Iterator[bytes]:
+    for start in range(0, len(text), BLOCK):
+        yield text[start : start + BLOCK]
+
+
+def split(detail: bytes) -> Split | None:
+    """Take a detail's long texts out; None where it has none, or they are not found as they were
+    written."""
+    parts, texts, pieces = list[Part](), list[bytes](), list[bytes]()
+    at = length = 0
+    for pointer, text, is_json in _long(msgspec.json.decode(detail), ""):
+        written = text.encode() if is_json else msgspec.json.encode(text)
+        place = _place(detail, written, at)
+        if place < 0:
+            return None
+        head = msgspec.json.encode(text[:HEAD])
+        pieces += [detail[at:place], head]
+        length += place - at + len(head)
+        at = place + len(written)
+        texts.append(text.encode())
+        parts.append(Part(pointer, length - len(head), length, len(texts[-1]), is_json))
+    body = b"".join([*pieces, detail[at:]])
+    return Split(Outline(body, parts), texts) if parts and _is_sound(body, parts) else None
+
+
+def _long(value: Any, pointer: str) -> Iterator[tuple[str, str, bool]]:
+    """The long texts of a detail in the order they stand in, and whether they are JSON."""
+    if isinstance(value, str):
+        if len(value) > LONG and _TEXTS.fullmatch(pointer):
+            yield pointer, value, False
+    elif isinstance(value, dict | list):
+        written = _long_json(value, pointer)
+        if written is not None:
+            yield pointer, written, True
+            return
+        if pointer == "" and isinstance(value, dict) and value.get("kind") in _WHOLE_KINDS:
+            return
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _long(inner, f"{pointer}/{name}")
+
+
+def _long_json(value: Any, pointer: str) -> str | None:
+    if not _JSON.fullmatch(pointer):
+        return None
+    written = msgspec.json.encode(value)
+    return written.decode() if len(written) > LONG else None
+
+
+_PROBE = 1_024
+
+
+def _place(detail: bytes, written: bytes, at: int) -> int:
+    """Where a text stands in a detail from ``at`` on. Python's own search for a long needle would first
+    make itself a plan of it."""
+    probe, whole = written[:_PROBE], memoryview(detail)
+    while (at := detail.find(probe, at)) >= 0:
+        if whole[at : at + len(written)] == written:
+            return at
+        at += 1
+    return -1
+
+
+def _is_sound(body: bytes, parts: Sequence[Part]) -> bool:
+    """Whether the beginnings stand where their texts belong."""
+    try:
+        decoded = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return False
+    return all(_at(decoded, part.pointer) == msgspec.json.decode(body[part.start : part.end]) for part in parts)
+
+
+def _at(value: Any, pointer: str) -> Any:
+    for name in pointer.split("/")[1:]:
+        value = value[int(name)] if isinstance(value, list) else value.get(name)
+    return value
+
+
+# ------------------------------------------------------------------------------------------- reading
+
+
+_outline = msgspec.msgpack.Decoder(Outline)
+
+
+def outline(kind: int, stored: bytes | memoryview) -> Outline:
+    """What is stored of a detail beside its blocks: of one in one piece all of it."""
+    body = encoding.unpack(encoding.PLAIN if kind == encoding.PLAIN else encoding.ZSTD, stored)
+    return _outline.decode(body) if kind == OUTLINE else Outline(body, [])
+
+
+def unpack(step: int, kind: int, stored: bytes | memoryview) -> bytes:
+    """A step's whole detail."""
+    if kind != OUTLINE:
+        return encoding.unpack(kind, stored)
+    return b"".join(pieces(step, outline(kind, stored)))
+
+
+def pieces(step: int, found: Outline) -> Iterator[bytes]:
+    """A step's whole detail, piece by piece."""
+    at = 0
+    for number, part in enumerate(found.parts):
+        yield found.body[at : part.start]
+        yield from stream(step, number, part.size) if part.is_json else _quoted(stream(step, number, part.size))
+        at = part.end
+    yield found.body[at:]
+
+
+def _quoted(text: Iterator[bytes]) -> Iterator[bytes]:
+    """A text as a string of JSON."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    yield b'"'
+    for data in text:
+        yield msgspec.json.encode(decoder.decode(data))[1:-1]
+    yield b'"'
+
+
+_BLOCK = Select(ValueBlock, "encoding data", "step_id = %s AND part = %s AND position = %s")
+
+
+def block(step: int, part: int, position: int) -> bytes:
+    """A block of a text that the reader was let in to; nothing behind the last."""
+    row = _BLOCK.first(step, part, position)
+    return encoding.unpack(*row) if row else b""
+
+
+def stream(step: int, part: int, size: int, start: int = 0) -> Iterator[bytes]:
+    """A text from byte ``start`` to byte ``size``, a block at a time."""
+    for position in range(start // BLOCK, -(-size // BLOCK)):
+        data = block(step, part, position)[: size - position * BLOCK]
+        yield data[start - position * BLOCK :] if position == start // BLOCK else data
+
+
+def read(step: int, part: int, start: int, end: int) -> bytes:
+    """The bytes of a text from ``start`` to ``end``."""
+    return b"".join(stream(step, part, end, start))
+
+
+def drop(steps: Sequence[int]) -> None:
+    """Delete what is large of these steps within the caller's transaction."""
+    ValueBlock.objects.filter(step_id__in=steps)._raw_delete("default")

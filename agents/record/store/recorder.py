@@ -1,0 +1,262 @@
+"""Events into rows: folding a turn's events gives its rows.
+
+`record` is one job of the writer: the events of one turn that happened since the last one, and
+the deltas typed meanwhile. Events already stored are skipped, so a commit whose answer was lost
+can be repeated. When the turn ends its log is packed (`agents.record.store.replay`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.base import ids
+from agents.base.errors import Conflict
+from agents.base.store import changes
+from agents.base.store.sql import Insert, Select, SelectAmong, Update, execute
+from agents.record.models.agents import Session
+from agents.record.models.choices import Api, ChangeKind, TurnStatus
+from agents.record.models.turns import Item, Response, Turn, TurnBody
+from agents.record.schemas.content import CompletionMessage, text_of
+from agents.record.schemas.events import (
+    Delta,
+    StepEnded,
+    StepStarted,
+    TurnAwaiting,
+    TurnEnded,
+    TurnResumed,
+    TurnStarted,
+)
+from agents.record.schemas.events import Event as AnyEvent
+from agents.record.schemas.items import input_items, items_of
+from agents.record.store import replay, search, steps
+
+PREVIEW = 240
+"""Characters of first and last words in a row."""
+
+DAY_US = 86_400_000_000
+
+_STATE = Select(Turn, "next_seq started_at lease_epoch", "id = %s", locks=True)
+_ITEM_COUNT = Select(Session, "item_count", "id = %s")
+# A response that failed leaves nothing in its conversation: it will be asked again.
+_HIDE = (
+    "UPDATE agents_item SET hidden = TRUE WHERE turn_id = %s AND number >= "
+    "(SELECT first_item FROM agents_response WHERE turn_id = %s AND last_seq IS NULL AND api = %s)"
+)
+_ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire")
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """Where events belong, and in whose name they are written: ``epoch`` is the turn's while its writer holds it."""
+
+    turn: int
+    session: int
+    await_days: int = 7
+    epoch: int = 0
+
+
+class Superseded(Conflict):
+    """A turn is no longer its writer's: it was resumed, ended from outside, or deleted. Trying again cannot help."""
+
+    def __init__(self, turn: int) -> None:
+        public_id = ids.public(ids.Kind.TURN, turn)
+        super().__init__(f"Turn '{public_id}' was ended, resumed or deleted by someone else.", code="superseded")
+
+
+def preview(text: str) -> str:
+    """The beginning of a text on one line."""
+    return " ".join(text[: PREVIEW * 4].split())[:PREVIEW]
+
+
+def record(leg: Leg, events: Sequence[AnyEvent], deltas: Sequence[Delta] = ()) -> None:
+    """Write events and deltas of one turn, in the caller's transaction. Raises Superseded when the turn is
+    in other hands; Conflict when an earlier batch is still missing: its write failed, and both will be
+    tried again."""
+    state = _STATE.first(leg.turn)
+    if state is None or state[2] != leg.epoch:
+        raise Superseded(leg.turn)
+    next_seq, started_at, _ = state
+    fresh = [event for event in events if event.seq >= next_seq]
+    if events and not fresh:
+        return  # stored already, with the deltas of the same batch
+    if fresh and fresh[0].seq > next_seq:
+        raise Conflict(f"Event {fresh[0].seq} came before event {next_seq}.", code="out_of_order")
+    if fresh:
+        _fold(leg, fresh, started_at)
+    if fresh and isinstance(fresh[-1], TurnEnded):
+        replay.pack(leg.turn, fresh, deltas)
+    else:
+        replay.keep(leg.turn, fresh, deltas)
+
+
+_EPOCHS = SelectAmong(Turn, "id lease_epoch", "id")
+
+
+def record_typing(batches: Sequence[tuple[Leg, Sequence[Delta]]]) -> frozenset[int]:
+    """Write what was typed in several turns, in the caller's transaction. Of turns that are in other hands
+    nothing is written; returns these."""
+    epochs = dict(_EPOCHS.all([leg.turn for leg, _ in batches]))
+    replay.keep_typing((leg.turn, deltas) for leg, deltas in batches if epochs.get(leg.turn) == leg.epoch)
+    return frozenset(leg.turn for leg, _ in batches if epochs.get(leg.turn) != leg.epoch)
+
+
+class _Changes:
+    """What a batch changes of a turn, its body and its session: one statement each."""
+
+    def __init__(self, leg: Leg, turn_started_at: int) -> None:
+        self.leg, self.turn_started_at = leg, turn_started_at
+        self.turn, self.body, self.session = Update(Turn), Update(TurnBody), Update(Session)
+        self.items: list[tuple[int | None, bytes]] = []
+        self.said: list[bytes] = []
+        self.end = Update(Response)
+        self.failed = False
+        self.priced: steps.Costs = {}
+        self.answered: tuple[str, str] | None = None
+
+    def write(self) -> None:
+        _add_items(self)
+        if self.failed:
+            execute(_HIDE, self.leg.turn, self.leg.turn, Api.RESPONSES.value)
+        if self.answered is not None:
+            search.index_answer(self.leg.turn, *self.answered)
+        self.end.write("turn_id", self.leg.turn, "AND last_seq IS NULL")
+        self.turn.write("id", self.leg.turn)
+        self.body.write("turn_id", self.leg.turn)
+        if self.session.write("id", self.leg.session):
+            changes.note(ChangeKind.SESSION, self.leg.session)
+        changes.note(ChangeKind.TURN, self.leg.turn)
+
+
+def _fold(leg: Leg, events: Sequence[AnyEvent], turn_started_at: int) -> None:
+    change = _Changes(leg, turn_started_at)
+    change.priced = steps.costs(event for event in events if isinstance(event, StepEnded))
+    of_steps = [event for event in events if isinstance(event, StepStarted | StepEnded)]
+    mask = steps.fold(leg.turn, of_steps, change.priced)
+    if mask:
+        change.turn.express("step_types", "step_types | %s", mask)
+    for event in events:
+        _fold_one(change, event)
+    change.turn.set(next_seq=events[-1].seq + 1)
+    change.write()
+
+
+def _fold_one(change: _Changes, event: AnyEvent) -> None:
+    match event:
+        case TurnStarted():
+            pass
+        case TurnResumed():
+            change.turn.set(status=TurnStatus.IN_PROGRESS.value)
+            change.said = input_items(event.input_messages)
+        case StepStarted():
+            change.turn.add("step_count", 1)
+            change.turn.add("tool_count", int(event.step_type == "tool_execution"))
+        case StepEnded():
+            _fold_step(change, event)
+        case TurnAwaiting():
+            _fold_awaiting(change, event)
+        case TurnEnded():
+            change.items += [(None, body) for body in items_of(event)]
+            _fold_end(change, event)
+
+
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+
+
+def _fold_step(change: _Changes, event: StepEnded) -> None:
+    change.turn.add("error_count", int(event.status == "failed"))
+    change.turn.add("violation_count", int(steps.violates(event)))
+    change.items += [(event.step, body) for body in items_of(event)]
+    if event.ttft_us is not None:
+        wait = max(event.started_at - change.turn_started_at, 0) + event.ttft_us
+        change.turn.express("ttft_us", "COALESCE(ttft_us, %s)", wait)
+    if event.usage is None:
+        return
+    for column in _TOKENS:
+        change.turn.add(column, getattr(event.usage, column))
+        change.end.add(column, getattr(event.usage, column))
+    for column in _TOKENS[:2]:
+        change.session.add(column, getattr(event.usage, column))
+    cost, _price = change.priced[event.step]
+    if cost is not None:
+        change.turn.add_to_unknown("cost_nano", cost)
+        change.session.add_to_unknown("cost_nano", cost)
+
+
+def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
+    change.turn.set(
+        status=TurnStatus.AWAITING_INPUT.value,
+        iterations=event.iterations,
+        lease_owner="",
+        lease_until=None,
+        expires_at=event.at + change.leg.await_days * DAY_US,
+    )
+    change.body.set(
+        output_message=event.output_message.model_dump_json(exclude_none=True),
+        output_preview=preview(_calls(event.output_message) or text_of(event.output_message.content)),
+    )
+    change.answered = "", ""  # its last words are a call, which its step tells
+    _release(change, event.at)
+    _close_leg(change, event.seq, event.at, TurnStatus.AWAITING_INPUT)
+
+
+def _calls(message: CompletionMessage | None) -> str:
+    """The calls a message ends with, as one would write them."""
+    calls = message.tool_calls if message else ()
+    return ", ".join(f"{call.tool_name}({call.arguments_json or ''})" for call in calls)
+
+
+def _fold_end(change: _Changes, event: TurnEnded) -> None:
+    status, message, error = TurnStatus[event.status.upper()], event.output_message, event.error
+    change.turn.set(
+        status=status.value,
+        stop_reason=(event.reason or (message.stop_reason if message and not error else ""))[:32],
+        completed_at=event.at,
+        duration_us=max(event.at - change.turn_started_at, 0),
+        iterations=event.iterations,
+        lease_owner="",
+        lease_until=None,
+        expires_at=None,
+        error_type_id=steps.error_term(error),
+    )
+    change.failed = event.status == "failed"
+    answer = text_of(message.content) if message else ""
+    last_words = error.message if error else answer or _calls(message) or event.reason or ""
+    change.body.set(
+        output_message=message.model_dump_json(exclude_none=True) if message else "",
+        output_preview=preview(last_words),
+        error=error.model_dump_json(exclude_none=True) if error else "",
+    )
+    change.answered = answer, error.message if error else ""
+    _release(change, event.at)
+    _close_leg(change, event.seq, event.at, status)
+
+
+def _release(change: _Changes, at_us: int) -> None:
+    """The session is free again, if it was this turn that held it."""
+    held = "CASE WHEN active_turn = %s THEN NULL ELSE active_turn END"
+    change.session.express("active_turn", held, change.leg.turn)
+    change.session.set(updated_at=at_us)
+
+
+def _close_leg(change: _Changes, seq: int, at_us: int, status: TurnStatus) -> None:
+    change.end.set(last_seq=seq, status=status.value, completed_at=at_us)
+    counted = "(SELECT item_count FROM agents_session WHERE id = %s)"
+    change.end.express("end_item", counted, change.leg.session)
+
+
+def _add_items(change: _Changes) -> None:
+    # what was said beside answers comes behind them: they are of the same batch, and later events
+    change.items += [(None, body) for body in change.said]
+    if not change.items:
+        return
+    leg = change.leg
+    found = _ITEM_COUNT.first(leg.session)
+    first = found[0] if found else 0
+    _ADD_ITEM.many(
+        (ids.new_key(), leg.session, leg.turn, step, first + place, False, body, b"")
+        for place, (step, body) in enumerate(change.items)
+    )
+    change.session.set(item_count=first + len(change.items))
+    if change.end:
+        change.end.set(end_item=first + len(change.items))

@@ -1,0 +1,81 @@
+"""The search documents made anew from the rows, turn by turn: after a change of what is indexed, or of
+how words are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from agents.base.store.writer import writer
+from agents.query.record import metadata_text
+from agents.record.models.choices import StepType
+from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
+from agents.record.schemas.content import CompletionMessage, text_of
+from agents.record.schemas.events import ErrorInfo, InferenceDetail, MemoryDetail, OtherDetail, ShieldDetail, ToolDetail
+from agents.record.store import large_values, search, searchable_text
+from agents.record.store.search import StepText
+
+PIECE = 50
+"""Turns of one job."""
+_DETAILS: dict[int, Any] = {
+    StepType.INFERENCE: InferenceDetail,
+    StepType.TOOL_EXECUTION: ToolDetail,
+    StepType.SHIELD_CALL: ShieldDetail,
+    StepType.MEMORY_RETRIEVAL: MemoryDetail,
+    StepType.OTHER: OtherDetail,
+}
+
+
+def count(after: int = 0) -> int:
+    """How many turns lie behind this key."""
+    return Turn.objects.unscoped("the server's own").filter(pk__gt=after).count()
+
+
+def run(after: int = 0) -> Iterator[tuple[int, int]]:
+    """Index every turn behind ``after``, oldest first. Yields after each piece the key to go on behind, and
+    how many are done."""
+    done = 0
+    while True:
+        rows = Turn.objects.unscoped("the server's own").filter(pk__gt=after).order_by("pk")
+        keys = list(rows.values_list("pk", flat=True)[:PIECE])
+        if not keys:
+            return
+        writer.write(partial(index, keys))
+        after, done = keys[-1], done + len(keys)
+        yield after, done
+
+
+def index(turns: list[int]) -> None:
+    """Make the documents of these turns and their steps, in the caller's transaction."""
+    steps = Step.objects.unscoped("the server's own").filter(turn_id__in=turns)
+    types = dict(steps.values_list("pk", "type"))
+    details = StepDetail.objects.filter(step_id__in=list(types)).values_list("pk", "encoding", "body", "error")
+    for key, kind, body, error in details.iterator(chunk_size=50):
+        search.index_step(key, _step_text(types[key], large_values.unpack(key, kind, body), error))
+    bodies = TurnBody.objects.unscoped("the server's own").filter(turn_id__in=turns)
+    for row in bodies.values_list("pk", "input_messages", "output_message", "error", "metadata"):
+        _index_turn(*row)
+
+
+def _step_text(type_: int, detail: bytes, error: str) -> StepText:
+    return searchable_text.of_step(_DETAILS[type_].model_validate_json(detail), _error(error))
+
+
+def _index_turn(turn: int, asked: str, answered: str, error: str, metadata: dict[str, Any]) -> None:
+    search.index_turn(turn, _heard(asked), metadata_text(metadata))
+    answer = text_of(CompletionMessage.model_validate_json(answered).content) if answered else ""
+    failure = _error(error)
+    search.index_answer(turn, answer, failure.message if failure else "")
+
+
+def _heard(messages: str) -> str:
+    """Of what was handed in, only what a user or a tool said."""
+    found = [one for one in msgspec.json.decode(messages) if one.get("role") in ("user", "tool")]
+    return searchable_text.of_input(msgspec.json.encode(found).decode())
+
+
+def _error(error: str) -> ErrorInfo | None:
+    return ErrorInfo.model_validate_json(error) if error else None

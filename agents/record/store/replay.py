@@ -1,0 +1,379 @@
+"""A turn's log at rest: events and deltas while it runs, one pack once it has ended.
+
+Of a delta only its length is kept in the end; its text is taken again from the step it built up,
+so that a replay is the same to the byte. Where that is not possible (the step was cut) the pack
+keeps the text.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from agents.base import ids
+from agents.base.store import encoding
+from agents.base.store.sql import Insert, Select, execute
+from agents.models.journal import DeltaBatch, Event, EventPack
+from agents.record.models.turns import StepDetail
+from agents.record.schemas.content import text_of
+from agents.record.schemas.events import EVENT, START, Cursor, Delta, Entry, InferenceDetail, StepEnded, position
+from agents.record.schemas.events import Event as AnyEvent
+from agents.record.store import large_values
+
+_encode, _decode = msgspec.json.encode, msgspec.json.decode
+
+
+@dataclass(slots=True)
+class _Run:
+    """Deltas of one channel behind one event, without a gap. ``text`` is None where the step
+    still tells it."""
+
+    after: int
+    step: int
+    channel: Any
+    index: int
+    offset: int
+    ordinal: int
+    lengths: list[int]
+    text: str | None
+
+    @property
+    def last(self) -> int:
+        """The ordinal of its last delta."""
+        return self.ordinal + len(self.lengths) - 1
+
+    def row(self) -> list[Any]:
+        return [self.after, self.step, self.channel, self.index, self.offset, self.ordinal, self.lengths, self.text]
+
+    def deltas(self, behind: int = 0) -> Iterator[Delta]:
+        """Those behind an ordinal."""
+        seen = min(max(behind + 1 - self.ordinal, 0), len(self.lengths))
+        place = sum(self.lengths[:seen])
+        assert self.text is not None  # filled in by the reader
+        for number in range(seen, len(self.lengths)):
+            length = self.lengths[number]
+            text, offset = self.text[place : place + length], self.offset + place
+            yield Delta(self.step, self.channel, offset, text, self.after, self.ordinal + number, self.index)
+            place += length
+
+    def without(self, seen: int) -> _Run:
+        """What of it comes behind an ordinal."""
+        count = max(seen + 1 - self.ordinal, 0)
+        size = sum(self.lengths[:count])
+        start = (self.after, self.step, self.channel, self.index, self.offset + size, self.ordinal + count)
+        return _Run(*start, self.lengths[count:], (self.text or "")[size:])
+
+
+def _runs(deltas: Iterable[Delta]) -> list[_Run]:
+    """Deltas in order, joined to runs; one that was seen already (a batch sent twice) is dropped."""
+    runs: list[_Run] = []
+    pieces: list[str] = []
+    expected: tuple[object, ...] = ()
+    last = (-1, 0)
+    for delta in deltas:
+        if (delta.after, delta.ordinal) <= last:
+            continue
+        last = (delta.after, delta.ordinal)
+        place = (delta.after, delta.step, delta.channel, delta.index, delta.offset, delta.ordinal)
+        if not runs or place != expected:
+            _close(runs, pieces)
+            runs.append(_Run(*place, [], None))
+        runs[-1].lengths.append(len(delta.text))
+        pieces.append(delta.text)
+        expected = (*place[:4], delta.offset + len(delta.text), delta.ordinal + 1)
+    _close(runs, pieces)
+    return runs
+
+
+def _close(runs: list[_Run], pieces: list[str]) -> None:
+    if runs:
+        runs[-1].text = "".join(pieces)
+    pieces.clear()
+
+
+def _joined(runs: Iterable[_Run]) -> list[_Run]:
+    """Runs in order, those that follow each other as one; what was stored twice is dropped. Whole texts are
+    put together, and no delta is made anew."""
+    out: list[_Run] = []
+    pieces: list[str] = []
+    for run in runs:
+        last = out[-1] if out else None
+        if last and last.after == run.after and run.ordinal <= last.last:
+            run = run.without(last.last)
+        if not run.lengths:
+            continue
+        if last and _follows(last, sum(map(len, pieces)), run):
+            last.lengths.extend(run.lengths)
+        else:
+            _close(out, pieces)
+            out.append(run)
+        pieces.append(run.text or "")
+    _close(out, pieces)
+    return out
+
+
+def _follows(last: _Run, size: int, run: _Run) -> bool:
+    same = (last.after, last.step, last.channel, last.index) == (run.after, run.step, run.channel, run.index)
+    return same and (last.last + 1, last.offset + size) == (run.ordinal, run.offset)
+
+
+_ADD_EVENT = Insert(Event, "turn_id seq body", once=True)
+_ADD_DELTAS = Insert(DeltaBatch, "turn_id after first_ordinal body", once=True)
+_PUT_PACK = Insert(EventPack, "turn_id event_count body", replace="turn_id")
+_EVENTS = Select(Event, "body", "turn_id = %s ORDER BY seq")
+_EVENTS_BEHIND = Select(Event, "seq body", "turn_id = %s AND seq > %s ORDER BY seq LIMIT %s")
+_DELTAS = Select(DeltaBatch, "body", "turn_id = %s ORDER BY after, first_ordinal")
+_DELTAS_AT = Select(
+    DeltaBatch, "body", "turn_id = %s AND after = %s AND first_ordinal <= %s ORDER BY first_ordinal DESC LIMIT 1"
+)
+_DELTAS_BEHIND = Select(
+    DeltaBatch, "body", "turn_id = %s AND (after, first_ordinal) > (%s, %s) ORDER BY after, first_ordinal LIMIT %s"
+)
+_PACK = Select(EventPack, "body", "turn_id = %s")
+
+
+def keep(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None:
+    """Store what happened and what was typed since the last time, while the turn runs. What is
+    kept twice is kept once."""
+    _ADD_EVENT.many((turn, event.seq, _slim(event)) for event in events)
+    _keep_runs(turn, _runs(deltas))
+
+
+def keep_typing(batches: Iterable[tuple[int, Sequence[Delta]]]) -> None:
+    """Store what was typed in several turns since the last time."""
+    _ADD_DELTAS.many(
+        (turn, run.after, run.ordinal, _encode(run.row())) for turn, deltas in batches for run in _runs(deltas)
+    )
+
+
+def _keep_runs(turn: int, runs: Iterable[_Run]) -> None:
+    _ADD_DELTAS.many((turn, run.after, run.ordinal, _encode(run.row())) for run in runs)
+
+
+def _kept(turn: int) -> list[_Run]:
+    return [_Run(*_decode(bytes(body))) for (body,) in _DELTAS.all(turn)]
+
+
+def _slim(event: AnyEvent) -> bytes:
+    """An event as stored: without the detail, which its step keeps anyway."""
+    leave = {"detail"} if isinstance(event, StepEnded) else None
+    return event.model_dump_json(exclude=leave, exclude_none=True).encode()
+
+
+def pack(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None:
+    """Close a turn's log: what is stored of it and these last events and deltas become one row."""
+    stored = [bytes(body) for (body,) in _EVENTS.all(turn)]
+    kept = _kept(turn)
+    runs = _joined([*kept, *_runs(deltas)])
+    ended = {event.step: event.detail for event in events if isinstance(event, StepEnded)}
+    for step, some in itertools.groupby(runs, key=_step):
+        texts = _texts(ended[step] if step in ended else _stored_detail(step))
+        for run in some:
+            _drop_known_text(run, texts)
+    bodies = [*stored, *map(_slim, events)]
+    body = b'{"events":[%b],"deltas":%b}' % (b",".join(bodies), _encode([run.row() for run in runs]))
+    _PUT_PACK.one(turn, len(bodies), encoding.pack_always(body))
+    execute("DELETE FROM agents_event WHERE turn_id = %s", turn)
+    if kept:
+        execute("DELETE FROM agents_deltabatch WHERE turn_id = %s", turn)
+
+
+def _step(run: _Run) -> int:
+    return run.step
+
+
+_Texts = dict[tuple[str, int], str]
+
+
+def _texts(detail: Any) -> _Texts:
+    """What each channel of an inference said in the end."""
+    if not isinstance(detail, InferenceDetail):
+        return {}
+    calls = {("call", place): one.arguments_json or "" for place, one in enumerate(detail.model_response.tool_calls)}
+    return {("text", 0): text_of(detail.model_response.content), ("reasoning", 0): detail.reasoning, **calls}
+
+
+class _Gone(Exception):
+    """A turn was deleted while its log was read."""
+
+
+def _stored_detail(step: int) -> InferenceDetail | None:
+    """What an inference keeps; None of a step that is none, or has not ended."""
+    found = next(iter(_details({step})), None)
+    if found is None or "model_response" not in found[1]:
+        return None
+    return InferenceDetail.model_validate(found[1])
+
+
+def _drop_known_text(run: _Run, texts: _Texts) -> None:
+    told = texts.get((run.channel, run.index), "")
+    if told[run.offset : run.offset + sum(run.lengths)] == run.text:
+        run.text = None
+
+
+WINDOW, WINDOW_BYTES = 4096, 2**20
+"""Entries that are read at once, and how much they may hold: one that is larger comes alone."""
+ALL = 1 << 62
+_ROWS = 64
+"""Rows of an open log that are read at once: a row of deltas holds a quarter of a second of them."""
+_DETAILS = 16
+"""Steps whose details are read together."""
+
+
+def load(turn: int, after: Cursor = START) -> list[Entry]:
+    """All of a turn's events and deltas behind a cursor, in order, from the store."""
+    packed = _PACK.first(turn)
+    if packed is not None:
+        return _bounded(_of_pack(bytes(packed[0]), after, ALL), ALL, ALL)
+    out: list[Entry] = []
+    while fresh := window(turn, after):
+        out += fresh
+        after = position(fresh[-1])
+    return out
+
+
+def window(turn: int, after: Cursor, most: int = WINDOW) -> list[Entry]:
+    """The next of a turn's events and deltas behind a cursor, in order, at most so many; none where there are
+    no more."""
+    packed = _PACK.first(turn)
+    if packed is None:
+        entries = _bounded(_of_open_log(turn, after), most)
+        packed = _PACK.first(turn)
+        if packed is None:  # else it was packed in this moment
+            return entries
+    return _bounded(_of_pack(bytes(packed[0]), after, most), most)
+
+
+def _bounded(weighed: Iterable[tuple[Entry, int]], most: int, most_bytes: int = WINDOW_BYTES) -> list[Entry]:
+    """So many entries, and of so many bytes; of a turn that is deleted meanwhile, those that were there."""
+    entries: list[Entry] = []
+    weight = 0
+    with suppress(_Gone):
+        for entry, size in weighed:
+            weight += size
+            if entries and (weight > most_bytes or len(entries) == most):
+                break
+            entries.append(entry)
+    return entries
+
+
+def reopen(turn: int) -> None:
+    """Lay a packed log open again: its turn goes on."""
+    packed = _PACK.first(turn)
+    if packed is None:
+        return
+    log = _unpack(bytes(packed[0]))
+    _ADD_EVENT.many((turn, seq, bytes(body)) for seq, body in enumerate(log.events))
+    runs = [_Run(*row) for row in log.deltas]
+    for run in runs:
+        _fill(run)
+    _keep_runs(turn, runs)
+    execute("DELETE FROM agents_eventpack WHERE turn_id = %s", turn)
+
+
+def typed_text(turn: int, step: int, channel: str = "text") -> str:
+    """What is stored of a step's typing while its turn runs."""
+    runs = [run for run in _kept(turn) if (run.step, run.channel) == (step, channel)]
+    return "".join(run.text or "" for run in runs)
+
+
+_Weighed = Iterator[tuple[Entry, int]]
+"""Entries, and how many bytes each holds."""
+
+
+def _of_open_log(turn: int, after: Cursor) -> _Weighed:
+    seq, ordinal = after
+    # events before deltas: what is committed in between then belongs behind what is known
+    rows = _EVENTS_BEHIND.all(turn, seq, _ROWS)
+    known = max([seq, *(row[0] for row in rows)])
+    behind = _DELTAS_BEHIND.all(turn, seq, ordinal, _ROWS)
+    runs = [_Run(*_decode(bytes(body))) for (body,) in [*_DELTAS_AT.all(turn, seq, ordinal), *behind]]
+    if len(behind) == _ROWS:
+        known = min(known, runs[-1].after)  # of what is behind that event not all is here
+    events = [(number, bytes(body)) for number, body in rows if number <= known]
+    return _in_order(events, [run for run in runs if run.after <= known], after)
+
+
+class _Log(msgspec.Struct):
+    """A packed log. Events are numbered from 0, so their place is their number."""
+
+    events: list[msgspec.Raw]
+    deltas: list[tuple[int, int, str, int, int, int, list[int], str | None]]
+
+
+_read_log = msgspec.json.Decoder(_Log).decode
+
+
+def _unpack(body: bytes) -> _Log:
+    return _read_log(encoding.unpack(encoding.ZSTD, body))
+
+
+def _of_pack(body: bytes, after: Cursor, most: int) -> _Weighed:
+    log, seq = _unpack(body), after[0]
+    events = [(number, bytes(log.events[number])) for number in range(seq + 1, min(len(log.events), seq + 1 + most))]
+    last = events[-1][0] if events else seq
+    return _in_order(events, [_Run(*row) for row in log.deltas if seq <= row[0] <= last], after)
+
+
+def _in_order(events: Sequence[tuple[int, bytes]], runs: Iterable[_Run], after: Cursor) -> _Weighed:
+    """Events with the deltas behind each; what they leave out, their steps keep."""
+    seq, ordinal = after
+    by_event: dict[int, list[_Run]] = {}
+    for run in runs:
+        by_event.setdefault(run.after, []).append(run)
+    yield from _typed(by_event.get(seq, ()), ordinal)
+    for start in range(0, len(events), _DETAILS):
+        some = [(number, len(body), _decode(body)) for number, body in events[start : start + _DETAILS]]
+        ended = {_step_of(raw) for _, _, raw in some if raw["type"] == "step.ended"}
+        details = {step: (detail, size) for step, detail, size in _details(ended)}
+        for number, size, raw in some:
+            if raw["type"] == "step.ended":
+                if _step_of(raw) not in details:
+                    raise _Gone
+                raw["detail"], more = details[_step_of(raw)]
+                size += more
+            yield EVENT.validate_python(raw), size
+            yield from _typed(by_event.get(number, ()))
+
+
+def _typed(runs: Iterable[_Run], behind: int = 0) -> _Weighed:
+    for run in sorted(runs, key=_ordinal):
+        if run.last > behind:
+            _fill(run)
+            for delta in run.deltas(behind):
+                yield delta, len(delta.text)
+
+
+def _fill(run: _Run) -> None:
+    """Give a run its text, from the step it built up."""
+    if run.text is None:
+        detail = _stored_detail(run.step)
+        if detail is None:
+            raise _Gone
+        text = _texts(detail)[run.channel, run.index]
+        run.text = text[run.offset : run.offset + sum(run.lengths)]
+
+
+def _ordinal(run: _Run) -> int:
+    return run.ordinal
+
+
+def _step_of(raw: dict[str, Any]) -> int:
+    step = ids.parse(ids.Kind.STEP, raw["step"])
+    assert step is not None  # the recorder wrote it
+    return step
+
+
+def _details(wanted: Collection[int]) -> Iterator[tuple[int, Any, int]]:
+    """(step, what it keeps, its bytes) of these steps."""
+    if not wanted:
+        return
+    rows = StepDetail.objects.filter(step_id__in=wanted)
+    for step, kind, body in rows.values_list("step_id", "encoding", "body"):
+        whole = large_values.unpack(step, kind, body)
+        yield step, _decode(whole), len(whole)

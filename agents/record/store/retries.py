@@ -1,0 +1,75 @@
+"""Finding the first run of a request that is sent again.
+
+A client names a request by ``Idempotency-Key``; the SDKs send none, but count their retries. A
+repeat attaches to the first run and is never run twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import Conflict, InvalidRequest
+from agents.record.models.turns import Response
+
+WINDOW_US = 600_000_000
+"""How long a counted retry finds its first run."""
+KEY_WINDOW_US = 86_400_000_000
+KEY_LENGTH = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """``fingerprint`` finds the first run; ``named`` tells whether the client chose it by key."""
+
+    fingerprint: str
+    body_hash: str
+    named: bool
+    count: int
+
+
+class AlreadyRun(Conflict):
+    """A request sent again came to be run while its first run had begun: that one is to be read."""
+
+    def __init__(self, turn: int, leg: int) -> None:
+        super().__init__("This request is being run already.", code="already_run")
+        self.turn, self.leg = turn, leg
+
+
+def read(actor: Actor, route: str, body: bytes, key: str | None, count: str | None) -> Retry:
+    """What a request says of being a repeat. Raises InvalidRequest for an impossible key."""
+    body_hash = hashlib.sha256(body).hexdigest()
+    who = f"{actor.user_id}:{actor.key_id}:{actor.name}:{route}"
+    if key:
+        if len(key) > KEY_LENGTH or not key.isprintable() or not key.isascii():
+            raise InvalidRequest("Idempotency-Key: at most 255 printable ASCII characters.", param="Idempotency-Key")
+        return Retry(_digest("key", who, key), body_hash, named=True, count=0)
+    number = int(count) if count and count.isdecimal() and len(count) < 4 else 0
+    return Retry(_digest("body", who, body_hash), body_hash, named=False, count=number)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
+
+
+def first_run(retry: Retry) -> tuple[int, int] | None:
+    """(turn, number of the leg) this request already started; None when it is the first. Raises
+    InvalidRequest when the key was used for another body."""
+    if not retry.named and retry.count == 0:
+        return None
+    window = KEY_WINDOW_US if retry.named else WINDOW_US
+    rows = Response.objects.unscoped("the fingerprint holds the actor").filter(
+        fingerprint=retry.fingerprint, id__gte=ids.first_key(ids.now_us() - window)
+    )
+    row = rows.order_by("-id").values_list("turn_id", "number", "body_hash").first()
+    if row is None:
+        return None
+    if row[2] != retry.body_hash:
+        raise InvalidRequest(
+            "Idempotency-Key: this key was used with another body.",
+            param="Idempotency-Key",
+            code="idempotency_mismatch",
+        )
+    return row[0], row[1]

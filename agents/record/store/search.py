@@ -1,0 +1,280 @@
+"""The search index: one document per turn and one per step, in the transaction that writes them.
+Words are made by the one Python tokeniser on both databases, so the database only splits at blanks.
+
+A document has parts, so that a word is found where it was said: of a turn what was asked, answered,
+what went wrong, its metadata, and from its end on all that its steps hold; of a step what it said,
+was called with, got, and what went wrong. On SQLite two FTS5 tables, on PostgreSQL two tables with
+a stored ``tsvector`` per part; both are made by migrations 0002 and 0008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from django.db import connection
+from django.db.models.expressions import RawSQL
+
+from agents.base.store.sql import execute, insert_many
+from agents.base.words import index_text
+from agents.query.tree import Words
+
+LIMIT = 200_000
+"""Characters of a part that are indexed."""
+GAP, MORE = "\u00b6", "\u00b6\u00b6"
+"""Tokens that no word is: between pieces, so that no phrase reaches over them; and where a turn's
+steps are too long for its document, so that they are asked one by one."""
+
+Table = Literal["turn", "step"]
+TURN = ("input", "output", "problem", "metadata", "steps")
+STEP = ("said", "args", "result", "problem")
+_PARTS = {"turn": TURN, "step": STEP}
+
+
+class StepText(NamedTuple):
+    """What can be found in a step, by part."""
+
+    said: str = ""
+    args: str = ""
+    result: str = ""
+    problem: str = ""
+
+
+class TurnWords(NamedTuple):
+    """The words of a turn, by part, as `words_of` and `joined` give them."""
+
+    input: str = ""
+    output: str = ""
+    problem: str = ""
+    metadata: str = ""
+    steps: str = ""
+
+
+StepWords = tuple[str, ...]
+"""The words of a step, in the order of `STEP`."""
+
+
+def index_turn(turn: int, asked: str, metadata: str = "") -> None:
+    """Index what was asked in a new turn."""
+    put_turns([(turn, TurnWords(input=words_of(asked), metadata=words_of(metadata)))])
+
+
+def index_answer(turn: int, answered: str, problem: str = "") -> None:
+    """Index (again) what a turn answered, and what its steps hold."""
+    output = words_of(answered)
+    steps = joined(_steps_of(turn), output)
+    parts = {"output": output, "problem": words_of(problem), "steps": steps}
+    columns = [*parts, *(f"{part}_words" for part in parts if connection.vendor == "postgresql")]
+    vectors = [_vector(words) for words in parts.values()] if connection.vendor == "postgresql" else []
+    marks = ", ".join(f"{column} = %s{'::tsvector' if column.endswith('_words') else ''}" for column in columns)
+    execute(f"UPDATE agents_turn_search SET {marks} WHERE {_key()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
+
+
+def _steps_of(turn: int) -> list[StepWords]:
+    sql = (
+        "SELECT said, args, result, problem FROM agents_step_search AS found "  # noqa: S608 - constants
+        f"JOIN agents_step AS step ON step.id = found.{_key()} WHERE step.turn_id = %s ORDER BY step.number"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [turn])
+        return list(cursor.fetchall())
+
+
+def joined(steps: Iterable[StepWords], output: str) -> str:
+    """All that the steps of a turn hold, the answer itself left out: it stands beside them."""
+    pieces, room = [], LIMIT
+    for piece in (piece for words in steps for piece in words if piece and piece != output):
+        room -= len(piece)
+        if room < 0:
+            pieces.append(MORE)
+            break
+        pieces.append(piece)
+    return f" {GAP} ".join(pieces)
+
+
+def index_step(step: int, text: StepText) -> None:
+    """Index (again) what a step said, called, got or met."""
+    put_steps([(step, words_of_step(text))])
+
+
+def words_of(text: str) -> str:
+    """A text as the index holds it."""
+    return index_text(text[:LIMIT]) if text else ""
+
+
+def words_of_step(text: StepText) -> StepWords:
+    return tuple(map(words_of, text))
+
+
+def put_steps(found: Iterable[tuple[int, StepWords]]) -> None:
+    """Put documents of steps in the place of those there are, by their keys."""
+    _put("step", found)
+
+
+def put_turns(found: Iterable[tuple[int, TurnWords]]) -> None:
+    """The same of turns."""
+    _put("turn", found)
+
+
+def _put(table: Table, found: Iterable[tuple[int, Sequence[str]]]) -> None:
+    words = _PARTS[table]
+    if connection.vendor == "sqlite":
+        marks = ", ".join(["%s"] * (1 + len(words)))
+        head = f"INSERT OR REPLACE INTO agents_{table}_search(rowid, {', '.join(words)})"
+        insert_many(head, f"({marks})", "", ((key, *parts) for key, parts in found))
+        return
+    columns = [*words, *(f"{part}_words" for part in words)]
+    marks = ", ".join([*["%s"] * (1 + len(words)), *["%s::tsvector"] * len(words)])
+    changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
+    head = f"INSERT INTO agents_{table}_search(id, {', '.join(columns)})"
+    tail = f" ON CONFLICT (id) DO UPDATE SET {changes}"
+    insert_many(head, f"({marks})", tail, ((key, *parts, *map(_vector, parts)) for key, parts in found))
+
+
+_LAST = 16_383
+"""Positions end there in PostgreSQL."""
+
+
+def _vector(words: str) -> str:
+    """Words with their positions as PostgreSQL reads a tsvector: its own parser would split them
+    again. A lexeme ends at 2 KB there."""
+    return " ".join(f"'{word[:500]}':{min(place, _LAST)}" for place, word in enumerate(words.split(), 1))
+
+
+def remove(turns: list[int], steps: list[int]) -> None:
+    """Take documents out of the index."""
+    with connection.cursor() as cursor:
+        for table, keys in (("agents_turn_search", turns), ("agents_step_search", steps)):
+            cursor.executemany(f"DELETE FROM {table} WHERE {_key()} = %s", [[key] for key in keys])  # noqa: S608 - constants
+
+
+def _key() -> str:
+    return "rowid" if connection.vendor == "sqlite" else "id"
+
+
+# ----------------------------------------------------------------------------------------- searching
+
+
+class Keys(NamedTuple):
+    """Those that matter: from the first on, before another; or ``among`` a few, where these are known."""
+
+    since: int = 0
+    until: int | None = None
+    among: tuple[int, ...] | None = None
+
+
+ALL = Keys()
+
+
+def containing(
+    table: Table,
+    words: Words,
+    parts: Sequence[str] = (),
+    keys: tuple[int, int | None] | Keys = ALL,
+) -> RawSQL:
+    """A subquery of the turns, or steps, a part of which holds these words next to each other, the
+    last one only begun with where ``prefix``; or its letters anywhere where ``inside``, which reads
+    every document. ``parts`` are those looked at, by default all."""
+    text, looked_at = index_text(words.text), parts or _PARTS[table]
+    later = _range(*keys)
+    if words.inside:
+        return _letters(table, text, looked_at, later)
+    if _is_read(keys):
+        return _read(table, [(text, words.prefix)], looked_at, later)
+    if connection.vendor == "sqlite":
+        sql = f"SELECT rowid FROM agents_{table}_search WHERE agents_{table}_search MATCH %s{later}"  # noqa: S608 - constants
+        return RawSQL(sql, [_fts(text, words.prefix, looked_at)])  # noqa: S611 - bound
+    asked = " OR ".join(f"{part}_words @@ %s::tsquery" for part in looked_at)
+    sql = f"SELECT id FROM agents_{table}_search WHERE ({asked}){later}"  # noqa: S608 - constants
+    return RawSQL(sql, [_tsquery(text, words.prefix)] * len(looked_at))  # noqa: S611 - bound
+
+
+def holding(table: Table, texts: Sequence[str], part: str, keys: Keys = ALL) -> RawSQL:
+    """A subquery of the turns, or steps, a part of which holds all of these texts."""
+    asked = [index_text(text) for text in texts]
+    if _is_read(keys):
+        return _read(table, [(text, False) for text in asked], [part], _range(*keys))
+    if connection.vendor == "sqlite":
+        found, value = (
+            f"agents_{table}_search MATCH %s",
+            " AND ".join(f"({_fts(each, False, [part])})" for each in asked),
+        )
+    else:
+        found, value = f"{part}_words @@ %s::tsquery", " & ".join(f"({_tsquery(each, False)})" for each in asked)
+    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE {found}{_range(*keys)}"  # noqa: S608 - constants
+    return RawSQL(sql, [value])  # noqa: S611 - bound
+
+
+def newest(found: RawSQL, most: int) -> list[int]:
+    """The newest of what a subquery of these finds."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{found.sql} ORDER BY {_key()} DESC LIMIT {int(most)}", found.params)
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _range(since: int, until: int | None, among: Sequence[int] | None = None) -> str:
+    if among is not None:
+        return f" AND {_key()} IN ({', '.join(str(int(key)) for key in among)})"
+    first = f" AND {_key()} >= {int(since)}" if since else ""
+    return first if until is None else f"{first} AND {_key()} < {int(until)}"
+
+
+def _is_read(keys: tuple[int, int | None] | Keys) -> bool:
+    """Whether documents are read rather than looked up: FTS5 searches anew for each key it is given."""
+    return connection.vendor == "sqlite" and len(keys) > 2 and keys[2] is not None
+
+
+def _read(table: Table, asked: Sequence[tuple[str, bool]], parts: Sequence[str], later: str) -> RawSQL:
+    """Documents a part of which holds all these words, the last one only begun with where so said."""
+    held = [f" {text}{'' if prefix else ' '}" for text, prefix in asked]
+    each = [" AND ".join([f"instr(' ' || {part} || ' ', %s) > 0"] * len(held)) for part in parts]
+    sql = f"SELECT rowid FROM agents_{table}_search WHERE ({' OR '.join(f'({one})' for one in each)}){later}"  # noqa: S608 - constants
+    return RawSQL(sql, held * len(parts))  # noqa: S611 - bound
+
+
+def _letters(table: Table, text: str, parts: Sequence[str], later: str) -> RawSQL:
+    place = "instr({0}, %s)" if connection.vendor == "sqlite" else "strpos({0}, %s)"
+    asked = " OR ".join(f"{place.format(part)} > 0" for part in parts)
+    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE ({asked}){later}"  # noqa: S608 - constants
+    return RawSQL(sql, [text] * len(parts))  # noqa: S611 - bound
+
+
+def equal(table: Table, text: str, parts: Sequence[str]) -> RawSQL:
+    """A subquery of the turns, or steps, a part of which is exactly these words."""
+    words = index_text(text)
+    same = " OR ".join(f"{part} = %s" for part in parts)
+    if connection.vendor == "sqlite":
+        found = f"agents_{table}_search MATCH %s"
+        values = [_fts(words, False, parts)]
+    else:
+        found = " OR ".join(f"{part}_words @@ %s::tsquery" for part in parts)
+        values = [_tsquery(words, False)] * len(parts)
+    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE ({found}) AND ({same})"  # noqa: S608 - constants
+    return RawSQL(sql, [*values, *[words] * len(parts)])  # noqa: S611 - bound
+
+
+def filled(table: Table, parts: Sequence[str] = ()) -> RawSQL:
+    """A subquery of the turns, or steps, that hold any word in one of these parts, by default of all."""
+    some = " OR ".join(f"{part} <> ''" for part in parts or _PARTS[table])
+    return RawSQL(f"SELECT {_key()} FROM agents_{table}_search WHERE {some}", [])  # noqa: S608, S611 - constants
+
+
+def overflowing() -> list[int]:
+    """The turns whose steps do not all fit into their document."""
+    if connection.vendor == "sqlite":
+        sql, value = "SELECT rowid FROM agents_turn_search WHERE agents_turn_search MATCH %s", f'steps : "{MORE}"'
+    else:
+        sql, value = "SELECT id FROM agents_turn_search WHERE steps_words @@ %s::tsquery", f"'{MORE}'"
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [value])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _fts(words: str, prefix: bool, parts: Sequence[str]) -> str:
+    """A phrase as FTS5 reads it: words hold no quotes."""
+    return f'{{{" ".join(parts)}}} : "{words}"{" *" if prefix else ""}'
+
+
+def _tsquery(words: str, prefix: bool) -> str:
+    parts = [f"'{word[:500]}'" for word in words.split()]
+    return " <-> ".join(parts) + (":*" if prefix else "")

@@ -1,0 +1,113 @@
+"""What can be found in a record: its texts, as the search index and the oracle of queries see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from agents.record.schemas.content import ToolCall, ToolResponse, text_of
+from agents.record.schemas.events import (
+    ErrorInfo,
+    InferenceDetail,
+    MemoryDetail,
+    OtherDetail,
+    ShieldDetail,
+    StepDetail,
+    ToolDetail,
+)
+from agents.record.store.search import StepText
+
+
+def of_input(messages: str) -> str:
+    """The texts of stored input messages."""
+    out = []
+    for message in json.loads(messages):
+        content = message.get("content")
+        items = [content] if isinstance(content, str | dict) else content or []
+        out += [item if isinstance(item, str) else item.get("text", "") for item in items]
+    return "\n".join(out)
+
+
+def of_step(detail: StepDetail, error: ErrorInfo | None = None) -> StepText:
+    """What a step said and thought, was called with, got, and what went wrong."""
+    problem = error.message if error else ""
+    match detail:
+        case InferenceDetail():
+            message = detail.model_response
+            said = _joined(text_of(message.content), detail.reasoning)
+            return StepText(said, _joined(*map(_call, message.tool_calls)), "", problem)
+        case ToolDetail():
+            results = _joined(*(_readable(text_of(each.content)) for each in detail.tool_responses))
+            return StepText("", _joined(*map(_call, detail.tool_calls)), results, problem)
+        case ShieldDetail():
+            return StepText(_joined(*detail.shields), "", "", _joined(violation_of(detail), problem))
+        case MemoryDetail():
+            return StepText("", detail.query, text_of(detail.inserted_context), problem)
+        case OtherDetail():
+            return StepText("", detail.kind, flat(detail.data), problem)
+
+
+def violation_of(detail: StepDetail) -> str:
+    """What a shield objected to, with its level before it."""
+    if not isinstance(detail, ShieldDetail) or detail.violation is None:
+        return ""
+    return f"{detail.violation.violation_level}: {detail.violation.user_message or ''}"
+
+
+def _joined(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _call(call: ToolCall) -> str:
+    return f"{call.tool_name}\n{flat(arguments_of(call))}"
+
+
+def arguments_of(call: ToolCall) -> Any:
+    """The arguments of a call as values; the text itself where that is no JSON."""
+    if isinstance(call.arguments, dict) and call.arguments:
+        return call.arguments
+    return decoded(call.arguments_json or "") if call.arguments_json else call.arguments
+
+
+def results_of(responses: list[ToolResponse]) -> Any:
+    """What a tool answered, as values; None where its answer is no JSON."""
+    found = decoded(text_of(responses[0].content)) if responses else None
+    return found if isinstance(found, dict | list) else None
+
+
+def _readable(text: str) -> str:
+    """JSON without its signs, so that a word behind an escape is a word; any other text as it is."""
+    found = decoded(text)
+    return flat(found) if isinstance(found, dict | list) else text
+
+
+def decoded(text: str) -> Any:
+    """JSON as values, of objects and lists only; other texts as they are."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def flat(value: Any) -> str:
+    """The names and plain values in JSON, in their order, each on a line of its own."""
+    return "\n".join(_pieces(value))
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _pieces(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _pieces(inner)
+    elif isinstance(value, bool):
+        yield "true" if value else "false"
+    elif value is not None:
+        yield str(value)

@@ -1,0 +1,66 @@
+"""What a session's turns come to, and how long each took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, Sum
+
+from agents.base.access import Actor
+from agents.base.timestamps import to_us
+from agents.record.models.choices import TurnStatus
+from agents.record.models.turns import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Of the turns of a session that an actor may see: ``duration_us`` of those that ended; ``cost_nano`` is
+    that of the turns that have one, None where none has; ``without_cost`` are the others."""
+
+    turns: int
+    failed: int
+    duration_us: int
+    input_tokens: int
+    output_tokens: int
+    cost_nano: int | None
+    without_cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A turn of a session: times in microseconds, ``duration_us`` None while it goes on."""
+
+    key: int
+    number: int
+    status: TurnStatus
+    started_at: int
+    duration_us: int | None
+    tokens: int
+
+
+def sums(actor: Actor, session: int) -> Sums:
+    found = (
+        Turn.objects.visible_to(actor)
+        .filter(session_id=session)
+        .aggregate(
+            # first: behind it the name is that of the sum
+            without_cost=Count("pk", filter=Q(cost_nano=None)),
+            turns=Count("pk"),
+            failed=Count("pk", filter=Q(status=TurnStatus.FAILED)),
+            duration_us=Sum("duration_us", default=0),
+            input_tokens=Sum("input_tokens", default=0),
+            output_tokens=Sum("output_tokens", default=0),
+            cost_nano=Sum("cost_nano"),
+        )
+    )
+    return Sums(**found)
+
+
+def lengths(actor: Actor, session: int, limit: int) -> list[Length]:
+    """The last turns of a session, in their order."""
+    rows = Turn.objects.visible_to(actor).filter(session_id=session).order_by("-number")
+    columns = ("pk", "number", "status", "started_at", "duration_us", "input_tokens", "output_tokens")
+    return [
+        Length(key, number, TurnStatus(status), to_us(at), duration, read + written)
+        for key, number, status, at, duration, read, written in reversed(rows.values_list(*columns)[:limit])
+    ]

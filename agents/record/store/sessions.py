@@ -1,0 +1,160 @@
+"""Sessions: create, read, list, delete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import InvalidRequest, NotFound
+from agents.base.store import changes, scopes
+from agents.base.store.sql import Insert, VisibleRow
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime, to_us
+from agents.base.words import fold
+from agents.record.models.agents import Session
+from agents.record.models.choices import FOREIGN, Api, ChangeKind, Source
+from agents.record.store import tags
+from agents.record.store.deletion import delete_sessions
+
+DAY_US = 86_400_000_000
+RETENTION_US = DAY_US
+"""How long a session lives that was not asked to persist."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    key: int
+    agent: int | None
+    name: str
+    created_at: int
+    updated_at: int
+    turn_count: int
+    input_tokens: int
+    output_tokens: int
+    cost_nano: int | None
+    active_turn: int | None
+    last_turn: int | None
+    source: int = Source.NATIVE
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is of an agent that runs elsewhere."""
+        return self.source in FOREIGN
+
+    @property
+    def public_id(self) -> str:
+        return ids.public(ids.Kind.SESSION, self.key)
+
+
+_COLUMNS = (
+    "id agent_id name created_at updated_at turn_count input_tokens output_tokens cost_nano active_turn last_turn "
+    "source"
+)
+_ROW = VisibleRow(Session, _COLUMNS)
+
+
+def _record(row: tuple[object, ...]) -> SessionRecord:
+    key, agent, name, created, updated, *rest = row
+    return SessionRecord(key, agent, name, to_us(created), to_us(updated), *rest)  # type: ignore[arg-type]  # a row of _COLUMNS
+
+
+_ADD = Insert(
+    Session,
+    "id agent_id name owner_id scope_id api source created_at updated_at expires_at turn_count item_count branched "
+    "input_tokens output_tokens metadata folded",
+)
+
+
+def key_of(public_id: str) -> int:
+    """The key behind a session's public id. Raises NotFound."""
+    key = ids.parse(ids.Kind.SESSION, public_id)
+    if key is None:
+        raise _missing(public_id[:80])
+    return key
+
+
+def _missing(public_id: str) -> NotFound:
+    return NotFound(f"Session '{public_id}' not found.")
+
+
+def create(
+    actor: Actor,
+    *,
+    agent: int | None,
+    name: str,
+    persist: bool = True,
+    api: Api = Api.AGENTS,
+    source: Source = Source.NATIVE,
+) -> int:
+    """Store a new session; returns its key. One not asked to persist may go after a day."""
+    new = NewSession(ids.new_key(), agent, name, persist, api, source)
+    writer.write(lambda: add(actor, new))
+    return new.key
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """What a session begins with. One that is not ``kept`` may go after a day."""
+
+    key: int
+    agent: int | None = None
+    name: str = ""
+    kept: bool = True
+    api: Api = Api.AGENTS
+    source: Source = Source.NATIVE
+    metadata: str = "{}"
+
+
+def add(actor: Actor, new: NewSession) -> None:
+    """Store a session in the caller's transaction."""
+    now = ids.now_us()
+    expires_at = None if new.kept else now + RETENTION_US
+    head = (new.key, new.agent, new.name, actor.user_id, scopes.scope_for(actor), new.api.value, new.source.value)
+    _ADD.one(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata, fold(new.name))
+    if new.metadata != "{}":
+        tags.of_session(new.key, msgspec.json.decode(new.metadata))
+    changes.note(ChangeKind.SESSION, new.key)
+
+
+def get(actor: Actor, key: int, *, agent: int | None = None, action: Action = "read") -> SessionRecord:
+    """One session, of this agent if one is named. Raises NotFound, also for one the actor may not see."""
+    row = _ROW.get(actor, key, action)
+    if row is None or agent not in (None, row[1]):
+        raise _missing(ids.public(ids.Kind.SESSION, key))
+    return SessionRecord(*row)
+
+
+def check_here(source: int) -> None:
+    """Raises InvalidRequest where the source of a conversation is one that goes on elsewhere."""
+    if source in FOREIGN:
+        words = "This conversation runs elsewhere: what is said in it is reported here; go on with it there."
+        raise InvalidRequest(words, code="foreign")
+
+
+def listing(
+    actor: Actor, *, agent: int | None = None, start: int = 0, limit: int = 100
+) -> tuple[list[SessionRecord], bool]:
+    """Sessions, newest first, and whether there are more behind them."""
+    rows = Session.objects.visible_to(actor).order_by("-id")
+    if agent is not None:
+        rows = rows.filter(agent_id=agent)
+    records = [_record(row) for row in rows.values_list(*_COLUMNS.split())[start : start + limit + 1]]
+    return records[:limit], len(records) > limit
+
+
+def delete(actor: Actor, key: int, *, agent: int | None = None) -> None:
+    """Delete a session with all its turns. Raises NotFound; Conflict while a turn of it runs."""
+    get(actor, key, agent=agent, action="run")
+    writer.write(lambda: delete_sessions([key]))
+
+
+def expire(now_us: int) -> int:
+    """Delete the sessions whose time is over; returns how many."""
+    rows = Session.objects.unscoped("retention").filter(expires_at__lt=to_datetime(now_us), active_turn=None)
+    keys = list(rows.values_list("pk", flat=True)[:100])
+    if keys:
+        writer.write(lambda: delete_sessions(keys))
+    return len(keys)

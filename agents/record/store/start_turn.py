@@ -1,0 +1,348 @@
+"""Legs: how a turn is opened, and how one that waits is continued.
+
+Here a session's lock is taken: one conditional update in the writer, so that of any number of racing
+requests exactly one wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import Conflict, InvalidRequest
+from agents.base.store import changes, encoding, terms
+from agents.base.store.sql import Insert, Select, Update, execute
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime
+from agents.query.record import metadata_text
+from agents.record.models.agents import Session
+from agents.record.models.choices import Api, ChangeKind, Source, TermKind, TurnStatus
+from agents.record.models.turns import Response, Turn, TurnBody
+from agents.record.schemas.content import TurnMessage, has_images, text_of
+from agents.record.schemas.events import Event, TurnResumed
+from agents.record.schemas.items import input_items
+from agents.record.store import closing, forks, history, recorder, replay, retries, search, sessions, tags
+from agents.record.store.forks import NewFork
+from agents.record.store.history import NewItem
+from agents.record.store.recorder import Leg, preview
+from agents.record.store.retries import AlreadyRun, Retry
+from agents.record.store.sessions import NewSession
+
+LEASE_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class NewLeg:
+    """What is stored of a leg when it begins. ``body`` is the request as received, ``settings`` what
+    a response repeats of it, ``items`` the input as history keeps it, with the form it came in
+    (None: as its messages say)."""
+
+    key: int
+    body: bytes
+    api: Api = Api.AGENTS
+    model: str = ""
+    settings: str = ""
+    items: Sequence[NewItem] | None = None
+    retry: Retry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """What is stored of a turn when it begins. ``request`` is this turn's own settings as JSON
+    text (they hold over a resume). ``after`` is the leg it continues from, where that is not the
+    session's last; such a turn takes no lock: it is a branch of its own, and so is a ``fork``, behind which
+    the session does not go on. ``opens`` is its session, where that begins with it, and ``earlier`` what was
+    said before that elsewhere."""
+
+    key: int
+    session: int
+    agent: int | None
+    revision: int | None
+    model: str
+    provider: str
+    messages: Sequence[TurnMessage]
+    request: str
+    leg: NewLeg
+    queued: bool
+    source: Source = Source.NATIVE
+    end_user: str = ""
+    await_days: int = 7
+    after: int | None = None
+    fork: NewFork | None = None
+    opens: NewSession | None = None
+    earlier: Sequence[NewItem] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+def busy(session: int) -> Conflict:
+    """One turn runs at a time in a session."""
+    public_id = ids.public(ids.Kind.SESSION, session)
+    return Conflict(f"Session '{public_id}' has a turn in progress.", code="conversation_locked")
+
+
+# ------------------------------------------------------------------------------------------- opening
+
+
+def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[Leg, int]:
+    """Store a new turn with its first events and take its session's lock; returns its place and
+    the number of its first item. A turn of the session that waits for its client is closed as
+    cancelled. Raises Conflict while another runs, AlreadyRun for a request that is run already."""
+    return writer.write(lambda: _open(actor, new, opening, owner))
+
+
+_SESSION = Select(Session, "last_turn turn_count item_count scope_id branched", "id = %s")
+_ADD_TURN = Insert(
+    Turn,
+    "id session_id agent_id revision_id parent_id number owner_id scope_id api source status stop_reason model_id "
+    "provider_id end_user_id started_at input_tokens output_tokens cached_tokens reasoning_tokens step_types "
+    "step_count tool_count error_count violation_count iterations leg_count next_seq actor_key lease_owner lease_until",
+)
+_ADD_BODY = Insert(
+    TurnBody,
+    "turn_id input_preview output_preview input_messages output_message request error metadata attachments sanitized",
+)
+_ADD_LEG = Insert(
+    Response,
+    "id turn_id number previous_id api model_id status created_at first_seq first_step first_item input_items "
+    "input_tokens output_tokens cached_tokens reasoning_tokens settings request request_encoding fingerprint body_hash",
+)
+
+
+def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[Leg, int]:
+    _refuse_repeat(new.leg.retry)
+    at = opening[0].at
+    if new.opens:
+        sessions.add(actor, new.opens)
+    if new.earlier:
+        history.put(new.session, 0, new.earlier)
+    place = _place(new, at)
+    _add_turn(actor, new, at, owner, place)
+    words = _words(new.messages)
+    body = (preview(words), "", _dump(new.messages), "", new.request, "", _metadata(new))
+    _ADD_BODY.one(new.key, *body, _attachments(new), False)
+    items = new.leg.items
+    if items is None:
+        items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
+    status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
+    _add_leg(new.key, new.leg, status, _LegPlace(1, opening[0].seq, at, 0, place.items, len(items), place.previous))
+    history.append(new.session, new.key, place.items, items)
+    search.index_turn(new.key, words, metadata_text(new.metadata))
+    change = Update(Session)
+    change.set(turn_count=place.turns + 1, item_count=place.items + len(items), branched=place.branches)
+    change.set(updated_at=at)
+    if new.fork is None:
+        change.set(last_turn=new.key)
+    else:
+        forks.add(new.key, new.session, new.fork)
+    change.write("id", new.session)
+    leg = Leg(new.key, new.session, new.await_days)
+    recorder.record(leg, opening)
+    changes.note(ChangeKind.SESSION, new.session)
+    return leg, place.items
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a new turn comes in its session: behind which turn and leg, and its numbers."""
+
+    parent: int | None
+    previous: int | None
+    turns: int
+    items: int
+    scope: int
+    branches: bool
+
+
+def _place(new: NewTurn, at_us: int) -> _Place:
+    if new.fork is not None:
+        return _beside(new, new.fork)
+    if new.after is None:
+        _lock(new.session, new.key)
+    last_turn, turns, items, scope, branched = _session_row(new.session)
+    last = _LAST_LEG.first(last_turn) if last_turn is not None else None
+    previous = last[0] if last else None
+    if new.after is None:
+        if last_turn is not None and _cancel_waiting(last_turn, at_us):
+            items = _session_row(new.session)[2]  # closing may have added items
+        return _Place(last_turn, previous, turns, items, scope, bool(branched))
+    parent = _TURN_OF.first(new.after)
+    if parent is None:
+        raise InvalidRequest("The previous response was deleted just now.", param="previous_response_id")
+    moved_on = new.after != previous or parent[1] != items
+    return _Place(parent[0], new.after, turns, items, scope, bool(branched) or moved_on)
+
+
+def _beside(new: NewTurn, fork: NewFork) -> _Place:
+    """The place of a fork: its source's, with numbers of its own."""
+    _, turns, items, scope, branched = _session_row(new.session)
+    place = forks.place_of(fork.source)
+    return _Place(place.parent, place.previous, turns, items, scope, bool(branched))
+
+
+def _session_row(session: int) -> tuple[Any, ...]:
+    row = _SESSION.first(session)
+    if row is None:
+        raise InvalidRequest("The session was deleted just now.", code="session_deleted")
+    return row
+
+
+_LAST_LEG = Select(Response, "id", "turn_id = %s ORDER BY number DESC LIMIT 1")
+_TURN_OF = Select(Response, "turn_id end_item", "id = %s")
+
+
+def _words(messages: Sequence[TurnMessage]) -> str:
+    """What was asked: of a handed-in history only what a user or a tool said."""
+    heard = [message for message in messages if message.role in ("user", "tool")]
+    return "\n".join(text_of(message.content) for message in heard)
+
+
+_NEWEST = Select(Turn, "number", "session_id = %s ORDER BY number DESC LIMIT 1")
+
+
+def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, place: _Place) -> None:
+    status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
+    model = terms.intern(TermKind.MODEL, new.model)
+    provider = terms.intern(TermKind.PROVIDER, new.provider)
+    end_user = terms.intern(TermKind.END_USER, new.end_user)
+    newest = _NEWEST.first(new.session)
+    number = newest[0] + 1 if newest else 0  # not how many there are: some may have been deleted
+    identity = (new.key, new.session, new.agent, new.revision, place.parent, number, actor.user_id, place.scope)
+    kind = (new.leg.api.value, new.source.value, status.value, "", model, provider, end_user, at)
+    lease = (actor.key_id, owner, at + LEASE_S * 1_000_000)
+    _ADD_TURN.one(*identity, *kind, *([0] * 10), 1, 0, *lease)
+
+
+def _metadata(new: NewTurn) -> str:
+    """The metadata as JSON, by which it is also found."""
+    tags.of_turn(new.key, new.metadata)
+    return msgspec.json.encode(new.metadata).decode()
+
+
+IMAGES, DOCUMENTS = 1, 2
+
+
+def _attachments(new: NewTurn) -> int:
+    """What was attached to the question, as a bit mask."""
+    images = any(has_images(message.content) for message in new.messages)
+    return IMAGES * images | DOCUMENTS * ('"documents":[{' in new.request)
+
+
+def _dump(messages: Sequence[TurnMessage]) -> str:
+    return "[" + ",".join(message.model_dump_json(exclude_none=True) for message in messages) + "]"
+
+
+def _refuse_repeat(retry: Retry | None) -> None:
+    """Requests meet here one by one, so that of those sent twice at once only one gets by."""
+    again = retries.first_run(retry) if retry else None
+    if again:
+        raise AlreadyRun(*again)
+
+
+def _lock(session: int, turn: int) -> None:
+    if not execute("UPDATE agents_session SET active_turn = %s WHERE id = %s AND active_turn IS NULL", turn, session):
+        raise busy(session)
+
+
+def _cancel_waiting(turn: int, at_us: int) -> bool:
+    """Close the session's last turn if it waits for its client: a new message came."""
+    if _STATUS.first(turn) != (TurnStatus.AWAITING_INPUT.value,):
+        return False
+    return closing.close_turn(turn, "cancelled", "a new message came", among=closing.WAITING, at_us=at_us)
+
+
+_STATUS = Select(Turn, "status", "id = %s")
+
+
+@dataclass(frozen=True, slots=True)
+class _LegPlace:
+    """Where a leg begins: its number in the turn, its first event, step and item, how many items it
+    was given, and the leg before it."""
+
+    number: int
+    seq: int
+    at_us: int
+    step: int
+    item: int
+    items: int
+    previous: int | None
+
+
+def _add_leg(turn: int, new: NewLeg, status: TurnStatus, place: _LegPlace) -> None:
+    encoded, packed = encoding.pack(new.body)
+    model = terms.intern(TermKind.MODEL, new.model)
+    identity = (new.key, turn, place.number, place.previous, new.api.value, model, status.value)
+    start = (place.at_us, place.seq, place.step, place.item, place.items)
+    fingerprint, body_hash = (new.retry.fingerprint, new.retry.body_hash) if new.retry else ("", "")
+    _ADD_LEG.one(*identity, *start, 0, 0, 0, 0, new.settings, packed, encoded, fingerprint, body_hash)
+
+
+# ------------------------------------------------------------------------------------------ resuming
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """How a turn is continued. ``opening`` are the first events of the leg, ``first_step`` the number
+    its first new step will have; ``waiting`` and ``epoch`` say what the turn was when the request was read."""
+
+    turn: int
+    session: int
+    epoch: int
+    opening: Sequence[Event]
+    first_step: int
+    waiting: bool
+    leg: NewLeg
+
+
+_ANSWERED = "UPDATE agents_response SET status = %s WHERE turn_id = %s AND status = %s"
+
+
+def resume_turn(again: Resumption, owner: str) -> Leg:
+    """Continue a turn with its client's answers and take the session's lock. Raises Conflict when
+    someone else was first, AlreadyRun for a request that is run already."""
+    return writer.write(lambda: _resume(again, owner))
+
+
+def _resume(again: Resumption, owner: str) -> Leg:
+    key, opening = again.turn, again.opening[0]
+    assert isinstance(opening, TurnResumed)  # a resume opens so
+    leg = Leg(key, again.session, epoch=again.epoch + 1)
+    _refuse_repeat(again.leg.retry)
+    _lock(again.session, key)
+    before = TurnStatus.AWAITING_INPUT if again.waiting else TurnStatus.COMPLETED
+    read = Turn.objects.unscoped("resume").filter(pk=key, status=before, next_seq=opening.seq, lease_epoch=again.epoch)
+    if not read.update(
+        status=TurnStatus.IN_PROGRESS,
+        leg_count=opening.leg,
+        expires_at=None,
+        completed_at=None,
+        lease_owner=owner,
+        lease_until=to_datetime(opening.at + LEASE_S * 1_000_000),
+        lease_epoch=leg.epoch,
+    ):
+        raise _resume_lost(key)
+    if not again.waiting:
+        replay.reopen(key)
+    # what waited was answered: as OpenAI's API has it, that response is complete
+    execute(_ANSWERED, TurnStatus.COMPLETED.value, key, TurnStatus.AWAITING_INPUT.value)
+    given = len(opening.tool_responses) + len(opening.input_messages)
+    last, items = _LAST_LEG.first(key), _session_row(again.session)[2]
+    place = _LegPlace(opening.leg, opening.seq, opening.at, again.first_step, items, given, last[0] if last else None)
+    _add_leg(key, again.leg, TurnStatus.IN_PROGRESS, place)
+    recorder.record(leg, again.opening)
+    return leg
+
+
+def check_unmoved(key: int, next_seq: int) -> None:
+    """Raises Conflict when a turn no longer stands where it was read: what was read beside that place
+    may be newer, and says nothing against the request then."""
+    if not Turn.objects.unscoped("its place was read").filter(pk=key, next_seq=next_seq).exists():
+        raise _resume_lost(key)
+
+
+def _resume_lost(key: int) -> Conflict:
+    return Conflict(f"Turn '{ids.public(ids.Kind.TURN, key)}' was resumed by someone else.", code="resume_lost")

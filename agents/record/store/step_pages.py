@@ -1,0 +1,176 @@
+"""A turn as its page shows it: some of its steps, and of each no more than is shown of it.
+
+Whoever calls this has been let in to the turn (`agents.store.values.head`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from agents.base.store.sql import Select
+from agents.record.models.choices import StepStatus, StepType
+from agents.record.models.turns import Step, StepDetail
+from agents.record.schemas.turns import StepValue
+from agents.record.store import large_values
+from agents.store import values
+
+Span = tuple[int, int]
+"""From and to, microseconds since 1970."""
+
+DEEPEST = 16
+"""Steps around a step that are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landmarks:
+    """Where to go in a turn: the number behind its last step, those of the first that failed and of the
+    first that waits, and since when that waits (microseconds since 1970)."""
+
+    total: int = 0
+    failed: int | None = None
+    waiting: int | None = None
+    waiting_since: int | None = None
+
+
+_LAST = Select(Step, "number", "turn_id = %s ORDER BY number DESC LIMIT 1")
+_FIRST = Select(Step, "number started_at", "turn_id = %s AND status = %s ORDER BY number LIMIT 1")
+
+
+def landmarks(turn: int, *, failed: bool = True, waits: bool = True) -> Landmarks:
+    """``failed`` and ``waits`` say whether such a step may be there: looking for one takes a while in a
+    turn of a hundred thousand."""
+    last = _LAST.first(turn)
+    wrong = _FIRST.first(turn, StepStatus.FAILED.value) if failed else None
+    waiting = _FIRST.first(turn, StepStatus.AWAITING_INPUT.value) if waits else None
+    return Landmarks(
+        total=last[0] + 1 if last else 0,
+        failed=wrong[0] if wrong else None,
+        waiting=waiting[0] if waiting else None,
+        waiting_since=waiting[1] if waiting else None,
+    )
+
+
+# --------------------------------------------------------------------------------------------- steps
+
+
+_FROM = (
+    f"SELECT {values.STEP}, s.parent_id, s.foreign_id, d.encoding, d.body, d.error FROM agents_step s "  # noqa: S608 - ours
+    "LEFT JOIN agents_stepdetail d ON d.step_id = s.id WHERE s.turn_id = %s"
+)
+
+
+def steps(turn: int, first: int, count: int) -> tuple[StepValue, ...]:
+    """The steps with the numbers from ``first`` on."""
+    return _read(f"{_FROM} AND s.number >= %s AND s.number < %s ORDER BY s.number", [turn, first, first + count])
+
+
+def some(turn: int, keys: Collection[int]) -> tuple[StepValue, ...]:
+    """These steps of a turn, in order; those of others are left out."""
+    if not keys:
+        return ()
+    marks = ", ".join(["%s"] * len(keys))
+    return _read(f"{_FROM} AND s.id IN ({marks}) ORDER BY s.number", [turn, *keys])
+
+
+_DETAIL = Select(StepDetail, "encoding body", "step_id = %s")
+
+
+def detail(step: int) -> Iterator[bytes]:
+    """All that a step holds, piece by piece."""
+    found = _DETAIL.first(step)
+    return large_values.pieces(step, large_values.outline(*found)) if found else iter(())
+
+
+_TOUCHES = "AND s.started_at <= %s AND (s.completed_at IS NULL OR s.completed_at >= %s)"
+
+
+def within(turn: int, span: Span, first: int, count: int) -> tuple[StepValue, ...]:
+    """The steps that were under way in a span of time, with numbers from ``first`` on, so many."""
+    text = f"{_FROM} {_TOUCHES} AND s.number >= %s ORDER BY s.number LIMIT %s"
+    return _read(text, [turn, span[1], span[0], first, count])
+
+
+def count_within(turn: int, span: Span) -> int:
+    """How many steps were under way in a span of time."""
+    text = f"SELECT count(*) FROM agents_step s WHERE s.turn_id = %s {_TOUCHES}"  # noqa: S608 - ours
+    with connection.cursor() as cursor:
+        cursor.execute(text, [turn, span[1], span[0]])
+        return int(cursor.fetchone()[0])
+
+
+def _read(text: str, params: Sequence[Any]) -> tuple[StepValue, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(text, params)
+        rows = cursor.fetchall()
+    return tuple(map(_step, rows))
+
+
+def _step(row: tuple[Any, ...]) -> StepValue:
+    parent, foreign, kind, body, error = row[15:]
+    if kind is None:
+        return values.step_value(row[:15], None, None, parent=parent, foreign=foreign or "")
+    found = large_values.outline(kind, body)
+    return values.step_value(row[:15], found.body, error, parent=parent, foreign=foreign or "", cuts=found.cuts)
+
+
+def depths(shown: Sequence[StepValue]) -> dict[int, int]:
+    """How deep these steps are nested, by their keys; steps around them may be of elsewhere."""
+    around = {step.key: step.parent for step in shown}
+    for _ in range(DEEPEST):
+        unknown = {parent for parent in around.values() if parent is not None and parent not in around}
+        if not unknown:
+            break
+        rows = Step.objects.unscoped("its turn is visible").filter(pk__in=unknown)
+        around |= dict.fromkeys(unknown) | dict(rows.values_list("pk", "parent_id"))
+    return {step.key: sum(1 for _ in _upwards(step.key, around)) for step in shown}
+
+
+def _upwards(key: int, around: dict[int, int | None]) -> Iterator[int]:
+    for _ in range(DEEPEST):
+        parent = around.get(key)
+        if parent is None:
+            return
+        yield parent
+        key = parent
+
+
+# ------------------------------------------------------------------------------------------ overview
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The steps that began in a slice of a turn's time: how many of each type, and how many failed."""
+
+    number: int
+    types: tuple[tuple[str, int], ...]
+    failed: int
+
+    @property
+    def count(self) -> int:
+        return sum(count for _type, count in self.types)
+
+
+_TYPE = {choice.value: choice.label for choice in StepType}
+
+
+def overview(turn: int, span: Span, buckets: int) -> list[Bucket]:
+    """The steps of a turn counted in so many equal slices of a span of time; empty ones are left out."""
+    text = (
+        "SELECT (started_at - %s) * %s / %s AS slice, type, count(*), "
+        "sum(CASE WHEN status = %s THEN 1 ELSE 0 END) FROM agents_step WHERE turn_id = %s GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+    length = max(span[1] - span[0], 1)
+    with connection.cursor() as cursor:
+        cursor.execute(text, [span[0], buckets, length, StepStatus.FAILED.value, turn])
+        rows = cursor.fetchall()
+    slices: dict[int, list[tuple[str, int, int]]] = {}
+    for number, type_, count, failed in rows:
+        slices.setdefault(min(max(int(number), 0), buckets - 1), []).append((_TYPE[type_], int(count), int(failed)))
+    return [
+        Bucket(number, tuple((type_, count) for type_, count, _ in found), sum(failed for *_, failed in found))
+        for number, found in sorted(slices.items())
+    ]

@@ -1,0 +1,113 @@
+"""Tags of turns, sessions and steps, and the pairs of their metadata: interned, so that each is found
+by one look into an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from agents.base.store import changes, terms
+from agents.base.store.sql import Insert, Select
+from agents.feedback.models import SessionTag, StepTag
+from agents.models.journal import Term
+from agents.record.models.choices import ChangeKind, TermKind
+from agents.record.models.turns import TurnTag
+
+MOST = 200
+"""Pairs of one record's metadata that are searched by; the rest is kept, and shown."""
+LOOKED_AT = 10_000
+"""Paths that are read of it: lists in lists have more of them than anyone can count."""
+
+_ON_TURN = Insert(TurnTag, "term_id turn_id", once=True)
+_ON_SESSION = Insert(SessionTag, "term_id session_id", once=True)
+_ON_STEP = Insert(StepTag, "term_id step_id", once=True)
+_PAIRS = Select(
+    TurnTag, "term_id", "turn_id = %s AND EXISTS (SELECT 1 FROM agents_term WHERE id = term_id AND kind = %s)"
+)
+
+
+def of_turn(turn: int, metadata: Mapping[str, Any]) -> None:
+    """Make a new turn found by its metadata. Within the caller's transaction, as all here."""
+    of_turns([(turn, metadata)])
+
+
+def of_turns(found: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
+    """The same of several."""
+    _ON_TURN.many((number, turn) for turn, metadata in found for number in _interned(metadata))
+
+
+def of_turn_again(turn: int, metadata: Mapping[str, Any]) -> None:
+    """Make a turn found by its metadata, and no longer by what it was before."""
+    before = {number for (number,) in _PAIRS.all(turn, int(TermKind.META))}
+    now = _interned(metadata)
+    TurnTag.objects.filter(turn_id=turn, term_id__in=before.difference(now)).delete()
+    _ON_TURN.many((number, turn) for number in now if number not in before)
+
+
+def of_session(session: int, metadata: Mapping[str, Any]) -> None:
+    """Make a session found by its metadata, and no longer by what it was before."""
+    rows = SessionTag.objects.filter(session_id=session)
+    pairs = Term.objects.filter(pk__in=rows.values("term_id"), kind=int(TermKind.META))
+    rows.filter(term_id__in=list(pairs.values_list("pk", flat=True))).delete()
+    _ON_SESSION.many((number, session) for number in _interned(metadata))
+
+
+def add(
+    names: Iterable[str], *, turns: Iterable[int] = (), sessions: Iterable[int] = (), steps: Iterable[int] = ()
+) -> None:
+    """Tag records."""
+    numbers = [number for number in (terms.intern(TermKind.TAG, name) for name in names) if number is not None]
+    of_turns, of_sessions, of_steps = list(turns), list(sessions), list(steps)
+    for statement, keys in ((_ON_TURN, of_turns), (_ON_SESSION, of_sessions), (_ON_STEP, of_steps)):
+        statement.many((number, key) for key in keys for number in numbers)
+    _tell(of_turns, of_sessions, of_steps)
+
+
+def remove(
+    names: Iterable[str], *, turns: Iterable[int] = (), sessions: Iterable[int] = (), steps: Iterable[int] = ()
+) -> None:
+    """Take tags away."""
+    numbers = [number for number in (terms.find(TermKind.TAG, name) for name in names) if number is not None]
+    of_turns, of_sessions, of_steps = list(turns), list(sessions), list(steps)
+    TurnTag.objects.filter(term_id__in=numbers, turn_id__in=of_turns).delete()
+    SessionTag.objects.filter(term_id__in=numbers, session_id__in=of_sessions).delete()
+    StepTag.objects.filter(term_id__in=numbers, step_id__in=of_steps).delete()
+    _tell(of_turns, of_sessions, of_steps)
+
+
+def _tell(turns: Iterable[int], sessions: Iterable[int], steps: Iterable[int]) -> None:
+    of = {ChangeKind.TURN: turns, ChangeKind.SESSION: sessions, ChangeKind.STEP: steps}
+    for kind, keys in of.items():
+        for key in keys:
+            changes.note(kind, key)
+
+
+def _interned(metadata: Mapping[str, Any]) -> list[int]:
+    some = islice(_pairs("", metadata), LOOKED_AT)
+    found = dict.fromkeys(f"{path}={value}" for path, value in some)
+    numbers = (terms.intern(TermKind.META, pair) for pair in list(found)[:MOST])
+    return list(dict.fromkeys(number for number in numbers if number is not None))
+
+
+def _pairs(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The plain values in metadata with the paths that queries name them by: what stands in a list is
+    found by its place, by ``[*]``, and, where it is plain, by the list itself."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _pairs(f"{path}.{name}" if path else str(name), inner)
+    elif isinstance(value, list | tuple):
+        for place, inner in enumerate(value):
+            yield from _pairs(f"{path}.[{place}]", inner)
+            yield from _pairs(f"{path}.[*]", inner)
+            if not isinstance(inner, Mapping | list | tuple):
+                yield from _pairs(path, inner)
+    elif value is not None:
+        yield path, plain(value)
+
+
+def plain(value: Any) -> str:
+    """A scalar of JSON as text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,226 @@
+"""Turns: where one stands, what it waits for, and who is at it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import Conflict, InvalidRequest, NotFound
+from agents.base.store import changes
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime, to_us
+from agents.record.models.choices import FOREIGN, LIVE, ChangeKind, Source, StepStatus, TurnStatus
+from agents.record.models.turns import Response, Step, Turn
+from agents.record.schemas.content import ToolResponse
+from agents.record.schemas.turns import StepValue
+from agents.record.store import closing, large_values
+from agents.record.store.recorder import Leg, Superseded
+from agents.record.store.start_turn import LEASE_S
+
+
+def key_of(public_id: str) -> int:
+    """The key behind a turn's public id. Raises NotFound."""
+    key = ids.parse(ids.Kind.TURN, public_id)
+    if key is None:
+        raise NotFound(f"Turn '{public_id[:80]}' not found.")
+    return key
+
+
+def missing(key: int) -> NotFound:
+    return NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
+
+
+def check_answers(pending: Sequence[str], responses: Sequence[ToolResponse]) -> None:
+    """Raises InvalidRequest, naming the calls, unless the answers are exactly those waited for."""
+    given = Counter(response.call_id for response in responses)
+    for call_id, times in given.items():
+        if times > 1:
+            raise InvalidRequest(f"tool_responses: call_id '{call_id}' is answered twice.", param="tool_responses")
+    unknown = [call_id for call_id in given if call_id not in pending]
+    if unknown:
+        words = f"tool_responses: no call '{unknown[0]}' is pending; pending: {', '.join(pending)}."
+        raise InvalidRequest(words, param="tool_responses", code="unknown_call_id")
+    absent = [call_id for call_id in pending if call_id not in given]
+    if absent:
+        words = f"tool_responses: no answer for {', '.join(absent)}."
+        raise InvalidRequest(words, param="tool_responses", code="missing_call_id")
+
+
+def check_unanswered(steps: Sequence[StepValue], responses: Sequence[ToolResponse]) -> None:
+    """Raises Conflict when one of a turn's steps already holds an answer to the same call."""
+    details = [msgspec.json.decode(step.detail, type=_Answers) for step in steps if step.detail]
+    answered = {answer.call_id for detail in details for answer in detail.tool_responses}
+    for response in responses:
+        if response.call_id in answered:
+            raise Conflict(f"Call '{response.call_id}' has been answered.", code="already_answered")
+
+
+class _Answer(msgspec.Struct):
+    call_id: str
+
+
+class _Calls(msgspec.Struct):
+    tool_calls: list[msgspec.Raw]
+
+
+class _Answers(msgspec.Struct):
+    """What interests here of a step's detail."""
+
+    tool_responses: list[_Answer] = []
+
+
+# ------------------------------------------------------------------------------------------- leases
+
+
+def renew_leases(keys: Sequence[int], owner: str, now_us: int) -> None:
+    """Say that these turns are still being worked on."""
+    until = to_datetime(now_us + LEASE_S * 1_000_000)
+    rows = Turn.objects.unscoped("lease").filter(pk__in=keys, lease_owner=owner)
+    writer.write(lambda: rows.update(lease_until=until))
+
+
+def mark_running(leg: Leg) -> None:
+    """A queued turn has begun. Raises Superseded when it is in other hands."""
+
+    def job() -> None:
+        queued, running = TurnStatus.QUEUED, TurnStatus.IN_PROGRESS
+        rows = Turn.objects.unscoped("runner").filter(pk=leg.turn, status=queued, lease_epoch=leg.epoch)
+        if not rows.update(status=running):
+            raise Superseded(leg.turn)
+        Response.objects.unscoped("runner").filter(turn_id=leg.turn, status=queued).update(status=running)
+        changes.note(ChangeKind.TURN, leg.turn)
+
+    writer.write(job)
+
+
+# ------------------------------------------------------------------------------------------- looking
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlace:
+    """Where a turn stands, without its contents. Two places of the same ``epoch`` are in the same hands."""
+
+    key: int
+    session: int
+    agent: int | None
+    status: TurnStatus
+    started_at: int
+    epoch: int
+    next_seq: int
+    leg_count: int
+    iterations: int
+    revision: int | None
+    request: str
+    lease_owner: str
+    lease_until: int | None
+    source: Source = Source.NATIVE
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it runs, or is about to."""
+        return self.status in LIVE
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is to come, but for a resume of one that is completed."""
+        return not self.is_live and self.status != TurnStatus.AWAITING_INPUT
+
+    def is_left(self, now_us: int) -> bool:
+        """Whether no process is at it any more."""
+        return self.lease_until is None or self.lease_until < now_us or closing.is_gone(self.lease_owner)
+
+    def check_here(self) -> None:
+        """Raises InvalidRequest for a turn that ran elsewhere: nothing can be done to it here."""
+        if self.source in FOREIGN:
+            words = "This turn ran elsewhere, and was reported here: it cannot be resumed, forked or cancelled."
+            raise InvalidRequest(words, code="foreign")
+
+
+def agent_of(key: int, session: int) -> int | None:
+    """The agent of a turn of this session: for whoever checks rights himself."""
+    rows = Turn.objects.unscoped("its place").filter(pk=key, session_id=session)
+    agent: int | None = rows.values_list("agent_id", flat=True).first()
+    return agent
+
+
+def place(actor: Actor, key: int, *, session: int | None = None, action: Action = "read") -> TurnPlace:
+    """Where a turn stands. Raises NotFound, also for one of another session or not to be seen."""
+    rows = Turn.objects.visible_to(actor, action).filter(pk=key)
+    if session is not None:
+        rows = rows.filter(session_id=session)
+    row = rows.select_related("body").first()
+    if row is None:
+        raise missing(key)
+    return TurnPlace(
+        key=row.pk,
+        session=row.session_id,
+        agent=row.agent_id,
+        status=TurnStatus(row.status),
+        started_at=to_us(row.started_at),
+        epoch=row.lease_epoch,
+        next_seq=row.next_seq,
+        leg_count=row.leg_count,
+        iterations=row.iterations,
+        revision=row.revision_id,
+        request=row.body.request,
+        lease_owner=row.lease_owner,
+        lease_until=None if row.lease_until is None else to_us(row.lease_until),
+        source=Source(row.source),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A client's call a turn waits for, or a call of ours it is to approve. ``call`` is its ToolCall as
+    JSON, ``detail`` all its step holds."""
+
+    step: int
+    started_at: int
+    call: bytes
+    detail: bytes
+
+    @property
+    def asks(self) -> bool:
+        """Whether the client's approval is waited for."""
+        return b'"approval":"requested"' in self.detail
+
+
+def pending_calls(key: int) -> list[Pending]:
+    """What a turn waits for, in order."""
+    rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key, status=StepStatus.AWAITING_INPUT)
+    out = []
+    for step, started, kind, body in rows.order_by("number").values_list(
+        "pk", "started_at", "detail__encoding", "detail__body"
+    ):
+        whole = large_values.unpack(step, kind, body)
+        detail = msgspec.json.decode(whole, type=_Calls)
+        out.append(Pending(step, to_us(started), bytes(detail.tool_calls[0]), whole))
+    return out
+
+
+def counts(key: int) -> tuple[int, int]:
+    """(number of the next step, of the next round) of a turn."""
+    rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key)
+    last = rows.order_by("-number").values_list("number", "round").first()
+    return (last[0] + 1, last[1] + 1) if last else (0, 0)
+
+
+def state(key: int) -> tuple[TurnStatus, int] | None:
+    """(status, number of the next event) of a turn, for readers already let in; None when it is
+    gone."""
+    row = Turn.objects.unscoped("its reader was let in").filter(pk=key).values_list("status", "next_seq").first()
+    return (TurnStatus(row[0]), row[1]) if row else None
+
+
+def leg_start(turn: int, number: int) -> int:
+    """The number of the first event of a leg. Raises NotFound where the turn is gone."""
+    rows = Response.objects.unscoped("its turn is visible").filter(turn_id=turn, number=number)
+    first: int | None = rows.values_list("first_seq", flat=True).first()
+    if first is None:
+        raise missing(turn)
+    return first

@@ -1,0 +1,1 @@
+"""Requests without an agent, relayed to a model's endpoint: chat completions, completions, embeddings, inference."""

@@ -1,0 +1,146 @@
+"""The log of chat completions: read here, as text, and deleted by the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from django.contrib import admin
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.translation import gettext_lazy as _
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.ids import Kind
+from agents.base.schemas.wire import JSON
+from agents.base.store.encoding import unpack
+from agents.models.safety import ChatCompletion
+from agents.pages.admin.filters import CompletionStatusFilter, Since
+from agents.relay import store as completions
+from agents.uikit import format
+from agents.uikit.admin import columns
+from agents.uikit.admin.base import StoreAdmin
+from agents.uikit.admin.cells import Owned, Worded
+from agents.uikit.admin.reach import newest
+
+MESSAGES = 200
+"""Messages of a conversation that are shown: the last, which were new."""
+
+
+@admin.register(ChatCompletion)
+class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
+    kind = Kind.COMPLETION
+    id_columns = {Kind.COMPLETION: "pk"}
+    delete_action = "manage"
+    prefetched = ("owner",)
+    deferred = ("body",)
+    list_display = ("asked_at", "by_model", "state", "tokens_in", "tokens_out", "owned_by")
+    list_filter = (Since, CompletionStatusFilter)
+    search_help_text = _("An id, a model's name, or a part of it among the newest 200,000.")
+    fieldsets = (
+        (None, {"fields": ("public_id", "by_model", "state", "asked_at", "tokens_in", "tokens_out", "error_text")}),
+        (_("What was said"), {"fields": ("asked", "answered")}),
+        (_("As logged"), {"fields": ("metadata_text", "body_text"), "classes": ("collapse",)}),
+        (_("Access"), {"fields": ("owned_by", "scope_words"), "classes": ("collapse",)}),
+    )
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        key = ids.parse_openai(Kind.COMPLETION, search_term.strip())
+        if key is not None:
+            return queryset.filter(pk=key), False
+        return super().get_search_results(request, queryset, search_term)
+
+    def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
+        exact = rows.filter(model=text)
+        return exact if exact.exists() else newest(rows).filter(model__icontains=text)
+
+    def delete_one(self, actor: Actor, key: int) -> None:
+        completions.delete(actor, ids.openai(Kind.COMPLETION, key))
+
+    @admin.display(description=_("id"))
+    def public_id(self, record: ChatCompletion) -> str:
+        return ids.openai(Kind.COMPLETION, record.pk)
+
+    @admin.display(description=_("asked at"))
+    def asked_at(self, call: ChatCompletion) -> str:
+        return f"{format.moment(ids.key_time_us(call.pk))} UTC"
+
+    @admin.display(description=_("model"))
+    def by_model(self, call: ChatCompletion) -> str:
+        return columns.words(call.model)
+
+    @admin.display(description=_("tokens in"))
+    def tokens_in(self, call: ChatCompletion) -> str:
+        return format.count(call.input_tokens)
+
+    @admin.display(description=_("tokens out"))
+    def tokens_out(self, call: ChatCompletion) -> str:
+        return format.count(call.output_tokens)
+
+    # ---------------------------------------------------------------------------------------- bodies
+
+    @admin.display(description=_("asked"))
+    def asked(self, call: ChatCompletion) -> str:
+        said = _body(call).get("input_messages")
+        return _talk(said[-MESSAGES:] if isinstance(said, list) else [])
+
+    @admin.display(description=_("answered"))
+    def answered(self, call: ChatCompletion) -> str:
+        choices = _body(call).get("choices")
+        given = choices if isinstance(choices, list) else []
+        return _talk([choice.get("message") for choice in given if isinstance(choice, dict)])
+
+    @admin.display(description=_("error"))
+    def error_text(self, call: ChatCompletion) -> str:
+        return columns.plain(_body(call).get("error"))
+
+    @admin.display(description=_("metadata"))
+    def metadata_text(self, call: ChatCompletion) -> str:
+        return columns.plain(_body(call).get("metadata"))
+
+    @admin.display(description=_("body"))
+    def body_text(self, call: ChatCompletion) -> str:
+        return columns.code(columns.unpacked(call.encoding, call.body))
+
+
+def _body(call: ChatCompletion) -> dict[str, JSON]:
+    """What was logged, read once for a page."""
+    found: dict[str, JSON] | None = getattr(call, "_read", None)
+    if found is None:
+        found = msgspec.json.decode(unpack(call.encoding, call.body))
+        call._read = found  # type: ignore[attr-defined]  # for the other fields of this page
+    assert found is not None
+    return found
+
+
+def _talk(messages: list[JSON]) -> str:
+    """Who said what, as text."""
+    said = [(_role(one), columns.code(text)) for one in messages for text in _texts(one)]
+    return render_to_string("admin/agents/talk.html", {"said": said}) if said else columns.NOTHING
+
+
+def _role(message: JSON) -> str:
+    return str(message.get("role") or "") if isinstance(message, dict) else ""
+
+
+def _texts(message: JSON) -> Iterator[str]:
+    """The words of a message, and its calls as JSON."""
+    if not isinstance(message, dict):
+        return
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    words = [_text(part) for part in parts if part not in (None, "")]
+    if words:
+        yield "\n\n".join(words)
+    if message.get("tool_calls"):
+        yield _text(message["tool_calls"])
+
+
+def _text(part: JSON) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict) and isinstance(part.get("text"), str):
+        return str(part["text"])
+    return msgspec.json.encode(part).decode()

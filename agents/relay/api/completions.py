@@ -1,0 +1,104 @@
+"""OpenAI's chat completions: handed on to the endpoint of their model, logged, listed."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from agents.base.api.negotiation import json_response, read_json
+from agents.base.api.views import ApiView, Awaited, answer
+from agents.base.errors import InvalidRequest
+from agents.loop import model_names
+from agents.loop.current_service import service
+from agents.loop.failures import told
+from agents.loop.inference.base import Relay
+from agents.relay import store as completions
+from agents.relay.api.relayed import relayed
+from agents.relay.runner.completions import Call
+from agents.relay.schemas.completions import (
+    ChatCompletionChunk,
+    ChatCompletionObject,
+    CompletionDeleted,
+    CompletionList,
+    CreateChatCompletion,
+    PlainCompletion,
+    StoredCompletion,
+)
+from agents.relay.wire.chat_completions import inference_request, list_json
+
+PAGE, CAP = 20, 100
+
+
+class ChatCompletionList(ApiView):
+    """The log of chat completions, and a new one."""
+
+    actions = {"get": "read", "post": "run"}
+
+    @extend_schema(
+        operation_id="create_chat_completion",
+        request=CreateChatCompletion,
+        responses={200: ChatCompletionObject, (200, "text/event-stream"): ChatCompletionChunk},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        body: CreateChatCompletion = self.body(CreateChatCompletion)
+        call = self._call(body)
+        request_id = getattr(request._request, "request_id", "")
+
+        async def streamed() -> HttpResponseBase:
+            return await relayed(call.chunks(), request_id)
+
+        async def whole() -> HttpResponseBase:
+            with told():
+                return json_response(await call.whole())
+
+        return Awaited(streamed if body.stream else whole)
+
+    def _call(self, body: CreateChatCompletion) -> Call:
+        sent = read_json(self.request._request)
+        inference, model = model_names.resolve(service().providers, self.actor, body.model)
+        plain = None
+        if not isinstance(inference, Relay):
+            plain = inference_request(model, sent["messages"], self.body(PlainCompletion))
+        return Call(self.actor, sent, inference, model, plain)
+
+    @extend_schema(
+        operation_id="list_chat_completions",
+        parameters=[OpenApiParameter(name, str) for name in ("after", "limit", "model", "order")],
+        responses=CompletionList,
+    )
+    def get(self, request: Request) -> HttpResponse:
+        given = request._request.GET
+        order = given.get("order") or "desc"
+        if order not in ("asc", "desc"):
+            raise InvalidRequest("order: asc or desc.", param="order")
+        page = completions.page(
+            self.actor,
+            after=given.get("after", ""),
+            limit=_limit(given.get("limit", "")),
+            model=given.get("model", ""),
+            newest_first=order == "desc",
+        )
+        return json_response(list_json(page.rows, has_more=page.has_more))
+
+
+def _limit(raw: str) -> int:
+    if not raw:
+        return PAGE
+    if not raw.isdecimal() or len(raw) > 6 or not int(raw):
+        raise InvalidRequest("limit: a positive whole number is needed.", param="limit")
+    return min(int(raw), CAP)
+
+
+class ChatCompletionDetail(ApiView):
+    actions = {"get": "read", "delete": "manage"}
+
+    @extend_schema(operation_id="get_chat_completion", responses=StoredCompletion)
+    def get(self, request: Request, completion_id: str) -> HttpResponse:
+        return json_response(completions.get(self.actor, completion_id))
+
+    @extend_schema(operation_id="delete_chat_completion", responses=CompletionDeleted)
+    def delete(self, request: Request, completion_id: str) -> HttpResponse:
+        completions.delete(self.actor, completion_id)
+        return answer(CompletionDeleted(id=completion_id))

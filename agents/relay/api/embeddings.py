@@ -1,0 +1,86 @@
+"""Embeddings in OpenAI's words: handed on to the endpoint of their model, or made here."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Sequence
+
+import msgspec
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents.base.api.negotiation import json_response, read_json
+from agents.base.api.views import ApiView, Awaited, answer
+from agents.base.errors import InvalidRequest, ProviderError
+from agents.loop import embedding_models, model_names
+from agents.loop.current_service import service
+from agents.loop.failures import told
+from agents.loop.inference.base import Relay
+from agents.relay.schemas.inference import CreateEmbeddings, Embedding, EmbeddingList, EmbeddingUsage
+
+
+class EmbeddingCreate(ApiView):
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="create_embeddings", request=CreateEmbeddings, responses=EmbeddingList)
+    def post(self, request: Request) -> HttpResponseBase:
+        body: CreateEmbeddings = self.body(CreateEmbeddings)
+        endpoint, model = model_names.resolve(service().providers, self.actor, body.model)
+        return self._handed_on(endpoint, model) if isinstance(endpoint, Relay) else self._made(body)
+
+    def _handed_on(self, endpoint: Relay, model: str) -> HttpResponseBase:
+        sent = read_json(self.request._request)
+
+        async def work() -> HttpResponse:
+            with told():
+                body = msgspec.json.encode({**sent, "model": model})
+                found = _object(await endpoint.document("/embeddings", body, model=model), endpoint.name)
+            return json_response(msgspec.json.encode({**found, "model": sent["model"]}))
+
+        return Awaited(work)
+
+    def _made(self, body: CreateEmbeddings) -> HttpResponseBase:
+        given = [body.input] if isinstance(body.input, str) else body.input
+        texts = [one for one in given if isinstance(one, str)]
+        if len(texts) != len(given):
+            raise InvalidRequest("input: this model takes texts, not tokens.", param="input")
+        found = embedding_models.find(service().providers, self.actor, body.model, param="model")
+
+        async def work() -> HttpResponse:
+            with told():
+                vectors = await found.embed(texts)
+            embedding_models.check_dimension(vectors, body.dimensions, param="dimensions")
+            words = sum(len(text.split()) for text in texts)
+            return answer(
+                EmbeddingList(
+                    data=[
+                        Embedding(index=index, embedding=_encoded(vector, body.encoding_format))
+                        for index, vector in enumerate(vectors)
+                    ],
+                    model=body.model,
+                    usage=EmbeddingUsage(prompt_tokens=words, total_tokens=words),
+                )
+            )
+
+        return Awaited(work)
+
+
+def _encoded(vector: Sequence[float], encoding: str) -> list[float] | str:
+    """As numbers, or as little-endian 32-bit floats in base64."""
+    if encoding == "float":
+        return list(vector)
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+
+
+def _object(body: bytes, endpoint: str) -> dict[str, msgspec.Raw]:
+    """The answer with its vectors unread. Raises ProviderError for what is no list of them."""
+    try:
+        found = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except (ValueError, RecursionError) as error:
+        raise ProviderError(f"{endpoint} sent what cannot be read: {error}", provider=endpoint) from None
+    if "data" not in found:
+        raise ProviderError(f"{endpoint} answered without embeddings", provider=endpoint)
+    return found

@@ -1,0 +1,114 @@
+"""Inference without an agent, in Llama Stack's words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from pydantic import BaseModel
+from rest_framework.request import Request
+
+from agents.base.api.views import ApiView, Awaited, answer
+from agents.base.errors import InvalidRequest
+from agents.loop import embedding_models, model_names
+from agents.loop.current_service import service
+from agents.loop.failures import told
+from agents.record.schemas.content import ImageItem, text_of
+from agents.relay.api.relayed import relayed
+from agents.relay.schemas.inference import (
+    ChatCompletionAnswer,
+    ChatCompletionEvent,
+    ChatCompletionRequest,
+    CompletionAnswer,
+    CompletionEvent,
+    CompletionRequest,
+    EmbeddingsAnswer,
+    EmbeddingsRequest,
+)
+from agents.relay.wire.inference import chat_events, chat_request, collected, text_answer, text_events, text_request
+
+
+def _answered(
+    request: Request, events: AsyncGenerator[bytes, None] | None, whole: Callable[[], Awaitable[BaseModel]]
+) -> HttpResponseBase:
+    """The stream of these events; the whole answer where none are wanted."""
+
+    async def streamed(events: AsyncGenerator[bytes, None]) -> HttpResponseBase:
+        return await relayed(events, getattr(request._request, "request_id", ""))
+
+    async def plain() -> HttpResponse:
+        with told():
+            return answer(await whole())
+
+    return Awaited(partial(streamed, events) if events is not None else plain)
+
+
+class ChatCompletion(ApiView):
+    """One answer of a model to these messages. Nothing of it is kept."""
+
+    actions = {"post": "run"}
+
+    @extend_schema(
+        operation_id="inference_chat_completion",
+        request=ChatCompletionRequest,
+        responses={200: ChatCompletionAnswer, (200, "text/event-stream"): ChatCompletionEvent},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        body: ChatCompletionRequest = self.body(ChatCompletionRequest)
+        inference, model = model_names.resolve(service().providers, self.actor, body.model_id)
+        asked = chat_request(model, body)
+
+        async def whole() -> BaseModel:
+            message = (await collected(inference.stream(asked))).message()
+            return ChatCompletionAnswer(completion_message=message)
+
+        events = chat_events(inference.stream(asked)) if body.stream else None
+        return _answered(request, events, whole)
+
+
+class Completion(ApiView):
+    """What a model says to a text. Nothing of it is kept."""
+
+    actions = {"post": "run"}
+
+    @extend_schema(
+        operation_id="inference_completion",
+        request=CompletionRequest,
+        responses={200: CompletionAnswer, (200, "text/event-stream"): CompletionEvent},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        body: CompletionRequest = self.body(CompletionRequest)
+        inference, model = model_names.resolve(service().providers, self.actor, body.model_id)
+        asked = text_request(model, body)
+
+        async def whole() -> BaseModel:
+            return text_answer(await collected(inference.stream(asked)))
+
+        events = text_events(inference.stream(asked)) if body.stream else None
+        return _answered(request, events, whole)
+
+
+class Embeddings(ApiView):
+    """Texts as vectors."""
+
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="inference_embeddings", request=EmbeddingsRequest, responses=EmbeddingsAnswer)
+    def post(self, request: Request) -> HttpResponseBase:
+        body: EmbeddingsRequest = self.body(EmbeddingsRequest)
+        for number, content in enumerate(body.contents):
+            if isinstance(content, ImageItem):
+                raise InvalidRequest(f"contents.{number}: images have no embedding here.", param="contents")
+        texts = [text_of(content) for content in body.contents]
+        model = embedding_models.find(service().providers, self.actor, body.model_id, param="model_id")
+
+        async def work() -> HttpResponse:
+            with told():
+                vectors = await model.embed(texts)
+            embedding_models.check_dimension(vectors, body.output_dimension, param="output_dimension")
+            return answer(EmbeddingsAnswer(embeddings=vectors))
+
+        return Awaited(work)

@@ -1,0 +1,51 @@
+"""OpenAI's text completions: handed on to the endpoint of their model, or said by one of ours."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents.base.api.negotiation import json_response, read_json
+from agents.base.api.views import ApiView, Awaited
+from agents.loop import model_names
+from agents.loop.current_service import service
+from agents.loop.failures import told
+from agents.loop.inference.base import Relay
+from agents.relay.api.relayed import relayed
+from agents.relay.runner.text_completions import TextCall
+from agents.relay.schemas.text_completions import CompletionObject, CreateCompletion, PlainText
+from agents.relay.wire.text_completions import prompt_requests
+
+
+class CompletionCreate(ApiView):
+    """What a model says to a text. Nothing of it is kept."""
+
+    actions = {"post": "run"}
+
+    @extend_schema(
+        operation_id="create_completion",
+        request=CreateCompletion,
+        responses={200: CompletionObject, (200, "text/event-stream"): CompletionObject},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        body: CreateCompletion = self.body(CreateCompletion)
+        call = self._call(body)
+        request_id = getattr(request._request, "request_id", "")
+
+        async def streamed() -> HttpResponseBase:
+            return await relayed(call.chunks(), request_id)
+
+        async def whole() -> HttpResponse:
+            with told():
+                return json_response(await call.whole())
+
+        return Awaited(streamed if body.stream else whole)
+
+    def _call(self, body: CreateCompletion) -> TextCall:
+        inference, model = model_names.resolve(service().providers, self.actor, body.model)
+        sent = read_json(self.request._request)
+        if isinstance(inference, Relay):
+            return TextCall(sent, inference, model)
+        return TextCall(sent, inference, model, prompt_requests(model, self.body(PlainText)))

@@ -1,0 +1,1 @@
+"""Relays a completion and logs it."""

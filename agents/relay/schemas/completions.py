@@ -1,0 +1,140 @@
+"""OpenAI's chat completions, as much of them as is read here.
+
+A request goes to its endpoint as it came: only what decides its way is checked. Models of our own
+understand `PlainCompletion`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from agents.base.schemas.wire import Wire, null_is
+
+
+class StreamOptions(Wire):
+    include_usage: bool | None = None
+
+
+class Role(Wire):
+    """A message: its endpoint reads the rest."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    role: str = Field(min_length=1, max_length=100)
+
+
+class CreateChatCompletion(Wire):
+    """``store`` and ``metadata`` are for this server's log; everything else is handed on."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    model: str = Field(min_length=1, max_length=300)
+    messages: list[Role] = Field(min_length=1)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    store: bool | None = None
+    metadata: dict[str, str] | None = Field(default=None, max_length=16)
+
+
+class Function(Wire):
+    name: str = Field(min_length=1, max_length=200)
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class FunctionTool(Wire):
+    type: Literal["function"]
+    function: Function
+
+
+class NamedFunction(Wire):
+    name: str
+
+
+class NamedTool(Wire):
+    type: Literal["function"] = "function"
+    function: NamedFunction
+
+
+class NamedSchema(Wire):
+    name: str | None = None
+    schema_: Annotated[dict[str, Any], null_is({})] = Field(default={}, alias="schema")
+
+
+class Format(Wire):
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: NamedSchema | None = None
+
+
+class PlainCompletion(Wire):
+    """What a model of our own takes of a request."""
+
+    tools: list[FunctionTool] | None = None
+    tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=0)
+    max_completion_tokens: int | None = Field(default=None, ge=0)
+    stop: str | list[str] | None = None
+    response_format: Format | None = None
+    n: Literal[1] | None = None
+
+
+class Choice(Wire):
+    """``message`` in an answer, ``delta`` in a chunk of a streamed one."""
+
+    index: int
+    message: dict[str, Any] | None = None
+    delta: dict[str, Any] | None = None
+    finish_reason: str | None = None
+    logprobs: dict[str, Any] | None = None
+
+
+class ChatCompletionObject(Wire):
+    """A completion as the endpoint gave it, under an id of ours."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: dict[str, Any] | None = None
+
+
+class ChatCompletionChunk(Wire):
+    """One event of a streamed completion."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    id: str
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: dict[str, Any] | None = None
+
+
+class StoredCompletion(ChatCompletionObject):
+    """A completion from the log; ``status`` is ours: completed, failed, cancelled."""
+
+    input_messages: list[dict[str, Any]]
+    metadata: dict[str, str] | None = None
+    status: str
+
+
+class CompletionList(Wire):
+    object: Literal["list"] = "list"
+    data: list[StoredCompletion]
+    has_more: bool
+    first_id: str | None = None
+    last_id: str | None = None
+
+
+class CompletionDeleted(Wire):
+    id: str
+    object: Literal["chat.completion.deleted"] = "chat.completion.deleted"
+    deleted: bool = True

@@ -1,0 +1,135 @@
+"""OpenAI's text completions, as much of them as is read here.
+
+A request goes to its endpoint as it came: only what decides its way is checked. Models of our own
+understand `PlainText`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from agents.base.schemas.wire import JSON, Wire
+from agents.relay.schemas.completions import StreamOptions
+
+MOST = 128
+"""Prompts in one request, and completions in one answer."""
+
+
+def _refused(why: str) -> PydanticCustomError:
+    return PydanticCustomError("refused", "{why}", {"why": why})
+
+
+def _shaped(value: JSON) -> JSON:
+    """One sentence for what is none of the four, where a union would have four."""
+    several = _are(value, str) or (_are(value, list) and all(one and _are(one, int) for one in value))
+    if isinstance(value, str) or (_are(value, int) and value) or (several and 0 < len(value) <= MOST):
+        return value
+    raise _refused(f"must be a text, 1 to {MOST} texts, a list of tokens, or 1 to {MOST} such lists")
+
+
+def _are(value: JSON, kind: type) -> bool:
+    return isinstance(value, list) and all(type(one) is kind for one in value)
+
+
+Prompt = Annotated[str | list[str] | list[int] | list[list[int]], BeforeValidator(_shaped)]
+
+
+class CreateCompletion(Wire):
+    """``prompt`` is a text, several, or tokens of the model's own. Everything is handed on."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    model: str = Field(min_length=1, max_length=300)
+    prompt: Prompt
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+
+
+class PlainText(Wire):
+    """What a model of our own takes of a request; what it cannot do is refused by name. It says as
+    much as it has to say where ``max_tokens`` is left out."""
+
+    prompt: Prompt
+    n: int = Field(default=1, ge=1, le=MOST)
+    best_of: int | None = None
+    echo: bool | None = None
+    logprobs: int | None = None
+    suffix: str | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    stop: str | Annotated[list[str], Field(max_length=16)] | None = None
+
+    @field_validator("prompt")
+    @classmethod
+    def _is_text(cls, value: JSON) -> JSON:
+        if isinstance(value, list) and not all(isinstance(one, str) for one in value):
+            raise _refused("this model takes texts, not tokens")
+        return value
+
+    @field_validator("n", mode="before")
+    @classmethod
+    def _one(cls, value: JSON) -> JSON:
+        return 1 if value is None else value
+
+    @field_validator("n")
+    @classmethod
+    def _not_too_many(cls, value: int, info: ValidationInfo) -> int:
+        prompt = info.data.get("prompt", "")
+        if value * (len(prompt) if isinstance(prompt, list) else 1) > MOST:
+            raise _refused(f"more than {MOST} completions in all")
+        return value
+
+    @field_validator("best_of")
+    @classmethod
+    def _no_choice(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value not in (None, info.data.get("n")):
+            raise _refused("this model cannot choose among its answers")
+        return value
+
+    @field_validator("echo", "logprobs", "suffix")
+    @classmethod
+    def _impossible(cls, value: JSON, info: ValidationInfo) -> JSON:
+        if value not in (None, "") and value is not False:
+            raise _refused(_IMPOSSIBLE[info.field_name or ""])
+        return value
+
+    @property
+    def prompts(self) -> list[str]:
+        """One for each completion, in their order."""
+        given = [self.prompt] if isinstance(self.prompt, str) else self.prompt
+        return [str(prompt) for prompt in given for _ in range(self.n)]
+
+    @property
+    def stops(self) -> list[str]:
+        return [self.stop] if isinstance(self.stop, str) else self.stop or []
+
+
+_IMPOSSIBLE = {
+    "echo": "this model does not give the prompt back",
+    "logprobs": "this model knows no probabilities",
+    "suffix": "this model does not fill in before a text",
+}
+
+
+class TextChoice(Wire):
+    index: int
+    text: str
+    finish_reason: str | None = None
+    logprobs: dict[str, Any] | None = None
+
+
+class CompletionObject(Wire):
+    """A completion as the endpoint gave it; of a stream, one event."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    id: str
+    object: Literal["text_completion"] = "text_completion"
+    created: int
+    model: str
+    choices: list[TextChoice]
+    usage: dict[str, Any] | None = None

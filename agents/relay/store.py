@@ -1,0 +1,111 @@
+"""The log of chat completions: one row a call, written when it has ended, however it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import InvalidRequest, NotFound
+from agents.base.store import scopes
+from agents.base.store.encoding import pack, unpack
+from agents.base.store.writer import writer
+from agents.models.safety import ChatCompletion, CompletionStatus
+from agents.record.schemas.content import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A call that has ended. ``body`` is the completion as JSON with its ``input_messages``."""
+
+    key: int
+    model: str
+    status: CompletionStatus
+    usage: Usage
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Completions as JSON by their keys, and whether there are more behind them."""
+
+    rows: dict[int, bytes]
+    has_more: bool
+
+
+def record(actor: Actor, ended: Record) -> None:
+    """Store a call."""
+    encoding, stored = pack(ended.body)
+
+    def job() -> None:
+        row = ChatCompletion(
+            id=ended.key,
+            model=ended.model[:300],
+            status=ended.status,
+            input_tokens=ended.usage.input_tokens,
+            output_tokens=ended.usage.output_tokens,
+            encoding=encoding,
+            body=stored,
+            owner_id=actor.user_id,
+            scope_id=scopes.scope_for(actor),
+        )
+        row.save(force_insert=True)
+
+    writer.write(job)
+
+
+def get(actor: Actor, public: str, action: Action = "read") -> bytes:
+    """One call as JSON. Raises NotFound."""
+    rows = ChatCompletion.objects.visible_to(actor, action)
+    row = rows.filter(pk=_found(public)).values_list("encoding", "body").first()
+    if row is None:
+        raise _missing(public)
+    return unpack(*row)
+
+
+def delete(actor: Actor, public: str) -> None:
+    """Forget a call. Raises NotFound."""
+
+    def job() -> int:
+        rows = ChatCompletion.objects.visible_to(actor, "manage").filter(pk=_found(public))
+        keys = list(rows.values_list("pk", flat=True))
+        return ChatCompletion.objects.unscoped("checked above").filter(pk__in=keys).delete()[0]
+
+    if not writer.write(job):
+        raise _missing(public)
+
+
+def page(actor: Actor, *, after: str = "", limit: int = 20, model: str = "", newest_first: bool = True) -> Page:
+    """Calls behind the id ``after``, in the order of their keys: the order they were asked for in,
+    to the millisecond. Raises InvalidRequest when ``after`` is no id."""
+    rows: Any = ChatCompletion.objects.visible_to(actor)
+    if model:
+        rows = rows.filter(model=model)
+    if after:
+        key = ids.parse_openai(ids.Kind.COMPLETION, after)
+        if key is None:
+            raise InvalidRequest("after: not the id of a chat completion.", param="after")
+        rows = rows.filter(pk__lt=key) if newest_first else rows.filter(pk__gt=key)
+    rows = rows.order_by("-pk" if newest_first else "pk")
+    # ids first and bodies after: a sort never carries a body
+    keys = list(rows.values_list("pk", flat=True)[: limit + 1])
+    shown = keys[:limit]
+    bodies = {pk: unpack(encoding, body) for pk, encoding, body in _bodies(shown)}
+    return Page({key: bodies[key] for key in shown if key in bodies}, has_more=len(keys) > limit)
+
+
+def _bodies(keys: list[int]) -> Any:
+    rows = ChatCompletion.objects.unscoped("ids checked").filter(pk__in=keys)
+    return rows.values_list("pk", "encoding", "body")
+
+
+def _found(public: str) -> int:
+    key = ids.parse_openai(ids.Kind.COMPLETION, public)
+    if key is None:
+        raise _missing(public)
+    return key
+
+
+def _missing(public: str) -> NotFound:
+    return NotFound(f"Chat completion '{public[:80]}' not found.")

@@ -1,0 +1,1 @@
+"""Model requests and chunks in the words of each API."""

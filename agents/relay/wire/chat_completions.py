@@ -1,0 +1,216 @@
+"""OpenAI's chat completions: a request for a model of ours, its chunks, and chunks put together.
+
+Completions are plain JSON objects here: what an endpoint adds of its own is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, assert_never
+
+import msgspec
+
+from agents.base import ids
+from agents.base.schemas.wire import JSON
+from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
+from agents.record.schemas.content import (
+    GreedyStrategy,
+    JsonSchemaFormat,
+    SamplingParams,
+    SamplingStrategy,
+    ToolDef,
+    TopPStrategy,
+    Usage,
+)
+from agents.record.schemas.items import encode
+from agents.relay.schemas.completions import FunctionTool, NamedTool, PlainCompletion
+
+# ------------------------------------------------------------------------------------------ requests
+
+
+def inference_request(model: str, messages: Sequence[JSON], body: PlainCompletion) -> InferenceRequest:
+    """A request in the words of our own inference protocol."""
+    choice = body.tool_choice or "auto"
+    return InferenceRequest(
+        model=model,
+        messages=[encode(message) for message in messages],
+        tools=[_tool(tool) for tool in body.tools or ()],
+        tool_choice=choice.function.name if isinstance(choice, NamedTool) else choice,
+        sampling=sampling(
+            body.temperature, body.top_p, limit=body.max_completion_tokens or body.max_tokens or 0, stop=body.stop
+        ),
+        response_format=_format(body),
+    )
+
+
+def _tool(tool: FunctionTool) -> ToolDef:
+    function = tool.function
+    schema = function.parameters or {"type": "object", "properties": {}}
+    return ToolDef(name=function.name, description=function.description, input_schema=schema)
+
+
+def sampling(
+    temperature: float | None, top_p: float | None, *, limit: int, stop: str | list[str] | None
+) -> SamplingParams:
+    """OpenAI's words for it as ours. ``limit`` is in tokens, 0 for none."""
+    strategy: SamplingStrategy = GreedyStrategy()
+    if temperature:
+        strategy = TopPStrategy(temperature=temperature, top_p=top_p)
+    return SamplingParams(strategy=strategy, max_tokens=limit, stop=[stop] if isinstance(stop, str) else stop)
+
+
+def _format(body: PlainCompletion) -> JsonSchemaFormat | None:
+    wanted = body.response_format
+    if wanted is None or wanted.type == "text":
+        return None
+    schema = wanted.json_schema.schema_ if wanted.json_schema else {}
+    return JsonSchemaFormat(json_schema=schema or {"type": "object"})
+
+
+# -------------------------------------------------------------------------------------------- chunks
+
+
+def chunk_choices(chunk: Chunk) -> list[dict[str, JSON]]:
+    """What a chunk says, as the choices of an event."""
+    match chunk:
+        case Text(text):
+            return [_choice({"content": text})]
+        case Reasoning(text):
+            return [_choice({"reasoning_content": text})]
+        case CallPart(index, arguments, call_id, name):
+            begun = {"id": call_id, "type": "function"} if call_id else {}
+            function = {"name": name, "arguments": arguments} if call_id else {"arguments": arguments}
+            return [_choice({"tool_calls": [{"index": index, **begun, "function": function}]})]
+        case Finish(reason):
+            return [_choice({}, reason or "stop")]
+        case _:
+            assert_never(chunk)
+
+
+def first_choices() -> list[dict[str, JSON]]:
+    """Who speaks: the first event of a stream."""
+    return [_choice({"role": "assistant", "content": ""})]
+
+
+def _choice(delta: dict[str, JSON], finish: str | None = None) -> dict[str, JSON]:
+    return {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+
+
+def usage_json(usage: Usage) -> dict[str, JSON]:
+    """Counts as chat completions word them."""
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+    }
+
+
+def usage_of(completion: Mapping[str, JSON]) -> Usage:
+    """The counts of a completion; zeros where there are none that can be read."""
+    counts = completion.get("usage")
+    return Usage(input_tokens=_count(counts, "prompt_tokens"), output_tokens=_count(counts, "completion_tokens"))
+
+
+def _count(counts: JSON, name: str) -> int:
+    value = counts.get(name) if isinstance(counts, dict) else None
+    return value if type(value) is int and 0 <= value < 2**53 else 0
+
+
+# ------------------------------------------------------------------------------------------ assembly
+
+_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
+
+
+class _Message:
+    """One answer being put together. Strange parts are left out: they were handed on as they came."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._calls: dict[int, dict[str, JSON]] = {}
+        self._arguments: dict[int, list[str]] = {}
+        self.finish_reason: str | None = None
+
+    def add(self, choice: Mapping[str, JSON]) -> None:
+        if isinstance(choice.get("finish_reason"), str):
+            self.finish_reason = choice["finish_reason"]
+        delta = choice.get("delta")
+        if not isinstance(delta, dict):
+            return
+        for name in _TEXTS:
+            if isinstance(delta.get(name), str):
+                self._texts.setdefault(name, []).append(delta[name])
+        for place, call in enumerate(delta.get("tool_calls") or ()):
+            if isinstance(call, dict):
+                self._add_call(place, call)
+
+    def _add_call(self, place: int, call: Mapping[str, JSON]) -> None:
+        index = call["index"] if isinstance(call.get("index"), int) else place
+        known = self._calls.setdefault(index, {"id": "", "type": "function", "name": ""})
+        function: JSON = call.get("function")
+        if not isinstance(function, dict):
+            function = {}
+        known["id"] = call.get("id") or known["id"]
+        known["name"] = function.get("name") or known["name"]
+        if isinstance(function.get("arguments"), str):
+            self._arguments.setdefault(index, []).append(function["arguments"])
+
+    def message(self) -> dict[str, JSON]:
+        texts = {name: "".join(parts) for name, parts in self._texts.items()}
+        out: dict[str, JSON] = {"role": "assistant", "content": texts.pop("content", "") or None, **texts}
+        if self._calls:
+            out["tool_calls"] = [self._call(index) for index in sorted(self._calls)]
+        elif out["content"] is None:
+            out["content"] = ""
+        return out
+
+    def _call(self, index: int) -> dict[str, JSON]:
+        call, arguments = self._calls[index], "".join(self._arguments.get(index, ()))
+        return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
+
+
+class Assembly:
+    """The events of a stream, put together to the completion they are."""
+
+    def __init__(self) -> None:
+        self._choices: dict[int, _Message] = {}
+        self._usage: JSON = None
+
+    def add(self, chunk: Mapping[str, JSON]) -> None:
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict):
+                index = choice["index"] if isinstance(choice.get("index"), int) else 0
+                self._choices.setdefault(index, _Message()).add(choice)
+        self._usage = chunk.get("usage") or self._usage
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every answer begun gave a reason to end."""
+        return bool(self._choices) and all(one.finish_reason for one in self._choices.values())
+
+    def completion(self) -> dict[str, JSON]:
+        """Choices and usage; id, model and time are the caller's to add."""
+        choices: list[dict[str, Any]] = [
+            {"index": index, "message": one.message(), "finish_reason": one.finish_reason, "logprobs": None}
+            for index, one in sorted(self._choices.items())
+        ]
+        return {"choices": choices, "usage": self._usage}
+
+
+# -------------------------------------------------------------------------------------------- the log
+
+
+def list_json(rows: Mapping[int, bytes], *, has_more: bool) -> bytes:
+    """Completions of the log, as JSON by their keys, as OpenAI's list."""
+    named = [ids.openai(ids.Kind.COMPLETION, key) for key in rows]
+    return msgspec.json.encode(
+        {
+            "object": "list",
+            "data": [msgspec.Raw(row) for row in rows.values()],
+            "has_more": has_more,
+            "first_id": named[0] if named else None,
+            "last_id": named[-1] if named else None,
+        }
+    )

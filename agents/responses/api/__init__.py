@@ -1,0 +1,1 @@
+"""REST: responses and conversations."""

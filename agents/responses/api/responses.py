@@ -1,0 +1,191 @@
+"""OpenAI's Responses API: create, retrieve, follow, cancel, delete, input items, and the list for the
+logs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from agents.api.lists import item_page, list_json
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.negotiation import json_response
+from agents.base.api.provider_data import provider_data
+from agents.base.api.views import ApiView, Awaited, answer, stream
+from agents.base.errors import Conflict, InvalidRequest
+from agents.loop.current_service import service
+from agents.query.parser import parse
+from agents.record import live
+from agents.record.store import retries
+from agents.responses.api.streams import drained, frames, streamed
+from agents.responses.runner import files, references
+from agents.responses.runner import responses as runs
+from agents.responses.runner.outcome import outcome_of
+from agents.responses.runner.responses import Asked, Begun
+from agents.responses.schemas.input_items import items_of_input
+from agents.responses.schemas.objects import Deleted, ItemList, ResponseEvent, ResponseList, ResponseObject
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.store import conversations, responses
+from agents.responses.store.responses import ResponseRecord, Told, Wanted
+from agents.responses.wire import responses as wire
+from agents.responses.wire.items import items_json
+from agents.responses.wire.responses import Outcome, response_json
+from agents.store import items
+
+STREAMED = {200: ResponseObject, (200, "text/event-stream"): ResponseEvent}
+
+
+def _json(record: ResponseRecord, told: Told) -> bytes:
+    return response_json(runs.head_of(record), outcome_of(record, told))
+
+
+def _one(record: ResponseRecord) -> HttpResponse:
+    return json_response(_json(record, responses.told([record])[record.key]))
+
+
+def _begun(asked: Asked) -> HttpResponseBase:
+    """A response on its way, as its request wants to see it."""
+    begun = runs.begin(service(), asked)
+    if asked.body.stream:
+        return Awaited(partial(streamed, begun))
+    if asked.body.background and begun.again:
+        return _one(responses.get(asked.actor, begun.head.id, "run"))
+    if asked.body.background:
+        outcome = Outcome("queued" if begun.queued else "in_progress")
+        return json_response(response_json(begun.head, outcome))
+    return Awaited(partial(drained, begun))
+
+
+async def _read_and_begun(asked: Asked) -> HttpResponseBase:
+    """The same for a request with files: they are read first."""
+    given = items_of_input(asked.body.input)
+    readable = await files.readable(service().providers.library, asked.actor, given)
+    answer = await live.read(_begun, replace(asked, readable=readable))
+    return await answer.work() if isinstance(answer, Awaited) else answer
+
+
+def _is_true(given: str) -> bool:
+    """Raises InvalidRequest."""
+    if given.lower() not in ("true", "1", "false", "0", ""):
+        raise InvalidRequest("stream: true or false.", param="stream")
+    return given.lower() in ("true", "1")
+
+
+class ResponseCreate(ApiView):
+    actions = {"get": "read", "post": "run"}
+
+    @extend_schema(operation_id="create_response", request=CreateResponse, responses=STREAMED)
+    def post(self, request: Request) -> HttpResponseBase:
+        body = self.body(CreateResponse)
+        if not isinstance(body.input, str):
+            body = body.model_copy(update={"input": references.resolved(self.actor, body.input, "input")})
+        headers = request._request.headers
+        named, count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
+        retry = retries.read(self.actor, request.path, self.raw, named, count)
+        asked = Asked(self.actor, body, self.raw, retry, provider_data(request._request))
+        if files.are_there(items_of_input(body.input)):
+            return Awaited(partial(_read_and_begun, asked))
+        return _begun(asked)
+
+    @extend_schema(
+        operation_id="list_responses",
+        parameters=[*CURSOR, *(OpenApiParameter(name, str) for name in ("model", "q", "conversation"))],
+        responses=ResponseList,
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """Ours beside what Llama Stack has: ``q`` (the query language of the logs), ``conversation`` and
+        ``metadata[key]=value``."""
+        records, more = responses.page(self.actor, _wanted(request._request), cursor(request._request, page=50))
+        told = responses.told(records)
+        asked = items.own_inputs(records)
+        shown = [_with_input(_json(one, told[one.key]), items_json(asked[one.key])) for one in records]
+        return list_json(shown, [one.public_id for one in records], more=more)
+
+
+def _with_input(response: bytes, given: list[wire.JSON]) -> bytes:
+    return b'%b,"input":%b}' % (response[:-1], wire.encode(given))
+
+
+def _wanted(request: HttpRequest) -> Wanted:
+    given = request.GET
+    metadata = {
+        name[len("metadata[") : -1]: str(value)
+        for name, value in given.items()
+        if name.startswith("metadata[") and name.endswith("]")
+    }
+    conversation = given.get("conversation", "")
+    return Wanted(
+        model=given.get("model", ""),
+        query=parse(given["q"], now_us=ids.now_us()) if given.get("q", "").strip() else None,
+        metadata=metadata,
+        conversation=conversations.key_of(conversation) if conversation else None,
+    )
+
+
+class ResponseDetail(ApiView):
+    actions = {"get": "read", "delete": "run"}
+
+    @extend_schema(
+        operation_id="get_response",
+        parameters=[OpenApiParameter("stream", bool), OpenApiParameter("starting_after", int)],
+        responses=STREAMED,
+    )
+    def get(self, request: Request, response_id: str) -> HttpResponseBase:
+        record = responses.get(self.actor, response_id)
+        given = request._request.GET
+        if not _is_true(given.get("stream", "")):
+            return _one(record)
+        after = _starting_after(given.get("starting_after", ""))
+        return stream(frames(Begun(runs.head_of(record), record.turn, record.first_seq), after))
+
+    @extend_schema(operation_id="delete_response", responses=Deleted)
+    def delete(self, request: Request, response_id: str) -> HttpResponse:
+        responses.delete(self.actor, response_id)
+        return answer(Deleted(id=response_id, object="response", deleted=True))
+
+
+def _starting_after(raw: str) -> int:
+    if not raw:
+        return -1
+    if not raw.isdecimal() or len(raw) > 12:
+        raise InvalidRequest("starting_after: must be the number of an event.", param="starting_after")
+    return int(raw)
+
+
+class ResponseCancel(ApiView):
+    actions = {"post": "run"}
+
+    @extend_schema(operation_id="cancel_response", request=None, responses=ResponseObject)
+    def post(self, request: Request, response_id: str) -> HttpResponseBase:
+        record = responses.get(self.actor, response_id, "run")
+        if record.status.label == "cancelled":
+            return _one(record)
+        if not record.is_live:
+            words = f"Cannot cancel a response that is {wire.status_of(record.status.label, None)}."
+            raise Conflict(words, code="response_over")
+        service().cancel_turn(self.actor, record.turn)
+        return Awaited(partial(self._settled, record))
+
+    async def _settled(self, record: ResponseRecord) -> HttpResponse:
+        async for _ in frames(Begun(runs.head_of(record), record.turn, record.first_seq)):
+            pass
+        return await live.read(_again, self.actor, record.public_id)
+
+
+def _again(actor: Actor, response_id: str) -> HttpResponse:
+    return _one(responses.get(actor, response_id, "run"))
+
+
+class ResponseItems(ApiView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="list_input_items", parameters=CURSOR, responses=ItemList)
+    def get(self, request: Request, response_id: str) -> HttpResponse:
+        record = responses.get(self.actor, response_id)
+        return item_page(request._request, items_json(items.input_of(record)))

@@ -1,0 +1,101 @@
+"""MCP servers named by a response's request: asked once what they have, called with the request's own
+headers, and only with the client's approval where it wants to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from agents.base import addresses, ids
+from agents.base.errors import AgentsError, InvalidRequest
+from agents.loop.protocols.tools import Labelled, Offered
+from agents.loop.provider_set import Providers
+from agents.record.schemas.content import ToolDef
+from agents.responses.schemas.requests import Approvals, ToolNames
+from agents.responses.schemas.requests import McpTool as AskedTool
+from agents.tools.providers import mcp
+from agents.tools.providers.mcp import Mcp, McpFault, McpTool, Server
+
+FRESH_US = 300_000_000
+"""How long a listing holds for the same server and the same headers."""
+MOST = 200
+_listings: dict[bytes, tuple[int, Sequence[ToolDef]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class McpSource:
+    """A server of tools under its label."""
+
+    label: str
+    asked: AskedTool
+    server: Server
+    mcp: Mcp
+    provider_data: Mapping[str, Any]
+
+    async def offer(self) -> Offered:
+        """Raises AgentsError when the server does not say what it has."""
+        tools = [tool for tool in await self._listed() if self._is_allowed(tool.name)]
+        made = [
+            Labelled(McpTool(self.label, tool, self.server, self.mcp), "mcp", self.label, asks=self._asks(tool.name))
+            for tool in tools
+        ]
+        return Offered(made, [_shown(tool) for tool in tools])
+
+    async def _listed(self) -> Sequence[ToolDef]:
+        key, now = self._key(), ids.now_us()
+        known = _listings.get(key)
+        if known and now - known[0] < FRESH_US:
+            return known[1]
+        try:
+            listing = await self.mcp.list(self.server, self.provider_data)
+        except McpFault as fault:
+            raise _failure(self.label, fault) from fault
+        if len(_listings) >= MOST:
+            _listings.clear()
+        _listings[key] = now, listing.tools
+        return listing.tools
+
+    def _key(self) -> bytes:
+        headers = mcp.headers_for(self.server, self.provider_data)
+        return blake2b(msgspec.json.encode([self.server.url, sorted(headers.items())])).digest()
+
+    def _is_allowed(self, name: str) -> bool:
+        allowed = self.asked.allowed_tools
+        names = allowed.tool_names if isinstance(allowed, ToolNames) else allowed
+        return names is None or name in names
+
+    def _asks(self, name: str) -> bool:
+        rule = self.asked.require_approval
+        if not isinstance(rule, Approvals):
+            return rule == "always"
+        if rule.never and name in (rule.never.tool_names or ()):
+            return False
+        return rule.always is not None and (rule.always.tool_names is None or name in rule.always.tool_names)
+
+
+def _shown(tool: ToolDef) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema, "annotations": None}
+
+
+def _failure(label: str, fault: McpFault) -> AgentsError:
+    """A server that does not list its tools: with the status that says whose fault it is."""
+    words = f"The MCP server '{label}' did not say what tools it has: {fault.words}"
+    refused = fault.status in (401, 403)
+    return AgentsError(words, code="authentication_required" if refused else "mcp_list_tools_failed")
+
+
+def source(providers: Providers, asked: AskedTool, where: str, provider_data: Mapping[str, Any]) -> McpSource:
+    """A server as a source of tools. Raises InvalidRequest for a URL or headers that cannot be."""
+    url = asked.server_url or ""
+    try:
+        addresses.check(url)
+        headers = mcp.checked_headers(dict(asked.headers or {}), f"{where}.headers")
+        if asked.authorization:
+            headers |= mcp.checked_headers({"Authorization": f"Bearer {asked.authorization}"}, f"{where}.authorization")
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{where}: {error.message}", param=error.param or where) from None
+    return McpSource(asked.server_label, asked, Server(url, headers=headers), providers.mcp, provider_data)

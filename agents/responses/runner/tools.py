@@ -1,0 +1,139 @@
+"""The tools of a response: the client's functions, and what the server has of OpenAI's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest
+from agents.knowledge.schemas.filters import parse
+from agents.loop.protocols.tools import Labelled, Tool, ToolSource
+from agents.loop.provider_set import Providers
+from agents.record.schemas.content import ToolConfig, ToolDef
+from agents.responses.runner import mcp
+from agents.responses.runner.file_search import FileSearch
+from agents.responses.schemas.requests import (
+    AllowedTools,
+    ChosenTool,
+    CodeInterpreterTool,
+    CreateResponse,
+    FileSearchTool,
+    FunctionParam,
+    McpTool,
+    WebSearchTool,
+)
+from agents.tools.providers import web_search
+from agents.tools.runner import toolgroups
+
+WEB_SEARCH = "web_search"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a model is offered, and which of it it must take."""
+
+    client: Sequence[ToolDef]
+    server: dict[str, Tool]
+    sources: Sequence[ToolSource]
+    config: ToolConfig
+
+
+def offer(providers: Providers, actor: Actor, body: CreateResponse, provider_data: Mapping[str, Any]) -> Offer:
+    """The tools of a request. Raises InvalidRequest for what there is not, or twice."""
+    client = [_function(tool) for tool in body.tools if isinstance(tool, FunctionParam)]
+    server: dict[str, Tool] = {}
+    sources: dict[str, ToolSource] = {}
+    for place, tool in enumerate(body.tools):
+        if isinstance(tool, McpTool):
+            if tool.server_label in sources:
+                raise InvalidRequest(f"tools: there are two servers '{tool.server_label}'.", param="tools")
+            sources[tool.server_label] = mcp.source(providers, tool, f"tools.{place}", provider_data)
+        elif not isinstance(tool, FunctionParam):
+            made = _server_tool(providers, actor, tool, f"tools.{place}")
+            if made.definition.name in server:
+                raise InvalidRequest(f"tools: {tool.type} is there twice.", param="tools")
+            server[made.definition.name] = made
+    _check_names(client, server)
+    return _chosen(body, client, server, sources)
+
+
+def _function(tool: FunctionParam) -> ToolDef:
+    schema = tool.parameters or {"type": "object", "properties": {}}
+    return ToolDef(name=tool.name, description=tool.description, input_schema=schema, strict=tool.strict)
+
+
+def _server_tool(
+    providers: Providers, actor: Actor, tool: WebSearchTool | FileSearchTool | CodeInterpreterTool, where: str
+) -> Tool:
+    match tool:
+        case FileSearchTool():
+            filters = parse(tool.filters, f"{where}.filters")
+            return Labelled(FileSearch(providers.library, actor, tool, filters), "file_search")
+        case WebSearchTool():
+            found = _group_tool(providers, actor, web_search.GROUP, where)
+            return Labelled(found, "web_search", name=WEB_SEARCH)
+        case CodeInterpreterTool():
+            found = _group_tool(providers, actor, "builtin::code_interpreter", where)
+            return Labelled(found, "code_interpreter")
+
+
+def _group_tool(providers: Providers, actor: Actor, name: str, where: str) -> Tool:
+    group = toolgroups.find(providers, actor, name, "run")
+    if group is None or not group.tools:
+        raise InvalidRequest(f"{where}: this server has no {name}.", param=where, code="tool_unavailable")
+    return group.tools[0]
+
+
+def _check_names(client: Sequence[ToolDef], server: dict[str, Tool]) -> None:
+    seen = set(server)
+    for tool in client:
+        if tool.name in seen:
+            raise InvalidRequest(f"tools: there are two tools named '{tool.name}'.", param="tools")
+        seen.add(tool.name)
+
+
+# --------------------------------------------------------------------------------------------- choice
+
+
+def _chosen(
+    body: CreateResponse, client: list[ToolDef], server: dict[str, Tool], sources: dict[str, ToolSource]
+) -> Offer:
+    choice = body.tool_choice
+    if isinstance(choice, AllowedTools):
+        names = {_name(one, client, server, sources) for one in choice.tools}
+        labels = {one.server_label for one in choice.tools if one.type == "mcp"}
+        client = [tool for tool in client if tool.name in names]
+        server = {name: tool for name, tool in server.items() if name in names}
+        sources = {label: source for label, source in sources.items() if label in labels}
+        choice = choice.mode
+    name = _name(choice, client, server, sources) if isinstance(choice, ChosenTool) else choice
+    if name == "required" and not (client or server or sources):
+        raise InvalidRequest("tool_choice: 'required' needs tools.", param="tool_choice")
+    return Offer(client, server, list(sources.values()), ToolConfig(tool_choice=name))
+
+
+def _name(
+    choice: ChosenTool, client: Sequence[ToolDef], server: dict[str, Tool], sources: dict[str, ToolSource]
+) -> str:
+    """The name under which the model knows a chosen tool. What a server of tools has is not known yet:
+    without a name it is any of its tools."""
+    if choice.type == "mcp" and choice.server_label in sources:
+        return choice.name or "required"
+    if choice.type == "function":
+        found = [tool.name for tool in client if tool.name == choice.name]
+    else:
+        kind = "web_search" if choice.type.startswith("web_search") else choice.type
+        found = [
+            name
+            for name, tool in server.items()
+            if isinstance(tool, Labelled)
+            and tool.kind == kind
+            and choice.server_label in (None, tool.label)
+            and choice.name in (None, name)
+        ]
+    if not found:
+        words = f"tool_choice: there is no tool {choice.type} '{(choice.name or choice.server_label or '')[:200]}'."
+        raise InvalidRequest(words, param="tool_choice")
+    return found[0]

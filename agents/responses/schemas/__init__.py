@@ -1,0 +1,1 @@
+"""Wire types of requests, input items and objects."""

@@ -1,0 +1,104 @@
+"""What the Responses and Conversations APIs send, as far as a schema of it helps: clients have types of
+their own for the many kinds of items."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from agents.base.schemas.wire import Wire, null_is
+from agents.responses.schemas.input_items import InputItem
+from agents.responses.schemas.requests import checked_metadata
+
+ResponseStatus = Literal["queued", "in_progress", "completed", "failed", "cancelled", "incomplete"]
+
+
+class Deleted(Wire):
+    id: str
+    object: str
+    deleted: bool = True
+
+
+class Item(Wire):
+    """A message, call, result, search or thought; ``type`` says which."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    id: str
+    type: str
+
+
+class ItemList(Wire):
+    object: Literal["list"] = "list"
+    data: list[Item]
+    first_id: str
+    last_id: str
+    has_more: bool
+
+
+class ResponseObject(Wire):
+    """A response; the fields it repeats of its request are not listed here."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    id: str
+    object: Literal["response"] = "response"
+    created_at: int
+    completed_at: int | None = None
+    status: ResponseStatus
+    model: str
+    output: list[Item]
+    usage: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    incomplete_details: dict[str, Any] | None = None
+
+
+class ResponseEvent(Wire):
+    """One frame of a response's stream; ``type`` says what more it has."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    type: str
+    sequence_number: int
+
+
+class ResponseList(Wire):
+    object: Literal["list"] = "list"
+    data: list[ResponseObject]
+    first_id: str
+    last_id: str
+    has_more: bool
+
+
+Metadata = Annotated[dict[str, str], AfterValidator(checked_metadata)]
+
+
+class CreateConversation(Wire):
+    items: Annotated[list[InputItem], Field(max_length=20), null_is([])] = []
+    metadata: Annotated[Metadata, null_is({})] = {}
+
+
+class UpdateConversation(Wire):
+    """``metadata`` takes the place of what there was."""
+
+    metadata: Metadata
+
+
+class AddItems(Wire):
+    items: list[InputItem] = Field(min_length=1, max_length=20)
+
+
+class Conversation(Wire):
+    id: str
+    object: Literal["conversation"] = "conversation"
+    created_at: int
+    metadata: dict[str, Any]
+
+
+class ConversationList(Wire):
+    object: Literal["list"] = "list"
+    data: list[Conversation]
+    first_id: str
+    last_id: str
+    has_more: bool

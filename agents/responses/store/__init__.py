@@ -1,0 +1,1 @@
+"""Reads responses and conversations from the rows of turns."""

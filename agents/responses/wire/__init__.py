@@ -1,0 +1,1 @@
+"""A response, its items and its stream as JSON."""

@@ -1,0 +1,392 @@
+"""A leg of a turn as OpenAI's Responses API shows it: the response and its output items.
+
+What a step becomes is decided here once: the stream, the stored response, its list and the items of
+a conversation all take it from `items_of_step`. Ids of output items are made of their step's key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from agents.base import ids
+from agents.base.ids import Kind
+from agents.record.schemas.content import Usage
+from agents.record.schemas.events import ErrorInfo
+from agents.record.schemas.turns import StepValue
+from agents.responses.wire import citations
+
+JSON = dict[str, Any]
+encode = msgspec.json.encode
+
+_PREFIXES = {
+    "file_search": "fs",
+    "web_search": "ws",
+    "code_interpreter": "ci",
+    "mcp": "mcp",
+}
+_CODES = {"rate_limited": "rate_limit_exceeded", "invalid_request_error": "invalid_prompt"}
+
+
+class _Tool(msgspec.Struct):
+    type: str = ""
+
+
+class _Settings(msgspec.Struct):
+    """What of a response's settings decides how it is shown."""
+
+    guardrails: list[str] = []
+    tools: list[_Tool] = []
+
+
+_settings = msgspec.json.Decoder(_Settings)
+
+
+def _read(settings: bytes) -> _Settings:
+    return _settings.decode(settings or b"{}")
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """What is known of a response from its beginning. ``settings`` are the fields it repeats of its
+    request, as a JSON object."""
+
+    key: int
+    created_at: int
+    settings: bytes
+
+    @property
+    def guarded(self) -> bool:
+        """Whether shields judge, so that nothing is shown before they have."""
+        return bool(_read(self.settings).guardrails)
+
+    @property
+    def cites(self) -> bool:
+        """Whether files are searched, so that the text may cite them."""
+        return any(tool.type == "file_search" for tool in _read(self.settings).tools)
+
+    @property
+    def id(self) -> str:
+        return ids.openai(Kind.RESPONSE, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How far a response has come. ``output`` are items as JSON; ``completed_at`` microseconds."""
+
+    status: str
+    output: Sequence[bytes] = ()
+    completed_at: int | None = None
+    usage: Usage | None = None
+    error: JSON | None = None
+    incomplete: str | None = None
+
+
+def response_json(head: ResponseHead, outcome: Outcome) -> bytes:
+    """A response."""
+    completed = outcome.completed_at if outcome.status == "completed" else None
+    return b"".join(
+        (
+            b'{"id":"%b","object":"response","created_at":%d,"status":"%b",'
+            % (head.id.encode(), head.created_at // 1_000_000, outcome.status.encode()),
+            b'"completed_at":%b,"error":%b,"incomplete_details":%b,"output":['
+            % (
+                encode(completed // 1_000_000 if completed is not None else None),
+                encode(outcome.error),
+                encode({"reason": outcome.incomplete} if outcome.incomplete else None),
+            ),
+            b",".join(outcome.output),
+            b'],"usage":%b,' % encode(usage_json(outcome.usage)),
+            head.settings[1:],
+        )
+    )
+
+
+def usage_json(usage: Usage | None) -> JSON | None:
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.input_tokens,
+        "input_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": 0},
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+    }
+
+
+# ---------------------------------------------------------------------------------------------- items
+
+
+Names = dict[str, str]
+"""Names of the files found so far, by their ids: citations are told with them."""
+
+
+def items_of_step(step: StepValue, names: Names | None = None) -> list[JSON]:
+    """The output items of one step, in order. Calls that a client runs are items of their own step.
+    With ``names``, citations are read, and what a search found is added to them."""
+    if step.detail is None:
+        return []
+    detail = msgspec.json.decode(step.detail)
+    match step.type:
+        case "inference":
+            return inference_items(step.key, detail, step.status, names)
+        case "tool_execution":
+            note_files(detail, names)
+            return [tool_item(step.key, detail, step.status, server_side=step.server_side)]
+        case "other":
+            return [listing_item(step.key, detail)] if detail.get("kind") == "mcp_list_tools" else []
+        case _:
+            return []
+
+
+def note_files(detail: JSON, names: Names | None) -> None:
+    """Remember what the files are called that a search found."""
+    if names is not None and detail.get("kind") == "file_search":
+        for answer in detail.get("tool_responses") or ():
+            names.update({one["file_id"]: one["filename"] for one in _metadata(answer).get("results", ())})
+
+
+def inference_items(step: int, detail: JSON, status: str, names: Names | None = None) -> list[JSON]:
+    """What a model thought, and what it said."""
+    out: list[JSON] = []
+    message = detail["model_response"]
+    whole = status == "completed" and incomplete_reason(None, detail.get("finish_reason")) is None
+    item_status = "completed" if whole else "incomplete"
+    words = message.get("content") or ""
+    if detail.get("reasoning"):
+        was_over = bool(words) and not detail.get("reasoning_last")  # when the words began
+        out.append(reasoning_item(step, detail["reasoning"], "completed" if was_over else item_status))
+    if words or not message.get("tool_calls"):
+        text, annotations = citations.read(words, names) if names is not None else (words, [])
+        out.append(message_item(step, text, annotations, item_status))
+    return out[::-1] if detail.get("reasoning_last") else out
+
+
+def reasoning_item(step: int, text: str, status: str) -> JSON:
+    content = [{"type": "reasoning_text", "text": text}] if text else []
+    return {
+        "id": ids.part("rs", Kind.STEP, step),
+        "type": "reasoning",
+        "summary": [],
+        "content": content,
+        "status": status,
+    }
+
+
+def text_part(text: str, annotations: Sequence[JSON] = ()) -> JSON:
+    return {"type": "output_text", "text": text, "annotations": list(annotations), "logprobs": []}
+
+
+def message_item(step: int, text: str | None, annotations: Sequence[JSON], status: str) -> JSON:
+    """A message of the model; ``text`` None is one that has only begun."""
+    return {
+        "id": ids.part("msg", Kind.STEP, step),
+        "type": "message",
+        "role": "assistant",
+        "status": status,
+        "content": [] if text is None else [text_part(text, annotations)],
+    }
+
+
+def refusal_item(step: int, words: str) -> JSON:
+    """What is said in place of an answer that a shield did not let through."""
+    content = [{"type": "refusal", "refusal": words}]
+    return {**message_item(step, None, (), "completed"), "content": content}
+
+
+def tool_item(step: int, detail: JSON, status: str, *, server_side: bool) -> JSON:
+    """A call: the client's to run, or one that ran here, as the type of its tool says it."""
+    [call] = detail["tool_calls"]
+    answers = detail.get("tool_responses") or [{}]
+    ended = status if status in ("in_progress", "completed") else "failed"
+    if detail.get("approval"):
+        return approval_item(step, detail, call)
+    if not server_side:
+        return function_item(step, call)
+    kind = detail.get("kind") or "mcp"
+    fields = _FIELDS[kind](detail, call, answers[0], ended)
+    return {"id": ids.part(_PREFIXES[kind], Kind.STEP, step), **fields}
+
+
+def arguments_of(call: JSON) -> str:
+    """A call's arguments as the model wrote them."""
+    raw = call.get("arguments_json")
+    if isinstance(raw, str):
+        return raw
+    arguments = call.get("arguments") or {}
+    return arguments if isinstance(arguments, str) else encode(arguments).decode()
+
+
+def function_item(step: int, call: JSON, status: str = "completed", arguments: str | None = None) -> JSON:
+    return {
+        "id": ids.part("fc", Kind.STEP, step),
+        "type": "function_call",
+        "call_id": call["call_id"],
+        "name": call["tool_name"],
+        "arguments": arguments_of(call) if arguments is None else arguments,
+        "status": status,
+    }
+
+
+def approval_item(step: int, detail: JSON, call: JSON) -> JSON:
+    """The question whether a call may be made."""
+    return {
+        "id": ids.part("mcpr", Kind.STEP, step),
+        "type": "mcp_approval_request",
+        "server_label": detail.get("label") or "",
+        "name": call["tool_name"],
+        "arguments": arguments_of(call),
+    }
+
+
+def approval_answer(key: int, step: int, detail: JSON, words: str | None) -> JSON:
+    """The client's word on it, as an item of the row ``key``."""
+    return {
+        "id": ids.part("mcpa", Kind.ITEM, key),
+        "type": "mcp_approval_response",
+        "approval_request_id": ids.part("mcpr", Kind.STEP, step),
+        "approve": detail.get("approval") == "approved",
+        "reason": words,
+    }
+
+
+def _argument(call: JSON, name: str) -> str:
+    arguments = call.get("arguments")
+    return str(arguments.get(name, "")) if isinstance(arguments, dict) else ""
+
+
+def _metadata(answer: JSON) -> JSON:
+    return answer.get("metadata") or {}
+
+
+def _file_search(detail: JSON, call: JSON, answer: JSON, status: str) -> JSON:
+    results = _metadata(answer).get("results", []) if status != "in_progress" else None
+    queries = [_argument(call, "query")]
+    return {"type": "file_search_call", "queries": queries, "status": status, "results": results}
+
+
+def _web_search(detail: JSON, call: JSON, answer: JSON, status: str) -> JSON:
+    action: JSON = {"type": "search", "query": _argument(call, "query")}
+    sources = _metadata(answer).get("sources")
+    if sources:
+        action["sources"] = sources
+    return {"type": "web_search_call", "status": status, "action": action}
+
+
+def _code_interpreter(detail: JSON, call: JSON, answer: JSON, status: str) -> JSON:
+    logs = words_of(answer)
+    outputs = [{"type": "logs", "logs": logs}] if logs else None
+    code = _argument(call, "code")
+    return {
+        "type": "code_interpreter_call",
+        "code": code,
+        "container_id": detail.get("label") or "sandbox",
+        "outputs": outputs,
+        "status": status,
+    }
+
+
+def _mcp(detail: JSON, call: JSON, answer: JSON, status: str) -> JSON:
+    words = words_of(answer)
+    failed, asked = status == "failed", detail.get("asked")
+    return {
+        "type": "mcp_call",
+        "server_label": detail.get("label") or "builtin",
+        "name": call["tool_name"],
+        "arguments": arguments_of(call),
+        "output": None if failed or status == "in_progress" else words,
+        "error": _mcp_error(words or "The call did not end.") if failed else None,
+        "status": status,
+        "approval_request_id": f"mcpr_{asked.replace('-', '')}" if asked else None,
+    }
+
+
+def _mcp_error(words: str) -> JSON:
+    return {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": words}]}
+
+
+_FIELDS = {
+    "file_search": _file_search,
+    "web_search": _web_search,
+    "code_interpreter": _code_interpreter,
+    "mcp": _mcp,
+}
+
+
+def words_of(answer: JSON) -> str:
+    """The words of a tool's answer; images are left out."""
+    content = answer.get("content") or ""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content]
+    return "\n".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")
+
+
+def listing_item(step: int, detail: JSON) -> JSON:
+    """What a server of tools said it has."""
+    data = detail.get("data") or {}
+    return {
+        "id": ids.part("mcpl", Kind.STEP, step),
+        "type": "mcp_list_tools",
+        "server_label": data.get("server_label", ""),
+        "tools": data.get("tools", []),
+        "error": data.get("error"),
+    }
+
+
+def output_of(steps: Iterable[StepValue], *, cites: bool = False, guarded: bool = False) -> list[bytes]:
+    """The output of a response: its steps' items, or the refusal in place of all of them. ``cites``
+    says that files were searched, whose citations are to be read, ``guarded`` that only what shields
+    have let through is shown."""
+    shown, names = list(steps), Names() if cites else None
+    if guarded and not any(step.type == "shield_call" and step.name == "assistant-output" for step in shown):
+        shown = [step for step in shown if step.type == "shield_call"]
+    for step in shown:
+        words = violation(step)
+        if words is not None:
+            return [encode(refusal_item(step.key, words))]
+    return [encode(item) for step in shown for item in items_of_step(step, names)]
+
+
+def violation(step: StepValue) -> str | None:
+    """What a shield says in place of the answer; None where it let things pass."""
+    if step.type != "shield_call" or not step.detail or b'"violation"' not in step.detail:
+        return None
+    found = msgspec.json.decode(step.detail).get("violation") or {}
+    return str(found.get("user_message") or "") if found.get("violation_level") == "error" else None
+
+
+# -------------------------------------------------------------------------------------------- the end
+
+
+def error_json(error: ErrorInfo | None, status: str, reason: str | None = None) -> JSON | None:
+    """Why a response failed, with one of OpenAI's codes."""
+    if status == "interrupted":
+        return {"code": "server_error", "message": f"The response was interrupted: {reason or 'the server stopped'}."}
+    if status != "failed":
+        return None
+    if error is None:
+        return {"code": "server_error", "message": "The response failed."}
+    code = "rate_limit_exceeded" if error.upstream_status == 429 else _CODES.get(error.type, "server_error")
+    return {"code": code, "message": error.message}
+
+
+def incomplete_reason(reason: str | None, finish: str | None) -> str | None:
+    """Why a response that ended is not complete."""
+    if reason == "max_infer_iters":
+        return "max_iterations_exceeded"
+    return {"length": "max_output_tokens", "content_filter": "content_filter"}.get(finish or "")
+
+
+def status_of(turn_status: str, incomplete: str | None) -> str:
+    """A leg's status in OpenAI's words."""
+    match turn_status:
+        case "queued" | "in_progress" | "failed" | "cancelled":
+            return turn_status
+        case "interrupted":
+            return "failed"
+        case _:
+            return "incomplete" if incomplete else "completed"

@@ -1,0 +1,1 @@
+"""Shields: kinds of them, registering them, running them, moderation."""

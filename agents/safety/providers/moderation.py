@@ -1,0 +1,73 @@
+"""A shield that asks an OpenAI-compatible ``/moderations``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from agents.base.errors import ProviderError
+from agents.base.schemas.wire import JSON
+from agents.loop.inference.base import Relay
+from agents.loop.protocols.shields import Said, Touchpoint, looked_at
+from agents.record.schemas.content import SafetyViolation
+
+USER_MESSAGE = "I can't answer that. Can I help with something else?"
+
+
+class _Result(msgspec.Struct):
+    flagged: bool
+    categories: dict[str, JSON] = {}
+    category_scores: dict[str, JSON] = {}
+
+
+class _Answer(msgspec.Struct):
+    results: list[_Result]
+
+
+class ModerationShield:
+    """The shield ``name``: ``model`` as ``endpoint`` knows it ("" for its default). ``excluded`` are
+    categories that are not minded."""
+
+    def __init__(self, name: str, endpoint: Relay, model: str, excluded: Collection[str] = ()) -> None:
+        self.name = name
+        self._endpoint, self._model, self._excluded = endpoint, model, frozenset(excluded)
+
+    async def check(self, said: Sequence[Said], touchpoint: Touchpoint) -> SafetyViolation | None:
+        texts = [text for text in looked_at(said, touchpoint) if text.strip()]
+        if not texts:
+            return None
+        results = self._read(await self._ask(texts), len(texts))
+        named = {name for one in results for name, is_so in one.categories.items() if is_so is True}
+        unnamed = any(one.flagged and True not in one.categories.values() for one in results)
+        minded = sorted(named - self._excluded)
+        if not any(one.flagged for one in results) or not (minded or unnamed):
+            return None
+        scores = {name: _highest(results, name) for name in minded}
+        return SafetyViolation(
+            violation_level="error",
+            user_message=USER_MESSAGE,
+            metadata={"violation_type": ",".join(minded), "category_scores": scores},
+        )
+
+    async def _ask(self, texts: Sequence[str]) -> bytes:
+        body: dict[str, JSON] = {"input": list(texts)}
+        if self._model:
+            body["model"] = self._model
+        return await self._endpoint.document("/moderations", msgspec.json.encode(body), model=self._model)
+
+    def _read(self, body: bytes, wanted: int) -> list[_Result]:
+        """One result per text. Raises ProviderError."""
+        try:
+            results = msgspec.json.decode(body, type=_Answer).results
+        except (ValueError, RecursionError):
+            results = []
+        if len(results) != wanted:
+            words = f"{self._endpoint.name} answered shield '{self.name}' with no verdict on {wanted} texts"
+            raise ProviderError(words, provider=self._endpoint.name, code="unreadable_verdict")
+        return results
+
+
+def _highest(results: Sequence[_Result], name: str) -> float:
+    scores = [one.category_scores.get(name) for one in results]
+    return max((float(score) for score in scores if isinstance(score, int | float)), default=0.0)

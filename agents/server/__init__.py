@@ -1,0 +1,1 @@
+"""Puts the subjects together: URLs, the socket, commands, checks, the demo."""

@@ -1,0 +1,1 @@
+"""The URL table of the API, and what this server offers."""

@@ -1,0 +1,147 @@
+"""What this server offers: providers, routes; health and version. Models, tools and shields have modules
+of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents.base.api.negotiation import json_response
+from agents.base.api.views import ApiView, Awaited, data_list
+from agents.base.errors import NotFound, Unavailable
+from agents.base.store import readiness
+from agents.llama_stack.schemas import VERSION
+from agents.loop.current_service import service
+from agents.safety.providers.registry import PROVIDERS as SHIELD_PROVIDERS
+
+_JSON = {200: dict[str, Any]}
+
+
+# ----------------------------------------------------------------------------------------- providers
+
+_OK = {"status": "OK"}
+
+
+def _provider(api: str, name: str, kind: str, health: dict[str, str] | None = None) -> dict[str, Any]:
+    return {"api": api, "provider_id": name, "provider_type": kind, "config": {}, "health": health or _OK}
+
+
+async def _providers() -> list[dict[str, Any]]:
+    """All of them; an endpoint is as healthy as its list of models says."""
+    endpoints = service().providers.endpoints
+    errors = (await endpoints.all_models()).errors
+    inference = [
+        _provider(
+            "inference",
+            name,
+            f"{'inline' if name == 'scripted' else 'remote'}::{name}",
+            {"status": "Error", "message": errors[name].message} if name in errors else None,
+        )
+        for name in endpoints.names
+    ]
+    groups = [group for group in service().providers.tools.values() if group.check]
+    troubles = {group.provider_id: await group.check() for group in groups if group.check}
+    return [
+        *inference,
+        *(
+            _provider("tool_runtime", name, f"inline::{name}", {"status": "Error", "message": words} if words else None)
+            for name, words in troubles.items()
+        ),
+        *(_provider("safety", name, f"inline::{name}") for name in SHIELD_PROVIDERS),
+        *(_provider(api, name, kind) for api, name, kind in _OTHERS),
+    ]
+
+
+_OTHERS = (
+    ("vector_io", "builtin", "inline::builtin"),
+    ("tool_runtime", "builtin", "inline::builtin"),
+    ("tool_runtime", "model-context-protocol", "remote::model-context-protocol"),
+    ("tool_runtime", "function", "inline::function"),
+    ("tool_runtime", "brave-search", "remote::brave-search"),
+    ("tool_runtime", "tavily-search", "remote::tavily-search"),
+    ("telemetry", "builtin", "inline::builtin"),
+    ("agents", "builtin", "inline::builtin"),
+)
+
+
+class ProviderList(ApiView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="list_providers", responses=_JSON)
+    def get(self, request: Request) -> HttpResponseBase:
+        async def work() -> HttpResponse:
+            return data_list(await _providers())
+
+        return Awaited(work)
+
+
+class ProviderDetail(ApiView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="get_provider", responses=_JSON)
+    def get(self, request: Request, provider_id: str) -> HttpResponseBase:
+        async def work() -> HttpResponse:
+            for provider in await _providers():
+                if provider["provider_id"] == provider_id:
+                    return json_response(msgspec.json.encode(provider))
+            raise NotFound(f"Provider '{provider_id[:200]}' not found.")
+
+        return Awaited(work)
+
+
+# --------------------------------------------------------------------------------------------- health
+
+
+class Health(ApiView):
+    actions = {"get": None}
+
+    @extend_schema(operation_id="health", responses=_JSON)
+    def get(self, request: Request) -> HttpResponse:
+        return json_response(b'{"status":"OK"}')
+
+
+class Version(ApiView):
+    actions = {"get": None}
+
+    @extend_schema(operation_id="version", responses=_JSON)
+    def get(self, request: Request) -> HttpResponse:
+        return json_response(msgspec.json.encode({"version": VERSION}))
+
+
+class RouteList(ApiView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="list_routes", responses=_JSON)
+    def get(self, request: Request) -> HttpResponse:
+        from agents.server.api.urls import routes  # the table imports this module
+
+        return data_list(
+            {"route": route, "method": method.upper(), "provider_types": []}
+            for route, view in routes("/v1/")
+            for method in view.actions
+        )
+
+
+def alive(request: HttpRequest) -> HttpResponse:
+    """``/healthz``: the process answers."""
+    return json_response(b'{"status":"ok"}')
+
+
+def ready(request: HttpRequest) -> HttpResponse:
+    """``/readyz``: turns can be taken and the database be written; 503 otherwise, with the reason."""
+    problems = [words for words in (_trouble_with_turns(), readiness.problem()) if words]
+    body = {"status": "unavailable" if problems else "ok", "problems": problems}
+    headers = {"Retry-After": "1"} if problems else {}
+    return json_response(msgspec.json.encode(body), 503 if problems else 200, headers)
+
+
+def _trouble_with_turns() -> str:
+    try:
+        return "shutting down" if service().runner.draining else ""
+    except Unavailable as error:
+        return error.message

@@ -1,0 +1,147 @@
+"""The description of the API (OpenAPI 3.1), generated from the Pydantic types.
+
+Corrections of drf-spectacular: a request is described by the schema for validation, not for
+serialisation, a list route's page type is not wrapped in an array, a deletion may answer with something,
+the events of a stream are described as events, and errors once for all.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from django.http import HttpResponse
+from drf_spectacular.contrib.pydantic import PydanticExtension
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.utils import Direction
+from pydantic import BaseModel
+from rest_framework.request import Request
+
+from agents.base.api.negotiation import json_response
+from agents.base.api.views import ApiView
+from agents.base.schemas.errors import ErrorBody
+
+Endpoint = tuple[str, str, str, Any]
+"""A path, its pattern, a method and the view."""
+
+
+ERRORS = {
+    "400": "The request cannot be read, or asks for what cannot be: which field, and why.",
+    "401": "A key is needed, or the one that was sent is not valid.",
+    "403": "Not for this key, or from another site's page.",
+    "404": "Not there, or not for this key.",
+    "409": "It is there already, is busy, or was changed by somebody else.",
+    "413": "The body is too large.",
+    "414": "The URL is too long.",
+    "415": "The body is not of the type that is read here.",
+    "429": "Too much at once; try again later.",
+    "431": "The headers are too large.",
+    "502": "A model endpoint or a server of tools failed.",
+    "503": "This server has trouble of its own; try again later.",
+    "504": "A model endpoint or a server of tools did not answer in time.",
+}
+"""When an operation is refused, or fails."""
+ASKING = frozenset({"models", "tools", "toolgroups", "tool-runtime", "providers", "shields"})
+"""Tags of what asks others also when it is only read."""
+
+
+class WireTypes(PydanticExtension):  # type: ignore[no-untyped-call]  # untyped library
+    """Types as they are read where requests have them, as they are sent where only answers do."""
+
+    priority = 1
+
+    def map_serializer(self, auto_schema: Any, direction: Direction) -> dict[str, Any]:
+        kind: type[BaseModel] = self.target
+        is_read = direction == "request"
+        schema = kind.model_json_schema(
+            mode="validation" if is_read else "serialization", ref_template="#/components/schemas/{model}"
+        )
+        for name, inner in schema.pop("$defs", {}).items():
+            made: Any = ResolvedComponent
+            component = made(name=name, type=made.SCHEMA, object=name, schema=inner)
+            if is_read and component in auto_schema.registry:
+                del auto_schema.registry[component]
+            auto_schema.registry.register_on_missing(component)
+        return schema
+
+
+class WireSchema(AutoSchema):
+    """Descriptions of our views."""
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        return False
+
+    def get_description(self) -> str:  # type: ignore[override]  # the stubs mean another AutoSchema
+        """What the view says of itself; the base's words are about the base."""
+        return inspect.cleandoc(type(self.view).__dict__.get("__doc__") or "")
+
+    def get_tags(self) -> list[str]:
+        """The first word of the path behind the version."""
+        return [self.path.strip("/").split("/")[1]]
+
+    def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
+        answers = self.get_response_serializers()
+        if self.method == "DELETE" and answers and not isinstance(answers, dict):
+            found = {"200": self._answer("200", answers)}
+        else:
+            found = super()._get_response_bodies(direction)
+        for one in found.values():
+            _tell_events(one.get("content", {}))
+        return found | {status: self._error(status) for status in self._errors()}
+
+    def _error(self, status: str) -> dict[str, Any]:
+        return {**self._answer(status, ErrorBody), "description": ERRORS[status]}
+
+    def _answer(self, status: str, kind: Any) -> dict[str, Any]:
+        return dict(self._get_response_for_code(kind, status))  # type: ignore[no-untyped-call]  # untyped library
+
+    def _errors(self) -> list[str]:
+        """The errors that this operation can answer, one that is not there aside."""
+        view: Any = self.view
+        is_free, changes = view.actions[self.method.lower()] is None, self.method != "GET"
+        asks = self.method == "POST" or self.get_tags()[0] in ASKING
+        left_out = {
+            "401": is_free,
+            "404": is_free and "{" not in self.path,
+            **dict.fromkeys(("409", "413", "415", "429"), not changes),
+            **dict.fromkeys(("502", "504"), not asks),
+        }
+        return [status for status in ERRORS if not left_out.get(status)]
+
+
+def _tell_events(content: dict[str, Any]) -> None:
+    """An event of a stream has the JSON of its type as a text."""
+    stream = content.get("text/event-stream")
+    if stream:
+        data = {"type": "string", "contentMediaType": "application/json", "contentSchema": stream["schema"]}
+        names = {name: {"type": "string"} for name in ("event", "id")}
+        stream["schema"] = {"type": "object", "required": ["data"], "properties": {**names, "data": data}}
+
+
+def without_aliases(endpoints: list[Endpoint]) -> list[Endpoint]:
+    """Each route once, by its first name."""
+    return [one for one in endpoints if one[0].startswith("/v1/") and not one[0].startswith("/v1/openai/")]
+
+
+@lru_cache(maxsize=1)
+def description() -> bytes:
+    """The whole description as JSON, made at the first request."""
+    from agents.server.api.urls import urlpatterns
+
+    generator: Any = SchemaGenerator(patterns=urlpatterns)  # type: ignore[no-untyped-call]  # untyped library
+    return msgspec.json.encode(generator.get_schema(request=None, public=True))
+
+
+class SchemaView(ApiView):
+    schema = None
+    actions = {"get": None}
+
+    def get(self, request: Request) -> HttpResponse:
+        return json_response(description())
+
+
+__all__ = ["SchemaView", "WireSchema", "WireTypes", "description", "without_aliases"]

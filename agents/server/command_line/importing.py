@@ -1,0 +1,152 @@
+"""``manage.py logs import``: files of what agents did elsewhere, into the log."""
+
+from __future__ import annotations
+
+import os
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast, get_args
+
+from django.core.management.base import CommandError
+
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.telemetry.reading.pieces import pieces
+from agents.telemetry.reading.sniffing import FileFormat, format_of_file
+from agents.telemetry.store.imports import Importer, Report
+
+AUTO = "auto"
+FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))
+LARGE = 4 * 2**20
+"""Bytes of all files from which on progress is told."""
+EVERY_S = 2.0
+SHOWN = 20
+"""Skipped lines that are told one by one."""
+_ENDINGS = frozenset({".jsonl", ".json", ".ndjson"})
+"""Of files that are looked into where a folder is given, packed or not."""
+
+
+class Out(Protocol):
+    """Where progress goes."""
+
+    def write(self, msg: str = "", *, ending: str | None = None) -> None: ...
+
+    def isatty(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be taken in, for whom, under which names ('' for those in the files)."""
+
+    files: tuple[Path, ...]
+    format: str
+    agent: str
+    session: str
+    actor: Actor
+
+
+class Progress:
+    """Tells how far it is, now and then: on one line of a terminal, else on lines of their own."""
+
+    def __init__(self, out: Any) -> None:
+        self._out = cast(Out, out)
+        self._next = time.monotonic() + EVERY_S
+        self.total = 0
+
+    def tell(self, report: Report, more: str = "", *, now: bool = False) -> None:
+        if self.total < LARGE or (not now and time.monotonic() < self._next):
+            return
+        self._next = time.monotonic() + EVERY_S
+        words = f"{report.size / 2**20:,.1f} of {self.total / 2**20:,.1f} MiB, {report.lines:,} lines{more}"
+        if self._out.isatty():
+            self._out.write(f"\r{words}", ending="\n" if now else "")
+        else:
+            self._out.write(words)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="files, or folders with some")
+    parser.add_argument("--format", choices=FORMATS, default=AUTO, help="told from each file by itself")
+    parser.add_argument("--agent", default="", help="the agent they are of, whatever they say")
+    parser.add_argument("--session", default="", help="the session they are of, whatever they say")
+    parser.add_argument("--user", default="", help="whose they will be; by default the local user's")
+
+
+def wanted(options: dict[str, Any]) -> Asked:
+    """Raises CommandError for a file or a user that is not there."""
+    files = tuple(dict.fromkeys(found for given in options["files"] for found in _found(given)))
+    if not files:
+        raise CommandError("There is no .jsonl, .ndjson or .json file in it, nor one of these with .gz behind.")
+    names = (options["agent"].strip()[:300], options["session"].strip()[:300])
+    return Asked(files, options["format"], *names, _actor(options["user"]))
+
+
+def _found(given: Path) -> Iterator[Path]:
+    if given.is_dir():
+        for folder, inner, names in os.walk(given):
+            inner.sort()
+            yield from (Path(folder) / name for name in sorted(names) if _is_known(name))
+    elif given.is_file():
+        yield given
+    else:
+        raise CommandError(f"{given}: there is no such file.")
+
+
+def _is_known(name: str) -> bool:
+    name = name.lower().removesuffix(".gz")
+    return Path(name).suffix in _ENDINGS and not name.endswith(".meta.json")
+
+
+def _actor(name: str) -> Actor:
+    if not name:
+        return keys.local()
+    actor = keys.of_name(name)
+    if actor is None:
+        raise CommandError(f"There is no active user '{name[:80]}'.")
+    return actor
+
+
+def run(asked: Asked, progress: Progress) -> Report:
+    """Take in all files, and make turns of them. Raises CommandError where one cannot be read at all."""
+    importer = Importer(asked.actor, agent=asked.agent, session=asked.session)
+    progress.total = sum(path.stat().st_size for path in asked.files)
+    for path in asked.files:
+        try:
+            with path.open("rb") as file:
+                _take(importer, file, path, asked, progress)
+        except OSError as error:
+            raise CommandError(f"{path}: {error.strerror or error}") from error
+    for done in importer.settle():
+        progress.tell(importer.report, f", {done:,} traces understood")
+    progress.tell(importer.report, now=True)
+    return importer.report
+
+
+def _take(importer: Importer, file: BinaryIO, path: Path, asked: Asked, progress: Progress) -> None:
+    report = importer.report
+    format_ = format_of_file(file) if asked.format == AUTO else cast(FileFormat, asked.format)
+    if format_ is None:
+        report.skip(str(path), 0, "it is of no format that we know.")
+        return
+    report.files += 1
+    for piece in pieces(file, format_):
+        importer.take(str(path), piece)
+        progress.tell(report)
+
+
+def sentences(report: Report) -> Iterator[str]:
+    """What came of it, for people."""
+    turns = f"{report.new:,} new, {report.known:,} known, {report.changed:,} changed"
+    yield f"Read {report.lines:,} lines of {report.files:,} files. Turns: {turns}."
+    if not report.reasons:
+        return
+    yield f"Skipped {report.reasons.total():,}:"
+    shown = report.skipped[:SHOWN]
+    yield from (f"  {name}{f':{line}' if line else ''}: {reason}" for name, line, reason in shown)
+    rest = report.reasons.total() - len(shown)
+    if rest > 0:
+        yield f"  and {rest:,} more:"
+        yield from (f"    {count:,} times: {reason}" for reason, count in report.reasons.most_common(SHOWN))

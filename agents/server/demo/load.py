@@ -1,0 +1,265 @@
+"""Puts the scenes into the store, as if they had happened over the last two days."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+from django.db import transaction
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import keys
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime
+from agents.knowledge.providers.memory import scripted as memory
+from agents.llama_stack.schemas import AgentConfig, CreateTurn
+from agents.loop.inference.registry import Endpoints
+from agents.loop.inference.scripted import Scripted
+from agents.loop.loop import Loop
+from agents.loop.prepare import build
+from agents.loop.protocols.shields import ShieldSpec
+from agents.loop.protocols.tools import ToolGroup
+from agents.loop.provider_set import Providers
+from agents.models.journal import Price
+from agents.record.models.agents import Agent
+from agents.record.models.choices import Api, Source
+from agents.record.schemas.content import ToolResponse, UserMessage
+from agents.record.schemas.items import tool_definition
+from agents.record.store import agents, history, recorder, sessions, start_turn
+from agents.record.store.agents import AgentRecord
+from agents.record.store.start_turn import NewLeg, NewTurn, Resumption
+from agents.responses.runner import input
+from agents.responses.schemas.requests import CreateResponse
+from agents.responses.wire.settings import settings_json
+from agents.safety.providers.registry import Shields
+from agents.safety.providers.scripted import PhraseShield
+from agents.server.demo.scenes import ROLES, Role, Scene
+from agents.server.demo.stage import Clock, Prompted, Take, play, resumed_run
+from agents.server.demo.visits import CONCIERGE
+from agents.tools.providers import scripted as tools
+
+SPAN_US = 40 * 3_600_000_000
+"""How far back the first scene lies."""
+FEW = 36
+"""Turns of the first start."""
+GROUP = 200
+"""Turns in one commit when many are made."""
+
+
+def is_empty() -> bool:
+    """Whether the store has no agents yet."""
+    return not Agent.objects.unscoped("first start").exists()
+
+
+def load(turns_wanted: int = 0) -> int:
+    """Play scenes until there are so many turns (a few dozen if none is said); returns how many."""
+    actor = keys.local()
+    made = 0
+    started_us = ids.now_us()
+    try:
+        _prices()
+        cast = _Cast(actor, started_us - SPAN_US)
+        total = turns_wanted or FEW
+        gap = SPAN_US // (total + 1)
+        plan = _plan()
+        while made < total:
+            with transaction.atomic():
+                for role, session, scene in itertools.islice(plan, min(GROUP, total - made)):
+                    cast.clock.now_us = max(cast.clock.now_us, started_us - SPAN_US + made * gap)
+                    cast.perform(role, session, scene)
+                    made += 1
+    finally:
+        ids.use_clock(None)
+    return made
+
+
+def _plan() -> Iterator[tuple[Role, str, Scene]]:
+    """The scenes in the order of the day: the first of each session, then the second, …; over and
+    over, in new sessions."""
+    for lap in itertools.count():
+        rounds = itertools.zip_longest(
+            *(
+                [(role, name, scene) for scene in scenes]
+                for role in (*ROLES, CONCIERGE)
+                for name, scenes in role.sessions.items()
+            )
+        )
+        for role, name, scene in (entry for entries in rounds for entry in entries if entry):
+            yield role, f"{name}-{lap}" if lap else name, scene
+
+
+def _prices() -> None:
+    """What the demo's models cost, so that costs are seen."""
+    if not Price.objects.exists():
+        since = to_datetime(0)
+        Price.objects.create(model="demo", starts_at=since, input_nano=10_000, output_nano=40_000)
+
+
+@dataclass
+class _Cast:
+    """The agents, their sessions, and the clock they live by."""
+
+    actor: Actor
+    start_us: int
+
+    def __post_init__(self) -> None:
+        self.clock = Clock(self.start_us)
+        ids.use_clock(self.clock)
+        self._model = Scripted(sleep=self.clock.sleep)
+        self._agents: dict[str, AgentRecord] = {}
+        self._sessions: dict[tuple[str, str], int] = {}
+
+    def perform(self, role: Role, session: str, scene: Scene) -> None:
+        """One scene, stored with its times."""
+        key, agent = (role.name, session), None if role.responds else self._agent(role)
+        if key not in self._sessions:
+            of, api = (agent.key, Api.AGENTS) if agent else (None, Api.RESPONSES)
+            self._sessions[key] = sessions.create(self.actor, agent=of, name=session, api=api, source=Source.DEMO)
+        self._turn(
+            agent.config if agent else AgentConfig.model_validate(role.config), agent, self._sessions[key], scene
+        )
+
+    def _agent(self, role: Role) -> AgentRecord:
+        if role.name not in self._agents:
+            config = AgentConfig.model_validate(role.config)
+            self._agents[role.name] = agents.get(self.actor, agents.create(self.actor, config, Source.DEMO))
+        return self._agents[role.name]
+
+    def _providers(self, scene: Scene) -> Providers:
+        shield = PhraseShield(takes_s=0)
+        found = memory.PolicyMemory(takes_s=0)
+        models = Endpoints({"scripted": Prompted(self._model, scene.lines)}, "scripted")
+        return Providers(
+            endpoints=models,
+            tools={
+                tools.GROUP: ToolGroup(tools.GROUP, tools=[_Paced(tool, self.clock) for tool in tools.tools(pace=0)])
+            },
+            shields=Shields(
+                models,
+                {shield.name: ShieldSpec(shield.name, "scripted")},
+                {shield.name: _PacedShield(shield, self.clock)},
+            ),
+            memory={memory.GROUP: lambda actor, session, args: _PacedMemory(found, self.clock)},
+        )
+
+    def _turn(self, config: AgentConfig, agent: AgentRecord | None, session: int, scene: Scene) -> None:
+        body = CreateTurn(messages=[UserMessage(content=scene.asked)])
+        turn = self.clock.new_key()
+        built = build(self._providers(scene), self.actor, turn=turn, session=session, config=config, body=body)
+        run = _with(built, clock=self.clock, new_key=self.clock.new_key)
+        loop = Loop(run)
+        opening = loop.open()
+        new = NewTurn(
+            key=turn,
+            session=session,
+            agent=agent.key if agent else None,
+            revision=agent.revision if agent else None,
+            model=run.model,
+            provider=run.inference.name,
+            messages=body.messages,
+            request="",
+            leg=self._leg(config, agent, session, scene.asked),
+            queued=False,
+            source=Source.DEMO,
+            await_days=3650,
+        )
+        leg, first_item = start_turn.open_turn(self.actor, new, opening, "")
+        loop.with_history(history.before(session, first=first_item))
+        take = asyncio.run(play(loop, scene))
+        self._record(leg, take)
+        if take.waits and scene.answers:
+            again = resumed_run(run, take, scene)
+            given = [] if agent or again.resume is None else list(map(_output, again.resume.responses))
+            self._answer(again, leg, self._leg(config, agent, session, given), scene, first_item)
+
+    def _leg(self, config: AgentConfig, agent: AgentRecord | None, session: int, asked: Any) -> NewLeg:
+        """A request of an agent's client, or of a program that wants a response."""
+        key = self.clock.new_key()
+        if agent:
+            return NewLeg(key, msgspec.json.encode(asked), model=config.model)
+        conversation = ids.openai(ids.Kind.SESSION, session)
+        request = {
+            "model": config.model,
+            "instructions": config.instructions,
+            "input": asked,
+            "conversation": conversation,
+            "tools": [{"type": "function", **tool_definition(tool)["function"]} for tool in config.client_tools],
+        }
+        wanted = CreateResponse.model_validate(request)
+        settings = settings_json(wanted, conversation=conversation).decode()
+        items = input.read(wanted.input).rows
+        return NewLeg(key, msgspec.json.encode(request), Api.RESPONSES, config.model, settings, items)
+
+    def _answer(self, run: Any, leg: recorder.Leg, new: NewLeg, scene: Scene, first_item: int) -> None:
+        self.clock.now_us += 9_000_000
+        loop = Loop(run)
+        opening = loop.open()
+        again = Resumption(leg.turn, leg.session, leg.epoch, opening, loop.run.resume.next_step, True, new)  # type: ignore[union-attr]  # made above
+        resumed = start_turn.resume_turn(again, "")
+        _, earlier = history.of_turn(leg.turn)
+        loop.with_history(history.before(leg.session, first=first_item), earlier)
+        self._record(resumed, asyncio.run(play(loop, scene, resumed=True)))
+
+    @staticmethod
+    def _record(leg: recorder.Leg, take: Take) -> None:
+        writer.write(partial(recorder.record, leg, take.events, take.deltas))  # type: ignore[arg-type]  # a list of events
+
+
+def _output(response: ToolResponse) -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": response.call_id, "output": str(response.content)}
+
+
+def _with(run: Any, **changes: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(run, **changes)
+
+
+@dataclass
+class _Paced:
+    """A tool that takes its time on the stage's clock."""
+
+    tool: tools.ScriptedTool
+    clock: Clock
+
+    @property
+    def group(self) -> str:
+        return self.tool.group
+
+    @property
+    def definition(self) -> Any:
+        return self.tool.definition
+
+    async def call(self, arguments: dict[str, Any], context: Any) -> Any:
+        await self.clock.sleep(0.2 + len(self.tool.definition.name) / 20)
+        return await self.tool.call(arguments, context)
+
+
+@dataclass
+class _PacedShield:
+    shield: PhraseShield
+    clock: Clock
+
+    @property
+    def name(self) -> str:
+        return self.shield.name
+
+    async def check(self, said: Any, touchpoint: Any) -> Any:
+        await self.clock.sleep(0.09)
+        return await self.shield.check(said, touchpoint)
+
+
+@dataclass
+class _PacedMemory:
+    memory: memory.PolicyMemory
+    clock: Clock
+
+    async def retrieve(self, query: str) -> Any:
+        await self.clock.sleep(0.31)
+        return await self.memory.retrieve(query)

@@ -1,0 +1,1 @@
+"""The URL table of the pages, and the API's documentation."""

@@ -1,0 +1,36 @@
+"""The documentation of the API: its own description, rendered here, readable offline and without
+JavaScript."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+from agents.server.pages import description
+from agents.uikit.access import PageRequest, page
+from agents.uikit.templates import fragment
+
+
+@page("read")
+def docs_page(request: PageRequest) -> HttpResponse:
+    from agents.server.api import openapi  # made at the first look, not at every start
+
+    context = {
+        "docs": rendered(openapi.description(), get_language() or ""),
+        "base_url": request.build_absolute_uri("/")[:-1],
+        "key_needed": settings.REQUIRE_LOGIN,
+    }
+    return render(request, "agents/docs.html", context)
+
+
+@lru_cache(maxsize=8)
+def rendered(raw: bytes, language: str) -> SafeString:
+    """A description (JSON) as HTML in the language in use; kept, as it is the same for everyone."""
+    read = description.read(msgspec.json.decode(raw))
+    return SafeString(fragment("docs.html", api=read))

@@ -1,0 +1,86 @@
+"""What a socket carries for a page: the very fragments the page was rendered with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+from django.utils import translation
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.logs.pages import rows as log_rows
+from agents.logs.pages.turn_summary import WINDOW
+from agents.logs.store import logs
+from agents.logs.store.rows import Row
+from agents.pages import fragments, turn_page_data
+from agents.query.tree import Query
+from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.store import step_pages
+from agents.store import values
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a list is told: of what its rows are, and whether as HTML, in which language."""
+
+    level: str
+    html: bool
+    language: str = ""
+
+
+def rows(found: Sequence[Row], form: Form, query: Query) -> list[dict[str, Any]]:
+    """A list's rows as data, or as HTML with what the query searches for marked."""
+    if form.html:
+        with translation.override(form.language or None):
+            return [{"html": html} for html in log_rows.rows(query.level, found, query)]
+    return [{"row": msgspec.Raw(row.model_dump_json().encode())} for row in found]
+
+
+def turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]], language: str = "") -> list[dict[str, Any]]:
+    """A turn's events with the fragments they change: a step's card, the turn's facts."""
+    with translation.override(language or None):
+        return _turn_events(actor, key, events)
+
+
+def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    if all(event["type"] == "delta" for event in events):
+        return list(events)
+    turn = values.head(actor, key)
+    found = logs.turn_rows(actor, [key])
+    if not found:
+        return []  # deleted in this moment; the subscription ends by itself
+    marks = turn_page_data.landmarks(found[0])
+    turn = replace(turn, steps=_steps(key, marks.total, events))
+    steps = {ids.public(ids.Kind.STEP, step.key): step for step in turn.steps}
+    out = []
+    for event in events:
+        if event["type"].startswith("step."):
+            step = steps[event["step"]]
+            html = fragments.step_card(turn, step, found[0].agent_name)
+            event = {"type": event["type"], "step": event["step"], "number": step.number, "html": html}
+        elif event["type"].startswith("turn."):
+            if event["type"] == "turn.resumed":
+                out += _leg(actor, turn)
+            event = {"type": event["type"], "html": fragments.turn_facts(turn, found[0], marks)}
+        out.append(event)
+    return out
+
+
+def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[StepValue, ...]:
+    """The steps that events are about, among the last of their turn."""
+    last = step_pages.steps(turn, max(total - WINDOW, 0), WINDOW)
+    known = {step.key for step in last}
+    named = {ids.parse(ids.Kind.STEP, event["step"]) for event in events if event["type"].startswith("step.")}
+    return (*step_pages.some(turn, {key for key in named if key is not None and key not in known}), *last)
+
+
+def _leg(actor: Actor, turn: TurnValue) -> list[dict[str, Any]]:
+    """Where a response begins that continues a turn: it stands among the steps, before its first."""
+    begun = fragments.turn_leg(actor, turn)
+    if begun is None:
+        return []
+    leg, html = begun
+    return [{"type": "step.leg", "step": f"leg-{leg.number}", "number": leg.record.first_step - 0.5, "html": html}]

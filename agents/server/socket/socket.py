@@ -1,0 +1,180 @@
+"""One socket: its subscriptions, each a task that follows a topic.
+
+Frames are JSON. A client says ``subscribe`` and ``unsubscribe``; the server answers ``replay``,
+``live``, ``events``, ``gap``, ``end``, ``error``, each with the subscription's id. There is no
+queue per socket: each subscription stands at a cursor, and what happened since is sent together
+at the next tick, so a slow socket gets larger pieces and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from functools import partial
+from typing import Any, ClassVar
+from weakref import WeakSet
+
+import msgspec
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from agents.base import rights
+from agents.base.access import Actor
+from agents.base.api.authentication import token_again
+from agents.base.errors import AgentsError, InvalidRequest
+from agents.base.schemas.identity import Asked
+from agents.base.store import trouble
+from agents.record.live import read
+from agents.server.socket.guard import actor_of, header, language_of
+from agents.server.socket.topics import Subscription, follow
+
+log = logging.getLogger(__name__)
+
+MAX_SUBSCRIPTIONS = 32
+MAX_SOCKETS = 600
+"""Per actor."""
+MESSAGES_PER_S = 20
+
+UNAUTHENTICATED, TOO_MANY, FLOOD = 4401, 4429, 4008
+
+
+class Subscribe(msgspec.Struct, forbid_unknown_fields=False):
+    """What a client sends. ``as`` is ``json`` or ``html``; ``after`` a cursor or null; ``shown`` the
+    turns of a list that its page has."""
+
+    op: str
+    id: int = 0
+    topic: str = ""
+    level: str = "turns"
+    q: str = ""
+    after: str | None = None
+    form: str = msgspec.field(default="json", name="as")
+    shown: list[str] = []
+
+
+class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types
+    """``/ws/live``."""
+
+    _open: ClassVar[Counter[str]] = Counter()
+    _turns: ClassVar[WeakSet[asyncio.Task[None]]] = WeakSet()
+    _counted = False
+
+    async def connect(self) -> None:
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._second, self._said = 0, 0
+        self.language = language_of(self.scope)
+        self.actor: Actor = await read(actor_of, self.scope)
+        await self.accept()
+        if self.actor.is_anonymous or "read" not in self.actor.actions:
+            await self.close(UNAUTHENTICATED)
+        elif self._open[self.actor.name] >= MAX_SOCKETS:
+            await self.close(TOO_MANY)
+        else:
+            self._open[self.actor.name] += 1
+            self._counted = True
+            again = token_again(header(self.scope, b"authorization"), partial(Asked, self.scope["path"]))
+            self._held = rights.hold(self.actor, self._lose, again=again)
+
+    async def disconnect(self, code: int) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        if self._counted:
+            self._open[self.actor.name] -= 1
+            rights.release(self._held)
+
+    def _lose(self) -> None:
+        """Rights that are taken away take effect on open sockets too."""
+        self._closing = asyncio.create_task(self.close(UNAUTHENTICATED))
+
+    # ----------------------------------------------------------------------------------- receiving
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self._floods():
+            await self.close(FLOOD)
+            return
+        message_id = 0
+        try:
+            message = _read(text_data if text_data is not None else bytes_data or b"")
+            message_id = message.id
+            self._obey(message)
+        except AgentsError as error:
+            await self.tell(message_id, "error", error=error.body()["error"])
+
+    def _floods(self) -> bool:
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._said = second, 0
+        self._said += 1
+        return self._said > MESSAGES_PER_S
+
+    def _obey(self, message: Subscribe) -> None:
+        running = self._tasks.pop(message.id, None)
+        if running:
+            running.cancel()
+        if message.op == "unsubscribe":
+            return
+        if message.op != "subscribe":
+            raise InvalidRequest("op: say subscribe or unsubscribe.", param="op")
+        if len(self._tasks) >= MAX_SUBSCRIPTIONS:
+            raise InvalidRequest(f"At most {MAX_SUBSCRIPTIONS} subscriptions on one socket.", param="id")
+        task = self._tasks[message.id] = asyncio.create_task(self._follow(message))
+        if message.topic.startswith("turn:"):
+            self._turns.add(task)
+
+    async def _follow(self, message: Subscribe) -> None:
+        wanted = Subscription(
+            actor=self.actor,
+            topic=message.topic,
+            level=message.level,
+            q=message.q,
+            after=message.after or "",
+            form=message.form,
+            shown=tuple(message.shown),
+            language=self.language if message.form == "html" else "",
+        )
+        head = b'{"id":%d,"op":' % message.id
+        try:
+            async for body in follow(wanted):
+                await self._send(head + body)
+            await self._send(head + b'"end"}')
+        except AgentsError as error:
+            await self.tell(message.id, "error", error=error.body()["error"])
+        except Exception as error:  # noqa: BLE001 - an edge of ours: one subscription ends, the socket stays
+            await self.tell(message.id, "error", error=_told(error, message.topic))
+        finally:
+            if self._tasks.get(message.id) is asyncio.current_task():
+                del self._tasks[message.id]
+
+    @classmethod
+    async def settle(cls, seconds: float) -> None:
+        """Before the server goes: let the end of turns that have ended be told. Those that wait for
+        their client do not end, so this takes no longer than so many seconds."""
+        following = [task for task in cls._turns if not task.done()]
+        if following:
+            await asyncio.wait(following, timeout=seconds)
+
+    # ------------------------------------------------------------------------------------- sending
+
+    async def tell(self, message_id: int, op: str, **more: Any) -> None:
+        await self._send(msgspec.json.encode({"id": message_id, "op": op, **more}))
+
+    async def _send(self, body: bytes) -> None:
+        with contextlib.suppress(RuntimeError):  # the socket closed meanwhile
+            await super().send(text_data=body.decode())
+
+
+def _told(error: Exception, topic: str) -> dict[str, Any]:
+    unavailable = trouble.unavailable(error, f"topic={topic}")
+    if unavailable is not None:
+        return dict(unavailable.body()["error"], retry_after_s=int(unavailable.headers["Retry-After"]))
+    log.error("topic=%s: the subscription broke", topic, exc_info=error)
+    return {"message": "The server made a mistake."}
+
+
+def _read(data: str | bytes) -> Subscribe:
+    try:
+        return msgspec.json.decode(data, type=Subscribe)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidRequest(f"This message cannot be read: {error}", code="invalid_json") from error

@@ -1,0 +1,1 @@
+"""REST: OTLP, other reports, imports, spans."""

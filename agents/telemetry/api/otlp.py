@@ -1,0 +1,136 @@
+"""Where OpenTelemetry sends what agents did elsewhere: OTLP over HTTP, protobuf and JSON.
+
+What is answered 200 is kept; what it means is worked out behind the request. A sender repeats 429, 502, 503
+and 504 alone, so trouble of ours is always 503.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+
+from agents.base.access import Actor
+from agents.base.api.authentication import actor_of_sender
+from agents.base.api.negotiation import for_caller, json_response
+from agents.base.api.views import ApiView
+from agents.base.errors import AgentsError, InvalidRequest, TooLarge, UnsupportedMedia
+from agents.telemetry.api import bodies
+from agents.telemetry.reading import otlp, otlp_answers
+from agents.telemetry.reading.decoded import Decoded
+from agents.telemetry.reading.otlp_answers import Form, Kind
+from agents.telemetry.store.external import inbox
+from agents.telemetry.store.external.intake import intake
+from agents.telemetry.store.external.projector import projector
+
+Read = Callable[[Any], Decoded]
+JSON, PROTOBUF = "application/json", "application/x-protobuf"
+OBJECTS, VALUES = 300_000, 2_000_000
+"""Objects and lists, and values, of one body of JSON: each costs a hundred bytes once it is read."""
+
+
+class Report(ApiView):
+    """Something that senders post what they saw to: keys come in more places than elsewhere. What they send
+    is described by those who made its form, not by our description of the API."""
+
+    schema = None
+
+    @staticmethod
+    def identify(request: HttpRequest) -> Actor:
+        return actor_of_sender(request)
+
+    def json(self) -> Any:
+        """The body as JSON. Raises InvalidRequest, TooLarge, UnsupportedMedia."""
+        request = self.request._request
+        if request.content_type != JSON:
+            kind = (request.content_type or "absent")[:80]
+            raise UnsupportedMedia(f"Content-Type must be {JSON}, not {kind}.")
+        return as_json(bodies.read(request))
+
+    def taken(self, decoded: Decoded) -> None:
+        """Keep what was sent."""
+        with intake.taking():
+            inbox.accept(self.actor, decoded.spans)
+        projector.wake()
+
+
+class OtlpView(Report):
+    """One of OTLP's signals."""
+
+    actions = {"post": "ingest"}
+    signal: Kind = "traces"
+    readers: tuple[Read, Read]
+
+    def handle_exception(self, exc: Exception) -> Any:
+        if isinstance(exc, APIException):
+            return super().handle_exception(exc)
+        request = self.request._request
+        return _refused(for_caller(exc, request), request, self._form())
+
+    def _form(self) -> Form:
+        return "protobuf" if self.request._request.content_type == PROTOBUF else "json"
+
+    def _decoded(self) -> Decoded:
+        request = self.request._request
+        if request.content_type not in (JSON, PROTOBUF):
+            kind = (request.content_type or "absent")[:80]
+            raise UnsupportedMedia(f"Content-Type must be {PROTOBUF} or {JSON}, not {kind}.")
+        body = bodies.read(request)
+        from_protobuf, from_json = self.readers
+        if request.content_type == PROTOBUF:
+            return from_protobuf(body)
+        return from_json(as_json(body))
+
+    def post(self, request: Request) -> HttpResponse:
+        with intake.taking():
+            decoded = self._decoded()
+        self.taken(decoded)
+        form = self._form()
+        told = otlp_answers.to_response(self.signal, form, decoded.rejected, decoded.problem)
+        return HttpResponse(told, content_type=PROTOBUF if form == "protobuf" else JSON)
+
+
+def _refused(error: AgentsError, request: HttpRequest, form: Form) -> HttpResponse:
+    """An error as OTLP wants it; as JSON it is our own error body, too."""
+    status = otlp_answers.to_status(error.status, error.message, form)
+    if form == "protobuf":
+        return HttpResponse(status, status=error.status, content_type=PROTOBUF, headers=error.headers)
+    ours = error.body(getattr(request, "request_id", ""))
+    return json_response(msgspec.json.encode({**msgspec.json.decode(status), **ours}), error.status, error.headers)
+
+
+def as_json(body: bytes) -> Any:
+    """A body as JSON. Raises InvalidRequest, TooLarge."""
+    if body.count(b"{") + body.count(b"[") > OBJECTS or body.count(b",") > VALUES:
+        raise TooLarge("The body holds too many values; send it in several.")
+    try:
+        return msgspec.json.decode(body) if body else {}
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidRequest(f"The body is not JSON we can read: {error}", code="invalid_json") from error
+
+
+class Traces(OtlpView):
+    readers = (otlp.traces_from_protobuf, otlp.traces_from_json)
+
+
+class Logs(OtlpView):
+    """Log records; those that name a span are a part of what it says."""
+
+    signal: Kind = "logs"
+    readers = (otlp.logs_from_protobuf, otlp.logs_from_json)
+
+
+def _nothing(body: Any) -> Decoded:
+    return Decoded()
+
+
+class Metrics(OtlpView):
+    """Metrics are taken and dropped: spans say the same, and senders fill their logs where nobody takes
+    them."""
+
+    signal: Kind = "metrics"
+    readers = (_nothing, _nothing)

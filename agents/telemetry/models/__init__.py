@@ -1,0 +1,1 @@
+"""Tables: traces, their spans, imports."""

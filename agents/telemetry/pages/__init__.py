@@ -1,0 +1,1 @@
+"""Pages: connect an agent, import files, see the spans of a turn."""

@@ -1,0 +1,131 @@
+"""The spans that a turn of an agent elsewhere was made of, as they came: a list in its raw view, a page for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from agents.logs.pages import turn_summary
+from agents.logs.store import logs
+from agents.pages.raw import ENTRIES, Line
+from agents.record.schemas.turns import TurnValue
+from agents.record.store import turns
+from agents.store import values
+from agents.telemetry.reading.spans import Span, SpanLink
+from agents.telemetry.store.external import told
+from agents.uikit import format, json_tree, json_view
+from agents.uikit.access import PageRequest, page
+from agents.uikit.json_tree import Branch
+from agents.uikit.replies import plain
+
+
+def lines(turn: TurnValue, first: int) -> tuple[list[Line], int]:
+    """The spans of a turn's traces from that number on, for the raw view; and how many there are."""
+    spans, there = told.some_spans(turn.key, first, ENTRIES)
+    return [_line(turn, number, span) for number, span in enumerate(spans, first)], there
+
+
+def _line(turn: TurnValue, number: int, span: Span) -> Line:
+    body = json_view.shown(_json(span))
+    began = span.start_ns or min((event.at_ns for event in span.events if event.at_ns), default=0)
+    since = (began // 1000 - turn.started_at) / 1000
+    offset = format.duration(since) if began and since >= 0 else ""
+    kind = " ".join(filter(None, (_("log record"), _severity(span)))) if span.is_log else _("span")
+    return Line(str(number + 1), kind, offset, _name(span)[:200], body.html, body.cut)
+
+
+def _name(span: Span) -> str:
+    """A record is called what it tells of."""
+    return span.name or ", ".join(dict.fromkeys(event.name for event in span.events if event.name))
+
+
+def _severity(span: Span) -> str:
+    return ", ".join(dict.fromkeys(event.severity for event in span.events if event.severity))
+
+
+def _json(reported: Span | Sequence[Span]) -> str:
+    return msgspec.json.encode(reported).decode()
+
+
+@page("read")
+def turn_spans(request: PageRequest, turn_id: str) -> HttpResponse:
+    """All that was reported of a turn, one JSON object a line."""
+    turn = values.head(request.actor, turns.key_of(turn_id))
+    return plain("".join(f"{_json(span)}\n" for span in told.spans(turn.key)), "application/x-ndjson")
+
+
+@page("read")
+def span_page(request: PageRequest, turn_id: str, span_id: str) -> HttpResponse:
+    """A span as it came, as a tree; with ``?as=text`` as text, with ``?as=json`` by itself."""
+    turn = values.head(request.actor, turns.key_of(turn_id))
+    found = told.reports(turn.key, span_id)
+    body = _json(found[0] if len(found) == 1 else found).encode()
+    asked = {name: request.GET.get(name, "") for name in ("as", "path", "first", "only")}
+    if asked["as"] == "json":
+        return plain(body, "application/json")
+    branch = None if asked["as"] == "text" else _branch(body, asked)
+    if branch is not None and asked["only"] == "value":
+        return plain(json_tree.value_at(body, json_tree.read_path(asked["path"]) or ()) or b"")
+    context: dict[str, Any] = {"branch": branch, "url": {"read": "?as=tree"}}
+    if branch is not None and asked["only"] == "part":
+        return render(request, "agents/_value_tree.html", context)
+    return render(request, "agents/span.html", {**context, **_about(request, turn, found, body)})
+
+
+def _branch(body: bytes, asked: Mapping[str, str]) -> Branch | None:
+    path, first = json_tree.read_path(asked["path"]), asked["first"]
+    start = int(first) if first.isdecimal() and len(first) < 10 else 0
+    return json_tree.branch(body, path, start) if path is not None else None
+
+
+def _attributes(body: bytes) -> Branch | None:
+    """What the sender says of a span, opened at once; None of one that was reported more than once."""
+    whole = json_tree.branch(body, ())
+    place = [member.name for member in whole.members].index("attributes") if whole and _named(whole) else -1
+    return json_tree.branch(body, (place,)) if place >= 0 else None
+
+
+def _named(whole: Branch) -> bool:
+    return any(member.name == "attributes" for member in whole.members)
+
+
+def _about(request: PageRequest, turn: TurnValue, found: Sequence[Span], body: bytes) -> dict[str, Any]:
+    span = max(found, key=lambda each: (not each.is_log, each.end_ns))
+    rows = logs.turn_rows(request.actor, [turn.key])
+    number = told.step_of(turn.key, span.id)
+    return {
+        "turn_url": turn_summary.turn_url(turn),
+        "title": " ".join(rows[0].input_preview.split())[:80] if rows else "",
+        "name": _name(span),
+        "facts": _facts(turn, span),
+        "reports": len(found),
+        "size": json_view.size(len(body)),
+        "text": json_view.shown(body.decode()),
+        "attributes": _attributes(body),
+        "step_url": turn_summary.step_url(turn, number) if number is not None else "",
+    }
+
+
+def _facts(turn: TurnValue, span: Span) -> list[tuple[str, str]]:
+    """What identifies a span, and by whom it was made."""
+    known = (
+        (_("span"), span.id),
+        (_("trace"), span.trace),
+        (_("inside of"), span.parent),
+        (_("reported by"), f"{span.scope} {span.scope_version}".strip()),
+        (_("took"), format.duration((span.end_ns - span.start_ns) / 1e6) if span.end_ns > span.start_ns > 0 else ""),
+        (_("lost attributes"), str(span.dropped) if span.dropped else ""),
+        (_("severity"), _severity(span)),
+        (_("linked to"), ", ".join(_linked(span, link) for link in span.links)),
+    )
+    return [(name, text[:300]) for name, text in known if text]
+
+
+def _linked(span: Span, link: SpanLink) -> str:
+    """The id of another span, with that of its trace where it is another one."""
+    return link.span if link.trace == span.trace else f"{link.span} ({link.trace})"

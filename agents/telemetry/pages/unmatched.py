@@ -1,0 +1,27 @@
+"""Traces of which no turn was made: a list of them, and the spans of each as they came."""
+
+from __future__ import annotations
+
+import msgspec
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from agents.telemetry.store.external import unmatched
+from agents.uikit.access import PageRequest, page
+from agents.uikit.replies import plain
+
+
+@page("read")
+def unmatched_list(request: PageRequest) -> HttpResponse:
+    """The newest ones, and why there was no turn in them."""
+    traces = unmatched.listing(request.actor)
+    context = {"traces": traces, "most": unmatched.SHOWN, "days": settings.UNMATCHED_DAYS}
+    return render(request, "agents/unmatched.html", context)
+
+
+@page("read")
+def unmatched_spans(request: PageRequest, trace_id: str) -> HttpResponse:
+    """All that came of one, one JSON object a line."""
+    spans = unmatched.spans(request.actor, trace_id)
+    return plain("".join(f"{msgspec.json.encode(span).decode()}\n" for span in spans), "application/x-ndjson")

@@ -1,0 +1,76 @@
+"""The dialects that spans are told in: one reader each, all of one shape, ``read(span) -> Facts | None``.
+
+A span may speak several at once. They are asked in the order of `READERS`, that of how much a name is worth; the
+first that knows the span is believed, the others fill what it left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agents.telemetry.reading.dialects import (
+    claude_code,
+    codex,
+    gemini_cli,
+    genai,
+    langfuse,
+    langsmith,
+    llama_stack,
+    mlflow,
+    openai_agents,
+    openinference,
+    plain,
+    pydantic_ai,
+    sessions,
+    traceloop,
+    vercel,
+)
+from agents.telemetry.reading.facts import Facts, fill
+from agents.telemetry.reading.spans import Span
+
+Reader = Callable[[Span], Facts | None]
+
+READERS: tuple[Reader, ...] = (
+    langfuse.read,
+    openinference.read,
+    claude_code.read,
+    gemini_cli.read,
+    langsmith.read_otel,
+    vercel.read,
+    genai.read,
+    mlflow.read,
+    traceloop.read,
+    pydantic_ai.read,
+    codex.read,
+    llama_stack.read,
+    plain.read,
+)
+FORMATS: dict[str, Reader] = {
+    "openai_agents": openai_agents.read,
+    "langsmith": langsmith.read,
+    "claude_code": sessions.read,
+    "codex": sessions.read,
+    "gemini_cli": sessions.read,
+}
+"""Formats that are no OpenTelemetry have one reader each, and no other."""
+
+
+def read(span: Span) -> Facts:
+    """What a span says; of no kind where it is none of an agent's doings."""
+    reader = FORMATS.get(span.format)
+    if reader is not None:
+        return reader(span) or Facts()
+    found: Facts | None = None
+    if pydantic_ai.is_pending(span):
+        return Facts()
+    for one in READERS:
+        facts = one(span)
+        if facts is None:
+            continue
+        if found is None:
+            found = facts
+            if facts.word and not facts.kind:
+                break  # known, and to be looked through
+        else:
+            fill(found, facts)
+    return found or Facts()

@@ -1,0 +1,99 @@
+"""Claude Code's own spans (beta; scope ``com.anthropic.claude_code.tracing``) and what its log records add.
+
+``span.type`` is ``interaction`` > ``llm_request`` and ``tool``; below a tool ``tool.blocked_on_user`` and
+``tool.execution``, which only time it and are looked through. Names are flat: ``input_tokens`` (without the cached
+ones), ``tool_name``, ``tool_use_id``, ``success``, ``ttft_ms``. Words are in ``user_prompt``, in the event
+``tool.output`` and in records ``user_prompt``, ``assistant_response`` of the interaction, each only if its user
+switched it on. What records say of single calls and tools is added by `claude_records`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.record.schemas.events import ErrorInfo
+from agents.telemetry.reading import kinds
+from agents.telemetry.reading.dialects.numbers import usage
+from agents.telemetry.reading.facts import Facts, Message, Unread
+from agents.telemetry.reading.reading import count, first_text, json_of, micros, said, text
+from agents.telemetry.reading.spans import Span
+
+SCOPE = "com.anthropic.claude_code.tracing"
+REDACTED = "<REDACTED>"
+_KINDS = {"interaction": kinds.AGENT, "llm_request": kinds.LLM, "tool": kinds.TOOL}
+ADVICE = (
+    "Claude Code's spans carry no answers of its models. Its session file has them; with OTEL_LOG_USER_PROMPTS=1, "
+    "OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 its records have prompts and tools."
+)
+
+
+def read(span: Span) -> Facts | None:
+    attributes = span.attributes
+    word = attributes.get("span.type")
+    if not isinstance(word, str) or (span.scope != SCOPE and not span.name.startswith("claude_code.")):
+        return None
+    facts = Facts(kind=_KINDS.get(word, ""), word=word)
+    if facts.kind == kinds.AGENT:
+        facts.name = facts.agent = text(span.resource.get("service.name")) or "claude-code"
+        _interaction(facts, span)
+    elif facts.kind == kinds.LLM:
+        _model(facts, attributes)
+    elif facts.kind == kinds.TOOL:
+        _tool(facts, span)
+    if attributes.get("success") is False:
+        facts.error = ErrorInfo.model_construct(type="error", message=text(attributes.get("error")) or span.message)
+    return facts
+
+
+def _interaction(facts: Facts, span: Span) -> None:
+    asked = text(span.attributes.get("user_prompt"))
+    answer = ""
+    for event in sorted(span.events, key=lambda one: one.at_ns):
+        if event.name.endswith("user_prompt"):
+            asked = asked or text(event.attributes.get("prompt"))
+        elif event.name.endswith("assistant_response"):
+            answer = text(event.attributes.get("response")) or answer
+    if asked and asked != REDACTED:
+        facts.given = Unread([Message("user", [asked])], None)
+    if answer and answer != REDACTED:
+        facts.answer = Unread([Message("assistant", [answer])], None)
+
+
+def _model(facts: Facts, attributes: dict[str, Any]) -> None:
+    facts.model = first_text(attributes, "model", "gen_ai.request.model")
+    facts.provider = text(attributes.get("gen_ai.system")) or "anthropic"
+    facts.finish = text(attributes.get("stop_reason"))
+    facts.ttft_us = micros(attributes.get("ttft_ms"), 1e3)
+    cached, written = count(attributes.get("cache_read_tokens")), count(attributes.get("cache_creation_tokens"))
+    given = count(attributes.get("input_tokens")) + cached + written
+    facts.usage = usage(given, count(attributes.get("output_tokens")), cached)
+    facts.advice = ADVICE
+
+
+def _tool(facts: Facts, span: Span) -> None:
+    """What a tool was given is told by attributes of its own: ``file_path``, ``full_command`` and the like."""
+    attributes = span.attributes
+    facts.tool = text(attributes.get("tool_name"))
+    facts.call_id = text(attributes.get("tool_use_id"))
+    given = json_of(attributes.get("tool_input"))
+    if not isinstance(given, dict):
+        given = {name: attributes[name] for name in _GIVEN if name in attributes}
+    facts.arguments = given or None
+    for event in span.events:
+        if event.name == "tool.output":
+            output = {name: one for name, one in event.attributes.items() if name not in _GIVEN}
+            facts.result = said(output["content"] if "content" in output else output.get("output", output))
+
+
+_GIVEN = (
+    "file_path",
+    "full_command",
+    "command",
+    "pattern",
+    "path",
+    "url",
+    "query",
+    "description",
+    "subagent_type",
+    "prompt",
+)

@@ -1,0 +1,96 @@
+"""What OpenTelemetry's GenAI senders say in events: of spans (Strands), or in log records that name their span.
+
+``gen_ai.client.inference.operation.details`` carries the span's own names. Older: ``gen_ai.system.message``,
+``.user.message``, ``.assistant.message``, ``.tool.message`` and ``gen_ai.choice``, one a message, in the order of
+their times; log records have it in their body (openai-v2), span events in attributes whose values are JSON text in
+Bedrock's shape (Strands). With capture off, openai-v2 sends the same events with empty bodies: only the ids of
+calls are left. A tool's span of Strands has its arguments in a ``tool.message`` and its result in a ``choice``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.telemetry.reading import kinds
+from agents.telemetry.reading.facts import NOTHING, Facts, Message, Unread
+from agents.telemetry.reading.messages import messages_of
+from agents.telemetry.reading.reading import text
+from agents.telemetry.reading.spans import Span, SpanEvent
+
+DETAILS = "gen_ai.client.inference.operation.details"
+_ROLES = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+    "gen_ai.choice": "assistant",
+}
+
+
+def details(span: Span) -> dict[str, Any] | None:
+    """The attributes of the event that tells the whole call, if there is one."""
+    for event in span.events:
+        if event.name == DETAILS:
+            return event.attributes or (event.body if isinstance(event.body, dict) else None)
+    return None
+
+
+def add(span: Span, facts: Facts) -> None:
+    """Add what single messages in events say, where the span itself has none."""
+    told = [event for event in span.events if event.name in _ROLES]
+    if not told:
+        return
+    told.sort(key=lambda event: event.at_ns)
+    if facts.kind == kinds.TOOL:
+        _add_tool(told, facts)
+        return
+    if facts.given is NOTHING:
+        facts.given = Unread([one for one in told if one.name != "gen_ai.choice"], _messages)
+    if facts.answer is NOTHING:
+        facts.answer = Unread([one for one in told if one.name == "gen_ai.choice"], _messages)
+        facts.finish = facts.finish or _finish(told[-1])
+
+
+def _add_tool(told: list[SpanEvent], facts: Facts) -> None:
+    for event in told:
+        value = _value(event)
+        facts.call_id = facts.call_id or text(value.get("id"))
+        if event.name == "gen_ai.choice":
+            facts.result = _first(facts.result, value.get("message"))
+        elif event.name == "gen_ai.tool.message":
+            facts.arguments = _first(facts.arguments, value.get("content"))
+
+
+def _first(one: Any, other: Any) -> Any:
+    return other if one is None else one
+
+
+def _value(event: SpanEvent) -> dict[str, Any]:
+    """The body of a log record, else the attributes."""
+    return event.body if isinstance(event.body, dict) else event.attributes
+
+
+def _finish(event: SpanEvent) -> str:
+    return text(_value(event).get("finish_reason"))
+
+
+def _messages(events: list[SpanEvent]) -> list[Message]:
+    found: list[Message] = []
+    for event in events:
+        found.extend(_message(_value(event), _ROLES[event.name]))
+    return found
+
+
+def _message(value: dict[str, Any], role: str) -> list[Message]:
+    """``{content, tool_calls, id}``; of a choice ``{message: …}`` with an object, text, or JSON of blocks."""
+    inner = value.get("message")
+    if isinstance(inner, dict):
+        return messages_of({"role": role, **inner, "finish_reason": value.get("finish_reason")}, "assistant")
+    content = value.get("content") if inner is None else inner
+    shaped: dict[str, Any] = {"role": role, "finish_reason": value.get("finish_reason")}
+    if content is not None:
+        shaped["content"] = content
+    for name in ("tool_calls", "id"):
+        if name in value:
+            shaped[name] = value[name]
+    return messages_of(shaped)

@@ -1,0 +1,70 @@
+"""Llama Stack's own telemetry, before 0.3 (``__type__``, ``__class__``, ``__method__``, ``__args__``).
+
+An agent's turn is a span ``create_and_execute_turn`` with ``agent_id``, ``session_id``, ``turn_id``; below it
+``inference`` (``output``, ``stop_reason``), ``tool_execution`` (``tool_name``, ``input``, ``output``), ``run_shields``
+with one ``run_shield_<id>`` a shield. Everything else are method calls of its providers, which are looked through.
+"""
+
+from __future__ import annotations
+
+from agents.telemetry.reading import kinds
+from agents.telemetry.reading.facts import Facts, Unread
+from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.reading import first_text, mapping, text
+from agents.telemetry.reading.spans import Span
+
+_MARKS = ("__type__", "__root__", "__root_span__", "agent_id", "turn_id", "step_id")
+
+
+def read(span: Span) -> Facts | None:
+    attributes, name = span.attributes, span.name
+    if not any(mark in attributes for mark in _MARKS):
+        return None
+    if name == "inference":
+        return _model(span)
+    if name == "tool_execution":
+        tool = Facts(kind=kinds.TOOL, word=name, tool=text(attributes.get("tool_name")))
+        tool.arguments, tool.result = attributes.get("input"), attributes.get("output")
+        return tool
+    if name.startswith("run_shield"):
+        return _shield(span)
+    if "turn_id" in attributes or "create_and_execute_turn" in name:
+        return _turn(span)
+    return None
+
+
+def _model(span: Span) -> Facts:
+    attributes = span.attributes
+    facts = Facts(kind=kinds.LLM, word="inference", finish=text(attributes.get("stop_reason")))
+    facts.model = first_text(attributes, "model", "model_id")
+    if "input" in attributes:
+        facts.given = Unread(attributes["input"], asked)
+    if "output" in attributes:
+        facts.answer = Unread(attributes["output"], answered)
+    return facts
+
+
+def _shield(span: Span) -> Facts:
+    """``run_shields`` only holds the shields that ran."""
+    if span.name == "run_shields":
+        return Facts(kind=kinds.CHAIN, word=span.name)
+    output = mapping(span.attributes.get("output"))
+    violation = output.get("user_message") if output.get("violation_level") == "error" else ""
+    return Facts(
+        kind=kinds.GUARDRAIL,
+        word="run_shield",
+        tool=span.name.removeprefix("run_shield_"),
+        input=span.attributes.get("input"),
+        violation=text(violation),
+    )
+
+
+def _turn(span: Span) -> Facts:
+    attributes = span.attributes
+    facts = Facts(kind=kinds.AGENT, word="turn", name=text(attributes.get("agent_name")))
+    facts.agent = facts.name
+    request = mapping(attributes.get("request") or attributes.get("__args__"))
+    given = request.get("messages")
+    if given is not None:
+        facts.given = Unread(given, asked)
+    return facts

@@ -1,0 +1,47 @@
+"""MLflow's spans (``mlflow.spanType``), over OTLP and in its trace files.
+
+Every value is JSON inside text, even texts: ``"\\"CHAT_MODEL\\""``. Inputs and outputs of a model's span are the
+provider's own request and response. Traps: over OTLP its root may never come; tools have no call ids.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.telemetry.reading import kinds
+from agents.telemetry.reading.dialects.langfuse import documents_of, query_of
+from agents.telemetry.reading.dialects.numbers import usage_of
+from agents.telemetry.reading.facts import Facts, Unread
+from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.reading import json_of, mapping, nano, text
+from agents.telemetry.reading.spans import Span
+
+_KINDS = {"unknown": kinds.CHAIN, "task": kinds.CHAIN, "workflow": kinds.WORKFLOW}
+
+
+def read(span: Span) -> Facts | None:
+    attributes = span.attributes
+    word = text(json_of(attributes.get("mlflow.spanType")))
+    if not word:
+        return None
+    facts = Facts(kind=_KINDS.get(word.lower()) or kinds.kind_of(word), word=word)
+    facts.input, facts.output = attributes.get("mlflow.spanInputs"), attributes.get("mlflow.spanOutputs")
+    if facts.kind == kinds.AGENT:
+        facts.name = facts.agent = span.name
+    if facts.kind == kinds.LLM:
+        _model(facts, attributes)
+    elif facts.kind == kinds.TOOL:
+        facts.tool = span.name
+        facts.arguments, facts.result = json_of(facts.input), json_of(facts.output)
+    elif facts.kind == kinds.RETRIEVER:
+        facts.query, facts.documents = query_of(facts.input), documents_of(facts.output)
+    return facts
+
+
+def _model(facts: Facts, attributes: dict[str, Any]) -> None:
+    facts.model = text(json_of(attributes.get("mlflow.llm.model"))) or text(json_of(attributes.get("model")))
+    facts.provider = text(json_of(attributes.get("mlflow.llm.provider")))
+    facts.usage = usage_of(mapping(attributes.get("mlflow.chat.tokenUsage")))
+    facts.cost_nano = nano(mapping(attributes.get("mlflow.llm.cost")).get("total_cost"))
+    facts.given, facts.answer = Unread(facts.input, asked), Unread(facts.output, answered)
+    facts.tools = attributes.get("mlflow.chat.tools")

@@ -1,0 +1,40 @@
+"""Pydantic AI and Logfire, where they say more than OpenTelemetry's conventions (scopes ``pydantic-ai``, ``logfire*``).
+
+``logfire.instrument_openai()`` puts a model's call into ``request_data``/``response_data`` (JSON); the span's name is a
+template then, and ``logfire.msg`` the words. Traps: a pending span (``logfire.span_type``) repeats one that comes
+later; a run makes up a ``conversation.id`` of its own, also one inside a tool; what a run used is
+``gen_ai.aggregated_usage.*``, never to be added.
+"""
+
+from __future__ import annotations
+
+from agents.telemetry.reading import kinds
+from agents.telemetry.reading.dialects.numbers import usage_of
+from agents.telemetry.reading.facts import Facts, Unread
+from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.reading import mapping, text
+from agents.telemetry.reading.spans import Span
+
+
+def read(span: Span) -> Facts | None:
+    attributes = span.attributes
+    if "request_data" not in attributes:
+        return None
+    request, response = mapping(attributes["request_data"]), mapping(attributes.get("response_data"))
+    if "model" not in request:
+        return None
+    facts = Facts(kind=kinds.LLM, word="request", model=text(request["model"]))
+    given = [request.get(name) for name in ("messages", "input") if request.get(name)]
+    if given:
+        facts.given = Unread(given, asked)
+    answer = response.get("message") or response.get("output")
+    if answer is not None:
+        facts.answer = Unread(answer, answered)
+    facts.usage = usage_of(response.get("usage"))
+    facts.instructions = request.get("instructions")
+    facts.tools = request.get("tools")
+    return facts
+
+
+def is_pending(span: Span) -> bool:
+    return span.attributes.get("logfire.span_type") == "pending_span"

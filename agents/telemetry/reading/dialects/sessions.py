@@ -1,0 +1,86 @@
+"""Session files of coding agents, as `agents.telemetry.reading.sessions` reads them: ``kind`` is turn, model, tool or agent.
+
+A model's ``input`` is only what was new to it. Traps: Anthropic's ``input_tokens`` leave the cached ones out, Google's
+``output`` the thoughts; a tool's failure is told by ``is_error``, its reason is the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.record.schemas.content import Usage
+from agents.telemetry.reading import kinds
+from agents.telemetry.reading.dialects.numbers import usage, usage_of
+from agents.telemetry.reading.facts import Facts, Unread
+from agents.telemetry.reading.failures import error_of
+from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.parts import text_inside
+from agents.telemetry.reading.reading import count, mapping, micros, text
+from agents.telemetry.reading.spans import Span
+
+_KINDS = {"turn": kinds.AGENT, "model": kinds.LLM, "tool": kinds.TOOL, "agent": kinds.AGENT}
+_AGENTS = {"claude_code": "claude-code", "codex": "codex", "gemini_cli": "gemini-cli"}
+_PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "google"}
+
+
+def read(span: Span) -> Facts | None:
+    attributes = span.attributes
+    word = text(attributes.get("kind"))
+    kind = _KINDS.get(word)
+    if kind is None:
+        return None
+    facts = Facts(kind=kind, word=word, interrupted=attributes.get("interrupted") is True)
+    if kind == kinds.LLM:
+        _model(facts, span)
+    elif kind == kinds.TOOL:
+        _tool(facts, attributes, span)
+    else:
+        _agent(facts, span, word)
+    return facts
+
+
+def _agent(facts: Facts, span: Span, word: str) -> None:
+    """The turn is the coding agent's own; the others are agents that it started."""
+    attributes = span.attributes
+    facts.name = _AGENTS.get(span.format, "") if word == "turn" else text(attributes.get("name")) or span.name
+    facts.agent, facts.model = facts.name, text(attributes.get("model"))
+    facts.instructions = attributes.get("instructions")
+    facts.given = Unread(attributes.get("input"), asked)
+    if attributes.get("output"):
+        facts.answer = Unread(attributes["output"], answered)
+    facts.more = mapping(attributes.get("totals")) or None
+
+
+def _model(facts: Facts, span: Span) -> None:
+    attributes = span.attributes
+    facts.model, facts.provider = text(attributes.get("model")), _PROVIDERS.get(span.format, "")
+    facts.finish = text(attributes.get("stop_reason"))
+    facts.given, facts.answer = Unread(attributes.get("input"), asked), Unread(attributes.get("output"), answered)
+    facts.usage = _usage(span.format, mapping(attributes.get("usage")))
+    facts.ttft_us = micros(attributes.get("time_to_first_token_ms"), 1e3)
+
+
+def _usage(format: str, told: dict[str, Any]) -> Usage | None:
+    if format == "claude_code":
+        cached = count(told.get("cache_read_input_tokens"))
+        given = count(told.get("input_tokens")) + cached + count(told.get("cache_creation_input_tokens"))
+        return usage(given, count(told.get("output_tokens")), cached)
+    if format == "gemini_cli":
+        return _google(told)
+    return usage_of(told)
+
+
+def _google(told: dict[str, Any]) -> Usage | None:
+    """Thoughts are added where the total shows that they are not in ``output``."""
+    given, got, thought = (count(told.get(name)) for name in ("input", "output", "thoughts"))
+    if thought and count(told.get("total")) == given + got + thought:
+        got += thought
+    return usage(given, got, count(told.get("cached")), thought)
+
+
+def _tool(facts: Facts, attributes: dict[str, Any], span: Span) -> None:
+    facts.tool = text(attributes.get("name")) or span.name
+    facts.call_id = text(attributes.get("call_id")) or span.id
+    facts.arguments, facts.result = attributes.get("arguments"), attributes.get("result")
+    if attributes.get("is_error") is True or span.failed:
+        facts.error = error_of(span.message or text_inside(facts.result))

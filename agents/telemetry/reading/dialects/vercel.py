@@ -1,0 +1,91 @@
+"""The AI SDK's older telemetry (``ai.operationId``, scope ``ai``); what it sends since version 7 is `genai`.
+
+``ai.generateText`` holds ``ai.generateText.doGenerate``, the model's call itself; both carry tokens. Traps:
+``ai.toolCall`` is a child of the model's call; results of tools are JSON inside text; the agent is
+``ai.telemetry.functionId``; sessions come as ``ai.settings.context.*``, before version 7 as
+``ai.telemetry.metadata.*``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.telemetry.reading import kinds
+from agents.telemetry.reading.dialects.numbers import usage
+from agents.telemetry.reading.facts import Call, Facts, Message, Unread
+from agents.telemetry.reading.messages import asked
+from agents.telemetry.reading.reading import count, first, first_text, json_of, mapping, micros, sequence, text
+from agents.telemetry.reading.spans import Span
+
+
+def read(span: Span) -> Facts | None:
+    attributes = span.attributes
+    word = text(attributes.get("ai.operationId"))
+    if not word:
+        return None
+    facts = Facts(kind=_kind(word), word=word, agent=text(attributes.get("ai.telemetry.functionId")))
+    if facts.kind == kinds.TOOL:
+        facts.tool = text(attributes.get("ai.toolCall.name"))
+        facts.call_id = text(attributes.get("ai.toolCall.id"))
+        facts.arguments = attributes.get("ai.toolCall.args")
+        facts.result = attributes.get("ai.toolCall.result")
+        return facts
+    if facts.kind == kinds.AGENT:
+        facts.name = facts.agent
+        facts.kind = kinds.AGENT if facts.name else kinds.WORKFLOW
+    _model(facts, attributes)
+    _words(facts, attributes)
+    return facts
+
+
+def _kind(word: str) -> str:
+    if word == "ai.toolCall":
+        return kinds.TOOL
+    if word.startswith("ai.embed"):
+        return "embedding" if word.endswith(".doEmbed") else kinds.CHAIN
+    return kinds.LLM if ".do" in word else kinds.AGENT
+
+
+def _model(facts: Facts, attributes: dict[str, Any]) -> None:
+    facts.model = first_text(attributes, "ai.response.model", "ai.model.id")
+    facts.provider = text(attributes.get("ai.model.provider"))
+    facts.finish = text(attributes.get("ai.response.finishReason"))
+    chunk = first(attributes, "ai.response.msToFirstChunk", "ai.stream.msToFirstChunk")
+    facts.ttft_us = micros(chunk, 1e3)
+    facts.usage = usage(
+        count(first(attributes, "ai.usage.inputTokens", "ai.usage.promptTokens", "ai.usage.tokens")),
+        count(first(attributes, "ai.usage.outputTokens", "ai.usage.completionTokens")),
+        count(attributes.get("ai.usage.cachedInputTokens")),
+        count(attributes.get("ai.usage.reasoningTokens")),
+    )
+
+
+def _words(facts: Facts, attributes: dict[str, Any]) -> None:
+    given = attributes.get("ai.prompt.messages")
+    if given is not None:
+        facts.given = Unread(given, asked)
+    elif "ai.prompt" in attributes:
+        facts.given = Unread(attributes["ai.prompt"], _prompt)
+    if "ai.response.text" in attributes or "ai.response.toolCalls" in attributes or "ai.response.object" in attributes:
+        facts.answer = Unread(attributes, _answer)
+    tools = attributes.get("ai.prompt.tools")
+    if isinstance(tools, list):
+        facts.tools = [json_of(one) for one in tools]
+
+
+def _prompt(value: Any) -> list[Message]:
+    """``{"system": …, "messages": […]}`` or ``{"prompt": "…"}``."""
+    prompt = mapping(value)
+    system = prompt.get("system")
+    told = [Message("system", [system])] if isinstance(system, str) and system else []
+    return told + asked(prompt.get("messages") or prompt.get("prompt"))
+
+
+def _answer(attributes: dict[str, Any]) -> list[Message]:
+    words = first_text(attributes, "ai.response.text", "ai.response.object")
+    message = Message("assistant", [words] if words else [], reasoning=text(attributes.get("ai.response.reasoning")))
+    for call in sequence(attributes.get("ai.response.toolCalls")):
+        if isinstance(call, dict):
+            arguments = first(call, "input", "args")
+            message.calls.append(Call(text(call.get("toolCallId")), text(call.get("toolName")), arguments))
+    return [message]

@@ -1,0 +1,117 @@
+"""What a reader of a dialect finds in a span, in our own words and not yet put into a record.
+
+Each module of `dialects` is one function from a span to these; what it does not know stays empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from agents.record.schemas.content import ImageItem, Usage
+from agents.record.schemas.events import ErrorInfo
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class Call(msgspec.Struct):
+    """A model's wish to run a tool. ``arguments`` as they came: an object, text, or None where the sender hid them."""
+
+    id: str
+    name: str
+    arguments: Any = None
+
+
+class Message(msgspec.Struct):
+    """One message of a model's history. ``items`` are its texts and pictures in order; ``answers`` is, of a tool's
+    message, the call that it answers. ``hidden`` says that it was there, but not its words."""
+
+    role: Role
+    items: list[str | ImageItem] = []
+    calls: list[Call] = []
+    answers: str = ""
+    reasoning: str = ""
+    finish: str = ""
+    hidden: bool = False
+
+    @property
+    def text(self) -> str:
+        items = self.items
+        if len(items) == 1:
+            return items[0] if isinstance(items[0], str) else ""
+        return "\n".join(item for item in items if isinstance(item, str))
+
+
+class Unread:
+    """Messages that are read when somebody asks: a history is told again by every call of a model, and most of
+    them nobody needs."""
+
+    __slots__ = ("_read", "_value")
+
+    def __init__(self, value: Any, read: Callable[[Any], list[Message]] | None) -> None:
+        self._value = value
+        self._read = read
+
+    def messages(self) -> list[Message]:
+        if self._read is not None:
+            self._value, self._read = self._read(self._value), None
+        found: list[Message] = self._value
+        return found
+
+
+NOTHING = Unread([], None)
+
+
+class Facts(msgspec.Struct):
+    """``kind`` is one of `kinds`, '' where this is none of an agent's doings; ``word`` what the sender calls it.
+    ``name`` is an agent's or a workflow's own name. ``given`` and ``answer`` are messages, ``input`` and ``output``
+    what was said instead of them, as text or JSON. ``tools`` are definitions as they came, ``documents`` what a
+    retrieval found. ``cost_nano`` and ``usage`` are what the sender says of this span, summed over others or not.
+    ``advice`` is for a reader who misses its words. ``settles`` is false where such a span never tells that what lies
+    below it failed."""
+
+    kind: str = ""
+    word: str = ""
+    name: str = ""
+    agent: str = ""
+    given: Unread = NOTHING
+    answer: Unread = NOTHING
+    input: Any = None
+    output: Any = None
+    tool: str = ""
+    call_id: str = ""
+    arguments: Any = None
+    result: Any = None
+    label: str = ""
+    tools: Any = None
+    instructions: Any = None
+    model: str = ""
+    provider: str = ""
+    finish: str = ""
+    usage: Usage | None = None
+    cost_nano: int | None = None
+    ttft_us: int | None = None
+    query: str = ""
+    store: str = ""
+    documents: list[dict[str, Any]] | None = None
+    touchpoint: str = ""
+    violation: str = ""
+    error: ErrorInfo | None = None
+    interrupted: bool = False
+    advice: str = ""
+    settles: bool = True
+    more: dict[str, Any] | None = None
+
+
+_FILLED = tuple(name for name in Facts.__struct_fields__ if name != "settles")
+_EMPTY = ("", None, False)
+
+
+def fill(facts: Facts, other: Facts) -> None:
+    """Take from ``other`` what ``facts`` does not know: the vocabulary that was read first wins."""
+    for name in _FILLED:
+        mine = getattr(facts, name)
+        if mine is NOTHING or mine in _EMPTY:
+            setattr(facts, name, getattr(other, name))

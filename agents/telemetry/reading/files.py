@@ -1,0 +1,83 @@
+"""Files of every format as spans: the formats of requests one a line or as one document, and session files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading import langsmith, mlflow, openai_agents, otlp, phoenix
+from agents.telemetry.reading.decoded import Decoded, Misshapen
+from agents.telemetry.reading.json_text import parsed
+from agents.telemetry.reading.lines import Lines
+from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
+from agents.telemetry.reading.sniffing import FileFormat
+from agents.telemetry.reading.spans import Span
+
+_SESSIONS: dict[str, Callable[[Iterable[bytes | str]], Decoded]] = {
+    "claude_code": claude_code.from_lines,
+    "codex": codex.from_lines,
+    "gemini_cli": gemini_cli.from_lines,
+}
+
+
+def decoded(format_: FileFormat, data: bytes) -> Decoded:
+    """The spans of a whole file. Raises `InvalidRequest` where nothing of it can be read."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    document = _document(data)
+    if format_ == "gemini_cli" and isinstance(document, dict) and "messages" in document:
+        return gemini_cli.from_json(document)
+    if format_ in _SESSIONS:
+        return _SESSIONS[format_](data.splitlines())
+    if format_ not in _BODIES:
+        raise InvalidRequest("These are turns of our own, not reports of spans.", code="invalid_body")
+    if document is not None:
+        return _BODIES[format_](document)
+    return _of_lines(Lines(data.splitlines(), raw=True), _BODIES[format_])
+
+
+def _document(data: bytes) -> Any:
+    """What the file holds if it is one JSON value."""
+    try:
+        return parsed(data)
+    except Misshapen:
+        return None
+
+
+def _of_lines(lines: Lines, read: Callable[[object], Decoded]) -> Decoded:
+    """Each line as a request of its own. One that is refused is told, and the others are read."""
+    spans: list[Span] = []
+    for line in lines:
+        try:
+            found = read(line)
+        except InvalidRequest as refused:
+            lines.refuse(refused.message)
+            continue
+        spans += found.spans
+        lines.ignored += found.ignored
+        for _ in range(found.rejected):
+            lines.refuse(found.problem)
+    return lines.decoded(spans)
+
+
+def _otlp(body: object) -> Decoded:
+    """The Collector writes traces, logs and metrics; metrics say nothing that the spans do not."""
+    if isinstance(body, dict) and "resourceMetrics" in body:
+        return Decoded(ignored=1)
+    if isinstance(body, dict) and "resourceLogs" in body:
+        return otlp.logs_from_json(body)
+    return otlp.traces_from_json(body)
+
+
+def _langsmith(body: object) -> Decoded:
+    is_batch = isinstance(body, dict) and bool(body.keys() & {"post", "patch"})
+    return langsmith.from_batch(body) if is_batch else langsmith.from_run(body)
+
+
+_BODIES: dict[str, Callable[[object], Decoded]] = {
+    "otlp": _otlp,
+    "openai_agents": openai_agents.from_json,
+    "langsmith": _langsmith,
+    "mlflow": mlflow.from_json,
+    "phoenix": phoenix.from_json,
+}

@@ -1,0 +1,30 @@
+"""JSON of senders, read: also halves of surrogate pairs and NaN, which some write and strict readers refuse."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from agents.telemetry.reading.decoded import Misshapen
+
+_decode = msgspec.json.Decoder().decode
+
+
+def parsed(data: object) -> object:
+    """What the text or the bytes hold. Raises `Misshapen`."""
+    if not isinstance(data, (bytes, str)):
+        raise Misshapen("text is expected.")
+    try:
+        return _decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return _leniently(data)
+
+
+def _leniently(data: bytes | str) -> object:
+    try:
+        return json.loads(data)
+    except RecursionError as wrong:
+        raise Misshapen("this JSON is nested too deeply.") from wrong
+    except ValueError as wrong:
+        raise Misshapen("this is no JSON.") from wrong

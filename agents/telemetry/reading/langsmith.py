@@ -1,0 +1,142 @@
+"""LangSmith's own protocol (``langsmith`` 0.14): runs of LangChain and LangGraph, as multipart or JSON.
+
+Calls: ``POST /runs/multipart`` (`from_multipart`), ``POST /runs/batch`` (`from_batch`), ``POST /runs`` and
+``PATCH /runs/{id}`` (`from_run`). A run comes as a post when it begins and a patch when it ends: two `Span` of one id,
+which `merging.merge` unites. Format "langsmith"; attributes are the run's own fields, but for ids, times, name and
+what became ``events`` and ``message`` (its ``error``):
+
+``run_type`` (chain, llm, tool, retriever, embedding, prompt, parser), ``inputs``, ``outputs``, ``extra`` (with
+``metadata``), ``serialized``, ``tags``, ``dotted_order``, ``session_name``, ``attachments``
+(``{name: {"mime_type", "base64"}}``), …
+
+Trap: ``session_name`` and ``session_id`` name the *project*; the conversation is in ``extra.metadata`` as
+``session_id``, ``thread_id`` or ``conversation_id``.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from agents.telemetry.reading import multipart
+from agents.telemetry.reading.decoded import (
+    Decoded,
+    Misshapen,
+    fields,
+    identifier,
+    inside,
+    objects,
+    refusals,
+    summary,
+    told,
+)
+from agents.telemetry.reading.json_text import parsed
+from agents.telemetry.reading.spans import Span, SpanEvent
+from agents.telemetry.reading.times import nanoseconds
+from agents.telemetry.reading.values import attributes, dicts
+
+Run = dict[str, object]
+
+_ASIDE = frozenset({"id", "trace_id", "parent_run_id", "start_time", "end_time", "name", "events", "error"})
+_WHY = "it has no id."
+
+
+@refusals
+def from_run(body: object, run: str = "") -> Decoded:
+    """One run; ``run`` is the id of the address it was sent to."""
+    known = fields(body)
+    return _decoded([{**known, "id": run} if run else known], 0)
+
+
+@refusals
+def from_batch(body: object) -> Decoded:
+    """``{"post": [run, …], "patch": [run, …]}``."""
+    request = fields(body)
+    runs = [run for name in ("post", "patch") for run in _runs(request, name)]
+    if request and not runs and not request.keys() & {"post", "patch"}:
+        raise Misshapen('the body is {"post": [ … ], "patch": [ … ]}.', "post")
+    return _decoded(runs, 0)
+
+
+def _runs(request: dict[str, object], name: str) -> list[Run]:
+    return [inside(f"{name}[{index}]", fields, run) for index, run in enumerate(objects(request, name))]
+
+
+@refusals
+def from_multipart(body: bytes, content_type: str) -> Decoded:
+    """Parts ``post.<run>``, ``patch.<run>``, ``post.<run>.<field>`` and ``attachment.<run>.<name>``; feedback and
+    whatever else there may be is ignored."""
+    runs: dict[tuple[str, str], Run] = {}
+    attached: list[multipart.Part] = []
+    ignored = 0
+    for part in multipart.parts(body, content_type):
+        what, _, rest = part.name.partition(".")
+        if what in ("post", "patch"):
+            _add(runs, what, rest, part)
+        elif what == "attachment":
+            attached.append(part)
+        else:
+            ignored += 1
+    for part in attached:
+        _attach(runs, part)
+    return _decoded(list(runs.values()), ignored)
+
+
+def _add(runs: dict[tuple[str, str], Run], what: str, rest: str, part: multipart.Part) -> None:
+    run, _, name = rest.partition(".")
+    value = inside(part.name[:200], parsed, part.content)
+    known = runs.setdefault((what, run), {"id": run})
+    if name:
+        known[name] = value
+    else:
+        known.update(inside(part.name[:200], fields, value), id=run)
+
+
+def _attach(runs: dict[tuple[str, str], Run], part: multipart.Part) -> None:
+    run, _, name = part.name.partition(".")[2].partition(".")
+    known = runs.get(("post", run)) or runs.setdefault(("patch", run), {"id": run})
+    files = known.setdefault("attachments", {})
+    if isinstance(files, dict):
+        kind = part.content_type.partition(";")[0].strip()
+        files[name] = {"mime_type": kind, "base64": base64.b64encode(part.content).decode()}
+
+
+def _decoded(runs: list[Run], ignored: int) -> Decoded:
+    spans = [span for span in map(_span, runs) if span.id and span.trace]
+    bad = len(runs) - len(spans)
+    if bad and not spans:
+        raise Misshapen("no run has an id.", "id")
+    return Decoded(spans, bad, summary(bad, "run", _WHY), ignored)
+
+
+def _span(run: Run) -> Span:
+    error = told(run, "error")
+    return Span(
+        trace=_trace(run),
+        id=identifier(run.get("id")),
+        parent=identifier(run.get("parent_run_id")),
+        name=told(run, "name"),
+        start_ns=nanoseconds(run.get("start_time")),
+        end_ns=nanoseconds(run.get("end_time")),
+        failed=bool(run.get("error")),
+        message=error,
+        attributes=attributes({name: value for name, value in run.items() if name not in _ASIDE and value is not None}),
+        events=_events(run.get("events")),
+        format="langsmith",
+    )
+
+
+def _trace(run: Run) -> str:
+    """The trace is the run at the top, with which a dotted order begins: ``<time>Z<run>.<time>Z<run>…``."""
+    top = told(run, "dotted_order").partition(".")[0].partition("Z")[2]
+    return identifier(run.get("trace_id")) or identifier(top) or identifier(run.get("id"))
+
+
+def _events(value: object) -> list[SpanEvent]:
+    """``[{"name": "new_token", "time": …, "kwargs": {…}}, …]``"""
+    return [_event(event) for event in dicts(value)]
+
+
+def _event(event: dict[str, Any]) -> SpanEvent:
+    rest = {name: value for name, value in event.items() if name not in ("name", "time")}
+    return SpanEvent(name=told(event, "name"), at_ns=nanoseconds(event.get("time")), attributes=attributes(rest))

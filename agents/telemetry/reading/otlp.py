@@ -1,0 +1,66 @@
+"""OpenTelemetry's own format: what ``POST /v1/traces`` and ``/v1/logs`` carry, as protobuf and as JSON.
+
+Source: opentelemetry-proto 1.11 and its "OTLP/HTTP" text. A log record that names its span is a `Span` with
+``is_log``, one event and no more; others are ignored. Spans with bad ids are rejected one by one; a body
+that is no OTLP is refused as a whole by `InvalidRequest`. Spans of one resource share its dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading import otlp_json, otlp_protobuf
+from agents.telemetry.reading.decoded import Decoded, Misshapen, fields, refusals
+from agents.telemetry.reading.otlp_ids import Batch
+
+__all__ = ["Decoded", "logs_from_json", "logs_from_protobuf", "traces_from_json", "traces_from_protobuf"]
+
+_LISTS: dict[str, str] = {"resourceSpans": "traces", "resourceLogs": "logs", "resourceMetrics": "metrics"}
+
+
+def traces_from_protobuf(data: bytes) -> Decoded:
+    """The spans of an ExportTraceServiceRequest."""
+    batch = Batch("traces")
+    _from_protobuf(otlp_protobuf.read_traces, data, batch)
+    return batch.decoded()
+
+
+def logs_from_protobuf(data: bytes) -> Decoded:
+    """The log records of an ExportLogsServiceRequest that name a span."""
+    batch = Batch("logs")
+    _from_protobuf(otlp_protobuf.read_logs, data, batch)
+    return batch.decoded()
+
+
+@refusals
+def traces_from_json(body: object) -> Decoded:
+    """The same of OTLP/JSON."""
+    batch = Batch("traces")
+    otlp_json.read_traces(_request(body, "resourceSpans"), batch)
+    return batch.decoded()
+
+
+@refusals
+def logs_from_json(body: object) -> Decoded:
+    """The same of OTLP/JSON."""
+    batch = Batch("logs")
+    otlp_json.read_logs(_request(body, "resourceLogs"), batch)
+    return batch.decoded()
+
+
+def _from_protobuf(read: Callable[[bytes, Batch], None], data: bytes, batch: Batch) -> None:
+    if data[:1] in (b"{", b"["):
+        raise InvalidRequest("The body looks like JSON: send it as application/json.", code="invalid_body")
+    read(data, batch)
+
+
+def _request(body: object, name: str) -> dict[str, object]:
+    """The body, which is empty or has the list of this name. Other fields are ignored, as the text says."""
+    request = fields(body)
+    if not request or name in request:
+        return request
+    for other, signal in _LISTS.items():
+        if other in request:
+            raise Misshapen(f"these are {signal}: send them to /v1/{signal}.", other)
+    raise Misshapen(f"the field is missing. OTLP/JSON is an object with {name}, in lowerCamelCase.", name)

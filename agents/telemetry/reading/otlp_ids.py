@@ -1,0 +1,67 @@
+"""OTLP's ids: 16 bytes of a trace, 8 of a span, never all zero. And what is said of spans without good ones."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agents.base.errors import InvalidRequest
+from agents.telemetry.reading.decoded import Decoded, summary
+from agents.telemetry.reading.spans import Span
+
+TRACE = 16
+SPAN = 8
+
+Signal = Literal["traces", "logs"]
+
+_HINTS: dict[Signal, str] = {
+    "traces": "No span has a trace id of 16 bytes and a span id of 8. Are these logs or metrics? "
+    "Logs are taken at /v1/logs, metrics at /v1/metrics.",
+    "logs": "No log record has a trace id of 16 bytes and a span id of 8. Are these spans? "
+    "They are taken at /v1/traces.",
+}
+
+
+def of_bytes(value: bytes, length: int) -> str:
+    """An id in hex; '' of bytes that are none."""
+    return value.hex() if len(value) == length and any(value) else ""
+
+
+def of_text(value: object, length: int) -> str:
+    """The same of text: hex in any case, as OTLP says, or base64, as protobuf's own JSON writes bytes."""
+    return of_bytes(_unpacked(value, length), length) if isinstance(value, str) else ""
+
+
+def _unpacked(value: str, length: int) -> bytes:
+    try:
+        if len(value) == 2 * length:
+            return bytes.fromhex(value)
+        if len(value) == 4 * ((length + 2) // 3):
+            return base64.b64decode(value, validate=True)
+    except (ValueError, binascii.Error):
+        pass
+    return b""
+
+
+_RULE = "a trace id has 16 bytes and a span id 8, and they are not all zero."
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one request is read into."""
+
+    signal: Signal
+    spans: list[Span] = field(default_factory=list)
+    rejected: int = 0
+    ignored: int = 0
+
+    def decoded(self) -> Decoded:
+        """All that was read. Raises `InvalidRequest` if nothing had good ids: this is something else."""
+        if not self.rejected:
+            return Decoded(self.spans, ignored=self.ignored)
+        if not self.spans:
+            raise InvalidRequest(_HINTS[self.signal], code="invalid_body")
+        thing = "span" if self.signal == "traces" else "log record"
+        return Decoded(self.spans, self.rejected, summary(self.rejected, thing, _RULE), self.ignored)

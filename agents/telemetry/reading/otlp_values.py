@@ -1,0 +1,151 @@
+"""OTLP's AnyValue and its lists of attributes as plain values, from protobuf messages and from JSON.
+
+Bytes become ``{"base64": …}``. What a newer version of the protocol may add becomes None.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import Any
+
+from agents.telemetry.reading.decoded import Misshapen, called, fields, inside, objects
+from agents.telemetry.reading.values import ATTRIBUTES, DEPTH, SLOTS, TOO_DEEP, number, text
+
+OBJECT_HINT = (
+    'attributes are a list of {"key": …, "value": {"stringValue": …}} in OTLP/JSON, not an object. '
+    "Does an OpenTelemetry exporter write this?"
+)
+
+
+def from_message(value: Any, depth: int = 0) -> Any:
+    """An AnyValue message as a plain value."""
+    kind = value.WhichOneof("value")
+    if kind == "string_value":
+        return text(value.string_value)
+    if kind == "double_value":
+        return number(value.double_value)
+    if kind in ("int_value", "bool_value"):
+        return getattr(value, kind)
+    if kind == "bytes_value":
+        return {"base64": base64.b64encode(value.bytes_value).decode()}
+    if kind in ("array_value", "kvlist_value"):
+        return _nested_message(getattr(value, kind).values, kind, depth)
+    return None
+
+
+def _nested_message(values: Any, kind: str, depth: int) -> Any:
+    if depth >= DEPTH:
+        return TOO_DEEP
+    if kind == "array_value":
+        return [from_message(item, depth + 1) for item in values[:SLOTS]]
+    return {text(pair.key): from_message(pair.value, depth + 1) for pair in values[:SLOTS]}
+
+
+def attributes_from_messages(pairs: Any) -> tuple[dict[str, Any], int]:
+    """KeyValue messages as a dictionary, and how many of them were too many."""
+    kept = {text(pair.key): from_message(pair.value, 1) for pair in pairs[:ATTRIBUTES]}
+    return kept, max(0, len(pairs) - ATTRIBUTES)
+
+
+def from_json(value: object, depth: int = 0) -> Any:
+    """An AnyValue of OTLP/JSON as a plain value. Raises `Misshapen`."""
+    if isinstance(value, dict):
+        for kind, inner in value.items():
+            read = _READERS.get(kind)
+            if read is not None and inner is not None:
+                return read(inner, depth)
+        return None
+    if value is None:
+        return None
+    raise Misshapen(f'a value is an object such as {{"stringValue": "…"}}, not {called(value)}.')
+
+
+def attributes_from_json(body: dict[str, object], name: str = "attributes") -> tuple[dict[str, Any], int]:
+    """The list of this name as a dictionary, and how many entries were too many. Raises `Misshapen`."""
+    if isinstance(body.get(name), dict):
+        raise Misshapen(OBJECT_HINT, name)
+    pairs = objects(body, name)
+    kept = dict(inside(f"{name}[{index}]", _pair, pair) for index, pair in enumerate(pairs[:ATTRIBUTES]))
+    return kept, max(0, len(pairs) - ATTRIBUTES)
+
+
+def _pair(value: object) -> tuple[str, Any]:
+    return _key(value), from_json(fields(value).get("value"), 1)
+
+
+def _key(value: object) -> str:
+    key = fields(value).get("key", "")
+    if isinstance(key, str):
+        return text(key)
+    raise Misshapen(f"a key is text, not {called(key)}.", "key")
+
+
+def _string(value: object, depth: int) -> str:
+    if isinstance(value, str):
+        return text(value)
+    raise Misshapen(f"stringValue is text, not {called(value)}.")
+
+
+def _bool(value: object, depth: int) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise Misshapen(f"boolValue is true or false, not {called(value)}.")
+
+
+def _int(value: object, depth: int) -> Any:
+    if isinstance(value, str) and len(value) <= 20:
+        value = _of_text(value, int)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Misshapen("intValue is a whole number, or its digits as text.")
+    return number(value)
+
+
+def _double(value: object, depth: int) -> Any:
+    if isinstance(value, str):  # "NaN", "Infinity", "-Infinity", or a number as text
+        value = _of_text(value, float)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Misshapen(f"doubleValue is a number, not {called(value)}.")
+    return number(value)
+
+
+def _of_text(value: str, read: Callable[[str], float]) -> float | None:
+    try:
+        return read(value)
+    except ValueError:
+        return None
+
+
+def _bytes(value: object, depth: int) -> dict[str, str]:
+    if not isinstance(value, str):
+        raise Misshapen(f"bytesValue is base64 text, not {called(value)}.")
+    try:
+        return {"base64": base64.b64encode(base64.b64decode(value, validate=True)).decode()}
+    except (binascii.Error, ValueError) as wrong:
+        raise Misshapen("bytesValue is not base64.") from wrong
+
+
+def _array(value: object, depth: int) -> Any:
+    items = objects(fields(value), "values")
+    return TOO_DEEP if depth >= DEPTH else [from_json(item, depth + 1) for item in items[:SLOTS]]
+
+
+def _kvlist(value: object, depth: int) -> Any:
+    pairs = objects(fields(value), "values")
+    if depth >= DEPTH:
+        return TOO_DEEP
+    return {_key(pair): from_json(fields(pair).get("value"), depth + 1) for pair in pairs[:SLOTS]}
+
+
+_READERS: dict[str, Callable[[Any, int], Any]] = {
+    "stringValue": _string,
+    "intValue": _int,
+    "boolValue": _bool,
+    "doubleValue": _double,
+    "arrayValue": _array,
+    "kvlistValue": _kvlist,
+    "bytesValue": _bytes,
+}

@@ -1,0 +1,181 @@
+"""Turns that a server like this one exported: read back as they were, not guessed from spans.
+
+A line of ``/v1/logs/turns/export?whole=true`` has the whole turn under ``record`` (`agents.record.schemas.records`). It
+becomes one span, of the format "turns", that carries the record as text. The same records stand, the turn's beside its
+steps', in the attributes `TURN` and `STEP` of the spans that such a server writes as OTLP files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from agents.base.errors import InvalidRequest
+from agents.record.schemas.events import DETAILS, OtherDetail, StepDetail
+from agents.record.schemas.records import StepRecord, TurnRecord
+from agents.telemetry.reading.decoded import Decoded, Misshapen
+from agents.telemetry.reading.json_text import parsed
+from agents.telemetry.reading.reading import text
+from agents.telemetry.reading.records import ForeignStep, ForeignTurn, Status
+from agents.telemetry.reading.spans import Span
+from agents.telemetry.reading.values import DEPTH, NAME, plain
+
+TURN, STEP = "agents.turn", "agents.step"
+"""Attributes with the JSON of a record; a turn's has no steps where they have spans of their own."""
+_OPEN: dict[str, Status] = {"queued": "in_progress", "awaiting_input": "in_progress"}
+MOST_WORDS = 100
+DEEPEST = 8
+"""How deep metadata is kept: a query can name each value of a list by several paths, at each level."""
+_WRONG = (ValueError, TypeError, OverflowError, RecursionError)
+"""What a hostile record can raise; pydantic's ValidationError is a ValueError."""
+_UNREADABLE = (InvalidRequest, Misshapen, *_WRONG)
+
+
+def from_json(body: object) -> Decoded:
+    """The span of one line. Raises `InvalidRequest`."""
+    record = body.get("record") if isinstance(body, dict) else None
+    if record is None:
+        raise InvalidRequest("there is no whole turn in it: export with whole=true.", code="invalid_body")
+    turn = read_turn(record)
+    words = turn.model_dump_json(exclude_none=True)
+    own_id = blake2b(words.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    times = (turn.started_at * 1000, (turn.completed_at or 0) * 1000)
+    span = Span(_trace(turn.id), own_id, "", "turn", *times, attributes={TURN: words}, format="turns")
+    return Decoded([span])
+
+
+def _trace(public_id: str) -> str:
+    """The trace of a turn: the digits of its id, as in OpenTelemetry's files of it."""
+    digits = public_id.replace("-", "").lower()
+    return digits if len(digits) == 32 else public_id
+
+
+def read_turn(value: object) -> TurnRecord:
+    """Raises `InvalidRequest` with the place that is wrong."""
+    try:
+        record = TurnRecord.model_validate(plain(value))
+        for step in record.steps:
+            _detail(step)
+    except ValidationError as wrong:
+        first = wrong.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])[:200]
+        raise InvalidRequest(f"record.{place}: {first['msg']}", code="invalid_body") from wrong
+    except _WRONG as wrong:
+        raise InvalidRequest(f"record: {str(wrong)[:200]}", code="invalid_body") from wrong
+    return record
+
+
+def turn_of(trace: str, spans: Mapping[str, Span] | Iterable[Span]) -> ForeignTurn | None:
+    """The turn of a trace that carries its record; None of any other trace."""
+    found = list(spans.values() if isinstance(spans, Mapping) else spans)
+    records = [(record, words) for span in found if (words := _words(span, TURN)) and (record := _parsed(words))]
+    if not records:
+        return None
+    record, _ = max(records, key=lambda one: _newness(*one))
+    return _turn(trace, record, record.steps or _steps(found))
+
+
+def _words(span: Span, name: str) -> str:
+    value = span.attributes.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _parsed(words: str) -> TurnRecord | None:
+    try:
+        return read_turn(parsed(words))
+    except _UNREADABLE:
+        return None  # the spans say something without it
+
+
+def _newness(record: TurnRecord, words: str) -> tuple[bool, int, int, int, str]:
+    """Of several records of a turn, one that is over goes before one of a turn that still ran."""
+    return record.completed_at is not None, record.completed_at or 0, len(record.steps), len(words), words
+
+
+def _steps(spans: Iterable[Span]) -> list[StepRecord]:
+    found = {}
+    for span in spans:
+        if words := _words(span, STEP):
+            try:
+                step = StepRecord.model_validate(plain(parsed(words)))
+                _detail(step)
+            except _UNREADABLE:
+                continue  # one step must not hide the others
+            found[step.id] = step
+    return sorted(found.values(), key=lambda step: (step.number, step.id))
+
+
+def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> ForeignTurn:
+    agent = (record.agent.name or record.agent.model or record.model)[:NAME]
+    foreign = record.foreign
+    others = (name[:NAME] for name in _texts(foreign.get("agents")))
+    return ForeignTurn(
+        id=trace,
+        session=record.session.id,
+        session_name=record.session.name[:NAME],
+        agent=agent,
+        status="in_progress" if record.status == "queued" else record.status,
+        started_us=record.started_at,
+        ended_us=record.completed_at,
+        agents=tuple(dict.fromkeys((agent, *others))),
+        traces=(trace,),
+        input=tuple(record.input),
+        output=record.output,
+        error=record.error,
+        steps=tuple(_step(trace, step, record, agent) for step in steps),
+        model=record.model[:NAME],
+        provider=record.provider[:NAME],
+        user=record.user[:NAME],
+        tags=tuple(tag[:100] for tag in record.tags[:MOST_WORDS] if tag.strip()),
+        metadata=cast(dict[str, str], plain(record.metadata, DEPTH - DEEPEST)),
+        instructions=record.agent.instructions,
+        hidden=foreign.get("hidden") is True,
+        warnings=tuple(_texts(foreign.get("warnings"))),
+    )
+
+
+def _texts(value: Any) -> list[str]:
+    return [text(one) for one in value[:MOST_WORDS] if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> ForeignStep:
+    detail = _detail(step)
+    is_model = step.type == "inference"
+    return ForeignStep(
+        id=step.id,
+        trace=trace,
+        type=step.type,
+        kind=detail.kind if isinstance(detail, OtherDetail) else "",
+        name=step.name[:NAME],
+        detail=detail,
+        status=_OPEN.get(step.status) or cast(Status, step.status),
+        parent=step.parent,
+        started_us=step.started_at,
+        ended_us=step.completed_at,
+        ttft_us=step.ttft_us,
+        model=(getattr(detail, "model", "") or step.name)[:NAME] if is_model else "",
+        provider=turn.provider[:NAME] if is_model else "",
+        usage=step.usage,
+        cost_nano=step.cost_nano,
+        error=step.error,
+        agent=agent,
+    )
+
+
+def _detail(step: StepRecord) -> StepDetail:
+    """What a step holds. Raises ValidationError."""
+    given = step.detail if step.detail is not None else _NOTHING[step.type]
+    detail: StepDetail = DETAILS[step.type].model_validate(given)
+    return detail
+
+
+_NOTHING: dict[str, dict[str, Any]] = {
+    "inference": {"model_response": {"content": ""}},
+    "tool_execution": {"tool_calls": []},
+    "shield_call": {"touchpoint": "user-input", "shields": []},
+    "memory_retrieval": {"vector_db_ids": "", "inserted_context": ""},
+    "other": {"kind": "unknown"},
+}

@@ -1,0 +1,73 @@
+"""What spans mean: turns with their steps, not yet stored. Ids are the senders' own."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from agents.record.schemas.content import CompletionMessage, TurnMessage, Usage
+from agents.record.schemas.events import ErrorInfo, StepDetail, StepType
+
+Status = Literal["in_progress", "completed", "failed", "cancelled", "interrupted"]
+"""How a step or a turn stands. A turn that was waiting for its client's tools when it was told of has its own word."""
+
+
+class ForeignStep(msgspec.Struct, frozen=True):
+    """One step, made of the span ``id`` of ``trace``; ``parent`` is the id of the step it lies in, ''
+    at the top. Moments are microseconds since 1970, None where not known. ``usage`` is there only where
+    the step itself spent the tokens; ``cost_nano`` where the sender told what it cost. ``kind`` says what an
+    ``other`` step is, and of the rest what their sender calls them. ``agent`` is who did it. ``made`` says
+    that no span told of it: it was read out of the messages of its neighbours. ``hidden`` that its words were
+    not captured."""
+
+    id: str
+    trace: str
+    type: StepType
+    kind: str
+    name: str
+    detail: StepDetail
+    status: Status
+    parent: str = ""
+    started_us: int | None = None
+    ended_us: int | None = None
+    ttft_us: int | None = None
+    model: str = ""
+    provider: str = ""
+    usage: Usage | None = None
+    cost_nano: int | None = None
+    error: ErrorInfo | None = None
+    agent: str = ""
+    made: bool = False
+    hidden: bool = False
+
+
+class ForeignTurn(msgspec.Struct, frozen=True):
+    """One turn. ``id`` stays the same whatever comes later, and in whatever order. ``session`` is the
+    sender's id of the conversation, or ``trace:<id>`` where there is none; ``session_name`` what people call it, where
+    that is something else. ``agents`` are all that took part,
+    ``agent`` the one that was asked. ``warnings`` are sentences for the reader (attributes that were cut, a
+    parent that never came)."""
+
+    id: str
+    session: str
+    agent: str
+    status: Status | Literal["awaiting_input"]
+    started_us: int
+    ended_us: int | None = None
+    agents: tuple[str, ...] = ()
+    traces: tuple[str, ...] = ()
+    input: tuple[TurnMessage, ...] = ()
+    output: CompletionMessage | None = None
+    error: ErrorInfo | None = None
+    steps: tuple[ForeignStep, ...] = ()
+    model: str = ""
+    provider: str = ""
+    user: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, str] = {}
+    instructions: str = ""
+    tools: tuple[dict[str, Any], ...] = ()
+    hidden: bool = False
+    warnings: tuple[str, ...] = ()
+    session_name: str = ""

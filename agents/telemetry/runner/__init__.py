@@ -1,0 +1,1 @@
+"""Runs imports, and exports turns to a collector as they end."""

@@ -1,0 +1,37 @@
+"""Spans, as Llama Stack 0.2.12 asks for them: here a turn is one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from agents.base.schemas.wire import Moment, Sent, TurnKey, Wire, null_is
+
+
+class Condition(Wire):
+    key: str = Field(max_length=200)
+    op: Literal["eq", "ne", "gt", "lt"]
+    value: Any = None
+
+
+class QuerySpans(Wire):
+    """``max_depth`` has no effect: turns are not nested."""
+
+    attribute_filters: Annotated[list[Condition], Field(max_length=20), null_is([])] = []
+    attributes_to_return: Annotated[list[str], Field(max_length=50), null_is([])] = []
+    max_depth: int | None = None
+
+
+class Span(Sent):
+    span_id: TurnKey
+    trace_id: TurnKey
+    parent_span_id: None = None
+    name: str
+    start_time: Moment
+    end_time: Moment | None
+    attributes: dict[str, str | int | None]
+
+
+class SpanList(Sent):
+    data: list[Span]

@@ -1,0 +1,53 @@
+"""Foreign turns whose end nobody tells: after a while without news they count as interrupted, until more
+of them comes."""
+
+from __future__ import annotations
+
+import json
+
+from agents.base.store import changes
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime
+from agents.record.models.choices import FOREIGN, ChangeKind, StepStatus, TurnStatus
+from agents.record.models.turns import Step, Turn, TurnBody
+from agents.telemetry.models.traces import Trace
+from agents.telemetry.store.external.owners import foreign_id
+
+QUIET_US = 600_000_000
+"""Ten minutes."""
+SOME = 500
+"""Turns that are looked at in one round."""
+
+
+def age(now_us: int, quiet_us: int = QUIET_US) -> int:
+    """End what has been quiet for long; returns how many turns."""
+    rows = Turn.objects.unscoped("ageing").filter(status=TurnStatus.IN_PROGRESS, source__in=FOREIGN)
+    keys = list(rows.order_by("pk").values_list("pk", flat=True)[:SOME])
+    quiet = [key for key in keys if not _has_news(key, now_us - quiet_us)]
+    if quiet:
+        writer.write(lambda: _interrupt(quiet))
+    return len(quiet)
+
+
+def _has_news(turn: int, since_us: int) -> bool:
+    rows = Turn.objects.unscoped("ageing").filter(pk=turn).values("owner_id", "scope_id")
+    of = Trace.objects.unscoped("ageing").filter(**rows[0], foreign_id__in=traces_of(turn))
+    return of.filter(updated_at__gt=to_datetime(since_us)).exists()
+
+
+def traces_of(turn: int) -> list[str]:
+    """The traces a turn was made of, as they are kept."""
+    rows = TurnBody.objects.unscoped("ageing").filter(pk=turn).values_list("request", flat=True)
+    told = json.loads(rows.first() or "{}").get("foreign", {})
+    return [foreign_id(name) for name in told.get("traces", ())]
+
+
+def _interrupt(turns: list[int]) -> None:
+    running = Turn.objects.unscoped("ageing").filter(pk__in=turns, status=TurnStatus.IN_PROGRESS)
+    running.update(status=TurnStatus.INTERRUPTED, stop_reason="no end was reported")
+    steps = Step.objects.unscoped("ageing").filter(turn_id__in=turns, status=StepStatus.IN_PROGRESS)
+    for key in list(steps.values_list("pk", flat=True)):
+        changes.note(ChangeKind.STEP, key)
+    steps.update(status=StepStatus.INTERRUPTED)
+    for key in turns:
+        changes.note(ChangeKind.TURN, key)

@@ -1,0 +1,131 @@
+"""The columns of a foreign turn: of its row, and of what was said in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from agents.base.store import terms
+from agents.record.models.choices import Api, Source, TermKind, TurnStatus
+from agents.record.schemas.content import TurnMessage, Usage, has_images, text_of
+from agents.record.store import steps
+from agents.record.store.recorder import preview
+from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.store.external.owners import Owner, foreign_id
+from agents.telemetry.store.external.steps import Plan
+
+FIELDS = (
+    "id session_id agent_id number owner_id scope_id api source status stop_reason model_id provider_id end_user_id "
+    "error_type_id started_at completed_at duration_us ttft_us input_tokens output_tokens cached_tokens "
+    "reasoning_tokens cost_nano step_types step_count tool_count error_count violation_count iterations leg_count "
+    "next_seq lease_owner foreign_id"
+)
+BODY_FIELDS = (
+    "turn_id input_preview output_preview input_messages output_message request error metadata attachments sanitized"
+)
+IMAGES = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What a turn's steps come to."""
+
+    types: int
+    usage: Usage
+    cost_nano: int | None
+    tools: int
+    errors: int
+    violations: int
+    rounds: int
+    ttft_us: int | None
+
+    @classmethod
+    def of(cls, record: ForeignTurn, planned: Plan) -> Sums:
+        return cls(
+            types=planned.types,
+            usage=_used([step.usage for step in record.steps if step.usage is not None]),
+            cost_nano=planned.cost_nano,
+            tools=sum(step.type == "tool_execution" for step in record.steps),
+            errors=sum(step.status == "failed" for step in record.steps),
+            violations=sum(steps.objects(step.detail) for step in record.steps),
+            rounds=sum(step.type == "inference" for step in record.steps),
+            ttft_us=_ttft(record),
+        )
+
+
+def _used(some: Sequence[Usage]) -> Usage:
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in some),
+        output_tokens=sum(usage.output_tokens for usage in some),
+        cached_tokens=sum(usage.cached_tokens for usage in some),
+        reasoning_tokens=sum(usage.reasoning_tokens for usage in some),
+    )
+
+
+def _ttft(record: ForeignTurn) -> int | None:
+    """How long it took until the first token of the first answer that says so."""
+    for step in record.steps:
+        if step.ttft_us is not None and step.started_us is not None:
+            return max(step.started_us - record.started_us, 0) + step.ttft_us
+    return None
+
+
+def turn(
+    owner: Owner, record: ForeignTurn, source: Source, place: tuple[int, int, int, int], sums: Sums
+) -> Sequence[Any]:
+    """The columns `FIELDS`; ``place`` is the turn, its session, its agent, its number."""
+    status = TurnStatus[record.status.upper()]
+    ended = record.ended_us if status != TurnStatus.IN_PROGRESS else None
+    words = (
+        terms.intern(TermKind.MODEL, record.model),
+        terms.intern(TermKind.PROVIDER, record.provider),
+        terms.intern(TermKind.END_USER, record.user),
+        steps.error_term(record.error),
+    )
+    usage = sums.usage
+    tokens = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens)
+    times = (record.started_us, ended, None if ended is None else max(ended - record.started_us, 0), sums.ttft_us)
+    counts = (sums.types, len(record.steps), sums.tools, sums.errors, sums.violations, sums.rounds, 1, 0)
+    head = (*place, owner.user, owner.scope, Api.NONE.value, source.value, status.value, _stop_reason(record))
+    return (*head, *words, *times, *tokens, sums.cost_nano, *counts, "", foreign_id(record.id))
+
+
+def _stop_reason(record: ForeignTurn) -> str:
+    return "" if record.error or record.output is None else record.output.stop_reason
+
+
+def body(record: ForeignTurn) -> Sequence[Any]:
+    """The columns `BODY_FIELDS` but the first."""
+    answered = text_of(record.output.content) if record.output else ""
+    last_words = record.error.message if record.error else answered
+    messages = "[" + ",".join(message.model_dump_json(exclude_none=True) for message in record.input) + "]"
+    return (
+        preview(asked(record)),
+        preview(last_words),
+        messages,
+        record.output.model_dump_json(exclude_none=True) if record.output else "",
+        _request(record),
+        record.error.model_dump_json(exclude_none=True) if record.error else "",
+        msgspec.json.encode(record.metadata).decode(),
+        IMAGES * any(has_images(message.content) for message in record.input),
+        False,
+    )
+
+
+def _request(record: ForeignTurn) -> str:
+    """What a reader should know besides: JSON, '' where there is nothing."""
+    more = {"warnings": record.warnings, "hidden": record.hidden, "agents": record.agents, "traces": record.traces}
+    told = {name: value for name, value in more.items() if value}
+    return msgspec.json.encode({"foreign": told}).decode() if told else ""
+
+
+def asked(record: ForeignTurn) -> str:
+    """The words that a turn answers."""
+    return "\n".join(text_of(message.content) for message in record.input if _is_heard(message))
+
+
+def _is_heard(message: TurnMessage) -> bool:
+    return message.role in ("user", "tool")

@@ -1,0 +1,264 @@
+"""Turns as OpenTelemetry's spans, in the GenAI semantic conventions (semantic-conventions-genai 1.42, development).
+
+======================  =============================================================================
+turn                    ``invoke_agent {agent}``, the root; the session is ``gen_ai.conversation.id``
+``inference``           ``chat {model}``, with tokens, cost, and the messages of this turn so far
+``tool_execution``      ``execute_tool {tool}``
+``memory_retrieval``    ``retrieval {stores}``
+``shield_call``         ``guardrail {shield}``: the conventions have no word for it yet
+``other``               its kind
+======================  =============================================================================
+
+Ids are made of ours: the trace is the 32 digits of the turn's id, a span the last 16 of the turn's or the step's,
+whose other digits are mostly the time. So a turn that is written twice is the same trace. With ``records`` each span
+has the whole of our own record beside the conventions' names (`agents.telemetry.reading.own_turn`), so that a server like this
+one reads back what no convention can say. Costs are US dollars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.record.schemas.content import text_of
+from agents.record.schemas.events import (
+    DETAILS,
+    ErrorInfo,
+    InferenceDetail,
+    MemoryDetail,
+    OtherDetail,
+    ShieldDetail,
+    StepDetail,
+    ToolDetail,
+)
+from agents.record.schemas.records import StepRecord, TurnRecord
+from agents.telemetry.reading.own_turn import STEP, TURN
+from agents.telemetry.wire import otlp_messages as messages
+from agents.telemetry.wire.otlp_messages import Message
+
+INTERNAL, CLIENT = 1, 3
+SCOPE = "agents"
+_STOPPED = ("cancelled", "interrupted")
+
+Attributes = dict[str, Any]
+
+RESOURCE: Attributes = {"service.name": "agents"}
+"""What the spans come from."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpSpan:
+    """One span; ids are hex digits, times nanoseconds since 1970, ``end_ns`` 0 while it goes on. Attributes are
+    texts, numbers, truths, or lists of texts."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    kind: int
+    start_ns: int
+    end_ns: int
+    attributes: Attributes
+    error: ErrorInfo | None = None
+
+
+def spans(turn: TurnRecord, *, records: bool = False) -> list[OtlpSpan]:
+    """The root first, then the steps in order."""
+    trace = digits(turn.id)
+    made = [_root(turn, trace, records=records)]
+    for step, attributes in _Talk(turn).told():
+        if records:
+            attributes[STEP] = step.model_dump_json(exclude_none=True)
+        made.append(_span(turn, trace, step, attributes))
+    return made
+
+
+def digits(public_id: str) -> str:
+    """The 32 hex digits of an id: a trace's."""
+    return public_id.replace("-", "").lower()
+
+
+def span_id(public_id: str) -> str:
+    return digits(public_id)[-16:]
+
+
+# ------------------------------------------------------------------------------------------ the turn
+
+
+def _root(turn: TurnRecord, trace: str, *, records: bool) -> OtlpSpan:
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": agent_of(turn),
+        "gen_ai.conversation.id": turn.session.id,
+        "gen_ai.provider.name": turn.provider,
+        "gen_ai.request.model": turn.model,
+        "gen_ai.system_instructions": _instructions(turn),
+        "gen_ai.input.messages": messages.text([messages.said(one) for one in turn.input]),
+        "gen_ai.output.messages": messages.text([messages.answer(turn.output)]) if turn.output else "",
+        "user.id": turn.user,
+        "tag.tags": turn.tags,
+        "metadata": messages.text(turn.metadata) if turn.metadata else "",
+    }
+    if records:
+        attributes[TURN] = turn.model_copy(update={"steps": []}).model_dump_json(exclude_none=True)
+    return OtlpSpan(
+        trace=trace,
+        id=span_id(turn.id),
+        parent="",
+        name=f"invoke_agent {agent_of(turn)}",
+        kind=INTERNAL,
+        start_ns=turn.started_at * 1000,
+        end_ns=(turn.completed_at or 0) * 1000,
+        attributes=_told(attributes),
+        error=_why(turn.status, turn.error, turn.stop_reason),
+    )
+
+
+def agent_of(turn: TurnRecord) -> str:
+    """An agent without a name is called as its model."""
+    return turn.agent.name or turn.agent.model or turn.model
+
+
+def _instructions(turn: TurnRecord) -> str:
+    return messages.text(messages.parts(turn.agent.instructions)) if turn.agent.instructions else ""
+
+
+def _why(status: str, error: ErrorInfo | None, reason: str = "") -> ErrorInfo | None:
+    """What was stopped did not succeed: OpenTelemetry knows no third outcome."""
+    if error is None and status in _STOPPED:
+        return ErrorInfo(type=status, message=reason or status)
+    return error
+
+
+def _told(attributes: Attributes) -> Attributes:
+    """Without what is not known."""
+    return {name: value for name, value in attributes.items() if value not in (None, "", [])}
+
+
+# ------------------------------------------------------------------------------------------ its steps
+
+
+def _span(turn: TurnRecord, trace: str, step: StepRecord, attributes: Attributes) -> OtlpSpan:
+    kind = CLIENT if step.type in ("inference", "memory_retrieval") else INTERNAL
+    operation = attributes["gen_ai.operation.name"]
+    return OtlpSpan(
+        trace=trace,
+        id=span_id(step.id),
+        parent=span_id(step.parent or turn.id),
+        name=f"{operation} {step.name}".strip(),
+        kind=kind,
+        start_ns=step.started_at * 1000,
+        end_ns=(step.completed_at or 0) * 1000,
+        attributes=attributes,
+        error=_why(step.status, step.error),
+    )
+
+
+@dataclass(slots=True)
+class _Talk:
+    """Goes through a turn's steps, and knows what was said so far."""
+
+    turn: TurnRecord
+    so_far: list[Message] = field(default_factory=list)
+
+    def told(self) -> Iterator[tuple[StepRecord, Attributes]]:
+        self.so_far = [messages.said(one) for one in self.turn.input]
+        for step in self.turn.steps:
+            detail = DETAILS[step.type].model_validate(step.detail) if step.detail is not None else None
+            yield step, _told(self._attributes(step, detail))
+
+    def _attributes(self, step: StepRecord, detail: StepDetail | None) -> Attributes:
+        match detail:
+            case InferenceDetail():
+                return self._inference(step, detail)
+            case ToolDetail():
+                self.so_far += messages.results(detail.tool_responses)
+                return _tool(step, detail)
+            case MemoryDetail():
+                return _retrieval(detail)
+            case ShieldDetail():
+                return _guardrail(detail)
+            case OtherDetail():
+                data = messages.text(detail.data) if detail.data else ""
+                return {"gen_ai.operation.name": detail.kind, "agents.step.data": data}
+        return {"gen_ai.operation.name": _WORDS[step.type], **_NAMES.get(step.type, lambda name: {})(step.name)}
+
+    def _inference(self, step: StepRecord, detail: InferenceDetail) -> Attributes:
+        given = messages.recent(self.so_far)
+        answer = messages.answered(detail)
+        self.so_far.append(answer)
+        return {
+            "gen_ai.operation.name": _WORDS["inference"],
+            "gen_ai.provider.name": self.turn.provider,
+            "gen_ai.request.model": step.name or detail.model,
+            "gen_ai.response.model": detail.model,
+            "gen_ai.response.finish_reasons": [answer["finish_reason"]] if step.status == "completed" else [],
+            "gen_ai.response.time_to_first_chunk": None if step.ttft_us is None else step.ttft_us / 1e6,
+            "gen_ai.system_instructions": _instructions(self.turn),
+            "gen_ai.input.messages": messages.text(given),
+            "gen_ai.output.messages": messages.text([answer]) if answer["parts"] else "",
+            **_spent(step),
+        }
+
+
+_WORDS = {
+    "inference": "chat",
+    "tool_execution": "execute_tool",
+    "memory_retrieval": "retrieval",
+    "shield_call": "guardrail",
+    "other": "other",
+}
+_NAMES: dict[str, Any] = {
+    "inference": lambda name: {"gen_ai.request.model": name},
+    "tool_execution": lambda name: {"gen_ai.tool.name": name},
+}
+"""What is said of a step of which nothing but its name is known yet."""
+
+
+def _spent(step: StepRecord) -> Attributes:
+    usage = step.usage
+    if usage is None:
+        return {}
+    return {
+        "gen_ai.usage.input_tokens": usage.input_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+        "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens or None,
+        "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens or None,
+        "gen_ai.usage.cost": None if step.cost_nano is None else step.cost_nano / 1e9,
+    }
+
+
+def _tool(step: StepRecord, detail: ToolDetail) -> Attributes:
+    call = detail.tool_calls[0] if detail.tool_calls else None
+    results = [text_of(one.content) for one in detail.tool_responses]
+    arguments = call.arguments if call else ""
+    return {
+        "gen_ai.operation.name": _WORDS["tool_execution"],
+        "gen_ai.tool.name": step.name or (call.tool_name if call else ""),
+        "gen_ai.tool.type": "extension" if detail.kind == "mcp" else "function",
+        "gen_ai.tool.call.id": call.call_id if call else "",
+        "gen_ai.tool.call.arguments": arguments if isinstance(arguments, str) else messages.text(arguments),
+        "gen_ai.tool.call.result": "\n".join(results) if results else None,
+    }
+
+
+def _retrieval(detail: MemoryDetail) -> Attributes:
+    chunks = detail.chunks or [{"content": one} for one in [text_of(detail.inserted_context)] if one]
+    return {
+        "gen_ai.operation.name": _WORDS["memory_retrieval"],
+        "gen_ai.data_source.id": detail.vector_db_ids,
+        "gen_ai.retrieval.query.text": detail.query,
+        "gen_ai.retrieval.documents": messages.text(chunks) if chunks else "",
+    }
+
+
+def _guardrail(detail: ShieldDetail) -> Attributes:
+    violation = detail.violation
+    return {
+        "gen_ai.operation.name": _WORDS["shield_call"],
+        "gen_ai.guardrail.name": ", ".join(detail.shields),
+        "gen_ai.guardrail.target": detail.touchpoint,
+        "gen_ai.guardrail.triggered": violation is not None,
+        "gen_ai.guardrail.message": violation.user_message if violation else "",
+    }

@@ -1,0 +1,1 @@
+"""REST: tool groups, tools, one call."""

@@ -1,0 +1,185 @@
+"""Tools and their groups: lists and objects, registering a group of an MCP server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+
+from agents.base import redaction
+from agents.base.access import Action, Actor
+from agents.base.api.negotiation import json_response
+from agents.base.api.provider_data import provider_data
+from agents.base.api.views import ApiView, Awaited, data_list, nothing
+from agents.base.errors import NotFound
+from agents.base.schemas.wire import iso
+from agents.loop.current_service import service
+from agents.loop.protocols.tools import Tool, ToolGroup
+from agents.record.schemas.items import tool_definition
+from agents.tools.runner import toolgroups
+from agents.tools.runner.toolgroups import McpGroup
+from agents.tools.schemas import RegisterToolGroup
+
+JSON = {200: dict[str, Any]}
+
+
+def shown(group: ToolGroup) -> list[dict[str, Any]]:
+    """The tools of a group, as lists show them."""
+    return [_tool(group, tool) for tool in group.tools]
+
+
+def _tool(group: ToolGroup, tool: Tool) -> dict[str, Any]:
+    """A superset of 0.2's Tool and 0.3's."""
+    definition = tool.definition
+    schema = tool_definition(definition)["function"]["parameters"]
+    return {
+        "identifier": group.shown_name(tool),
+        "toolgroup_id": group.name,
+        "description": definition.description or "",
+        "parameters": _parameters(schema),
+        "provider_id": group.provider_id,
+        "provider_resource_id": group.shown_name(tool),
+        "type": "tool",
+        "tool_host": "model_context_protocol" if group.mcp_endpoint else "distribution",
+        "metadata": definition.metadata,
+        "name": group.shown_name(tool),
+        "input_schema": schema,
+        "output_schema": None,
+    }
+
+
+def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """What 0.2 clients read of a schema; one that is odd inside shows what it can."""
+    properties, required = schema.get("properties"), schema.get("required")
+    entries = properties if isinstance(properties, dict) else {}
+    needed = required if isinstance(required, list) else []
+    return [
+        _parameter(name, entry if isinstance(entry, dict) else {}, name in needed) for name, entry in entries.items()
+    ]
+
+
+def _parameter(name: str, entry: dict[str, Any], required: bool) -> dict[str, Any]:
+    kind = entry.get("type", "string")
+    return {
+        "name": name,
+        "parameter_type": kind if isinstance(kind, str) else "string",
+        "description": str(entry.get("description") or ""),
+        "required": required,
+        "default": entry.get("default"),
+    }
+
+
+def _fixed_group(name: str, group: ToolGroup | None) -> dict[str, Any]:
+    return _group(name, group.provider_id if group else "builtin")
+
+
+def _mcp_group(group: McpGroup) -> dict[str, Any]:
+    headers = dict.fromkeys(group.server.headers, "***")  # theirs alone, and never told again
+    args = {**group.args, **({"headers": headers} if headers and group.key is not None else {})}
+    uri = group.server.url if group.key is not None or not group.server.command else ""
+    listed = iso(group.listed_at) if group.listed_at is not None else None
+    metadata = {"tools": len(group.tools), "listed_at": listed, "note": group.note or None}
+    return {**_group(group.name, "model-context-protocol", uri, args), "metadata": metadata}
+
+
+def _group(name: str, provider_id: str, uri: str = "", args: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "identifier": name,
+        "provider_id": provider_id,
+        "provider_resource_id": name,
+        "type": "tool_group",
+        "mcp_endpoint": {"uri": redaction.shown_url(uri)} if uri else None,
+        "args": args or None,
+    }
+
+
+# --------------------------------------------------------------------------------------------- tools
+
+
+class ToolList(ApiView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="list_tools", parameters=[OpenApiParameter("toolgroup_id", str)], responses=JSON)
+    def get(self, request: Request) -> HttpResponseBase:
+        wanted = request._request.GET.get("toolgroup_id") or request._request.GET.get("toolgroup_id[name]")
+        if not wanted:
+            groups = toolgroups.listing(service().providers, self.actor)
+            return data_list(tool for group in groups for tool in shown(group))
+        sent = provider_data(request._request)
+
+        async def work() -> HttpResponse:
+            return data_list(shown(await toolgroups.listed(service().providers, self.actor, wanted, sent)))
+
+        return Awaited(work)
+
+
+class ToolDetail(ApiView):
+    actions = {"get": "read"}
+
+    @extend_schema(operation_id="get_tool", responses=JSON)
+    def get(self, request: Request, tool_name: str) -> HttpResponse:
+        group, tool = find_tool(self.actor, tool_name)
+        return json_response(msgspec.json.encode(_tool(group, tool)))
+
+
+def find_tool(actor: Actor, name: str, action: Action = "read") -> tuple[ToolGroup, Tool]:
+    """A tool by its name, or as ``group/tool``, and the group it is of. Raises NotFound."""
+    providers = service().providers
+    group_id, slash, rest = name.partition("/")
+    named = toolgroups.find(providers, actor, group_id, action) if slash else None
+    groups = [named] if named else toolgroups.listing(providers, actor, action)
+    for group in groups:
+        tool = group.find(rest if named else name)
+        if tool:
+            return group, tool
+    raise NotFound(f"Tool '{name[:200]}' not found.", code="tool_not_found")
+
+
+# -------------------------------------------------------------------------------------------- groups
+
+
+class ToolGroupList(ApiView):
+    actions = {"get": "read", "post": "manage"}
+
+    @extend_schema(operation_id="list_toolgroups", responses=JSON)
+    def get(self, request: Request) -> HttpResponse:
+        providers = service().providers
+        fixed = [_fixed_group(name, providers.tools.get(name)) for name in {**providers.tools, **providers.memory}]
+        return data_list([*fixed, *(_mcp_group(one) for one in toolgroups.mcp_listing(providers, self.actor))])
+
+    @extend_schema(operation_id="register_toolgroup", request=RegisterToolGroup, responses={200: {"type": "null"}})
+    def post(self, request: Request) -> HttpResponseBase:
+        body, sent = self.body(RegisterToolGroup), provider_data(request._request)
+        uri = body.mcp_endpoint.uri if body.mcp_endpoint else ""
+        new = toolgroups.check_new(service().providers, body.toolgroup_id, body.provider_id, uri, body.args)
+
+        async def work() -> HttpResponse:
+            if new is not None:
+                await toolgroups.register(service().providers, self.actor, new, sent)
+            return json_response(b"null")
+
+        return Awaited(work)
+
+
+class ToolGroupDetail(ApiView):
+    actions = {"get": "read", "delete": "manage"}
+
+    @extend_schema(operation_id="get_toolgroup", responses=JSON)
+    def get(self, request: Request, toolgroup_id: str) -> HttpResponse:
+        providers = service().providers
+        fixed = providers.tools.get(toolgroup_id)
+        if fixed or toolgroup_id in providers.memory:
+            return json_response(msgspec.json.encode(_fixed_group(toolgroup_id, fixed)))
+        found = toolgroups.find_mcp(providers, self.actor, toolgroup_id)
+        if found is None:
+            raise toolgroups.missing(toolgroup_id)
+        return json_response(msgspec.json.encode(_mcp_group(found)))
+
+    @extend_schema(operation_id="unregister_toolgroup", responses={204: None})
+    def delete(self, request: Request, toolgroup_id: str) -> HttpResponse:
+        toolgroups.unregister(service().providers, self.actor, toolgroup_id)
+        return nothing()

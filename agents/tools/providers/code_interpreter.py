@@ -1,0 +1,93 @@
+"""The group ``builtin::code_interpreter``: Python that a model wrote, run in the sandbox.
+
+Off, and saying why, where one of the sandbox's walls does not stand; nothing weaker takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure
+from agents.record.schemas.content import ToolDef
+from agents.tools.providers import walls
+from agents.tools.providers.sandbox import Outcome, Sandbox, Unavailable
+
+log = logging.getLogger(__name__)
+
+GROUP = "builtin::code_interpreter"
+AT_ONCE = 2
+CHECKED_S = 3600.0
+"""How long a check of the walls is good for."""
+
+
+class CodeInterpreter:
+    """The group's one tool."""
+
+    group = GROUP
+    definition = ToolDef(
+        name="code_interpreter",
+        description=(
+            "Run Python 3 (standard library only, no network, no files kept, one process: threads but no"
+            " subprocess or multiprocessing) and return what it prints."
+        ),
+        input_schema={
+            "type": "object",
+            "properties": {"code": {"type": "string", "description": "The program; print what you want to see"}},
+            "required": ["code"],
+        },
+    )
+
+    def __init__(self, sandbox: Sandbox | None = None) -> None:
+        self.sandbox = sandbox or Sandbox()
+        self.trouble: str | None = None
+        self._checked_at = float("-inf")
+        self._checking = asyncio.Lock()
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        code = arguments.get("code")
+        if not isinstance(code, str) or not code.strip():
+            return failure("code: a program is needed, as a text.")
+        trouble = await self.check()
+        if trouble:
+            return failure(f"The code interpreter is off on this server: {trouble}.")
+        async with self._places:
+            try:
+                return _told(await self.sandbox.run(code))
+            except (Unavailable, OSError) as error:
+                return failure(f"The code interpreter could not be started: {error}")
+
+    async def check(self) -> str | None:
+        """Prove the walls, at most once an hour; what is wrong with them, or None."""
+        async with self._checking:
+            if time.monotonic() - self._checked_at > CHECKED_S:
+                self.trouble = await walls.trouble(self.sandbox)
+                self._checked_at = time.monotonic()
+                if self.trouble:
+                    log.warning("the code interpreter is off: %s", self.trouble)
+        return self.trouble
+
+    def close(self) -> None:
+        self.sandbox.close()
+
+
+def group() -> ToolGroup:
+    """The group; whether it works is looked at when it is first used, or asked."""
+    tool = CodeInterpreter()
+    return ToolGroup(GROUP, provider_id="code-interpreter", tools=[tool], check=tool.check)
+
+
+def _told(outcome: Outcome) -> ToolResult:
+    """The words of upstream's tool: how it ended, then what was written."""
+    parts = ["completed" if outcome.status == 0 and not outcome.stopped else "error"]
+    parts += [
+        f"[{name}]\n{text}\n[/{name}]" for name, text in (("stdout", outcome.out), ("stderr", outcome.err)) if text
+    ]
+    words = "\n".join(parts)
+    if outcome.stopped:
+        return ToolResult(content=f"{words}\nThe program was stopped: {outcome.stopped}.", error=outcome.stopped)
+    error = f"the program ended with status {outcome.status}" if outcome.status else None
+    return ToolResult(content=words, error=error, metadata={"exit_status": outcome.status})

@@ -1,0 +1,255 @@
+"""Tools of MCP servers: what a server lists, as tools; a call of one, sent there.
+
+What a server says is hostile: names, descriptions, schemas, results and the words of its errors are
+looked at and cut here. The protocol itself is in ``mcp_client``, which is imported when a server is
+first asked: the SDK takes a second and tens of megabytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from agents.base import addresses, redaction
+from agents.base.errors import InvalidRequest
+from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure, without
+from agents.record.schemas.content import ToolDef
+
+PROVIDER = "model-context-protocol"
+LIST_S, CALL_S = 15.0, 60.0
+MAX_TOOLS, MAX_DESCRIPTION, MAX_SCHEMA = 500, 8000, 64 * 1024
+HEADERS_KEY = "mcp_headers"
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where an MCP server is: at a URL, or a command of the operator's. ``trusted`` says that the
+    operator named it, so that its address is not looked at."""
+
+    url: str = ""
+    command: Sequence[str] = ()
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    trusted: bool = False
+
+    @property
+    def place(self) -> str:
+        """What it is called in messages."""
+        return _canonical(self.url) if self.url else f"the command {self.command[0]}"
+
+
+class McpFault(Exception):
+    """A server did not do what it was asked. ``status`` is the last HTTP status that refused."""
+
+    def __init__(self, words: str, status: int | None = None) -> None:
+        super().__init__(words)
+        self.words, self.status = words, status
+
+    def without(self, secrets: Sequence[str]) -> McpFault:
+        """The same fault, whose words do not tell them."""
+        return McpFault(redaction.struck_error(self.words, secrets), self.status)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a server said it has. ``note`` tells what of it was left out."""
+
+    tools: Sequence[ToolDef]
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Configured:
+    """A server of the operator's, and what it last said it has: ``listed_at`` is microseconds, None
+    before the first answer."""
+
+    server: Server
+    tools: Sequence[ToolDef] = ()
+    note: str = ""
+    listed_at: int | None = None
+
+
+class Mcp:
+    """The way to MCP servers. ``configured`` are the operator's, by group; ``allow_private`` lets URLs
+    that users name lead into private networks; ``call_s`` is how long a call may take."""
+
+    def __init__(
+        self,
+        *,
+        allow_private: bool = False,
+        configured: Mapping[str, Configured] | None = None,
+        call_s: float = CALL_S,
+    ) -> None:
+        self._allow_private, self._call_s = allow_private, call_s
+        self.configured = dict(configured or {})
+        self._client: Any = None
+
+    async def check(self, url: str) -> None:
+        """Whether a user may name this URL. Raises InvalidRequest."""
+        await addresses.resolve(url, allow_private=self._allow_private)
+
+    async def list(self, server: Server, provider_data: Mapping[str, Any] | None = None) -> Listing:
+        """What a server has now. Raises McpFault, InvalidRequest."""
+        headers = headers_for(server, provider_data or {})
+        client, secrets = await self._loaded(), secrets_of(server, headers)
+        try:
+            found = await client.list_tools(server, headers, allow_private=self._allow_private, seconds=LIST_S)
+        except McpFault as fault:
+            raise fault.without(secrets) from None
+        return checked(redaction.struck_json(found, secrets))
+
+    async def call(
+        self, server: Server, name: str, arguments: dict[str, Any], provider_data: Mapping[str, Any]
+    ) -> ToolResult:
+        """The answer of a tool. Raises McpFault, InvalidRequest."""
+        headers = headers_for(server, provider_data)
+        client, secrets = await self._loaded(), secrets_of(server, headers)
+        try:
+            result = await client.call_tool(
+                server, headers, name, arguments, allow_private=self._allow_private, seconds=self._call_s
+            )
+        except McpFault as fault:
+            raise fault.without(secrets) from None
+        return without(result, secrets)
+
+    async def _loaded(self) -> Any:
+        """The module that speaks the protocol; read in a thread, for it takes long."""
+        if self._client is None:
+            self._client = await asyncio.to_thread(importlib.import_module, "agents.tools.providers.mcp_client")
+        return self._client
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """One tool of a server."""
+
+    group: str
+    definition: ToolDef
+    server: Server
+    mcp: Mcp
+
+    async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        try:
+            return await self.mcp.call(self.server, self.definition.name, arguments, context.provider_data)
+        except McpFault as fault:
+            return failure(fault.words)
+        except InvalidRequest as error:
+            return failure(error.message)
+
+
+def group(
+    name: str, server: Server, mcp: Mcp, tools: Sequence[ToolDef], *, args: Mapping[str, Any], note: str
+) -> ToolGroup:
+    """A server's tools as a group."""
+    made = [McpTool(name, definition, server, mcp) for definition in tools]
+    return ToolGroup(name, PROVIDER, made, args, server.url or None, note=note)
+
+
+def configured(raw: Mapping[str, Any]) -> dict[str, Configured]:
+    """The operator's servers: ``{"group": {"url": …, "headers": {…}} or {"command": […]}}``. Raises
+    ValueError."""
+    return {name: Configured(_server(name, one)) for name, one in raw.items()}
+
+
+def _server(name: str, raw: Any) -> Server:
+    known = isinstance(raw, dict) and set(raw) <= {"url", "headers", "command"}
+    if not known or ("url" in raw) == ("command" in raw) or "/" in name:
+        raise ValueError(f"MCP_SERVERS: {name}: give either a url (and headers) or a command")
+    try:
+        if "url" in raw:
+            addresses.check(str(raw["url"]))
+        headers = checked_headers(raw.get("headers") or {}, f"MCP_SERVERS: {name}")
+    except InvalidRequest as error:
+        raise ValueError(f"MCP_SERVERS: {name}: {error.message}") from None
+    command = raw.get("command", [])
+    if not isinstance(command, list) or not all(isinstance(part, str) for part in command):
+        raise ValueError(f"MCP_SERVERS: {name}: a command is a list of texts")
+    if "command" in raw and not command:
+        raise ValueError(f"MCP_SERVERS: {name}: the command is empty")
+    return Server(str(raw.get("url", "")), command, headers, trusted=True)
+
+
+# ------------------------------------------------------------------------------------------ listings
+
+
+def checked(found: Sequence[Mapping[str, Any]]) -> Listing:
+    """Tools as a server describes them: those that can be offered to a model, once each."""
+    tools: dict[str, ToolDef] = {}
+    left_out = 0
+    for one in found[:MAX_TOOLS]:
+        definition = _definition(one)
+        if definition is None or definition.name in tools:
+            left_out += 1
+        else:
+            tools[definition.name] = definition
+    left_out += max(0, len(found) - MAX_TOOLS)
+    return Listing(list(tools.values()), f"{left_out} of its tools cannot be offered to a model." if left_out else "")
+
+
+def _definition(one: Mapping[str, Any]) -> ToolDef | None:
+    name, schema = str(one.get("name", "")), one.get("input_schema")
+    if not _NAME.fullmatch(name) or not isinstance(schema, dict):
+        return None
+    try:
+        size = len(msgspec.json.encode(schema))
+    except (ValueError, RecursionError, TypeError):
+        return None
+    if size > MAX_SCHEMA or schema.get("type", "object") != "object":
+        return None
+    words = str(one.get("description") or "")[:MAX_DESCRIPTION]
+    return ToolDef(name=name, description=words, input_schema={"type": "object", "properties": {}, **schema})
+
+
+# ------------------------------------------------------------------------------------------- headers
+
+
+def headers_for(server: Server, provider_data: Mapping[str, Any]) -> dict[str, str]:
+    """The registered headers of a server, and over them those that came with the request for exactly
+    this URL. Raises InvalidRequest."""
+    if not server.url:
+        return {}
+    by_url = provider_data.get(HEADERS_KEY) or {}
+    if not isinstance(by_url, dict):
+        raise InvalidRequest(f"{HEADERS_KEY}: must be an object of URLs.", param=HEADERS_KEY)
+    sent: dict[str, str] = {}
+    for url, headers in by_url.items():
+        if _canonical(str(url)) == _canonical(server.url):
+            sent = checked_headers(headers, HEADERS_KEY)
+    names = {name.lower() for name in sent}
+    return {**{name: value for name, value in server.headers.items() if name.lower() not in names}, **sent}
+
+
+def secrets_of(server: Server, headers: Mapping[str, str]) -> list[str]:
+    """What a server is told that nobody else may hear: it may say it again."""
+    return [*redaction.in_headers(headers), *redaction.in_url(server.url)]
+
+
+def checked_headers(headers: object, param: str) -> dict[str, str]:
+    """Headers that may be sent. Raises InvalidRequest, without their values."""
+    if not isinstance(headers, dict) or len(headers) > 50:
+        raise InvalidRequest(f"{param}: headers must be an object of at most 50 texts.", param=param)
+    for name, value in headers.items():
+        if not isinstance(name, str) or not _HEADER.fullmatch(name) or name.lower() in _OURS:
+            raise InvalidRequest(f"{param}: '{str(name)[:100]}' is not a header that can be sent.", param=param)
+        if not isinstance(value, str) or len(value) > 8192 or not (value.isascii() and value.isprintable()):
+            raise InvalidRequest(f"{param}: the value of '{name}' must be printable ASCII.", param=param)
+    return dict(headers)
+
+
+def _canonical(url: str) -> str:
+    """A URL as far as it names a server: without query, fragment and final slash."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return f"{parts.scheme.lower()}://{parts.netloc.lower()}{parts.path.rstrip('/')}"

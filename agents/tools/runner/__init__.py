@@ -1,0 +1,1 @@
+"""The tools of a turn, by group and name."""

@@ -1,0 +1,243 @@
+"""The groups of tools there are for an actor: the settings' first, which nobody can shadow, then the
+MCP servers registered over the API that it sees.
+
+What a server has is remembered from its last listing; a turn never asks for it. It is asked when it
+is registered, and when someone looks at a group whose listing is old.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.base import ids
+from agents.base.access import Action, Actor
+from agents.base.errors import AgentsError, Conflict, InvalidRequest, NotAuthenticated, NotFound, ProviderError
+from agents.knowledge.runner import rag
+from agents.loop.protocols.tools import ToolGroup
+from agents.loop.provider_set import Providers
+from agents.record.live import read
+from agents.record.schemas.content import ToolDef
+from agents.tools import store as toolgroups
+from agents.tools.providers import mcp
+from agents.tools.providers.mcp import McpFault, Server
+from agents.tools.store import GroupRecord, NewGroup
+
+log = logging.getLogger(__name__)
+
+OLD_US = 300_000_000
+"""Age of a listing from which it is read anew when someone looks at it."""
+_refreshing: dict[str, asyncio.Task[None]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class McpGroup:
+    """An MCP server under its name: of the settings (``key`` None) or registered."""
+
+    name: str
+    server: Server
+    args: Mapping[str, Any]
+    tools: Sequence[ToolDef]
+    listed_at: int | None
+    note: str
+    key: int | None = None
+
+    @property
+    def is_old(self) -> bool:
+        return self.listed_at is not None and ids.now_us() - self.listed_at > OLD_US
+
+    def group(self, providers: Providers) -> ToolGroup:
+        return mcp.group(self.name, self.server, providers.mcp, self.tools, args=self.args, note=self.note)
+
+
+def find_mcp(providers: Providers, actor: Actor, name: str, action: Action = "read") -> McpGroup | None:
+    """The MCP server of this name, if the actor sees one and may do this with it."""
+    fixed = providers.mcp.configured.get(name)
+    if fixed:
+        return McpGroup(name, fixed.server, {}, fixed.tools, fixed.listed_at, fixed.note)
+    if name in providers.tools:
+        return None
+    record = toolgroups.find(actor, name, action)
+    return _registered(record) if record else None
+
+
+def find(providers: Providers, actor: Actor, name: str, action: Action = "read") -> ToolGroup | None:
+    """The group of this name, if the actor sees one and may do this with it."""
+    fixed = providers.tools.get(name)
+    if fixed:
+        return rag.acting(fixed, actor)
+    found = find_mcp(providers, actor, name, action)
+    return found.group(providers) if found else None
+
+
+def mcp_listing(providers: Providers, actor: Actor, action: Action = "read") -> list[McpGroup]:
+    """All MCP servers the actor sees and may do this with."""
+    fixed = [
+        McpGroup(name, one.server, {}, one.tools, one.listed_at, one.note)
+        for name, one in providers.mcp.configured.items()
+    ]
+    taken = {*providers.tools, *providers.mcp.configured}
+    return [*fixed, *(_registered(one) for one in toolgroups.listing(actor, action) if one.name not in taken)]
+
+
+def listing(providers: Providers, actor: Actor, action: Action = "read") -> list[ToolGroup]:
+    """All groups the actor sees and may do this with, with the tools of their last listings."""
+    fixed = (rag.acting(one, actor) for one in providers.tools.values())
+    return [*fixed, *(one.group(providers) for one in mcp_listing(providers, actor, action))]
+
+
+def _registered(record: GroupRecord) -> McpGroup:
+    server = Server(record.uri, headers=record.headers)
+    return McpGroup(record.name, server, record.args, record.tools, record.listed_at, record.note, record.key)
+
+
+# ------------------------------------------------------------------------------------------- register
+
+
+def check_new(providers: Providers, name: str, provider_id: str, uri: str, args: Mapping[str, Any]) -> NewGroup | None:
+    """A group that may be registered; None for one of the settings' that is there as wished. Raises
+    InvalidRequest, Conflict."""
+    fixed = providers.tools.get(name)
+    if fixed and not uri and not args and provider_id in (fixed.provider_id, *fixed.provider_ids):
+        return None
+    if fixed or name in providers.mcp.configured or name in providers.memory:
+        words = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
+        raise Conflict(words, param="toolgroup_id", code="toolgroup_of_the_settings")
+    if "/" in name:
+        raise InvalidRequest(
+            "toolgroup_id: must not hold a '/', which parts a group from a tool.", param="toolgroup_id"
+        )
+    if provider_id != mcp.PROVIDER:
+        words = f"provider_id: '{provider_id[:100]}' takes no groups; register MCP servers, with {mcp.PROVIDER}."
+        raise InvalidRequest(words, param="provider_id")
+    if not uri:
+        raise InvalidRequest('mcp_endpoint: is needed: {"uri": …}.', param="mcp_endpoint")
+    plain = dict(args)
+    headers = mcp.checked_headers(plain.pop("headers", None) or {}, "args.headers")
+    return NewGroup(name, provider_id, uri, plain, headers)
+
+
+async def register(providers: Providers, actor: Actor, new: NewGroup, provider_data: Mapping[str, Any]) -> int:
+    """Register a server and ask it what it has; returns its key. One that does not answer is
+    registered all the same, with a note. Raises InvalidRequest for a URL that may not be asked,
+    Conflict."""
+    await providers.mcp.check(new.uri)
+    record = await read(toolgroups.register, actor, new)
+    await refresh(providers, _registered(record), provider_data)
+    return record.key
+
+
+async def revise(providers: Providers, actor: Actor, key: int, new: NewGroup) -> None:
+    """Change a registered server and ask it again, as `register` does. Raises NotFound too."""
+    await providers.mcp.check(new.uri)
+    record = await read(toolgroups.revise, actor, key, new)
+    await refresh(providers, _registered(record), {})
+
+
+async def ask_again(providers: Providers, actor: Actor, key: int) -> McpFault | None:
+    """Ask a registered server what it has now. Raises NotFound."""
+    return await refresh(providers, _registered(await read(toolgroups.get, actor, key, "manage")), {})
+
+
+def unregister(providers: Providers, actor: Actor, name: str) -> None:
+    """Raises NotFound; InvalidRequest for a group of the settings."""
+    if name in providers.tools or name in providers.mcp.configured or name in providers.memory:
+        words = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
+        raise InvalidRequest(words, param="toolgroup_id", code="toolgroup_of_the_settings")
+    toolgroups.unregister(actor, name)
+
+
+# ------------------------------------------------------------------------------------------- listings
+
+
+async def refresh(providers: Providers, group: McpGroup, provider_data: Mapping[str, Any]) -> McpFault | None:
+    """Ask a server what it has, and remember it. Its fault is remembered as a note, and returned: the
+    tools stay those of the last listing."""
+    try:
+        found = await providers.mcp.list(group.server, provider_data)
+    except McpFault as fault:
+        await _keep(providers, group, None, fault.words)
+        return fault
+    await _keep(providers, group, found.tools, found.note)
+    return None
+
+
+async def listed(
+    providers: Providers, actor: Actor, name: str, provider_data: Mapping[str, Any], action: Action = "read"
+) -> ToolGroup:
+    """A group with its tools, by its name or that of one of its tools. An MCP server is asked only
+    where it never answered; an old listing is read anew afterwards. Raises NotFound, and the server's
+    fault where there is nothing to show."""
+    group_id = name.partition("/")[0]
+    found = await read(find_mcp, providers, actor, group_id, action)
+    if found is None:
+        return _fixed(providers, group_id, name)
+    if found.listed_at is None:
+        fault = await refresh(providers, found, provider_data)
+        if fault:
+            raise refused(name, fault)
+        found = await read(find_mcp, providers, actor, group_id, action) or found
+    elif found.is_old:
+        _refresh_soon(providers, found, provider_data)
+    return found.group(providers)
+
+
+def _fixed(providers: Providers, group_id: str, name: str) -> ToolGroup:
+    group = providers.tools.get(group_id)
+    if group is None and group_id not in providers.memory:
+        raise missing(name)
+    return group or ToolGroup(group_id)
+
+
+def _refresh_soon(providers: Providers, group: McpGroup, provider_data: Mapping[str, Any]) -> None:
+    """Read a listing anew, once at a time for a group, and after this request."""
+    name = f"{group.key} {group.name}"
+    if name in _refreshing:
+        return
+    work = _refreshed(providers, group, provider_data)
+    task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
+    _refreshing[name] = task
+    task.add_done_callback(lambda _: _refreshing.pop(name, None))
+
+
+async def _refreshed(providers: Providers, group: McpGroup, provider_data: Mapping[str, Any]) -> None:
+    try:
+        await refresh(providers, group, provider_data)
+    except Exception:
+        # a task of nobody's: the last listing stays, and the log says why it is old
+        log.exception("group=%s: its tools could not be listed", group.name)
+
+
+async def refresh_configured(providers: Providers) -> None:
+    """Ask those of the operator's servers that have not answered yet."""
+    silent = [(name, one) for name, one in providers.mcp.configured.items() if one.listed_at is None]
+    groups = [McpGroup(name, one.server, {}, one.tools, one.listed_at, one.note) for name, one in silent]
+    await asyncio.gather(*(refresh(providers, group, {}) for group in groups))
+
+
+async def _keep(providers: Providers, group: McpGroup, tools: Sequence[ToolDef] | None, note: str) -> None:
+    if group.key is not None:
+        await read(toolgroups.keep_listing, group.key, tools, note)
+        return
+    one = providers.mcp.configured[group.name]
+    one.note = note
+    if tools is not None:
+        one.tools, one.listed_at = tools, ids.now_us()
+
+
+def refused(name: str, fault: McpFault) -> AgentsError:
+    """A server's fault as an answer to who asked for its tools."""
+    words = f"Tool group '{name[:200]}': {fault.words}"
+    if fault.status == 401:
+        return NotAuthenticated(words, code="mcp_unauthorized")
+    error = ProviderError(words, provider=name[:200], upstream_status=fault.status)
+    error.headers["x-should-retry"] = "false"
+    return error
+
+
+def missing(name: str) -> NotFound:
+    return NotFound(f"Tool group '{name[:200]}' not found.", code="toolgroup_not_found")

@@ -1,0 +1,89 @@
+"""The tools of a turn: groups are resolved, names are unique, the choice names one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agents.base.access import Action, Actor
+from agents.base.errors import InvalidRequest
+from agents.llama_stack.schemas import AgentToolGroup
+from agents.loop.protocols.tools import Tool, WithArgs
+from agents.loop.provider_set import Providers
+from agents.record.schemas.content import ToolConfig, ToolDef
+from agents.tools.runner import toolgroups
+
+Args = Mapping[str, Mapping[str, Any]]
+"""Arguments that are not the model's to choose, by group."""
+
+
+def group_name(group: AgentToolGroup) -> str:
+    """``group`` or ``group/tool``."""
+    return group if isinstance(group, str) else group.name
+
+
+def group_args(*lists: Sequence[AgentToolGroup]) -> Args:
+    """The arguments that lists of groups give, each list over those before it (an agent's, a turn's)."""
+    merged: dict[str, dict[str, Any]] = {}
+    for group in (one for some in lists for one in some if not isinstance(one, str)):
+        merged.setdefault(group.name.partition("/")[0], {}).update(group.args)
+    return merged
+
+
+def server_tools(
+    providers: Providers,
+    actor: Actor,
+    groups: Sequence[AgentToolGroup],
+    client_tools: Sequence[ToolDef],
+    args: Args | None = None,
+    action: Action = "run",
+) -> dict[str, Tool]:
+    """The server's tools a turn may use, by name. ``group`` means all of a group, ``group/tool``
+    one. Names are unique over server and client. Raises InvalidRequest."""
+    tools: dict[str, Tool] = {}
+    places = {tool.name: "the client's own" for tool in client_tools}
+    if len(places) != len(client_tools):
+        raise InvalidRequest("client_tools: names must be unique.", param="client_tools")
+    given = group_args(groups) if args is None else args
+    for group in groups:
+        place = f"group '{group_name(group)[:200]}'"
+        for tool in _group(providers, actor, group_name(group), given, action):
+            name = tool.definition.name
+            if name in places:
+                words = f"toolgroups: there are two tools named '{name}': {places[name]} and {place}."
+                raise InvalidRequest(words, param="toolgroups")
+            tools[name], places[name] = tool, place
+    return tools
+
+
+def _group(providers: Providers, actor: Actor, name: str, given: Args, action: Action) -> Sequence[Tool]:
+    if name in providers.memory:
+        return ()
+    group_id, _, tool = name.partition("/")
+    group = toolgroups.find(providers, actor, group_id, action)
+    if group is None or not (group.tools or group.note):
+        raise _not_found(providers, actor, name, action)
+    if not group.tools:
+        words = f"toolgroups: Tool group '{name[:200]}' has never said what it has: {group.note}"
+        raise InvalidRequest(words, param="toolgroups", code="toolgroup_unlisted")
+    chosen = [group.find(tool)] if tool else group.tools
+    args = {**group.args, **given.get(group_id, {})}
+    found = [WithArgs(one, args) if args else one for one in chosen if one]
+    if not found:
+        raise _not_found(providers, actor, name, action)
+    return found
+
+
+def _not_found(providers: Providers, actor: Actor, name: str, action: Action) -> InvalidRequest:
+    names = {*providers.memory, *(one.name for one in toolgroups.listing(providers, actor, action)[:50])}
+    words = f"toolgroups: Tool group '{name[:200]}' not found. Available: {', '.join(sorted(names)) or 'none'}."
+    return InvalidRequest(words, param="toolgroups", code="toolgroup_not_found")
+
+
+def check_choice(config: ToolConfig, server: Iterable[str], client_tools: Sequence[ToolDef]) -> None:
+    """Raises InvalidRequest when the choice names a tool that is none of these."""
+    names = {*server, *(tool.name for tool in client_tools)}
+    choice = config.tool_choice or "auto"
+    if choice not in {"auto", "required", "none"} and choice not in names:
+        words = f"tool_choice: there is no tool '{choice[:200]}'; say auto, required, none or the name of one."
+        raise InvalidRequest(words, param="tool_choice")

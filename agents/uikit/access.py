@@ -1,0 +1,67 @@
+"""Who looks at a page, and may they: the decorator every page wears.
+
+A page without it fails the route test; one whose reader is nobody leads to the login.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+from urllib.parse import quote
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+
+from agents.base.access import ANONYMOUS, Action, Actor
+from agents.base.api.waiting import while_allowed
+from agents.base.errors import AgentsError, NotAllowed
+from agents.base.store import keys
+from agents.uikit.errors import error_page
+
+View = Callable[..., HttpResponseBase]
+
+
+class PageRequest(HttpRequest):
+    """A request with its actor, for the signatures of views."""
+
+    actor: Actor
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """The logged-in user, or the local one where no login is asked for."""
+    user = getattr(request, "user", None)
+    if user is not None and user.is_authenticated:
+        return keys.of_user_id(user.pk) or ANONYMOUS
+    return ANONYMOUS if settings.REQUIRE_LOGIN else keys.local()
+
+
+def page(action: Action | None) -> Callable[[View], View]:
+    """Declare what a page's reader must be allowed to do; None says: anyone."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            actor = actor_of(request)
+            cast(PageRequest, request).actor = actor
+            try:
+                if action is not None:
+                    if actor.is_anonymous:
+                        return _to_login(request)
+                    if action not in actor.actions:
+                        raise NotAllowed(f"Your account may not {action}.")
+                return while_allowed(view(request, *args, **kwargs), actor)
+            except AgentsError as error:
+                return error_page(request, error)
+
+        guarded.action = action  # type: ignore[attr-defined]  # read by the route test
+        return guarded
+
+    return decorate
+
+
+def _to_login(request: HttpRequest) -> HttpResponse:
+    target = request.get_full_path() if request.method == "GET" else "/logs/"
+    return redirect(f"{settings.LOGIN_URL}?next={quote(target)}")

@@ -1,0 +1,91 @@
+"""Cells that several tables have: when something was, how long it took, what it used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from agents.uikit import format, marks
+from agents.uikit.admin import columns
+
+
+class When:
+    """Of a record that was made, and changed since."""
+
+    @admin.display(description=_("created"))
+    def created(self, record: Any) -> str:
+        return columns.moment(record.created_at)
+
+    @admin.display(description=_("updated"))
+    def updated(self, record: Any) -> str:
+        return columns.moment(record.updated_at)
+
+    @admin.display(description=_("expires"))
+    def expires(self, record: Any) -> str:
+        return columns.moment(record.expires_at)
+
+
+class Took:
+    """Of something that began and ended."""
+
+    @admin.display(description=_("started"))
+    def started(self, record: Any) -> str:
+        return columns.moment(record.started_at)
+
+    @admin.display(description=_("ended"))
+    def ended(self, record: Any) -> str:
+        return columns.moment(record.completed_at)
+
+    @admin.display(description=_("duration"))
+    def took(self, record: Any) -> str:
+        return columns.took(record.duration_us)
+
+    @admin.display(description=_("first token after"))
+    def first_token(self, record: Any) -> str:
+        return columns.took(record.ttft_us)
+
+
+class Used:
+    """Of something that cost tokens."""
+
+    @admin.display(description=_("tokens"))
+    def tokens(self, record: Any) -> str:
+        return format.count(record.input_tokens + record.output_tokens)
+
+    @admin.display(description=_("tokens"))
+    def token_sums(self, record: Any) -> str:
+        return columns.tokens(record)
+
+    @admin.display(description=_("cost"))
+    def cost(self, record: Any) -> str:
+        return columns.money(record.cost_nano)
+
+
+class Worded:
+    """Of something with a status, an API it came by, and a source."""
+
+    @admin.display(description=_("status"))
+    def state(self, record: Any) -> str:
+        return marks.status(record.get_status_display())
+
+    @admin.display(description=_("API"))
+    def by_api(self, record: Any) -> str:
+        return str(record.get_api_display())
+
+    @admin.display(description=_("source"))
+    def from_source(self, record: Any) -> str:
+        return str(record.get_source_display())
+
+
+class Owned:
+    """Of something that belongs to somebody, and is for those who share its scope."""
+
+    @admin.display(description=_("owner"))
+    def owned_by(self, record: Any) -> str:
+        return str(record.owner or columns.NOTHING)
+
+    @admin.display(description=_("scope"))
+    def scope_words(self, record: Any) -> str:
+        return str(record.scope)

@@ -1,0 +1,152 @@
+"""Numbers and moments as people read them: functions of values and of the reader's language
+(`spelling`), which is English below. No settings, no clock.
+
+The browser says the same in ``static/js/time.js``; both write UTC until it has made times local.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from agents.base.timestamps import to_datetime
+from agents.uikit import spelling
+
+NOTHING = "–"
+"""Shown where there is no value; an unknown cost is not a cost of 0."""
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60, 3_600, 86_400
+
+
+def duration(ms: float | None) -> str:
+    """Milliseconds as ``440 ms``, ``1.9 s``, ``2 m 05 s``, ``3 h 07 m``, ``2 d 04 h``."""
+    return NOTHING if ms is None else spelling.number(_duration(ms))
+
+
+def length(ms: float | None) -> str:
+    """A duration on a scale: ``1 s`` rather than ``1.0 s``, ``2 m`` rather than ``2 m 00 s``."""
+    if ms is None:
+        return NOTHING
+    full = _duration(ms)
+    return spelling.number(full.replace(".0 s", " s").replace(" m 00 s", " m").replace(" h 00 m", " h"))
+
+
+def _duration(ms: float) -> str:
+    if ms < 1:
+        return "<1 ms" if ms > 0 else "0 ms"
+    if ms < _SECOND - 0.5:
+        return f"{ms:.0f} ms"
+    if ms < 59_950:
+        return f"{ms / _SECOND:.1f} s"
+    return _long(round(ms / _SECOND))
+
+
+def _long(seconds: int) -> str:
+    if seconds < _HOUR:
+        return f"{seconds // _MINUTE} m {seconds % _MINUTE:02} s"
+    if seconds < _DAY:
+        return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE:02} m"
+    return f"{seconds // _DAY:,} d {seconds % _DAY // _HOUR:02} h"
+
+
+def count(number: int | None) -> str:
+    """``1,204`` in full up to a million, then ``4.2 M``, ``1.3 B``."""
+    if number is None:
+        return NOTHING
+    for power, size in enumerate((1_000_000_000, 1_000_000)):
+        if number >= size:
+            return spelling.large(_floor_tenth(number, size), power)
+    return whole(number)
+
+
+def whole(number: int) -> str:
+    """``1,204,367``: every digit."""
+    return spelling.number(f"{number:,}")
+
+
+def decimal(number: float, places: int) -> str:
+    """``0.83``, with so many places."""
+    return spelling.number(f"{number:,.{places}f}")
+
+
+def _floor_tenth(number: int, size: int) -> str:
+    """Cut, not rounded: 999,999,999 must not read as 1000.0 M."""
+    tenths = number * 10 // size
+    return f"{tenths // 10:,}.{tenths % 10}"
+
+
+def cost(usd: float | None) -> str:
+    """``$0.011`` below a dollar, ``$9.81`` above; ``<$0.001`` for less, and nothing at all as ``$0``."""
+    if usd is None:
+        return NOTHING
+    if usd <= 0:
+        return spelling.dollars("0")
+    if usd < 0.001:
+        return f"<{spelling.dollars('0.001')}"
+    return spelling.dollars(f"{usd:.3f}" if usd < 0.9995 else f"{usd:,.2f}")
+
+
+def dollars(usd: float, places: int) -> str:
+    """``$0.50``: an amount with so many places, whatever it is."""
+    return spelling.dollars(f"{usd:,.{places}f}")
+
+
+def percent(part: int, whole: int) -> str:
+    """``2.1 %``; a few of very many are ``<0.1 %`` and all but a few ``>99.9 %``, never 0 or 100."""
+    if whole <= 0:
+        return NOTHING
+    return spelling.number(_percent(100 * part / whole))
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.1:
+        return "<0.1 %"
+    if 99.9 < share < 100:
+        return ">99.9 %"
+    return f"{share:.1f} %".replace(".0 %", " %")
+
+
+def iso(at_us: int) -> str:
+    """Microseconds since 1970 for ``datetime=``: ISO-8601 in UTC, to the millisecond."""
+    moment = to_datetime(at_us)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+
+
+def clock(at_us: int) -> str:
+    """``14:32:07``, in UTC."""
+    return f"{to_datetime(at_us):%H:%M:%S}"
+
+
+def day(at_us: int) -> str:
+    """``20 Nov``, in UTC."""
+    return spelling.day(to_datetime(at_us))
+
+
+def moment(at_us: int) -> str:
+    """``20 Nov 2026, 14:32:07``, in UTC."""
+    return f"{date(to_datetime(at_us))}, {clock(at_us)}"
+
+
+def date(at: datetime) -> str:
+    """``20 Nov 2026``, in the zone of the moment."""
+    return f"{spelling.day(at)} {at.year}"
+
+
+_BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_CODE = re.compile(r"`{1,3}([^`]+)`{1,3}")
+_HEADING = re.compile(r"(?:^|(?<=\s))#{1,6}\s+(?=\S)")
+
+
+def plain(markdown: str) -> str:
+    """One line of an answer without the marks of bold, code and headings; all words stay."""
+    return _BOLD.sub(r"\1", _CODE.sub(r"\1", _HEADING.sub("", markdown)))
+
+
+def words(name: str) -> str:
+    """A name of the wire for people: ``awaiting_input`` → awaiting input."""
+    return name.replace("_", " ")
+
+
+def capitalised(word: str) -> str:
+    """A word as it begins a line."""
+    return word[:1].upper() + word[1:]

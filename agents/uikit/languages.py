@@ -1,0 +1,38 @@
+"""The reader's choice of a language, kept in a cookie: without one the browser's wish holds."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from agents.base.errors import InvalidRequest
+from agents.uikit.access import PageRequest, page
+
+
+@page(None)
+@require_POST
+def choose(request: PageRequest) -> HttpResponse:
+    """Read on in ``language``; with ``back`` on the page where it was asked for."""
+    language = request.POST.get("language", "")
+    if language not in dict(settings.LANGUAGES):
+        raise InvalidRequest(f"language: say one of {', '.join(dict(settings.LANGUAGES))}.", param="language")
+    response = redirect(_target(request))
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        language,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        samesite="Lax",
+        httponly=True,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+    )
+    return response
+
+
+def _target(request: PageRequest) -> str:
+    """The page that the browser names, where the form says that it can be asked for again."""
+    asked = request.headers.get("Referer", "") if "back" in request.POST else ""
+    ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
+    return asked if ours else settings.LOGIN_REDIRECT_URL
