@@ -1,36 +1,51 @@
-"""The one app of this project. A map of its rooms, from the ground floor up.
+"""The one app of this project: one folder for each subject that a user of the product knows.
 
-A module may import only from floors below its own; ``tests/test_architecture.py`` holds that.
+A subject imports only subjects that stand below it here, and none that stands beside it. ``pyproject.toml`` has
+these rules as contracts, and ``make lint`` checks them.
 
 =====================  ==========================================================================
-``errors``             every exception raised on purpose, each knowing its HTTP status
-``redaction``          strikes secrets out of what endpoints and tools say
-``ids``                the only place that mints keys, reads the clock and forms public ids
-``moments``            microseconds since 1970 to datetimes and back
-``schemas/``           the types: wire bodies (Pydantic), events, encoded items; no Django
-``providers/``         inference, tools, safety, memory, embeddings, identity: one package per kind
-``runtime/``           the agent loop: an async generator of numbered events; no Django
-``ingest/``            what agents elsewhere report, decoded and read into turns and steps; pure
-``comparison/``        two turns side by side: which step answers to which, what differs; pure
-``access``             who acts (`Actor`), and which scopes an actor may read
-``query/``             the query language: parse, tree, describe, matches; no tables
-``bus``                live turns in memory, and the doorbell of changes between readers
-``models/``            the tables
-``store/``             the only code that reads and writes the tables (besides the admin); sync
-``wire/``              the dialects: our events and rows as bodies and frames of the Agents and Responses APIs
-``runner/``            starts, resumes and cancels runs: one task each, outliving the request
-``live``               follow a turn or a list: catch up from the store, then the bus
-``rights``             whether those who were let in still may: open streams, sockets, runs
-``api/``               the REST edge (Django REST framework, sync views)
-``ui/``                the pages; what both it and the API say, it takes from there
-``demo/``              sample turns of every kind, played by the real loop
-``admin/``             Django admin for those who manage agents
-``management/``        commands: ``demo``, ``admin_link``, ``prices``, ``logs``
-``consumers/``         the WebSocket edge; carries the pages' own fragments
-``routing``            the socket's URL
+``server``             puts the subjects together: URLs, the socket, commands, checks, the demo
+---------------------  --------------------------------------------------------------------------
+``identity``           login, API keys and groups on pages; identity providers that know tokens
+``prices``             prices of models, costs of steps
+``feedback``           ratings, scores, comments and tags of people
+``forks``              a turn run again from one of its steps; two turns compared
+``tools``              tools that the server runs: functions, MCP servers, web search, code
+``safety``             shields and moderation
+``knowledge``          files, vector databases, retrieval
+``relay``              requests without an agent: chat completions, completions, embeddings
+``telemetry``          logs of agents that run elsewhere, in; our turns as spans, out
+---------------------  --------------------------------------------------------------------------
+``pages``              pages and admin of the record: agents, sessions, turns, steps; the dashboard
+``logs``               a query in; rows, facets, numbers, pages and exports of what matches out
+``responses``          OpenAI's Responses and Conversations APIs
+``llama_stack``        the Agents API of Llama Stack
+``loop``               the agent loop, inference endpoints, the tasks that run turns
+``record``             agents, sessions, turns, steps and items, from writing to deletion
+``uikit``              parts of every page: formats, charts, JSON and Markdown views, template engines
+``query``              the query language: parse, describe, match; no tables
+``base``               errors, ids, users and keys, access, the writer, the change feed, the base of REST views
 =====================  ==========================================================================
 
-Async lives in ``providers, runtime, runner, bus, live, consumers``; sync in ``models, store,
-admin, api, ui``. They meet in ``runner``, ``live``, ``store/recorder``, ``api/base`` and, for
-request threads and shutdown, in ``agentsite``, which also has the command ``serve``.
+Inside a subject each role has its file, or its folder where it is large. A role imports only roles below it:
+
+=====================  ==========================================================================
+``admin``, ``pages``   Django admin; HTML pages
+``api``                REST views, sync
+``runner``, ``live``   async tasks and readers
+``wire``               rows and events in the words of an API; no Django
+``store``              the only code that reads and writes the tables, besides ``admin``; sync
+``models``             the tables
+``providers``          what can be exchanged: shields, tools, readers of documents, …; no Django
+``schemas``            types of requests, answers, events; no Django
+=====================  ==========================================================================
+
+The loop with what belongs to it (``loop.loop``, ``loop.inference``, ``loop.protocols``) knows no Django either.
+Async and sync code meet in ``base.reading``, ``record.live``, ``record.store.recorder``, ``loop.run``,
+``base.api.views`` and, for request threads and shutdown, in ``agentsite``, which also has the command ``serve``.
+
+A subject that adds something to those below it does so in ``install``, such as what is deleted with a record.
+``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
+``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``) and ``templatetags/`` stand where
+Django looks for them.
 """

@@ -10,7 +10,7 @@ from channels.routing import ProtocolTypeRouter
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 django.setup(set_prefix=False)
 
-from agents.server.routing import websocket  # noqa: E402 - only after the setup
-from agentsite.lanes import LaneHandler  # noqa: E402 - the same
+from agents.server.routing import websocket  # noqa: E402 - it imports tables, which need the setup above
+from agentsite.lanes import LaneHandler  # noqa: E402 - it needs the setup above, too
 
 application = ProtocolTypeRouter({"http": LaneHandler(), "websocket": websocket})

@@ -21,7 +21,7 @@ def reading(application: Application) -> Application:
     """The application, with the body of a request taken from its file where it has one."""
 
     def called(scope: dict[str, Any], receive: Any, send: Any) -> Awaitable[Any]:
-        body = scope.pop(KEY, None)
+        body = scope.get(KEY)
         return application(scope, receive if body is None else _Reader(body, receive), send)
 
     return called

@@ -4,6 +4,9 @@ Django starts a thread for each request under ASGI and opens a database connecti
 request borrows a *lane*, a one-thread executor that lives on, with its connection. The least busy
 lane is taken, a new one when all are busy, so that slow views hold up nobody; a stream gives its
 lane back when its answer begins; idle lanes close their connection and go.
+
+Who gets the next lane is a matter of fair shares: a caller with many requests at once has them waiting in a
+line of its own, past which those of others go.
 """
 
 from __future__ import annotations
@@ -12,16 +15,31 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from functools import wraps
+from contextlib import suppress
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 from asgiref.sync import ThreadSensitiveContext
-from django.core.handlers.asgi import ASGIHandler
+from django.conf import settings
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connections, reset_queries
+from django.utils.http import parse_header_parameters
 
-LEAST, MOST = 4, 32
+from agents.base import shares
+from agents.base.errors import RateLimited
+from agents.base.open_streams import WHEN_OVER
+from agents.base.shares import Caller, Shares
+from agents.knowledge.providers.memory import texts
+
+LEAST = 4
 IDLE_S = 5.0
+SHARE = 1
+"""A caller has less than so many times as many lanes as are free: alone half of them. More threads of Python do not do
+more; they only take longer to come to those of others."""
+RETRY_AFTER_S = 1
+KEY = "agentsite.place"
+"""Where a request's scope has its place."""
 T = TypeVar("T")
 
 
@@ -41,7 +59,7 @@ class Lane:
 class Lanes:
     """All lanes of the process; belongs to its event loop."""
 
-    def __init__(self, least: int = LEAST, most: int = MOST) -> None:
+    def __init__(self, least: int = LEAST, most: int = settings.MAX_REQUESTS) -> None:
         self.least, self.most = least, most
         self._lanes: list[Lane] = []
         self._made = 0
@@ -82,16 +100,43 @@ lanes = Lanes()
 """The process's lanes."""
 
 
+class Requests(Shares):
+    """Who has a lane, and who waits for one."""
+
+    def refusal(self, held: int, waiting: int) -> RateLimited:
+        words = f"You have {held} requests being answered and {waiting} waiting: no more now."
+        return RateLimited(words, code="too_many_requests", headers={"Retry-After": str(RETRY_AFTER_S)})
+
+
+requests = Requests(settings.MAX_REQUESTS, settings.MAX_WAITING, share=SHARE)
+"""Those of the process."""
+large_requests = Requests(3, settings.MAX_WAITING, share=SHARE)
+"""Those among them that have a large body: read, it takes many times its size. Until then it waits on disk."""
+
+
 class Place(Executor):
-    """A request's place on a lane. What there is to do after it was given back, as at the end of a stream, is
-    done on any lane: its own may have gone."""
+    """A request's place on a lane, from `enter` to `free`. What there is to do before or after that, as at the
+    end of a stream, is done on any lane."""
 
     def __init__(self) -> None:
-        self._lane: Lane | None = lanes.take()
+        self._shares: list[tuple[Requests, shares.Place]] = []
+        self._lane: Lane | None = None
+        self._last: Future[Any] | None = None
+
+    async def enter(self, caller: Caller, *, large: bool = False) -> None:
+        """Wait for a lane, until the caller's turn comes. Raises RateLimited."""
+        for line in (large_requests, requests) if large else (requests,):
+            granted = asyncio.Event()
+            share = line.enter(caller)
+            self._shares.append((line, share))
+            if not line.when_granted(share, granted.set):
+                await granted.wait()
+        self._lane = lanes.take()
 
     def submit(self, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         if self._lane is not None:
-            return self._lane.executor.submit(call, *args, **kwargs)
+            self._last = future = self._lane.executor.submit(call, *args, **kwargs)
+            return future
         lane = lanes.take()
         try:
             return lane.executor.submit(call, *args, **kwargs)
@@ -99,10 +144,29 @@ class Place(Executor):
             lanes.give_back(lane)
 
     def free(self) -> None:
-        """Give the lane back, once."""
-        lane, self._lane = self._lane, None
-        if lane is not None:
-            lanes.give_back(lane)
+        """Give the lane back, once: when what was begun on it is done, though nobody waits for that any more."""
+        lane, held = self._lane, self._shares
+        self._lane, self._shares = None, []
+        if not held:
+            return
+        done = partial(_free, lane, held)
+        if self._last is None or self._last.done():
+            done()
+        else:
+            loop = asyncio.get_running_loop()
+            self._last.add_done_callback(lambda _: _on(loop, done))
+
+
+def _free(lane: Lane | None, held: list[tuple[Requests, shares.Place]]) -> None:
+    if lane is not None:
+        lanes.give_back(lane)
+    for line, share in held:
+        line.leave(share)
+
+
+def _on(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    with suppress(RuntimeError):  # the server has stopped
+        loop.call_soon_threadsafe(call)
 
 
 def on_a_sound_connection(view: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,8 +188,21 @@ def spare_the_signals() -> None:
     request_started.disconnect(reset_queries)
 
 
+class KnownCharsets(ASGIRequest):
+    """A request whose charset is looked up only where it is one of documents: Python remembers each name that it was
+    asked for in vain, for ever, and anybody may send one."""
+
+    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
+        self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
+        charset = self.content_params.get("charset", "")
+        if texts.python_name(charset):
+            self.encoding = charset
+
+
 class LaneHandler(ASGIHandler):
     """Django's handler with each request on a lane."""
+
+    request_class = KnownCharsets
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,7 +212,8 @@ class LaneHandler(ASGIHandler):
         return super().make_view_atomic(on_a_sound_connection(view))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        place = Place()
+        place = scope[KEY] = Place()
+        scope[WHEN_OVER] = []
 
         async def send_and_free(event: Any) -> None:
             if event["type"] == "http.response.body":
@@ -147,3 +225,5 @@ class LaneHandler(ASGIHandler):
                 await self.handle(scope, receive, send_and_free)
         finally:
             place.free()
+            for call in scope[WHEN_OVER]:
+                call()

@@ -12,18 +12,19 @@ from functools import partial
 from django.conf import settings
 
 from agents.base import ids, rights
+from agents.base.reading import read
 from agents.base.store import changes, tokens, trouble
+from agents.base.store.statistics import Statistics
 from agents.base.store.writer import writer
-from agents.consumers import LiveConsumer
 from agents.knowledge.store import files, indexing
 from agents.logs.store import segments
 from agents.loop import current_service
 from agents.loop.service import Service
+from agents.loop.slots import Slots
 from agents.loop.tasks import Runner
-from agents.record import live
 from agents.record.bus import hub
-from agents.record.store import closing, deletion, sessions, turns
-from agents.runner.slots import Slots
+from agents.record.store import closing, deletion, removal, sessions, turns
+from agents.server.socket import LiveConsumer
 from agents.telemetry.runner import importing
 from agents.telemetry.store.external import ageing, unmatched
 from agents.telemetry.store.external.projector import projector
@@ -43,6 +44,8 @@ LISTING_S = 30.0
 SETTLE_S = 1.0
 SEALING_S = 10.0
 GIVING_BACK_S = 10.0
+STATISTICS_S = 60.0
+"""How often it is looked whether the planner has to learn anew."""
 DAY_US = 86_400_000_000
 
 
@@ -54,12 +57,13 @@ class Lifecycle:
         self._last_change = 0
         self._deaf: Callable[[], None] = lambda: None
         self._memory = Memory()
+        self._statistics = Statistics()
 
     async def start(self) -> None:
         hub.start()
         writer.start()
         projector.start()
-        self._last_change = await live.read(changes.latest)
+        self._last_change = await read(changes.latest)
         self._deaf = changes.listen(self._changed)
         self.runner = Runner(closing.process_name(), Slots(settings.MAX_RUNNING, settings.MAX_QUEUED))
         self.endpoints = equipment.endpoints()
@@ -69,9 +73,9 @@ class Lifecycle:
         self._exporter = equipment.exporter()
         if self._exporter is not None:
             self._exporter.start()
-        await live.read(closing.recover, ids.now_us())
-        await live.read(indexing.fail_lost, ids.now_us())
-        await live.read(importing.resume, self.runner)
+        await read(closing.recover, ids.now_us())
+        await read(indexing.fail_lost, ids.now_us())
+        await read(importing.resume, self.runner)
         for seconds, work in (
             (LEASES_S, self._renew),
             (RECOVERY_S, self._recover),
@@ -79,6 +83,7 @@ class Lifecycle:
             (FEED_S, self._feed),
             (SEALING_S, self._seal),
             (GIVING_BACK_S, self._give_back),
+            (STATISTICS_S, self._learn),
             (rights.CHECK_S, rights.check),
             (rights.CHECK_S, rights.check_tokens),
         ):
@@ -116,41 +121,46 @@ class Lifecycle:
 
     async def _feed(self) -> None:
         """What other processes changed."""
-        changed = await live.read(changes.after, self._last_change)
+        changed = await read(changes.after, self._last_change)
         if changed is not None and changed.seq > self._last_change:
             self._changed(changed)
 
     async def _renew(self) -> None:
         running: Sequence[int] = tuple(self.runner.running)
         if running:
-            await live.read(turns.renew_leases, running, self.runner.owner, ids.now_us())
+            await read(turns.renew_leases, running, self.runner.owner, ids.now_us())
         await current_service.service().indexer.renew()
-        await live.read(importing.beat)
+        await read(importing.beat)
 
     async def _recover(self) -> None:
         if trouble.noted.recent(CALM_S):
             return
-        await live.read(closing.recover, ids.now_us(), self.runner.running)
-        await live.read(indexing.fail_lost, ids.now_us(), current_service.service().indexer.running)
-        await live.read(ageing.age, ids.now_us())
+        await read(closing.recover, ids.now_us(), self.runner.running)
+        await read(indexing.fail_lost, ids.now_us(), current_service.service().indexer.running)
+        await read(ageing.age, ids.now_us())
         if not self.runner.draining:
-            await live.read(importing.resume, self.runner)
+            await read(importing.resume, self.runner)
 
     async def _expire(self) -> None:
-        await live.read(closing.expire_waiting, ids.now_us())
-        await live.read(writer.write, changes.prune)
-        gone = await live.read(sessions.expire, ids.now_us()) + await live.read(files.expire, ids.now_us())
-        gone += await live.read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
+        await read(closing.expire_waiting, ids.now_us())
+        await read(writer.write, changes.prune)
+        gone = await read(sessions.expire, ids.now_us()) + await read(files.expire, ids.now_us())
+        gone += await read(removal.go_on)
+        gone += await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
         if gone:
-            await live.read(deletion.reclaim)
+            await read(deletion.reclaim)
 
     async def _give_back(self) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self._memory.give_back)
 
+    async def _learn(self) -> None:
+        if not trouble.noted.recent(CALM_S):
+            await read(self._statistics.renew)
+
     async def _seal(self) -> None:
         """Old turns into columns, at most half of the time: others want to compute, too."""
         began = time.monotonic()
-        while await live.read(segments.keep):
+        while await read(segments.keep):
             await asyncio.sleep(time.monotonic() - began)
             began = time.monotonic()
 

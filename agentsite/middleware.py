@@ -23,9 +23,12 @@ from django.middleware.locale import LocaleMiddleware
 from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from agents.base import shares
 from agents.base.api.negotiation import error_response, for_caller
 from agents.base.api.views import Awaited
-from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed
+from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed, RateLimited
+from agentsite import bodies, callers
+from agentsite.lanes import KEY, Place
 
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -33,7 +36,7 @@ CSP_PAGE = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-CSP_TRUSTED = f"{CSP_PAGE}; require-trusted-types-for 'script'; trusted-types htmx fragments"
+CSP_TRUSTED = f"{CSP_PAGE}; require-trusted-types-for 'script'; trusted-types fragments"
 CSP_API = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 API_PATHS = ("/v1/", "/v1alpha/", "/langsmith/", "/api/public/")
@@ -141,6 +144,41 @@ class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
         return response
 
 
+PROBES = frozenset({"/healthz", "/readyz"})
+"""What whoever looks after the server asks: it is told whoever else asks for how much."""
+
+
+class ShareMiddleware(_Async):
+    """A lane for each request that needs one, when its caller's turn comes."""
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        place = place_of(request)
+        if place is None or request.path in PROBES:
+            return await self.get_response(request)
+        caller = callers.of(request)
+        shares.caller.set(caller)
+        try:
+            await place.enter(caller, large=_is_large(request))
+        except RateLimited as error:
+            return error_response(error, request)
+        response = await self.get_response(request)
+        callers.remember(request)
+        # what is left of a request goes in circles (DRF's own, and Django's of one whose caller hung up): with them
+        # a body of megabytes would stay until the next collection of garbage
+        vars(request).pop("_body", None)
+        return response
+
+
+def _is_large(request: HttpRequest) -> bool:
+    """Whether it takes much memory to read; files are taken piece by piece."""
+    return bodies.KEY in getattr(request, "scope", {}) and request.content_type != "multipart/form-data"
+
+
+def place_of(request: HttpRequest) -> Place | None:
+    """Where it stands among those that ask for lanes; without a server there are none."""
+    return cast(Place | None, getattr(request, "scope", {}).get(KEY))
+
+
 class _PagesOnly:
     """A Django middleware that leaves the API alone."""
 
@@ -164,7 +202,7 @@ class PageMessageMiddleware(_PagesOnly, MessageMiddleware):
     """One-time messages, for pages."""
 
 
-NOT_PAGES = frozenset({"/healthz", "/readyz", "/metrics"})
+NOT_PAGES = PROBES | {"/metrics"}
 
 
 class PageLocaleMiddleware(_PagesOnly, LocaleMiddleware):
@@ -197,6 +235,9 @@ class AwaitMiddleware(_Async):
         response = await self.get_response(request)
         if not isinstance(response, Awaited):
             return response
+        place = place_of(request)
+        if place is not None:
+            place.free()  # the view is done; what is waited for would only seem to need its thread
         try:
             return await response.work()
         except Exception as error:  # noqa: BLE001 - an edge of ours: DRF's own is not around this code

@@ -177,6 +177,13 @@ class SmallToUs(WebSocketProtocol):  # type: ignore[misc]  # untyped
         finally:
             self.maxMessagePayloadSize = limit
 
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        """An end with a reason is told with it."""
+        if message["type"] == "websocket.close" and message.get("reason") and self.state != self.STATE_CONNECTING:
+            self.sendClose(code=message["code"], reason=message["reason"])
+        else:
+            super().handle_reply(message)
+
 
 class SocketFactory(WebSocketFactory):  # type: ignore[misc]  # untyped
     """Makes such sockets."""

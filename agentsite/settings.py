@@ -41,7 +41,7 @@ _SQLITE_PRAGMAS = ";".join(
         "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
-        "cache_size=-4096",
+        "cache_size=-1024",
         "temp_store=MEMORY",
         "journal_size_limit=67108864",
     )
@@ -99,6 +99,15 @@ TOOL_TIMEOUT_S = env.integer("TOOL_TIMEOUT_S", 60, low=1, high=1800)
 # ---------------------------------------------------------------------------------------------- limits
 MAX_RUNNING = env.integer("MAX_RUNNING", 64, low=1, high=10_000)
 MAX_QUEUED = env.integer("MAX_QUEUED", 1000, low=0, high=100_000)
+MAX_REQUESTS = env.integer("MAX_REQUESTS", 24, low=1, high=1000)
+"""Requests that are worked on at once, each on a thread of its own."""
+MAX_WAITING = env.integer("MAX_WAITING", 1000, low=0, high=100_000)
+"""Requests that wait for that."""
+MAX_IMPORTS_WAITING = env.integer("MAX_IMPORTS_WAITING", 100, low=0, high=100_000)
+MAX_STREAMS = env.integer("MAX_STREAMS", 2000, low=1, high=100_000)
+"""Streamed answers, those that are waited for, and sockets that are open at once."""
+MAX_SPANS_WAITING = env.integer("MAX_SPANS_WAITING", 1_000_000, low=1, high=1_000_000_000)
+"""Spans that came in and are not made into turns yet."""
 MAX_BODY_MB = env.integer("MAX_BODY_MB", 8, low=1, high=1024)
 MAX_OTLP_MB = env.integer("MAX_OTLP_MB", 20, low=1, high=1024)
 MAX_UPLOAD_MB = env.integer("MAX_UPLOAD_MB", 64, low=1, high=1024)
@@ -144,6 +153,7 @@ MIDDLEWARE = [
     "agentsite.middleware.RequestIdMiddleware",
     "agentsite.middleware.GuardMiddleware",
     "agentsite.middleware.StaticMiddleware",
+    "agentsite.middleware.ShareMiddleware",
     "agentsite.middleware.PageSessionMiddleware",
     "agentsite.middleware.PageLocaleMiddleware",
     "agentsite.middleware.PageCsrfMiddleware",

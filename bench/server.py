@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import time
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -54,6 +55,17 @@ class Launcher:
             yield Server(base, child.pid, time.monotonic() - child.began)
         finally:
             await child.stop()
+
+    async def manage(self, name: str, *arguments: str) -> str:
+        """What a command of `manage.py` prints that works on the same data. Raises Broken."""
+        data = self.folder / name
+        env = self._environment(data)
+        command = (sys.executable, "manage.py", *arguments)
+        process = await asyncio.create_subprocess_exec(*command, env=env, stdout=PIPE, stderr=PIPE)
+        out, err = await process.communicate()
+        if process.returncode:
+            raise Broken(f"manage.py {arguments[0]}: {err.decode(errors='replace')[-400:]}")
+        return out.decode()
 
     def said(self, name: str) -> str:
         """The end of what a server wrote to its log."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store.writer import writer
-from agents.llama_stack.schemas import AgentConfig
 from agents.loop.loop import Loop
 from agents.loop.run import Run
 from agents.record.models.choices import Api
+from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.events import Delta, Entry
 from agents.record.store import agents, recorder, sessions, start_turn
 from agents.record.store.agents import AgentRecord
@@ -111,7 +112,9 @@ def make_response(actor: Actor, script: str = "say Hello.", *, said: str = "hi",
         metadata=body.metadata,
     )
     entries = play(made)
-    record(start_turn.open_turn(actor, new, [entries[0]], "tester")[0], entries[1:])  # type: ignore[list-item]  # its start
+    first = entries[0]
+    assert not isinstance(first, Delta)  # a turn begins with an event
+    record(start_turn.open_turn(actor, new, [first], "tester")[0], entries[1:])
     return Responded(key, turn, session, settings, entries)
 
 
@@ -146,7 +149,7 @@ def record(leg: Leg, entries: Sequence[Entry], cuts: Sequence[int] = ()) -> None
         batch = entries[start:end]
         events = [entry for entry in batch if not isinstance(entry, Delta)]
         deltas = [entry for entry in batch if isinstance(entry, Delta)]
-        writer.write(lambda events=events, deltas=deltas: recorder.record(leg, events, deltas))
+        writer.write(partial(recorder.record, leg, events, deltas))
 
 
 __all__ = ["Loop", "Recorded", "make_agent", "make_session", "make_turn", "open_turn", "record"]

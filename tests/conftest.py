@@ -13,7 +13,7 @@ from asgiref.sync import AsyncSingleThreadContext
 from django.db import connection, connections
 from django.test.utils import setup_databases, teardown_databases
 
-from agents.base import ids
+from agents.base import ids, reading
 from agents.base.access import ACTIONS, Actor
 from agents.base.store import keys, readiness, scopes, terms, trouble
 from agents.knowledge.store import vectors
@@ -44,7 +44,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def _one_thread_for_loops() -> Iterator[None]:
     """Each request of Django's client runs on a loop of its own. A new thread for each of these loops
     would take longer than many of the requests."""
-    with AsyncSingleThreadContext():
+    with AsyncSingleThreadContext():  # type: ignore[no-untyped-call]  # asgiref leaves it without types
         yield
 
 
@@ -112,13 +112,12 @@ def admin(make_user: Callable[..., Actor]) -> Actor:
 @pytest.fixture
 def run_async(transactional_db: None) -> Iterator[Callable[[Any], Any]]:
     """Run a coroutine on a loop of its own, with the reader threads' connections closed after."""
-    from agents.record import live
 
     def run(coroutine: Any) -> Any:
         return asyncio.run(coroutine)
 
     yield run
-    waits = [live._readers.submit(connections.close_all) for _ in range(live._readers._max_workers)]
+    waits = [reading._readers.submit(connections.close_all) for _ in range(reading._readers._max_workers)]
     for wait in waits:
         wait.result()
 

@@ -7,6 +7,7 @@ to the store. `idle_service` runs no turn; `inline_service` plays each to its en
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -17,17 +18,17 @@ from asgiref.sync import async_to_sync
 from django.core.management import call_command
 from django.db import connection, connections
 
+from agents.base import reading
 from agents.base.access import Actor
 from agents.base.store.writer import writer
 from agents.loop import current_service
 from agents.loop.loop import Loop
 from agents.loop.service import Service
+from agents.loop.slots import Slot, Slots
 from agents.loop.tasks import Runner
-from agents.record import live
 from agents.record.schemas.events import Delta, Entry, Event
 from agents.record.store import recorder
 from agents.record.store.recorder import Leg
-from agents.runner.slots import Slot, Slots
 from agentsite import equipment
 
 
@@ -126,20 +127,25 @@ def body_of(response: Any) -> bytes:
     return async_to_sync(collect)()
 
 
+def json_of(response: Any) -> Any:
+    """The JSON of an answer, of one that is large and comes in pieces too."""
+    return json.loads(body_of(response))
+
+
 def told(response: Any) -> bytes:
     """Everything a caller is told: headers, cookies, body."""
     head = "".join(f"{name}: {value}\n" for name, value in response.headers.items())
-    return head.encode() + response.cookies.output().encode() + body_of(response)
+    return f"{head}{response.cookies.output()}".encode() + body_of(response)
 
 
 def close_readers() -> None:
     """Close the connections of the threads that read for the loop: they outlive a test."""
-    everyone = Barrier(live._readers._max_workers)
+    everyone = Barrier(reading._readers._max_workers)
 
     def close() -> None:
         everyone.wait(10)  # or the first of them would do it again for another
         connections.close_all()
 
-    waits = [live._readers.submit(close) for _ in range(live._readers._max_workers)]
+    waits = [reading._readers.submit(close) for _ in range(reading._readers._max_workers)]
     for wait in waits:
         wait.result()

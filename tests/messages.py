@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,7 +75,7 @@ def _words(found: Any) -> Words | None:
 
 def _of_python(path: Path) -> Iterator[Message]:
     with path.open("rb") as source:
-        for _line, call, found, _comments in extract_python(source, CALLS, (), {}):
+        for _line, call, found, _comments in extract_python(source, dict.fromkeys(CALLS), (), {}):
             if (words := _words(found)) and isinstance(words, tuple) == (call in PLURAL):
                 yield Message(_name(path), words)
 
@@ -137,8 +137,8 @@ def refresh(language: str) -> list[str]:
     return [str(message.id) for message in catalog if message.id and not all(_strings(message.string))]
 
 
-def _strings(string: str | tuple[str, ...]) -> tuple[str, ...]:
-    return string if isinstance(string, tuple) else (string,)
+def _strings(string: str | Sequence[str] | None) -> Sequence[str]:
+    return (string or "",) if string is None or isinstance(string, str) else string
 
 
 def main() -> int:

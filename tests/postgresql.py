@@ -25,8 +25,8 @@ def server() -> Iterator[str | None]:
         if _answers(url):
             yield url
             return
-    with _own() as url:
-        yield url
+    with _own() as own:
+        yield own
 
 
 def _answers(url: str) -> bool:

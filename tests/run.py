@@ -46,7 +46,7 @@ def lint() -> bool:
 
 
 def types() -> bool:
-    return run(f"{BIN}/mypy", "--no-incremental", "agents", "agentsite", "bench")
+    return run(f"{BIN}/mypy", "--no-incremental", "agents", "agentsite", "bench", "tests")
 
 
 def contracts() -> bool:

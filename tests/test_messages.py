@@ -32,6 +32,7 @@ def pairs(message: Message) -> Iterator[tuple[str, str]]:
         for number, form in enumerate(message.string):
             yield message.id[min(number, 1)], form
     else:
+        assert isinstance(message.string, str)
         yield str(message.id), message.string
 
 

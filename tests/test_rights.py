@@ -15,9 +15,9 @@ from agents.base import ids, rights
 from agents.base.access import Actor
 from agents.base.errors import AgentsError, NotAuthenticated, Unavailable
 from agents.base.models.people import ApiKey, GroupAttributes, User
+from agents.base.reading import read
 from agents.base.store import keys
 from agents.base.timestamps import to_datetime
-from agents.record.live import read
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 MakeUser = Callable[..., Actor]
@@ -92,7 +92,7 @@ def test_who_has_lost_its_key_is_told(run_async: Run, owner: Actor, is_run: bool
         lambda key: rows(key).update(actions=["read"]),
     ):
         key = by_key(owner)
-        assert is_told(run_async, key, lambda key=key, change=change: change(key), is_run=is_run)  # type: ignore[misc]
+        assert is_told(run_async, key, lambda key=key, change=change: change(key), is_run=is_run)  # type: ignore[misc]  # bound now
 
 
 def test_a_run_is_not_ended_by_what_lets_its_actor_go_on(run_async: Run, owner: Actor) -> None:

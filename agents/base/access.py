@@ -46,6 +46,11 @@ class Actor:
     def is_anonymous(self) -> bool:
         return not self.actions
 
+    @property
+    def caller(self) -> tuple[int | None, int | None]:
+        """Who it is when things are shared between all who ask: a key, or a user without one."""
+        return self.user_id, self.key_id
+
 
 ANONYMOUS = Actor("anonymous")
 

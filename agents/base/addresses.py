@@ -21,8 +21,11 @@ from agents.base.errors import InvalidRequest
 RESOLVE_S = 5.0
 MAX_URL = 2000
 _PORTS = {"http": 80, "https": 443}
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/32")
-"""IPv4 behind a translator (NAT64): what such an address leads to cannot be told from here."""
+_IN_USE = tuple(map(ipaddress.ip_network, ("::1/128", "2000::/3", "fc00::/7")))
+"""All of IPv6 that a host of its own may have. The rest is not assigned, or an IPv4 address in other clothes,
+which a translator on the way may undress."""
+_NEVER = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "3fff::/20")))
+"""What counts as anybody's and is not: machines' secrets at two clouds, relays to IPv6, examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +60,18 @@ def check(url: str) -> None:
 def is_allowed(address: str, *, allow_private: bool) -> bool:
     """Whether a numeric address may be connected to."""
     ip = ipaddress.ip_address(address)
-    if isinstance(ip, IPv6Address) and _hides_another(ip):
+    if isinstance(ip, IPv6Address) and (_hides_another(ip) or not any(ip in network for network in _IN_USE)):
         return False
     if ip.is_multicast or ip.is_link_local or ip.is_unspecified or (ip.version == 4 and ip.is_reserved):
         return False  # link-local: where clouds keep their machines' secrets
+    if any(ip in network for network in _NEVER):
+        return False
     return ip.is_global or (allow_private and (ip.is_loopback or ip.is_private or _is_shared(ip)))
 
 
 def _hides_another(ip: IPv6Address) -> bool:
-    """An IPv4 address in the clothes of IPv6."""
-    return bool(ip.ipv4_mapped or ip.sixtofour or ip.teredo) or ip in _TRANSLATED
+    """An IPv4 address among those of IPv6."""
+    return bool(ip.sixtofour or ip.teredo)
 
 
 def _is_shared(ip: IPv4Address | IPv6Address) -> bool:
@@ -132,3 +137,24 @@ class PinnedResolver(AbstractResolver):
 
     async def close(self) -> None:
         """Nothing is held."""
+
+
+def check_url(url: str, where: str, *, allow_private: bool) -> None:
+    """Raises InvalidRequest for a URL that could never be fetched."""
+    if url.startswith("data:"):
+        return
+    try:
+        check(url)
+        _check_number(urlsplit(url).hostname or "", allow_private)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{where}: {error.message}", param="documents", code=error.code) from error
+
+
+def _check_number(host: str, allow_private: bool) -> None:
+    """A host given by its number, or by the one name whose number everybody knows."""
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:
+        return
+    if not is_allowed(str(address), allow_private=allow_private):
+        raise InvalidRequest("This URL is refused: it leads to an address that may not be asked.", code="url_refused")

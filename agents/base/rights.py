@@ -20,9 +20,9 @@ from typing import TypeVar, cast
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import NotAuthenticated, Unavailable
+from agents.base.reading import read
 from agents.base.store import keys
 from agents.base.store.keys import Rights
-from agents.record.live import read
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, cast
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from agents.base import ids
 from agents.base.access import Action
+from agents.base.api.parameters import AFTER_ALONE, LIMIT
 from agents.base.api.views import ApiView, answer, nothing
 from agents.base.errors import InvalidRequest, NotAllowed
-from agents.feedback.schemas import CreateFeedback, FeedbackCreated, FeedbackList, FeedbackObject, Score, TagNames, Tags
+from agents.feedback.schemas import CreateFeedback, FeedbackCreated, FeedbackList, FeedbackObject, Score, Tags
 from agents.feedback.store import feedback
 from agents.feedback.store.feedback import Judgement, Said
+from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
 from agents.record.store.targets import About, What
 
 PAGE, CAP = 100, 1000
 _WHAT: dict[str, What] = {"turn_id": "turn", "session_id": "session", "step_id": "step", "response_id": "response"}
+
+_ONE = "The id of what the feedback is about: exactly one of turn_id, session_id, step_id and response_id is given."
 
 
 class FeedbackAll(ApiView):
@@ -33,10 +38,10 @@ class FeedbackAll(ApiView):
 
     @extend_schema(
         operation_id="list_feedback",
-        parameters=[OpenApiParameter(name, str) for name in (*_WHAT, "after", "limit")],
+        parameters=[*(OpenApiParameter(name, str, description=_ONE) for name in _WHAT), AFTER_ALONE, LIMIT],
         responses=FeedbackList,
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         asked = request._request
         found = targets.find(self.actor, *_named({name: asked.GET.get(name) for name in _WHAT}))
         said, more = feedback.page(self.actor, found, after=_after(asked), limit=_limit(asked))
@@ -44,7 +49,7 @@ class FeedbackAll(ApiView):
         return answer(FeedbackList(data=[_shown(each) for each in said], has_more=more, last_id=last))
 
     @extend_schema(operation_id="create_feedback", request=CreateFeedback, responses={201: FeedbackCreated})
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         body: CreateFeedback = self.body(CreateFeedback)
         said = _judgements(body)
         if not said and not body.tags:
@@ -55,7 +60,7 @@ class FeedbackAll(ApiView):
         found = targets.find(self.actor, *_named(body.model_dump(include=set(_WHAT))), action)
         keys = feedback.judge(self.actor, found, said, body.tags)
         stored = [_shown(each) for each in feedback.of_keys(self.actor, keys)]
-        return answer(FeedbackCreated(data=stored, tags=targets.tags_of(found)), 201)
+        return answer(FeedbackCreated(data=stored, tags=targets.tags_of_target(found)), 201)
 
 
 class FeedbackOne(ApiView):
@@ -64,7 +69,7 @@ class FeedbackOne(ApiView):
     actions = {"delete": "read"}
 
     @extend_schema(operation_id="delete_feedback", responses={204: None})
-    def delete(self, request: Request, feedback_id: str) -> HttpResponse:
+    def delete(self, request: Request, feedback_id: str) -> HttpResponseBase:
         feedback.withdraw(self.actor, feedback_id)
         return nothing()
 
@@ -133,12 +138,12 @@ class _RecordTags(ApiView):
     actions = {"put": "run", "delete": "run"}
     what: ClassVar[What]
 
-    def added(self, public_id: str) -> HttpResponse:
+    def added(self, public_id: str) -> HttpResponseBase:
         body: TagNames = self.body(TagNames)
         found = self._about(public_id)
         return answer(Tags(tags=targets.change_tags(found, add=body.tags)))
 
-    def removed(self, request: HttpRequest, public_id: str) -> HttpResponse:
+    def removed(self, request: HttpRequest, public_id: str) -> HttpResponseBase:
         """The names stand in the body or, for clients that send none with DELETE, as ``?tag=``."""
         named = request.GET.getlist("tag")
         names = named or self.body(TagNames).tags
@@ -149,18 +154,19 @@ class _RecordTags(ApiView):
         return targets.find(self.actor, self.what, public_id, "run")
 
 
+_TAG = OpenApiParameter("tag", str, many=True, required=True)
+
+
 def _tags(what: What) -> type[ApiView]:
     """The view of one level, with its own entry in the OpenAPI."""
     param = f"{what}_id"
 
     @extend_schema(operation_id=f"add_{what}_tags", request=TagNames, responses=Tags)
-    def put(self: _RecordTags, request: Request, **path: str) -> HttpResponse:
+    def put(self: _RecordTags, request: Request, **path: str) -> HttpResponseBase:
         return self.added(path[param])
 
-    @extend_schema(
-        operation_id=f"remove_{what}_tags", parameters=[OpenApiParameter("tag", str, many=True)], responses=Tags
-    )
-    def delete(self: _RecordTags, request: Request, **path: str) -> HttpResponse:
+    @extend_schema(operation_id=f"remove_{what}_tags", parameters=[_TAG], responses=Tags)
+    def delete(self: _RecordTags, request: Request, **path: str) -> HttpResponseBase:
         return self.removed(request._request, path[param])
 
     members = {"what": what, "put": put, "delete": delete, "__doc__": _RecordTags.__doc__}

@@ -1,4 +1,4 @@
-"""What people say of records: tags, thumbs, scores, comments."""
+"""The table of what people say of records: thumbs, scores, comments."""
 
 from __future__ import annotations
 
@@ -7,37 +7,9 @@ from django.db import models
 from django.db.models import Q
 
 from agents.base.models.fields import KeyField, LongText, MomentField, ShortText
-from agents.models.journal import Term
+from agents.base.models.terms import Term
 from agents.record.models.agents import Session
 from agents.record.models.turns import Step, Turn
-
-
-class SessionTag(models.Model):
-    """A tag, or a ``key=value`` of the metadata, on a session. Plain numbers, as in `TurnTag`."""
-
-    pk = models.CompositePrimaryKey("term_id", "session_id")
-    term_id = models.BigIntegerField()
-    session_id = models.BigIntegerField()
-
-    class Meta:
-        indexes = [
-            # the tags of the sessions of a page, and their deletion
-            models.Index(fields=["session_id"], name="session_tag_session"),
-        ]
-
-
-class StepTag(models.Model):
-    """A tag on a step."""
-
-    pk = models.CompositePrimaryKey("term_id", "step_id")
-    term_id = models.BigIntegerField()
-    step_id = models.BigIntegerField()
-
-    class Meta:
-        indexes = [
-            # the tags of the steps of a page, and their deletion
-            models.Index(fields=["step_id"], name="step_tag_step"),
-        ]
 
 
 class Rating(models.IntegerChoices):

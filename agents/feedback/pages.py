@@ -17,10 +17,11 @@ from agents.base import ids
 from agents.base.access import ANONYMOUS, Actor
 from agents.base.errors import InvalidRequest, NotAllowed, NotFound
 from agents.base.store import feed_cursor
-from agents.feedback.schemas import CreateFeedback, TagNames
+from agents.feedback.schemas import CreateFeedback
 from agents.feedback.store import feedback
 from agents.feedback.store.feedback import Judgement, Said
 from agents.logs.pages.turn_summary import WINDOW, window_query
+from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
 from agents.record.store.targets import About
 from agents.uikit.access import PageRequest, page
@@ -77,7 +78,7 @@ def section(actor: Actor, about: About) -> str:
         url=_url(about),
         cursor=cursor,
         thumbs=_thumbs(actor, [one for one in said if one.about == about]),
-        tags=targets.tags_of(about),
+        tags=targets.tags_of_target(about),
         lines=[_line(about, one, numbers) for one in said if _is_shown(about, one)],
         can_tag="run" in actor.actions,
     )

@@ -1,18 +1,15 @@
-"""What people say of records, on the wire: thumbs, named scores, comments, tags."""
+"""What people say of records, on the wire: thumbs, named scores, comments."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from agents.base.schemas.wire import Moment, Sent, SessionKey, StepKey, TurnKey, Wire, null_is
+from agents.record.schemas.tags import MOST, Name
 
 COMMENT_BYTES = 8 * 1024
-NAME = 100
-"""Characters of a tag, and of a score's name."""
-MOST = 50
-"""Tags, or scores, of one request."""
 
 
 def _short(comment: str) -> str:
@@ -26,11 +23,6 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, dict) else [] if value is None else value
 
 
-# a control character could be typed in no query
-Name = Annotated[
-    str,
-    StringConstraints(strip_whitespace=True, min_length=1, max_length=NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),
-]
 Comment = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_short), null_is("")]
 Rating = Literal["up", "down"]
 
@@ -42,10 +34,27 @@ class Score(Wire):
     value: float
 
 
+_SAYS = {
+    "rating": {"type": "string"},
+    "score": {"anyOf": [{"type": "array", "minItems": 1}, {"type": "object"}]},
+    "comment": {"type": "string", "pattern": r"\S"},
+    "tags": {"type": "array", "minItems": 1},
+}
+
+
+def _says_something(schema: dict[str, Any]) -> None:
+    """One of these has to be given, and about something: said apart, as a judgement is of one record alone."""
+    names = ("turn_id", "session_id", "step_id", "response_id")
+    schema["anyOf"] = [{"required": [name], "properties": {name: inner}} for name, inner in _SAYS.items()]
+    schema["allOf"] = [{"anyOf": [{"required": [name], "properties": {name: {"type": "string"}}} for name in names]}]
+
+
 class CreateFeedback(Wire):
     """A judgement of exactly one record. ``score`` is one score or a list of them, ``user`` the end user
     who judges, where the caller is an application; ``tags`` (which need the action ``run``) are put on
     the record itself."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_says_something)
 
     turn_id: str | None = None
     session_id: str | None = None
@@ -89,12 +98,6 @@ class FeedbackList(Sent):
     data: list[FeedbackObject]
     has_more: bool
     last_id: str | None
-
-
-class TagNames(Wire):
-    """Tags to put on a record, or to take away."""
-
-    tags: Annotated[list[Name], Field(min_length=1, max_length=MOST)]
 
 
 class Tags(Sent):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -41,5 +40,5 @@ class TurnComparison(ApiView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="compare_turns", responses=Comparison)
-    def get(self, request: Request, turn_id: str, other_id: str) -> HttpResponse:
+    def get(self, request: Request, turn_id: str, other_id: str) -> HttpResponseBase:
         return answer(comparison_input.comparison(self.actor, turn_id, other_id))

@@ -18,10 +18,11 @@ from django.utils.translation import ngettext
 
 from agents.base import ids
 from agents.base.ids import Kind
-from agents.base.models.people import ApiKey, GroupAttributes, Scope, User
+from agents.base.models.people import ApiKey, GroupAttributes, User
+from agents.base.models.scopes import Scope
 from agents.base.store import keys
 from agents.base.timestamps import to_us
-from agents.pages.admin.forms import AttributesForm
+from agents.identity.admin_forms import AttributesForm
 from agents.uikit.admin import columns
 from agents.uikit.admin.base import ModelAdmin, ReadAdmin, RecordAdmin
 from agents.uikit.admin.current_actor import actor_of

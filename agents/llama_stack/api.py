@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from functools import partial
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from agents.base import ids
 from agents.base.access import Action
+from agents.base.api import large_answers
+from agents.base.api.lists import array, encode
 from agents.base.api.negotiation import json_response
 from agents.base.api.provider_data import provider_data
-from agents.base.api.views import ApiView, Awaited, answer, listed, nothing, page_bounds, stream
+from agents.base.api.views import ApiView, Awaited, answer, as_json, listed, nothing, page_bounds, stream
 from agents.base.errors import InvalidRequest, NotFound
+from agents.base.store import portions
 from agents.llama_stack.schemas import (
     AgentCreated,
-    AgentObject,
     AgentPage,
     CreateAgent,
     CreateSession,
-    CreateTurn,
-    ResumeTurn,
     Session,
     SessionCreated,
     SessionPage,
@@ -30,16 +29,17 @@ from agents.llama_stack.schemas import (
     Turn,
     TurnChunk,
 )
-from agents.llama_stack.turn_streams import drained, frames, settled
-from agents.llama_stack.wire import session_json, shown_steps, step_json, turn_json
+from agents.llama_stack.turn_streams import drained, frames, pieces_of, settled, whole_turn
+from agents.llama_stack.wire import session_pieces, shown_steps, step_json
 from agents.loop import prepare
 from agents.loop.current_service import service
+from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.service import Started
+from agents.record.schemas.agents import AgentObject
 from agents.record.schemas.events import parse_cursor
-from agents.record.store import agents, retries, sessions, turns
+from agents.record.store import agents, read_turns, retries, sessions, turns
 from agents.record.store.retries import Retry
 from agents.record.store.turns import TurnPlace
-from agents.store import values
 
 _LIMIT = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10**12 - 1}, {"const": -1}]}
 BOUNDS = [
@@ -52,28 +52,29 @@ class AgentList(ApiView):
     actions = {"get": "read", "post": "manage"}
 
     @extend_schema(operation_id="create_agent", request=CreateAgent, responses=AgentCreated)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         config = self.body(CreateAgent).agent_config
         prepare.check_config(service().providers, self.actor, config)
         return answer(AgentCreated(agent_id=agents.create(self.actor, config)))
 
     @extend_schema(operation_id="list_agents", parameters=BOUNDS, responses=AgentPage)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         start, limit = page_bounds(request._request)
-        records, more = agents.listing(self.actor, start=start, limit=limit)
-        data = [record.as_object() for record in records]
-        return answer(AgentPage(data=data, has_more=more, url=request.path))
+        sized, more = agents.page(self.actor, start=start, limit=limit)
+        bodies = ((as_json(record.as_object()),) for record in agents.records(sized))
+        tail = b'],"has_more":%b,"url":%b}' % (encode(more), encode(request.path))
+        return large_answers.answer(portions.weight(sized), array(b'{"data":[', bodies, tail))
 
 
 class AgentDetail(ApiView):
     actions = {"get": "read", "delete": "manage"}
 
     @extend_schema(operation_id="get_agent", responses=AgentObject)
-    def get(self, request: Request, agent_id: str) -> HttpResponse:
+    def get(self, request: Request, agent_id: str) -> HttpResponseBase:
         return answer(agents.get(self.actor, agents.key_of(agent_id)).as_object())
 
     @extend_schema(operation_id="delete_agent", responses={204: None})
-    def delete(self, request: Request, agent_id: str) -> HttpResponse:
+    def delete(self, request: Request, agent_id: str) -> HttpResponseBase:
         agents.delete(self.actor, agents.key_of(agent_id))
         return nothing()
 
@@ -82,7 +83,7 @@ class SessionCreate(ApiView):
     actions = {"post": "run"}
 
     @extend_schema(operation_id="create_session", request=CreateSession, responses=SessionCreated)
-    def post(self, request: Request, agent_id: str) -> HttpResponse:
+    def post(self, request: Request, agent_id: str) -> HttpResponseBase:
         name = self.body(CreateSession).session_name
         agent = agents.get(self.actor, agents.key_of(agent_id), "run")
         agents.check_here(agent)
@@ -96,7 +97,7 @@ class SessionList(ApiView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="list_sessions", parameters=BOUNDS, responses=SessionPage)
-    def get(self, request: Request, agent_id: str) -> HttpResponse:
+    def get(self, request: Request, agent_id: str) -> HttpResponseBase:
         agent = agents.get(self.actor, agents.key_of(agent_id))
         start, limit = page_bounds(request._request)
         records, more = sessions.listing(self.actor, agent=agent.key, start=start, limit=limit)
@@ -112,15 +113,17 @@ class SessionDetail(ApiView):
     @extend_schema(
         operation_id="get_session", parameters=[OpenApiParameter("turn_ids", str, many=True)], responses=Session
     )
-    def get(self, request: Request, agent_id: str, session_id: str) -> HttpResponse:
+    def get(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
         record = sessions.get(self.actor, sessions.key_of(session_id), agent=agents.key_of(agent_id))
         named = listed(request._request, "turn_ids")
         only = None if named is None else [ids.parse(ids.Kind.TURN, one) or 0 for one in named]
-        found = values.turns_of_session(self.actor, record.key, only)
-        return json_response(session_json(record.key, record.name, record.created_at, map(turn_json, found)))
+        sized = read_turns.sizes_of_session(self.actor, record.key, only)
+        turns = (pieces_of(one) for one in read_turns.parts_of_session(self.actor, record.key, sized))
+        pieces = session_pieces(record.key, record.name, record.created_at, turns)
+        return large_answers.answer(portions.weight(sized), pieces)
 
     @extend_schema(operation_id="delete_session", responses={204: None})
-    def delete(self, request: Request, agent_id: str, session_id: str) -> HttpResponse:
+    def delete(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
         sessions.delete(self.actor, sessions.key_of(session_id), agent=agents.key_of(agent_id))
         return nothing()
 
@@ -174,9 +177,9 @@ class TurnDetail(TurnView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="get_turn", responses=Turn)
-    def get(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponse:
+    def get(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
         place = self._place(agent_id, session_id, turn_id)
-        return json_response(turn_json(values.turn(self.actor, place.key)))
+        return whole_turn(self.actor, place.key)
 
 
 class TurnResume(TurnView):
@@ -232,11 +235,11 @@ class StepDetail(TurnView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="get_step", responses=StepEnvelope)
-    def get(self, request: Request, agent_id: str, session_id: str, turn_id: str, step_id: str) -> HttpResponse:
+    def get(self, request: Request, agent_id: str, session_id: str, turn_id: str, step_id: str) -> HttpResponseBase:
         place = self._place(agent_id, session_id, turn_id)
-        value = values.turn(self.actor, place.key)
+        found = read_turns.parts(self.actor, place.key)
         key = ids.parse(ids.Kind.STEP, step_id)
-        for group in shown_steps(value.steps):
+        for group in shown_steps(found.turn.steps):
             if group[0].key == key:
-                return json_response(b'{"step":%b}' % step_json(place.key, group))
+                return json_response(b'{"step":%b}' % step_json(place.key, list(map(found.details.of, group))))
         raise NotFound(f"Step '{step_id[:80]}' not found.")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from itertools import chain
 
 import msgspec
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from agents.base import sse
-from agents.base.access import Actor
-from agents.base.api.negotiation import json_response
+from agents.base.access import Action, Actor
+from agents.base.api import large_answers
 from agents.base.errors import AgentsError, type_of
+from agents.base.reading import read
 from agents.llama_stack.stream import Stream, error_status
-from agents.llama_stack.wire import turn_json
+from agents.llama_stack.wire import turn_pieces
 from agents.loop.service import Started
 from agents.record import live
 from agents.record.schemas.events import Cursor, Delta, TurnEnded
-from agents.store import values
+from agents.record.store import read_turns
+from agents.record.store.read_turns import Parts
 
 
 def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = False) -> AsyncIterator[bytes]:
@@ -26,31 +29,41 @@ def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = Fa
     return sse.paced(live.follow(started.turn, until_leg=started.first_seq), encoder.feed)
 
 
-async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpResponse:
+async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpResponseBase:
     """The turn once its leg is over: the same as the stream's last object. One that failed is an
     error with the status of its cause."""
     end = None
     async for batch in live.follow(started.turn, until_leg=started.first_seq):
         if batch and not isinstance(batch[-1], Delta):
             end = batch[-1]
-    turn = await live.read(values.turn, actor, started.turn, "run")
     if isinstance(end, TurnEnded) and end.status != "completed":
-        return _failed(end, turn_json(turn), request_id)
-    return json_response(turn_json(turn))
+        return await read(_failed, end, actor, started.turn, request_id)
+    return await read(whole_turn, actor, started.turn, "run")
 
 
-async def settled(actor: Actor, started: Started) -> HttpResponse:
+async def settled(actor: Actor, started: Started) -> HttpResponseBase:
     """The turn once its leg is over, however it ended."""
     async for _ in live.follow(started.turn, until_leg=started.first_seq):
         pass
-    return json_response(turn_json(await live.read(values.turn, actor, started.turn, "run")))
+    return await read(whole_turn, actor, started.turn, "run")
 
 
-def _failed(end: TurnEnded, turn: bytes, request_id: str) -> HttpResponse:
+def whole_turn(actor: Actor, turn: int, action: Action = "read") -> HttpResponseBase:
+    """A turn as it is now. Raises NotFound."""
+    found = read_turns.parts(actor, turn, action)
+    return large_answers.answer(found.weight, pieces_of(found))
+
+
+def pieces_of(found: Parts) -> Iterator[bytes]:
+    """A turn as JSON."""
+    return turn_pieces(found.turn, found.details.of)
+
+
+def _failed(end: TurnEnded, actor: Actor, turn: int, request_id: str) -> HttpResponseBase:
     words = end.error.message if end.error else f"The turn was {end.status}: {end.reason}"
     status = error_status(end.error) if end.status == "failed" else 409
     error = AgentsError(words, code=end.error.type if end.error else end.status)
     error.type = type_of(status)
-    body = error.body(request_id)
-    body["turn"] = msgspec.Raw(turn)
-    return json_response(msgspec.json.encode(body), status, {"x-should-retry": "false"})
+    told, found = msgspec.json.encode(error.body(request_id)), read_turns.parts(actor, turn, "run")
+    pieces = chain([told[:-1], b',"turn":'], pieces_of(found), [b"}"])
+    return large_answers.answer(found.weight, pieces, status=status, headers={"x-should-retry": "false"})

@@ -8,7 +8,7 @@ step there, under the first one's id.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,44 +18,52 @@ from agents.base.ids import Kind
 from agents.base.schemas.wire import iso
 from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.items import media_type
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepValue, TurnValue, Whole, as_it_is
 
 _NOTHING_YET = CompletionMessage(content="").model_dump_json(exclude_none=True).encode()
 
 
 def turn_json(turn: TurnValue) -> bytes:
     """A turn. While it has no answer, ``output_message`` is an empty one: the type has no null."""
-    return b"".join(
-        (
-            b'{"turn_id":"%b","session_id":"%b","input_messages":'
-            % (ids.public(Kind.TURN, turn.key).encode(), ids.public(Kind.SESSION, turn.session).encode()),
-            turn.input_messages,
-            b',"steps":[',
-            b",".join(step_json(turn.key, group) for group in shown_steps(turn.steps)),
-            b'],"output_message":',
-            turn.output_message or _NOTHING_YET,
-            b',"output_attachments":%b,"started_at":"%b","completed_at":%b,"status":"%b"}'
-            % (
-                _attachments(turn.steps),
-                iso(turn.started_at).encode(),
-                _moment(turn.completed_at),
-                turn.status.encode(),
-            ),
-        )
+    return b"".join(turn_pieces(turn))
+
+
+def turn_pieces(turn: TurnValue, whole: Whole = as_it_is) -> Iterator[bytes]:
+    """The same in pieces: of the steps there is only one whole at a time."""
+    yield (
+        b'{"turn_id":"%b","session_id":"%b","input_messages":'
+        % (ids.public(Kind.TURN, turn.key).encode(), ids.public(Kind.SESSION, turn.session).encode())
+    )
+    yield turn.input_messages
+    yield b',"steps":['
+    pictured: list[StepValue] = []  # as few steps are
+    for place, group in enumerate(shown_steps(turn.steps)):
+        yield b"," if place else b""
+        found = [whole(step) for step in group]
+        pictured += [step for step, read in zip(group, found, strict=True) if _may_have_images(read)]
+        yield step_json(turn.key, found)
+    yield b'],"output_message":'
+    yield turn.output_message or _NOTHING_YET
+    yield b',"output_attachments":['
+    for place, image in enumerate(image for step in pictured for image in _attachments(whole(step))):
+        yield b"," if place else b""
+        yield msgspec.json.encode(image)
+    yield (
+        b'],"started_at":"%b","completed_at":%b,"status":"%b"}'
+        % (iso(turn.started_at).encode(), _moment(turn.completed_at), turn.status.encode())
     )
 
 
-def _attachments(steps: Iterable[StepValue]) -> bytes:
-    """The images that tools gave back, as attachments of the turn's answer. Steps without any, which
-    are most, are not parsed."""
-    images = [
-        item
-        for step in steps
-        if step.type == "tool_execution" and step.detail and b'"image"' in step.detail
-        for response in msgspec.json.decode(step.detail).get("tool_responses", ())
-        for item in _images(response.get("content"))
-    ]
-    return msgspec.json.encode([{"content": item, "mime_type": media_type(item["image"])} for item in images])
+def _may_have_images(step: StepValue) -> bool:
+    """Steps without any, which are most, are not parsed."""
+    return step.type == "tool_execution" and b'"image"' in (step.detail or b"")
+
+
+def _attachments(step: StepValue) -> Iterator[dict[str, Any]]:
+    """The images that a tool gave back, as attachments of the turn's answer."""
+    for response in msgspec.json.decode(step.detail or b"{}").get("tool_responses", ()):
+        for item in _images(response.get("content")):
+            yield {"content": item, "mime_type": media_type(item["image"])}
 
 
 def _images(content: Any) -> list[dict[str, Any]]:
@@ -112,11 +120,11 @@ def _moment(at_us: int | None) -> bytes:
     return b'"%b"' % iso(at_us).encode() if at_us is not None else b"null"
 
 
-def session_json(session: int, name: str, created_at: int, turns: Iterable[bytes]) -> bytes:
-    """A session with its turns as `turn_json` made them."""
-    return b'{"session_id":"%b","session_name":%b,"turns":[%b],"started_at":"%b"}' % (
-        ids.public(Kind.SESSION, session).encode(),
-        msgspec.json.encode(name),
-        b",".join(turns),
-        iso(created_at).encode(),
-    )
+def session_pieces(session: int, name: str, created_at: int, turns: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
+    """A session with its turns as `turn_pieces` makes them."""
+    public = ids.public(Kind.SESSION, session).encode()
+    yield b'{"session_id":"%b","session_name":%b,"turns":[' % (public, msgspec.json.encode(name))
+    for place, pieces in enumerate(turns):
+        yield b"," if place else b""
+        yield from pieces
+    yield b'],"started_at":"%b"}' % iso(created_at).encode()

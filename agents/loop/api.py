@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -10,12 +9,12 @@ from rest_framework.request import Request
 from agents.base.access import Actor
 from agents.base.api.views import ApiView, Awaited, answer, nothing
 from agents.base.errors import NotFound
-from agents.base.store import registered
+from agents.base.reading import read
 from agents.loop import model_names
 from agents.loop.current_service import service
 from agents.loop.inference.base import Model
 from agents.loop.schemas.models import ModelObject, ModelPage, RegisterModel
-from agents.record.live import read
+from agents.loop.store.registered_models import registered_models
 
 
 def _shown(model: Model) -> ModelObject:
@@ -44,13 +43,13 @@ class ModelList(ApiView):
 
     @extend_schema(operation_id="list_models", responses=ModelPage)
     def get(self, request: Request) -> HttpResponseBase:
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             return answer(ModelPage(data=[_shown(model) for model in await _all(self.actor)]))
 
         return Awaited(work)
 
     @extend_schema(operation_id="register_model", request=RegisterModel, responses=ModelObject)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         body: RegisterModel = self.body(RegisterModel)
         providers = service().providers
         return answer(_shown(model_names.register(providers, self.actor, model_names.registration(providers, body))))
@@ -61,7 +60,7 @@ class ModelDetail(ApiView):
 
     @extend_schema(operation_id="get_model", responses=ModelObject)
     def get(self, request: Request, model_id: str) -> HttpResponseBase:
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             for model in await _all(self.actor):
                 if model.id == model_id:
                     return answer(_shown(model))
@@ -71,6 +70,6 @@ class ModelDetail(ApiView):
         return Awaited(work)
 
     @extend_schema(operation_id="unregister_model", responses={204: None})
-    def delete(self, request: Request, model_id: str) -> HttpResponse:
-        registered.models.delete(self.actor, model_id)
+    def delete(self, request: Request, model_id: str) -> HttpResponseBase:
+        registered_models.delete(self.actor, model_id)
         return nothing()

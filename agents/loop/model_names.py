@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
-from agents.base.store import registered
 from agents.base.store.registered import Registration
 from agents.loop.inference.base import Inference, Model
 from agents.loop.provider_set import Providers
 from agents.loop.schemas.models import RegisterModel
+from agents.loop.store.registered_models import registered_models
 
 
 def full_name(providers: Providers, actor: Actor, name: str) -> str:
@@ -18,7 +18,7 @@ def full_name(providers: Providers, actor: Actor, name: str) -> str:
     registered, so that nobody can turn them elsewhere, and cost no look."""
     if providers.endpoints.is_qualified(name):
         return name
-    row = registered.models.find(actor, name, "run")
+    row = registered_models.find(actor, name, "run")
     return f"{row.provider}/{row.resource}" if row else name
 
 
@@ -32,7 +32,7 @@ def register(providers: Providers, actor: Actor, new: Registration) -> Model:
     is taken."""
     check_new(providers, new)
     if not providers.endpoints.is_qualified(new.identifier):
-        registered.models.add(actor, new)
+        registered_models.add(actor, new)
     return _model(new)
 
 
@@ -72,7 +72,7 @@ EMBEDDED = "scripted/embed"
 
 def listing(actor: Actor) -> list[Model]:
     """What was registered and the actor may see."""
-    return [_model(row) for row in registered.models.listing(actor)]
+    return [_model(row) for row in registered_models.listing(actor)]
 
 
 def _model(row: Registration) -> Model:

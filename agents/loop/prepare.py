@@ -10,10 +10,13 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.knowledge.runner import turn_documents
-from agents.llama_stack.schemas import AgentConfig, CreateTurn
 from agents.loop import model_names
+from agents.loop.images import check_images
 from agents.loop.provider_set import Providers
 from agents.loop.run import Run
+from agents.loop.schemas.turns import CreateTurn
+from agents.loop.tool_groups import check_choice, group_args
+from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import ToolConfig
 from agents.safety import shields
 from agents.tools.runner import toolset
@@ -24,7 +27,7 @@ def check_config(providers: Providers, actor: Actor, config: AgentConfig) -> Non
     server_tools = toolset.server_tools(providers, actor, config.toolgroups, config.client_tools, action="manage")
     shields.shields(providers, actor, config.input_shields, "input_shields", "manage")
     shields.shields(providers, actor, config.output_shields, "output_shields", "manage")
-    toolset.check_choice(config.tool_config or ToolConfig(), server_tools, config.client_tools)
+    check_choice(config.tool_config or ToolConfig(), server_tools, config.client_tools)
 
 
 def build(
@@ -40,12 +43,12 @@ def build(
     """The run of a turn's first leg. Raises InvalidRequest."""
     if not body.messages:
         raise InvalidRequest("messages: at least one is needed.", param="messages")
-    turn_documents.check_images(body.messages)
+    check_images(body.messages)
     groups = config.toolgroups if body.toolgroups is None else body.toolgroups
-    args = toolset.group_args(config.toolgroups, body.toolgroups or ())
+    args = group_args(config.toolgroups, body.toolgroups or ())
     server_tools = toolset.server_tools(providers, actor, groups, config.client_tools, args)
     tool_config = body.tool_config or config.tool_config or ToolConfig()
-    toolset.check_choice(tool_config, server_tools, config.client_tools)
+    check_choice(tool_config, server_tools, config.client_tools)
     inference, model = model_names.resolve(providers, actor, config.model)
     return Run(
         turn=turn,

@@ -14,28 +14,27 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest, Unavailable
 from agents.base.store.writer import writer
-from agents.forks.schemas.forks import ForkSettings
 from agents.knowledge.runner.indexing import Indexer
-from agents.llama_stack.schemas import AgentConfig, CreateTurn, ResumeTurn
 from agents.loop.loop import Loop
 from agents.loop.prepare import build
 from agents.loop.provider_set import Providers
 from agents.loop.run import PendingCall, Resume, Run
+from agents.loop.schemas.turns import CreateTurn, ResumeTurn
+from agents.loop.slots import Slot
 from agents.loop.tasks import Runner
 from agents.record.models.choices import Source, TurnStatus
+from agents.record.schemas.agents import AgentConfig, ForkSettings
 from agents.record.schemas.content import ToolCall, Usage
 from agents.record.schemas.events import ErrorInfo, Event
 from agents.record.schemas.turns import MESSAGES
 from agents.record.store import agents as agent_store
-from agents.record.store import closing, forks, history, retries, sessions, turns
+from agents.record.store import closing, forks, history, read_turns, retries, sessions, turns
 from agents.record.store import start_turn as legs
 from agents.record.store.agents import AgentRecord
 from agents.record.store.recorder import Leg
 from agents.record.store.retries import Retry
 from agents.record.store.start_turn import NewLeg, NewTurn, Resumption
 from agents.record.store.turns import TurnPlace
-from agents.runner.slots import Slot
-from agents.store import values
 
 CANCEL_TRIES = 20
 """How often a turn may pass into other hands while it is being cancelled."""
@@ -185,6 +184,23 @@ class Service:
             return self.attach(actor, *again)
         self.check_open()
         place.check_here()
+        try:
+            return self._resume(actor, place, config, body, NewLeg(ids.new_key(), raw, retry=retry), provider_data)
+        except Conflict:
+            again = retries.first_run(retry) if retry else None  # it may have begun while this one was read
+            if again is None:
+                raise
+            return self.attach(actor, *again)
+
+    def _resume(
+        self,
+        actor: Actor,
+        place: TurnPlace,
+        config: AgentConfig,
+        body: ResumeTurn,
+        leg: NewLeg,
+        provider_data: Mapping[str, Any] | None,
+    ) -> Started:
         waiting = place.status == TurnStatus.AWAITING_INPUT
         if not waiting and place.status != TurnStatus.COMPLETED:
             raise Conflict(f"The turn is {place.status.label}; it cannot be resumed.", code="turn_not_waiting")
@@ -194,18 +210,15 @@ class Service:
         loop = Loop(run)
         opening = loop.open()
         assert run.resume is not None  # it was made just now
-        new = NewLeg(ids.new_key(), raw, model=run.model, retry=retry)
+        new = replace(leg, model=run.model)
         resumption = Resumption(place.key, place.session, place.epoch, opening, run.resume.next_step, waiting, new)
-        try:
-            with self.runner.slots.entered(actor, place.agent) as slot:
-                leg = legs.resume_turn(resumption, self.runner.owner)
-                self.go(actor, loop, leg, opening, partial(said_before, place.key), slot)
-        except retries.AlreadyRun as repeated:
-            return self.attach(actor, repeated.turn, repeated.leg)
+        with self.runner.slots.entered(actor, place.agent) as slot:
+            begun = legs.resume_turn(resumption, self.runner.owner)
+            self.go(actor, loop, begun, opening, partial(said_before, place.key), slot)
         return Started(place.key, place.session, opening[0].seq)
 
     def _resumed(self, actor: Actor, place: TurnPlace, config: AgentConfig, body: ResumeTurn, waiting: bool) -> Run:
-        value = values.turn(actor, place.key, "run")
+        value = read_turns.turn(actor, place.key, "run")
         pending = turns.pending_calls(place.key) if waiting else []
         calls = [PendingCall(one.step, ToolCall.model_validate_json(one.call), one.started_at) for one in pending]
         legs.check_unmoved(place.key, place.next_seq)

@@ -11,15 +11,15 @@ from typing import Any
 
 from agents.base import rights
 from agents.base.access import Actor
+from agents.base.reading import read
 from agents.base.store import trouble
 from agents.loop.loop import Loop
 from agents.loop.recording import AGAIN_S, DeltaKeeper, Recording
+from agents.loop.slots import Slot, Slots
 from agents.record.bus import TurnLog, hub
-from agents.record.live import read
 from agents.record.schemas.events import ErrorInfo, Event, FinalStatus
 from agents.record.store import turns
 from agents.record.store.recorder import Leg, Superseded
-from agents.runner.slots import Slot, Slots
 
 log = logging.getLogger(__name__)
 

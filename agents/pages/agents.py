@@ -16,14 +16,14 @@ from pydantic import ValidationError
 from agents.base import ids
 from agents.base.errors import InvalidRequest
 from agents.base.store import feed_cursor
-from agents.llama_stack.schemas import AgentConfig
-from agents.pages import agent_health, external, periods, turn_actions
+from agents.pages import agent_health, periods, turn_actions
 from agents.pages.agent_health import Health
+from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import SamplingParams, ToolDef
 from agents.record.store import agents, sessions
 from agents.record.store.agents import AgentRecord
 from agents.telemetry.store.external import told
-from agents.uikit import format, json_view
+from agents.uikit import format, json_view, sources
 from agents.uikit.access import PageRequest, page
 from agents.uikit.replies import turn_reply
 
@@ -99,7 +99,7 @@ def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
         "sessions": [(one, one.input_tokens + one.output_tokens) for one in found],
         "session_total": agents.with_session_counts(request.actor, [record]).get(record.key, 0),
         "can_run": "run" in request.actor.actions and not record.disabled and not record.is_foreign,
-        "source": external.source_word(record.source.label),
+        "source": sources.source_word(record.source.label),
         "service": told.service_of_agent(record.key) if record.is_foreign else "",
         "cursor": cursor,
         **agent_health.beside(request, record),

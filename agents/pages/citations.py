@@ -123,11 +123,6 @@ def cited(words: str, steps: Iterable[StepValue]) -> tuple[str, tuple[Source, ..
     return text, tuple(shown[:SOURCES])
 
 
-def unmarked(words: str) -> str:
-    """What was said without its marks of files."""
-    return citations.MARK.sub("", words) if "<|file-" in words else words
-
-
 def file_names(steps: Iterable[StepValue]) -> dict[str, str]:
     """What the files are called that these steps found, by their ids."""
     names: dict[str, str] = {}

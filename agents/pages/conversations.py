@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from agents.base import ids
@@ -15,7 +16,7 @@ from agents.record.store import session_order
 from agents.responses.store import conversations, responses
 from agents.responses.wire import items
 from agents.uikit.access import PageRequest, page
-from agents.uikit.replies import plain
+from agents.uikit.replies import plain, plain_pieces
 
 
 @page("read")
@@ -40,15 +41,15 @@ def to_conversation(request: PageRequest, conversation_id: str) -> HttpResponse:
 
 
 @page("read")
-def response_as_json(request: PageRequest, response_id: str) -> HttpResponse:
+def response_as_json(request: PageRequest, response_id: str) -> HttpResponseBase:
     """A response as the Responses API gives it."""
-    return plain(legs.as_json(responses.get(request.actor, response_id)), "application/json")
+    return plain_pieces(legs.as_json(responses.get(request.actor, response_id)), "application/json")
 
 
 @page("read")
-def response_stream(request: PageRequest, response_id: str) -> HttpResponse:
+def response_stream(request: PageRequest, response_id: str) -> HttpResponseBase:
     """The stream of a response once more, to be read: what ``?stream=true`` sends to its caller."""
-    return plain(legs.stream(responses.get(request.actor, response_id)))
+    return plain_pieces(legs.stream(responses.get(request.actor, response_id)))
 
 
 @page("read")

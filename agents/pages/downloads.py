@@ -14,16 +14,15 @@ from django.http.response import HttpResponseBase
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import NotFound
-from agents.llama_stack.wire import turn_json
+from agents.base.reading import read
+from agents.llama_stack.turn_streams import pieces_of
 from agents.pages import blocks, details, raw, responses, step_values
 from agents.pages.blocks import Value
 from agents.pages.details import Picture
-from agents.record.live import read
 from agents.record.schemas.turns import Cut, StepValue
-from agents.record.store import large_values, replay, step_pages, turns
-from agents.store import values
+from agents.record.store import large_values, read_turns, replay, step_pages, turns
 from agents.uikit.access import PageRequest, page
-from agents.uikit.replies import PLAIN, plain
+from agents.uikit.replies import PLAIN, plain_pieces
 
 CHUNK = large_values.BLOCK
 """Bytes that are read at a time."""
@@ -84,7 +83,7 @@ def of_step(actor: Actor, turn_id: str, step_id: str, part: str) -> Source:
 
 def find_step(actor: Actor, turn_id: str, step_id: str) -> StepValue:
     """A step of a turn, its long texts only begun. Raises NotFound."""
-    turn, key = values.head(actor, turns.key_of(turn_id)), ids.parse(ids.Kind.STEP, step_id)
+    turn, key = read_turns.head(actor, turns.key_of(turn_id)), ids.parse(ids.Kind.STEP, step_id)
     found = step_pages.some(turn.key, [key] if key is not None else [])
     if not found:
         raise NotFound(f"Step '{step_id[:80]}' not found.")
@@ -97,7 +96,7 @@ def _detail(step: StepValue) -> Iterator[bytes]:
 
 def of_turn(actor: Actor, turn_id: str, part: str) -> Source:
     """A message a turn was started with, or its answer. Raises NotFound."""
-    turn = values.head(actor, turns.key_of(turn_id))
+    turn = read_turns.head(actor, turns.key_of(turn_id))
     answered = details.message(turn.output_message)
     whole = [Value("answer", details.words(answered.content) if answered else "")]
     whole += [
@@ -198,11 +197,11 @@ def _image(data: str) -> HttpResponse:
 @page("read")
 def turn_as_json(request: PageRequest, turn_id: str) -> HttpResponseBase:
     """The turn as the Agents API gives it."""
-    return plain(turn_json(values.turn(request.actor, turns.key_of(turn_id))), "application/json")
+    return plain_pieces(pieces_of(read_turns.parts(request.actor, turns.key_of(turn_id))), "application/json")
 
 
 @page("read")
 def turn_events(request: PageRequest, turn_id: str) -> HttpResponseBase:
     """All of a turn's events and deltas, one JSON object a line."""
-    turn = values.head(request.actor, turns.key_of(turn_id))
-    return plain(b"".join(raw.events_json(replay.load(turn.key))))
+    turn = read_turns.head(request.actor, turns.key_of(turn_id))
+    return plain_pieces(raw.events_json(entry for some in replay.windows(turn.key) for entry in some))

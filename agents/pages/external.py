@@ -7,35 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from agents.pages import details, external_warnings
 from agents.record.schemas.turns import StepValue, TurnValue
 from agents.telemetry.store.external import told
 from agents.telemetry.store.external.told import Origin, Told
+from agents.uikit.sources import is_elsewhere, source_word
 
-QUERY = f"source:({' OR '.join(told.LABELS)})"
-"""The turns of agents that run elsewhere."""
-
-SOURCES = {
-    "otlp": gettext_noop("OpenTelemetry"),
-    "import": gettext_noop("imported file"),
-    "openai_agents": gettext_noop("OpenAI Agents SDK"),
-    "langsmith": gettext_noop("LangSmith"),
-    "native": gettext_noop("this server"),
-    "demo": gettext_noop("demo"),
-}
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _SWITCHES = re.compile(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=[A-Za-z0-9_]+)?)")
-
-
-def is_foreign(source: str) -> bool:
-    return source in told.LABELS
-
-
-def source_word(source: str) -> str:
-    """Where something came from, in the reader's language."""
-    return _(SOURCES[source]) if source in SOURCES else source
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +32,7 @@ class About:
 
 def about(turn: TurnValue, source: str, request: str) -> About | None:
     """None for a turn that ran here."""
-    if not is_foreign(source):
+    if not is_elsewhere(source):
         return None
     said = told.told(request)
     is_hidden = not details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))

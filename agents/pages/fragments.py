@@ -12,7 +12,6 @@ from django.utils.translation import gettext_noop
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.feedback import pages as judged
 from agents.logs.pages import turn_summary
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
@@ -20,6 +19,7 @@ from agents.logs.store.adjacent_turns import Rank
 from agents.pages import blocks, citations, details, external_steps, responses, steps, timeline, turn_page_data, zoom
 from agents.pages.blocks import Block, Value
 from agents.pages.details import Message
+from agents.pages.places import places
 from agents.pages.responses import Leg
 from agents.pages.steps import Typing
 from agents.pages.timeline import Timeline
@@ -53,7 +53,7 @@ def step_card(
     speaker = agent_name or turn.model
     tools = partial(responses.client_tools, turn.key)
     card = steps.card(turn, step, speaker, typing=typing, rendered=rendered, client_tools=tools, depth=depth)
-    said = said or judged.unsaid(turn.session, turn.key, step.key)
+    said = said or places.unsaid_of_step(turn.session, turn.key, step.key)
     return fragment("step_card.html", card=card, judged=said)
 
 
@@ -167,7 +167,7 @@ def turn_side(page: Page) -> str:
         revision_at=ids.key_time_us(place.revision) if place.revision else None,
         rank=_rank(page),
         documents=details.documents(place.request),
-        judged=judged.section(page.actor, About(turn.session, turn.key)),
+        judged=places.said_of(page.actor, About(turn.session, turn.key)),
         about=page.about,
         with_timeline=with_timeline,
         wide=False,
@@ -272,7 +272,7 @@ def session_side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow], 
     """The column beside a session's thread: its sums and metadata, its turns in short, what is said of it."""
     return fragment(
         "session_side.html",
-        judged=judged.section(actor, About(session.key)),
+        judged=places.said_of(actor, About(session.key)),
         session=session,
         session_id=session.public_id,
         conversation_id=ids.openai(ids.Kind.SESSION, session.key),

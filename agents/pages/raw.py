@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -84,18 +84,31 @@ class Response:
 def response(record: ResponseRecord) -> Response:
     """A response for the page."""
     found = list(itertools.islice(_frames(responses.stream(record)), ENTRIES + 1))
-    return Response(json_view.shown(responses.as_json(record).decode()), found[:ENTRIES], len(found) > ENTRIES)
+    return Response(_beginning(responses.as_json(record)), found[:ENTRIES], len(found) > ENTRIES)
 
 
-def _frames(stream: bytes) -> Iterator[Line]:
+def _beginning(pieces: Iterator[bytes]) -> Shown:
+    """A JSON for the page, of which no more is read than can be laid out."""
+    body = b""
+    for piece in pieces:
+        body += piece
+        if len(body) > json_view.FORMAT_LIMIT:
+            found = json_view.shown(body.decode(errors="replace"), len(body))
+            return replace(found, cut=_("%(size)s and more") % {"size": found.cut})
+    return json_view.shown(body.decode())
+
+
+def _frames(stream: Iterable[bytes]) -> Iterator[Line]:
     """The frames of a stream; neighbours that type the same text are one."""
-    frames = (frame for frame in stream.split(b"\n\n") if frame.startswith(b"event: "))
+    frames = (frame for some in stream for frame in some.split(b"\n\n") if frame.startswith(b"event: "))
     for kind, run in itertools.groupby(frames, key=_kind):
-        told = list(run)
-        if kind.endswith(".delta") and len(told) > 1:
-            yield _typed_frames(kind, told)
-        else:
-            yield from (_frame(kind, frame) for frame in told)
+        if not kind.endswith(".delta"):
+            yield from (_frame(kind, frame) for frame in run)
+            continue
+        rest = iter(run)
+        first = next(rest)
+        second = next(rest, None)
+        yield _frame(kind, first) if second is None else _typed_frames(kind, itertools.chain((first, second), rest))
 
 
 def _kind(frame: bytes) -> str:
@@ -121,12 +134,17 @@ def _frame(kind: str, frame: bytes) -> Line:
     return Line(str(_told.decode(_data(frame)).sequence_number), kind, "", "", body.html, body.cut)
 
 
-def _typed_frames(kind: str, frames: Sequence[bytes]) -> Line:
-    told = [_told.decode(_data(frame)) for frame in frames]
-    text = "".join(one.delta for one in told)
-    count = ngettext("%(count)d frame", "%(count)d frames", len(told)) % {"count": len(told)}
-    body = json_view.shown(text)
-    return Line(str(told[0].sequence_number), kind, "", count, body.html, body.cut)
+def _typed_frames(kind: str, frames: Iterator[bytes]) -> Line:
+    number, text, letters, total = 0, list[str](), 0, 0
+    for total, frame in enumerate(frames, start=1):
+        told = _told.decode(_data(frame))
+        number = number if total > 1 else told.sequence_number
+        if letters <= json_view.SHOWN:
+            text.append(told.delta)
+        letters += len(told.delta)
+    count = ngettext("%(count)d frame", "%(count)d frames", total) % {"count": total}
+    body = json_view.shown("".join(text), letters if letters > json_view.SHOWN else 0)
+    return Line(str(number), kind, "", count, body.html, body.cut)
 
 
 def events_json(log: Iterable[Entry]) -> Iterator[bytes]:

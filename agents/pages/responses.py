@@ -18,15 +18,14 @@ from agents.pages.details import Call, Message
 from agents.record.schemas.content import ToolDef
 from agents.record.schemas.events import LAST_TYPES, Delta, Entry
 from agents.record.schemas.turns import ItemValue
-from agents.record.store import agents, replay
+from agents.record.store import agents, items, replay
 from agents.responses.runner.outcome import outcome_of
 from agents.responses.runner.responses import head_of
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord
 from agents.responses.wire.items import items_json
-from agents.responses.wire.responses import Outcome, response_json
+from agents.responses.wire.responses import Outcome, response_pieces
 from agents.responses.wire.stream import Stream
-from agents.store import items
 from agents.uikit import json_view
 
 _INCOMPLETE = {
@@ -234,18 +233,21 @@ def call_block(call: Call, number: int) -> Block:
 # ------------------------------------------------------------------------------------------- as stored
 
 
-def as_json(record: ResponseRecord) -> bytes:
-    """A response as the Responses API gives it."""
-    return response_json(head_of(record), outcomes([record])[record.key])
+def as_json(record: ResponseRecord) -> Iterator[bytes]:
+    """A response as the Responses API gives it, in pieces."""
+    return response_pieces(head_of(record), outcomes([record])[record.key])
 
 
-def stream(record: ResponseRecord) -> bytes:
-    """The frames of a response's stream, as far as it has come."""
-    return Stream(head_of(record)).feed(_entries(record))
-
-
-def _entries(record: ResponseRecord) -> Iterator[Entry]:
-    for entry in replay.load(record.turn, (record.first_seq - 1, 1 << 62)):
-        yield entry
-        if not isinstance(entry, Delta) and entry.type in LAST_TYPES:
+def stream(record: ResponseRecord) -> Iterator[bytes]:
+    """The frames of a response's stream, as far as it has come, some at a time."""
+    encoder = Stream(head_of(record))
+    for some in replay.windows(record.turn, (record.first_seq - 1, 1 << 62)):
+        ends = (place for place, entry in enumerate(some, start=1) if _is_last(entry))
+        end = next(ends, None)
+        yield encoder.feed(some[:end])
+        if end is not None:
             return
+
+
+def _is_last(entry: Entry) -> bool:
+    return not isinstance(entry, Delta) and entry.type in LAST_TYPES

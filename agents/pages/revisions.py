@@ -12,12 +12,12 @@ from django.shortcuts import render
 from django.utils.translation import gettext, gettext_noop, ngettext
 
 from agents.base.errors import NotFound
-from agents.forks.schemas.comparison import Piece
-from agents.llama_stack.schemas import AgentConfig
+from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents
 from agents.record.store.agents import Revision
 from agents.uikit import format, text_differences
 from agents.uikit.access import PageRequest, page
+from agents.uikit.text_differences import Piece
 
 KEPT, LONGEST = 200, 600
 """Characters shown at either end of a text that is the same, and from how many on it is cut."""

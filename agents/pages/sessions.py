@@ -24,11 +24,10 @@ from agents.pages import find, fragments, session_metrics, turn_actions
 from agents.query.parser import parse
 from agents.query.tree import Query, Text, Words, all_of, conjuncts
 from agents.query.writer import written
-from agents.record.store import agents, session_order, sessions
+from agents.record.store import agents, read_turns, session_order, sessions
 from agents.record.store.agents import AgentRecord
 from agents.record.store.sessions import SessionRecord
 from agents.responses.store import conversations
-from agents.store import values
 from agents.uikit.access import PageRequest, page
 from agents.uikit.highlight import Phrase
 from agents.uikit.replies import turn_reply
@@ -164,16 +163,19 @@ def _thread(actor: Actor, session: SessionRecord, found: TurnPage, search: Searc
     """The turns of a page, oldest first: with the items that are no turn's where they were put in, or with
     what is searched for marked."""
     keys = [row.id for row in found.rows]
-    turns = {turn.key: turn for turn in values.turns_of_session(actor, session.key, keys)}
-    places = session_order.places(session.key, keys)
-    rows = [row for row in reversed(found.rows) if row.id in turns and row.id in places]
+    row_of, places = {row.id: row for row in found.rows}, session_order.places(session.key, keys)
+    sized = read_turns.sizes_of_session(actor, session.key, keys)
+    # what is large of a step is not shown here, and of the turns few are in memory at a time
+    turns = (each.turn for each in read_turns.parts_of_session(actor, session.key, sized) if each.turn.key in places)
     if search is not None:
-        said = (fragments.session_turn(turns[row.id], row, kept=f"?{search.query}") for row in rows)
+        said = (fragments.session_turn(turn, row_of[turn.key], kept=f"?{search.query}") for turn in turns)
         return [find.marked(html, search.phrases) for html in said]
     shown = [
-        (places[row.id].first_item, 1, fragments.session_turn(turns[row.id], row, places[row.id].branches_from))
-        for row in rows
+        (place.first_item, 1, fragments.session_turn(turn, row_of[turn.key], place.branches_from))
+        for turn in turns
+        for place in (places[turn.key],)
     ]
+    rows = [row for row in reversed(found.rows) if row.id in places]
     first = shown[0][0] if shown and found.has_older else 0
     last = session_order.next_item(session.key, places[rows[-1].id].number) if rows and found.has_newer else None
     name = ids.openai(ids.Kind.SESSION, session.key)

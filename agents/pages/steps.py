@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.base import ids
-from agents.forks.pages import origins
+from agents.logs.pages.turn_summary import error_words
 from agents.pages import answers, blocks, citations, details, external_steps, step_values
 from agents.pages.blocks import Block, Value
 from agents.pages.citations import Source
+from agents.pages.places import places
 from agents.record.schemas.content import ToolDef
-from agents.record.schemas.events import ErrorInfo
 from agents.record.schemas.turns import StepValue, TurnValue
 from agents.uikit import format
 
@@ -101,11 +101,11 @@ def card(
         number=step.number,
         type=step.type,
         status=step.status,
-        took=origins.words(step) or took(step),
+        took=places.origin(step) or took(step),
         error=error_words(step.error),
         elapsed_ms=max(ids.now_us() - step.started_at, 0) / 1000 if step.status == "in_progress" else None,
         url=f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/steps/{ids.public(ids.Kind.STEP, step.key)}/value/",
-        fork="" if step.foreign else origins.fork_url(turn, step),
+        fork="" if step.foreign else places.fork_url(turn, step),
         depth=depth,
         span=external_steps.span_url(turn, step),
     )
@@ -126,16 +126,7 @@ def took(step: StepValue) -> str:
     """How long a finished step lasted."""
     if step.completed_at is None or external_steps.is_made(step):
         return ""
-    return format.duration((step.completed_at - step.started_at) / 1000)
-
-
-def error_words(error: ErrorInfo | None) -> str:
-    """``openai 504: it took too long``."""
-    if error is None:
-        return ""
-    message = error.message or error.type
-    source = " ".join(str(part) for part in (error.provider, error.upstream_status) if part)
-    return message if not source or (error.provider or "") in message else f"{source}: {message}"
+    return format.duration(max(step.completed_at - step.started_at, 0) / 1000)
 
 
 # ------------------------------------------------------------------------------------------ inference

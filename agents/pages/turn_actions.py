@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
-from agents.llama_stack.schemas import CreateTurn, ResumeTurn
 from agents.loop.current_service import service
+from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.pages import answers, response_requests
 from agents.pages.responses import client_tools
 from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, UserMessage

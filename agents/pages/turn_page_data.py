@@ -17,10 +17,9 @@ from agents.pages.find import Finding
 from agents.pages.responses import Leg
 from agents.pages.timeline import Span
 from agents.record.schemas.turns import StepValue, TurnValue
-from agents.record.store import step_pages, turns
+from agents.record.store import read_turns, step_pages, turns
 from agents.record.store.step_pages import Landmarks
 from agents.record.store.turns import TurnPlace
-from agents.store import values
 
 VIEWS = ("reader", "timeline", "raw")
 
@@ -95,7 +94,7 @@ class Page:
 def load(actor: Actor, turn_id: str, asked: Asked) -> Page:
     """Raises NotFound, also for a turn the actor may not see."""
     key = turns.key_of(turn_id)
-    turn = values.head(actor, key)
+    turn = read_turns.head(actor, key)
     rows = logs.turn_rows(actor, [key])
     if not rows:
         raise turns.missing(key)

@@ -14,8 +14,6 @@ from django.views.decorators.http import require_POST
 from agents.base import ids
 from agents.base.errors import QuerySyntax
 from agents.base.store import feed_cursor
-from agents.feedback import pages as judged
-from agents.forks.pages import lineage
 from agents.logs.pages import turn_summary
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
@@ -33,6 +31,7 @@ from agents.pages import (
     turn_page_data,
 )
 from agents.pages.commands import Command
+from agents.pages.places import places
 from agents.pages.steps import Typing
 from agents.pages.turn_page_data import VIEWS, Page
 from agents.query import parser
@@ -80,7 +79,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         **fragments.paging(shown),
         **_around(request, shown),
         "commands": _commands(request, shown),
-        "lineage": lineage.lineage(request.actor, shown.turn.key),
+        "lineage": places.lineage(request.actor, shown.turn.key),
         "say_url": f"/turns/{turn_id}/say/" if place.agent is None else "",
     }
     if view == "reader" and context["final"] and context["can_run"]:
@@ -152,7 +151,7 @@ def _thread(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> Iterator[tu
     """The steps and, between them, where later responses begin and what these brought along: each with
     its place."""
     rendered = within_budget(page.shown)
-    said = judged.step_controls(page.actor, page.turn.session, page.turn.key)
+    said = places.said_of_steps(page.actor, page.turn.session, page.turn.key)
     is_foreign = page.about is not None
     depths = step_pages.depths(page.shown) if is_foreign else {}
     speakers = external_steps.speakers(page.shown, page.row.agent_name) if is_foreign else {}

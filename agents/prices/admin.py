@@ -16,9 +16,9 @@ from django.views.decorators.http import require_POST
 
 from agents.base import ids
 from agents.base.errors import AgentsError
-from agents.models.journal import Price
 from agents.prices.admin_forms import PriceForm, PriceImportForm
 from agents.prices.store import prices as pricing
+from agents.record.models.prices import Price
 from agents.record.store import costs
 from agents.uikit import format
 from agents.uikit.admin import columns

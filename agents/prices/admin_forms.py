@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
-from agents.models.journal import Price
 from agents.prices.schemas import PRICES
+from agents.record.models.prices import Price
 
 if TYPE_CHECKING:
     _PriceForm = forms.ModelForm[Price]

@@ -1,5 +1,5 @@
-"""Whether a record matches a query: the oracle that the store's SQL is held against, and the quick
-path of live lists.
+"""Whether a record matches a query: the oracle that the store's SQL is held against. Live lists ask
+the store itself.
 
 Absent is None, the empty text, the empty list. An absent value matches no term, so its negation
 does: ``-env:dev`` accepts rows without ``env``, ``env:!=dev`` does not.

@@ -9,13 +9,10 @@ of threads of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import TypeVar
 
-from django.db import close_old_connections
-
+from agents.base.reading import read
 from agents.record.bus import TurnLog, hub
 from agents.record.models.choices import TurnStatus
 from agents.record.schemas.events import LAST_TYPES, START, Cursor, Delta, Entry, position
@@ -27,19 +24,6 @@ POLL_S = 0.5
 """How often a turn that runs in another process is looked at."""
 BATCH = 256
 """Entries that a reader is given at once."""
-
-_readers = ThreadPoolExecutor(4, thread_name_prefix="reader")
-
-
-async def read(query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """Run a read of the store off the loop."""
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_readers, partial(_read, query, args, kwargs))
-
-
-def _read(query: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
-    close_old_connections()
-    return query(*args, **kwargs)
 
 
 async def follow(

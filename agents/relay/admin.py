@@ -16,9 +16,9 @@ from agents.base.access import Actor
 from agents.base.ids import Kind
 from agents.base.schemas.wire import JSON
 from agents.base.store.encoding import unpack
-from agents.models.safety import ChatCompletion
-from agents.pages.admin.filters import CompletionStatusFilter, Since
+from agents.pages.admin.filters import Since, WordFilter
 from agents.relay import store as completions
+from agents.relay.models import ChatCompletion, CompletionStatus
 from agents.uikit import format
 from agents.uikit.admin import columns
 from agents.uikit.admin.base import StoreAdmin
@@ -27,6 +27,10 @@ from agents.uikit.admin.reach import newest
 
 MESSAGES = 200
 """Messages of a conversation that are shown: the last, which were new."""
+
+
+class CompletionStatusFilter(WordFilter):
+    title, parameter_name, values = _("status"), "status", CompletionStatus
 
 
 @admin.register(ChatCompletion)

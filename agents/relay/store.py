@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
-from agents.base.store import scopes
-from agents.base.store.encoding import pack, unpack
+from agents.base.store import portions, scopes
+from agents.base.store.encoding import pack, pieces, size_of, unpack
+from agents.base.store.portions import Sized
 from agents.base.store.writer import writer
-from agents.models.safety import ChatCompletion, CompletionStatus
 from agents.record.schemas.content import Usage
+from agents.relay.models import ChatCompletion, CompletionStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +30,24 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Completions as JSON by their keys, and whether there are more behind them."""
+    """The keys of completions and the bytes of each, and whether there are more behind them: a page ends early
+    where they are large."""
 
-    rows: dict[int, bytes]
+    sized: list[Sized[int]]
     has_more: bool
+
+    @property
+    def names(self) -> list[str]:
+        return [ids.openai(ids.Kind.COMPLETION, key) for key, _ in self.sized]
+
+    def bodies(self) -> Iterator[bytes]:
+        """The completions as JSON, as they are read."""
+        for keys in portions.groups(self.sized):
+            rows = ChatCompletion.objects.unscoped("ids checked").filter(pk__in=keys)
+            found = {key: packed for key, *packed in rows.values_list("pk", "encoding", "body")}
+            for key in keys:
+                if key in found:
+                    yield unpack(*found.pop(key))
 
 
 def record(actor: Actor, ended: Record) -> None:
@@ -55,13 +71,13 @@ def record(actor: Actor, ended: Record) -> None:
     writer.write(job)
 
 
-def get(actor: Actor, public: str, action: Action = "read") -> bytes:
-    """One call as JSON. Raises NotFound."""
+def get(actor: Actor, public: str, action: Action = "read") -> tuple[int, Iterator[bytes]]:
+    """One call: its bytes, and its JSON piece by piece. Raises NotFound."""
     rows = ChatCompletion.objects.visible_to(actor, action)
     row = rows.filter(pk=_found(public)).values_list("encoding", "body").first()
     if row is None:
         raise _missing(public)
-    return unpack(*row)
+    return size_of(*row), pieces(*row)
 
 
 def delete(actor: Actor, public: str) -> None:
@@ -90,14 +106,8 @@ def page(actor: Actor, *, after: str = "", limit: int = 20, model: str = "", new
     rows = rows.order_by("-pk" if newest_first else "pk")
     # ids first and bodies after: a sort never carries a body
     keys = list(rows.values_list("pk", flat=True)[: limit + 1])
-    shown = keys[:limit]
-    bodies = {pk: unpack(encoding, body) for pk, encoding, body in _bodies(shown)}
-    return Page({key: bodies[key] for key in shown if key in bodies}, has_more=len(keys) > limit)
-
-
-def _bodies(keys: list[int]) -> Any:
-    rows = ChatCompletion.objects.unscoped("ids checked").filter(pk__in=keys)
-    return rows.values_list("pk", "encoding", "body")
+    size = portions.packed_sizes(ChatCompletion.objects.unscoped("ids checked").filter(pk__in=keys))
+    return Page(*portions.page([(key, size[key]) for key in keys if key in size], limit))
 
 
 def _found(public: str) -> int:

@@ -6,7 +6,6 @@ import asyncio
 import secrets
 from collections.abc import Sequence
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -17,10 +16,9 @@ from agents.loop import check_shields
 from agents.loop.current_service import service
 from agents.loop.failures import told
 from agents.loop.protocols.shields import Said, Shield, ShieldSpec, Touchpoint
-from agents.record.schemas.content import CompletionMessage, SafetyViolation, text_of
+from agents.record.schemas.content import CompletionMessage, Message, SafetyViolation, text_of
 from agents.safety import shields as guards
 from agents.safety.schemas import (
-    Message,
     Moderate,
     Moderation,
     ModerationResult,
@@ -48,11 +46,11 @@ class ShieldList(ApiView):
     actions = {"get": "read", "post": "manage"}
 
     @extend_schema(operation_id="list_shields", responses=ShieldPage)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return data_list(_shown(spec).model_dump() for spec in guards.listing(service().providers, self.actor))
 
     @extend_schema(operation_id="register_shield", request=RegisterShield, responses=ShieldObject)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         body: RegisterShield = self.body(RegisterShield)
         spec = ShieldSpec(body.shield_id, body.provider_id, body.provider_shield_id, body.params)
         return answer(_shown(guards.register(service().providers, self.actor, spec)))
@@ -62,14 +60,14 @@ class ShieldDetail(ApiView):
     actions = {"get": "read", "delete": "manage"}
 
     @extend_schema(operation_id="get_shield", responses=ShieldObject)
-    def get(self, request: Request, shield_id: str) -> HttpResponse:
+    def get(self, request: Request, shield_id: str) -> HttpResponseBase:
         spec = guards.find(service().providers, self.actor, shield_id)
         if spec is None:
             raise NotFound(f"Shield '{shield_id[:200]}' not found.")
         return answer(_shown(spec))
 
     @extend_schema(operation_id="unregister_shield", responses={204: None})
-    def delete(self, request: Request, shield_id: str) -> HttpResponse:
+    def delete(self, request: Request, shield_id: str) -> HttpResponseBase:
         guards.unregister(service().providers, self.actor, shield_id)
         return nothing()
 
@@ -94,7 +92,7 @@ class ShieldRun(ApiView):
         said = [_said(message) for message in body.messages]
         touchpoint: Touchpoint = "assistant-output" if said[-1].role == "assistant" else "user-input"
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             with told():
                 return answer(ShieldVerdict(violation=await check_shields.check(chosen, said, touchpoint)))
 
@@ -113,7 +111,7 @@ class Moderations(ApiView):
         chosen = guards.shields(service().providers, self.actor, [name], "model")
         texts = [body.input] if isinstance(body.input, str) else body.input
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             with told():
                 results = await _moderated(chosen, texts)
             return answer(Moderation(id=f"modr-{secrets.token_hex(12)}", model=name, results=results))

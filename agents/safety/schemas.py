@@ -6,18 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agents.base.schemas.wire import Wire, null_is
-from agents.llama_stack.schemas import DataList
-from agents.record.schemas.content import (
-    CompletionMessage,
-    SafetyViolation,
-    SystemMessage,
-    ToolResponseMessage,
-    UserMessage,
-)
-
-Message = Annotated[UserMessage | SystemMessage | ToolResponseMessage | CompletionMessage, Field(discriminator="role")]
-"""Any message of a conversation."""
+from agents.base.schemas.wire import DataList, SmallJson, Wire, null_is
+from agents.record.schemas.content import Message, SafetyViolation
 
 
 class RegisterShield(Wire):
@@ -26,7 +16,7 @@ class RegisterShield(Wire):
     shield_id: str = Field(min_length=1, max_length=300)
     provider_id: Annotated[str, Field(max_length=100), null_is("llama-guard")] = "llama-guard"
     provider_shield_id: Annotated[str, Field(max_length=300), null_is("")] = ""
-    params: Annotated[dict[str, Any], null_is({})] = {}
+    params: Annotated[SmallJson, null_is({})] = {}
 
 
 class ShieldObject(Wire):

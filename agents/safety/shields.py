@@ -8,10 +8,10 @@ from typing import Any
 
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest
-from agents.base.store import registered
 from agents.base.store.registered import Registration
 from agents.loop.protocols.shields import Shield, ShieldSpec
 from agents.loop.provider_set import Providers
+from agents.safety.store import registered_shields
 
 
 def shields(
@@ -42,14 +42,14 @@ def find(providers: Providers, actor: Actor, name: str, action: Action = "read")
     fixed = providers.shields.fixed.get(name)
     if fixed:
         return fixed
-    row = registered.shields.find(actor, name, action)
+    row = registered_shields.find(actor, name, action)
     return _spec(row) if row else None
 
 
 def listing(providers: Providers, actor: Actor, action: Action = "read") -> list[ShieldSpec]:
     """All shields the actor sees and may do this with."""
     fixed = providers.shields.fixed
-    rows = registered.shields.listing(actor, action)
+    rows = registered_shields.listing(actor, action)
     return [*fixed.values(), *(_spec(row) for row in rows if row.identifier not in fixed)]
 
 
@@ -57,7 +57,7 @@ def register(providers: Providers, actor: Actor, spec: ShieldSpec) -> ShieldSpec
     """Register a shield. Raises InvalidRequest for one that could not check, Conflict when the name
     is taken."""
     check_new(providers, spec)
-    registered.shields.add(actor, Registration(spec.name, spec.provider, spec.resource, spec.params))
+    registered_shields.add(actor, Registration(spec.name, spec.provider, spec.resource, spec.params))
     return spec
 
 
@@ -70,7 +70,7 @@ def check_new(providers: Providers, spec: ShieldSpec) -> None:
 def unregister(providers: Providers, actor: Actor, name: str) -> None:
     """Raises NotFound."""
     _refuse_fixed(providers, name)
-    registered.shields.delete(actor, name)
+    registered_shields.delete(actor, name)
 
 
 def _refuse_fixed(providers: Providers, name: str) -> None:

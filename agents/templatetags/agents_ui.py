@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from django import template
 
-from agents.pages import external
-from agents.uikit import format, marks
+from agents.uikit import format, marks, sources
 
 register = template.Library()
 
 for _filter in (format.duration, format.count, format.cost, format.iso, format.clock, format.day, format.moment):
     register.filter(_filter.__name__, _filter)
 register.filter("words", format.words)
-register.filter("source_word", external.source_word)
+register.filter("source_word", sources.source_word)
 register.filter("share", format.percent)
 register.filter("svg", lambda number: f"{number:g}")  # a number of a drawing, in no language
 register.simple_tag(marks.icon)

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from agents.admin.registered_forms import ToolGroupForm
 from agents.base import redaction
 from agents.base.access import Actor
 from agents.base.ids import Kind
@@ -21,6 +20,7 @@ from agents.base.run_sync import waited
 from agents.loop.current_service import service
 from agents.record.schemas.content import ToolDef
 from agents.tools import store as toolgroups
+from agents.tools.admin_forms import ToolGroupForm
 from agents.tools.models import ToolGroup
 from agents.tools.runner import toolgroups as asking
 from agents.uikit import format

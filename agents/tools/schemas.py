@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agents.base.schemas.wire import Wire, null_is
+from agents.base.schemas.wire import SmallJson, Wire, null_is
 from agents.record.schemas.content import Content, Url
 
 
@@ -14,7 +14,7 @@ class RegisterToolGroup(Wire):
     toolgroup_id: str = Field(min_length=1, max_length=200)
     provider_id: str = Field(min_length=1, max_length=100)
     mcp_endpoint: Url | None = None
-    args: Annotated[dict[str, Any], null_is({})] = {}
+    args: Annotated[SmallJson, null_is({})] = {}
 
 
 class InvokeTool(Wire):  # type: ignore[no-redef]  # the plug-in writes a parameter of this name itself

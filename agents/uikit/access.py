@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
+from agents.base import open_streams
 from agents.base.access import ANONYMOUS, Action, Actor
 from agents.base.api.waiting import while_allowed
 from agents.base.errors import AgentsError, NotAllowed
@@ -52,6 +53,7 @@ def page(action: Action | None) -> Callable[[View], View]:
                         return _to_login(request)
                     if action not in actor.actions:
                         raise NotAllowed(f"Your account may not {action}.")
+                    open_streams.begin(request, actor)
                 return while_allowed(view(request, *args, **kwargs), actor)
             except AgentsError as error:
                 return error_page(request, error)

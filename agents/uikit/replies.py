@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+
+from agents.base.api import large_answers
 
 
 def turn_reply(request: HttpRequest, turn_id: str, **ids: str) -> HttpResponse:
@@ -21,3 +26,8 @@ def plain(body: str | bytes, kind: str = "text/plain") -> HttpResponse:
     """Hostile text by itself: never a page, whatever it looks like."""
     data = body.encode(errors="replace") if isinstance(body, str) else body
     return HttpResponse(data, content_type=f"{kind}; charset=utf-8", headers=PLAIN)
+
+
+def plain_pieces(pieces: Iterable[bytes], kind: str = "text/plain") -> HttpResponseBase:
+    """The same of a text that may be large."""
+    return large_answers.answer(0, pieces, content_type=f"{kind}; charset=utf-8", headers=PLAIN)

@@ -13,8 +13,7 @@ from django.templatetags.static import static
 from django.utils.translation import gettext, ngettext
 from jinja2 import Environment, StrictUndefined
 
-from agents.pages import external
-from agents.uikit import format, highlight, marks
+from agents.uikit import format, highlight, marks, sources
 
 
 def environment(**options: Any) -> Environment:
@@ -34,7 +33,7 @@ def environment(**options: Any) -> Environment:
         "status": marks.status,
         "time": marks.time,
         "type_word": marks.type_word,
-        "source_word": external.source_word,
+        "source_word": sources.source_word,
         "pieces": highlight.pieces,
     }
     return made

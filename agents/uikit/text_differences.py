@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import Literal
 
-from agents.forks.schemas.comparison import Piece
+from agents.base.schemas.wire import Sent
 
 WORDS = 2_500
 """Words, or lines, of one text that are compared with those of the other."""
@@ -63,3 +64,10 @@ def _joined(found: Sequence[tuple[str, Sequence[str]]]) -> list[Piece]:
         elif text:
             out.append((op, text))
     return [Piece(op=op, text=text) for op, text in out]
+
+
+class Piece(Sent):
+    """Of a text: ``same`` in both, or ``deleted`` (in the first only), or ``inserted`` (in the second)."""
+
+    op: Literal["same", "deleted", "inserted"]
+    text: str

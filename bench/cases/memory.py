@@ -1,4 +1,4 @@
-"""Memory under what is made to take much of it: long answers, readers that do not read, lists of large rows."""
+"""Memory under what is made to take much of it: long answers, readers that do not read, large rows made and listed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ async def rows(stage: Stage) -> AsyncIterator[Row]:
         more = memory_mb(server.pid, "VmHWM") - before
         yield Row(f"a turn of {tokens:,} tokens", "at its peak", more * 2**20 / tokens, "B/token", Target(64))
 
-        for _ in range(stage.size(20, 2)):
-            await api.create_agent(MODEL, instructions=LARGE)
+        before, large = _forget_peak(server.pid), stage.size(20, 4)
+        await asyncio.gather(*(api.create_agent(MODEL, instructions=LARGE) for _ in range(large)))
+        peak = memory_mb(server.pid, "VmHWM")
+        yield Row(f"{large} agents of 8 MB, created at once", "peak", peak, "MB", note=f"{before:.0f} MB before")
+
         before = _forget_peak(server.pid)
         places = await api.sessions(agent, count)
         readers = [_deaf(server.base, place, tokens) for place in places]

@@ -10,6 +10,7 @@
 
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
+const TOO_MANY = 4429; // more are open than this reader's share: somebody has to close one first
 const STEADY_AFTER = 10_000; // a connection that lived this long starts the delays over
 
 const subscriptions = new Map();
@@ -69,14 +70,14 @@ function opened() {
   for (const id of subscriptions.keys()) ask(id);
 }
 
-function closed() {
+function closed({ code }) {
   socket = null;
   if (openedAt && performance.now() - openedAt > STEADY_AFTER) failures = 0;
   openedAt = 0;
   if (!subscriptions.size) return setState("idle");
   failures += 1;
   setState("reconnecting");
-  const longest = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (failures - 1));
+  const longest = code === TOO_MANY ? LONGEST_DELAY : Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (failures - 1));
   timer = setTimeout(connect, longest * (0.5 + Math.random() / 2));
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -29,7 +30,7 @@ class Cell:
         return f"{self.method} {self.path} ({self.target.name}), expected {self.expected},"
 
 
-def filled(route: str, values: dict[str, str]) -> str:
+def filled(route: str, values: Mapping[str, str]) -> str:
     """A route's path with its parameters."""
     return PARAM.sub(lambda match: quote(values[match[1]], safe="/:"), route)
 

@@ -16,7 +16,7 @@ from django.contrib.auth.models import Group
 from agents.base import ids
 from agents.base.access import ACTIONS, Action, Actor
 from agents.base.models.people import ApiKey, GroupAttributes, User
-from agents.base.store import keys, registered
+from agents.base.store import keys
 from agents.base.store.registered import Registration
 from agents.feedback.store import feedback
 from agents.feedback.store.feedback import Judgement
@@ -27,16 +27,18 @@ from agents.knowledge.store.vector_files import Wanted
 from agents.knowledge.store.vector_stores import NewStore
 from agents.logs.store import saved_views
 from agents.logs.store.saved_views import View
-from agents.models.safety import CompletionStatus
+from agents.loop.store.registered_models import registered_models
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import StepStarted
 from agents.record.store import agents, sessions
 from agents.record.store.targets import About
 from agents.relay import store as completions
+from agents.relay.models import CompletionStatus
 from agents.relay.store import Record
 from agents.responses.runner.input import row_of
 from agents.responses.schemas.input_items import items_of_input
 from agents.responses.store import conversations, responses
+from agents.safety.store import registered_shields
 from agents.telemetry.models.imports import Import
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.spans import Span
@@ -198,8 +200,8 @@ def make_trace(owner: Actor, words: str) -> str:
 def make_registered(owner: Actor, canary: str) -> dict[str, str]:
     """A shield and a model under names that hold the canary."""
     name = f"of/{canary}-{ids.new_key()}"
-    registered.shields.add(owner, Registration(name, "scripted", canary, {"phrases": [canary]}))
-    registered.models.add(owner, Registration(name, "scripted", canary, {"metadata": {"of": canary}}))
+    registered_shields.add(owner, Registration(name, "scripted", canary, {"phrases": [canary]}))
+    registered_models.add(owner, Registration(name, "scripted", canary, {"metadata": {"of": canary}}))
     return {"shield_id": name, "model_id": name}
 
 
@@ -282,21 +284,21 @@ class World:
     def _red(self, params: Sequence[str]) -> dict[str, str]:
         return {param: self.red.ids[param] for param in params}
 
-    def _wrong(self, first: str) -> dict[str, Mapping[str, str]]:
+    def _wrong(self, first: str) -> dict[str, dict[str, str]]:
         other = {param: self.red.ids["agent_id" if param != "agent_id" else "session_id"] for param in OWNED}
         unknown = {param: ids.public(kind, ids.new_key()) for param, kind in KINDS.items()}
         unknown |= {param: ids.openai(kind, ids.new_key()) for param, kind in OPENAI.items()}
         unknown["item_id"] = ids.part("msg", ids.Kind.ITEM, ids.new_key())
-        wrong: dict[str, Mapping[str, str]] = {
+        wrong = {
             "unknown": {**unknown, **dict.fromkeys(NAMED, "no/such name")},
-            "deleted": self.gone.ids,
+            "deleted": dict(self.gone.ids),
             "other kind": other,
             "malformed": dict.fromkeys(OWNED, "no-id"),
             "forged": dict.fromkeys(OWNED, "00000000-0000-4000-8000-000000000000"),
         }
         for values in (wrong["other kind"], wrong["malformed"], wrong["forged"]):
             # what does not look like a conversation's id is refused by its form, whoever asks
-            values["conversation_id"] = f"conv_{values['conversation_id'].replace('-', '')}"  # type: ignore[index]
+            values["conversation_id"] = f"conv_{values['conversation_id'].replace('-', '')}"
         return wrong
 
 
@@ -307,8 +309,8 @@ def make_world() -> World:
     red, green, gone = build(owner, "red"), build(stranger, "green"), build(owner, "gone", played=False)
     agents.delete(owner, agents.key_of(gone.ids["agent_id"]))
     vector_dbs.delete(owner, gone.ids["vector_db_id"])
-    registered.shields.delete(owner, gone.ids["shield_id"])
-    registered.models.delete(owner, gone.ids["model_id"])
+    registered_shields.delete(owner, gone.ids["shield_id"])
+    registered_models.delete(owner, gone.ids["model_id"])
     completions.delete(owner, gone.ids["completion_id"])
     responses.delete(owner, gone.ids["response_id"])
     sessions.delete(owner, conversations.key_of(gone.ids["conversation_id"]))
@@ -346,6 +348,7 @@ def _dead(owner: Actor, orphan: Actor) -> Iterator[Who]:
     keys.revoke(owner, public_id)
     _, expired = make_key(owner, "expired", expires_at_us=ids.now_us() - 1)
     _, orphaned = make_key(orphan, "orphaned")
+    assert orphan.user_id is not None  # a person, not the server
     User.objects.filter(pk=orphan.user_id).delete()
     for name, secret in (
         ("revoked", revoked),

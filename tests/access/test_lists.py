@@ -153,7 +153,11 @@ def test_what_may_not_be_seen_is_as_what_never_was(name: str, world: World) -> N
 
 
 def lost_cells(world: World, who: Who) -> Any:
-    bodies = {"turn": {"messages": []}, "resume": {"tool_responses": []}, "session": {"session_name": "x"}}
+    bodies: dict[str, dict[str, Any]] = {
+        "turn": {"messages": []},
+        "resume": {"tool_responses": []},
+        "session": {"session_name": "x"},
+    }
     for route, view in routes("/v1/agents/"):
         owned = [param for param in PARAM.findall(route) if param in KINDS]
         for method, action in view.actions.items():

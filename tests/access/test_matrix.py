@@ -113,7 +113,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "TurnFork": {"step": 1},
     "TurnResume": {"tool_responses": [{"call_id": "c", "tool_name": "t", "content": "r"}], "stream": False},
 }
-DONE = {
+DONE: dict[tuple[str, type[ApiView]], int] = {
     ("get", FeedbackAll): 400,
     ("post", FeedbackAll): 404,
     ("delete", FeedbackOne): 204,

@@ -126,6 +126,7 @@ def test_pages_that_change_something_take_no_get(world: World) -> None:
 
 def test_forms_from_elsewhere_are_refused(world: World) -> None:
     who = world.who["owner"]
+    assert who.login is not None
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.get(pk=who.login))
     refused = 0
@@ -144,7 +145,8 @@ TOKEN = re.compile(rb'name="csrfmiddlewaretoken" value="\w+"')
 def test_what_may_not_be_seen_is_as_what_never_was(name: str, world: World) -> None:
     """The pages of a foreign, a deleted, an unknown and a malformed id differ in the id alone."""
     who = world.who[name]
-    client, first = login(world, who), {}
+    client = login(world, who)
+    first: dict[tuple[str, str], bytes] = {}
     for page, cell in cells(world, who):
         is_seen = page == "turn-span" and cell.target.chain in who.sees  # the turn is there, without spans
         if cell.expected == 404 and page != "welcome" and not is_seen:

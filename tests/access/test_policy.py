@@ -13,14 +13,14 @@ from django.db.models import ProtectedError
 from agents.base import ids
 from agents.base.access import ACTIONS, ANONYMOUS, Actor, attributes_of, may_read, readable_scopes, system
 from agents.base.errors import InvalidRequest, NotAllowed, NotAuthenticated, NotFound
-from agents.base.models.people import ApiKey, Scope, User
+from agents.base.models.people import ApiKey, User
 from agents.base.models.scoped import visible_where
+from agents.base.models.scopes import Scope
 from agents.base.store import keys, scopes
 from agents.base.store.sql import columns
 from agents.record.models.agents import Agent, Session
 from agents.record.models.turns import Turn
-from agents.record.store import agents
-from agents.store import values
+from agents.record.store import agents, read_turns
 from tests.builders import make_agent, make_session, make_turn
 from tests.conftest import Clock, actor
 
@@ -124,7 +124,7 @@ def test_a_reader_sees_what_an_operator_of_its_team_makes(make_user: MakeUser) -
     operator = make_user("op", roles=["operator"], teams=["red"])
     reader = make_user("re", roles=["reader"], teams=["red"])
     made = make_turn(operator)
-    assert values.turn(reader, made.turn).key == made.turn
+    assert read_turns.turn(reader, made.turn).key == made.turn
 
 
 @pytest.mark.django_db
@@ -136,14 +136,14 @@ def test_the_rule_as_sql_is_the_rule_as_a_query(make_user: MakeUser, admin: Acto
     looking = [*owners, admin, ANONYMOUS, actor("keyless", None, teams=["red"]), make_user("r", roles=["reader"])]
     for who, action, model in itertools.product(looking, sorted(ACTIONS), (Agent, Session)):
         if action not in who.actions:
-            for rule in (partial(visible_where, who), partial(model.objects.visible_to, who)):  # type: ignore[attr-defined]
+            for rule in (partial(visible_where, who), partial(model.objects.visible_to, who)):
                 with pytest.raises(NotAllowed, match=f"may not {action}"):
                     rule(action)
             continue
         where, given = visible_where(who, action)
         table, [column] = model._meta.db_table, columns(model, "id")
         raw = model._base_manager.raw(f"SELECT {column} FROM {table} WHERE {where}", given)
-        queried = model.objects.visible_to(who, action).values_list("pk", flat=True)  # type: ignore[attr-defined]
+        queried = model.objects.visible_to(who, action).values_list("pk", flat=True)
         assert {row.pk for row in raw} == set(queried), (who.name, action, table)
 
 
@@ -228,6 +228,7 @@ def test_a_key_ends_at_its_moment(make_user: MakeUser, clock: Clock) -> None:
 @pytest.mark.django_db
 def test_a_key_of_a_user_that_is_gone_or_switched_off_is_dead(make_user: MakeUser) -> None:
     owner = make_user("owner")
+    assert owner.user_id is not None
     _, secret = keys.create(owner, name="ci", actions=["read"])
     User.objects.filter(pk=owner.user_id).update(is_active=False)
     assert refused(secret)
@@ -242,6 +243,7 @@ def test_a_key_of_a_user_that_is_gone_or_switched_off_is_dead(make_user: MakeUse
 def test_a_key_follows_its_users_rights(make_user: MakeUser) -> None:
     owner = make_user("owner", roles=["admin"])
     _, secret = keys.create(owner, name="ci", actions=sorted(ACTIONS))
+    assert owner.user_id is not None
     User.objects.get(pk=owner.user_id).groups.clear()
     keys.forget()
     assert not keys.of_secret(secret).is_admin
@@ -302,6 +304,6 @@ def test_the_turns_of_a_stranger_are_not_there(make_user: MakeUser) -> None:
     made = make_turn(make_user("owner", teams=["red"]))
     stranger = make_user("stranger", teams=["blue"])
     with pytest.raises(NotFound):
-        values.turn(stranger, made.turn)
-    assert values.turns_of_session(stranger, made.session) == []
+        read_turns.turn(stranger, made.turn)
+    assert read_turns.sizes_of_session(stranger, made.session) == []
     assert Turn.objects.visible_to(stranger).count() == 0

@@ -14,11 +14,12 @@ from django.test import Client
 
 from agents.base import ids
 from agents.base.access import ACTIONS, Action, Actor
-from agents.base.store import registered
 from agents.base.store.registered import Registration
 from agents.knowledge.store import files, vector_dbs
 from agents.knowledge.store.files import NewFile
+from agents.loop.store.registered_models import registered_models
 from agents.record.schemas.content import ToolDef
+from agents.safety.store import registered_shields
 from agents.tools import store as toolgroups
 from agents.tools.store import NewGroup
 from tests.access.matrix import make_key, make_user
@@ -76,9 +77,9 @@ def place(_database: None, settings: Any) -> Iterator[Place]:
 
 
 def _place(owner: Actor) -> Place:
-    registered.models.add(owner, Registration("alias", "scripted", "fast", {}))
-    registered.models.add(owner, Registration("vectors", "scripted", "embed", {"model_type": "embedding"}))
-    registered.shields.add(owner, Registration("guard", "scripted", "x", {"phrases": ["pineapple"]}))
+    registered_models.add(owner, Registration("alias", "scripted", "fast", {}))
+    registered_models.add(owner, Registration("vectors", "scripted", "embed", {"model_type": "embedding"}))
+    registered_shields.add(owner, Registration("guard", "scripted", "x", {"phrases": ["pineapple"]}))
     group = toolgroups.register(owner, NewGroup("mcp::one", "model-context-protocol", "http://192.0.2.1/mcp"))
     toolgroups.keep_listing(group.key, [TOOL], "")
     vector_dbs.register(owner, "handbook", embedding_model="keyword", embedding_dimension=4, provider_id="builtin")

@@ -14,11 +14,11 @@ from django.test import Client
 
 from agents.base import ids
 from agents.base.access import Actor
+from agents.base.models.changes import ChangeKind
 from agents.base.models.people import User
 from agents.base.store import changes, feed_cursor
 from agents.query.parser import parse
 from agents.record.bus import hub
-from agents.record.models.choices import ChangeKind
 from agents.record.store import sessions
 from agents.server.routing import websocket
 from agents.server.socket import lists, topics
@@ -47,6 +47,7 @@ def headers(who: Who) -> list[tuple[bytes, bytes]]:
 
 def page_headers(who: Who) -> list[tuple[bytes, bytes]]:
     client = Client()
+    assert who.login is not None
     client.force_login(User.objects.get(pk=who.login))
     cookie = f"sessionid={client.cookies['sessionid'].value}".encode()
     return [(b"host", HOST), (b"origin", b"http://" + HOST), (b"cookie", cookie)]
@@ -74,7 +75,7 @@ async def said(ws: WebsocketCommunicator, topic: str, **more: Any) -> Frames:
 
 def named_topics(world: World) -> list[tuple[str, str]]:
     """(topic, what it is) for all that can be named: red, green, and what is not there."""
-    unknown = {name: ids.public(kind, ids.new_key()) for name, kind in (("turn", 3), ("session", 2), ("agent", 1))}  # type: ignore[arg-type]
+    unknown = {name: ids.public(kind, ids.new_key()) for name, kind in (("turn", 3), ("session", 2), ("agent", 1))}
     out = [("logs", "all")]
     for name in ("turn", "session", "agent"):
         for chain in (world.red, world.green, world.gone):
@@ -152,14 +153,18 @@ def test_a_page_speaks_with_its_login(name: str, world: World) -> None:
     async_to_sync(flow)()
 
 
+def turn_of(chain: Chain) -> int:
+    """The key of its turn."""
+    key = ids.parse(ids.Kind.TURN, chain.ids["turn_id"])
+    assert key is not None
+    return key
+
+
 @pytest.mark.parametrize("name", ["outsider", "reader", "owner"])
 def test_not_even_that_something_changed_is_told(name: str, world: World) -> None:
     """A live list says which turns it shows no longer; those never shown are not its business."""
     who = world.who[name]
-    red, green, gone = (
-        ids.parse(ids.Kind.TURN, chain.ids["turn_id"]) for chain in (world.red, world.green, world.gone)
-    )
-    assert None not in (red, green, gone)
+    red, green, gone = map(turn_of, (world.red, world.green, world.gone))
 
     async def flow() -> None:
         async with socket(headers(who)) as ws:

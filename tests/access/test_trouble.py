@@ -20,7 +20,7 @@ from django.test import Client
 
 from agents.base.models.people import User
 from agents.base.store import keys
-from tests.access import test_matrix, test_pages
+from tests.access import asking, test_matrix, test_pages
 from tests.access.asking import Cell
 from tests.access.matrix import Who, World
 from tests.access.test_matrix import every_route
@@ -132,7 +132,7 @@ def test_every_route_of_the_api_says_to_come_again(trouble: Trouble, world: Worl
 
     def ask(cell: Cell) -> Any:
         keys.forget()
-        return test_matrix.ask(client, cell, **who.headers)
+        return asking.ask(client, cell, **who.headers)
 
     with trouble():
         assert _told(trouble, cells, ask) >= (130 if trouble is away else 35)
@@ -166,8 +166,10 @@ def test_every_page_says_to_come_again(trouble: Trouble, world: World) -> None:
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_the_admin_says_to_come_again(trouble: Trouble, world: World) -> None:
-    User.objects.filter(pk=world.who["admin"].login).update(is_staff=True, is_superuser=True)
-    client = test_pages.login(world, world.who["admin"])
+    admin = world.who["admin"]
+    assert admin.login is not None
+    User.objects.filter(pk=admin.login).update(is_staff=True, is_superuser=True)
+    client = test_pages.login(world, admin)
     paths = [f"/{route}" for route, _ in every_route() if route.startswith("admin/") and "<" not in route]
     before = {path: client.get(path).status_code for path in paths if "autocomplete" not in path}
     with trouble():

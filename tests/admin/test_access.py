@@ -12,7 +12,8 @@ from django.test import Client
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.ids import Kind
-from agents.base.models.people import ApiKey, GroupAttributes, Scope, User
+from agents.base.models.people import ApiKey, GroupAttributes, User
+from agents.base.models.scopes import Scope
 from agents.base.store import keys
 from tests.admin.conftest import Browser
 from tests.builders import make_agent

@@ -15,9 +15,9 @@ from agents.base.access import Actor, system
 from agents.base.errors import NotFound
 from agents.base.ids import Kind
 from agents.base.store import changes
-from agents.llama_stack.schemas import AgentConfig
 from agents.pages.admin.forms import AgentForm
 from agents.record.models.agents import Agent, AgentRevision
+from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents
 from agents.record.store.agents import AgentRecord
 from tests.admin.conftest import Browser
@@ -215,7 +215,7 @@ def test_the_store_writes_in_a_transaction_of_its_own(boss: Browser) -> None:
     boss.act(LIST, "disable", agent.key)
     boss.post(f"{LIST}{agent.public_id}/delete/", {"post": "yes"})
     deaf()
-    assert inside == [False] * 4
+    assert inside == [False] * 5
 
 
 # -------------------------------------------------------------------------------------------- switch

@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from agents.base import ids
 from agents.base.access import Actor, system
 from agents.base.ids import Kind
-from agents.models.safety import ChatCompletion, CompletionStatus
 from agents.record.schemas.content import Usage
 from agents.relay import store as completions
+from agents.relay.models import ChatCompletion, CompletionStatus
 from agents.relay.store import Record
 from tests.admin.conftest import Browser
 from tests.ui.markup import words

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from agents.base.access import Actor
 from agents.base.timestamps import to_us
-from agents.models.journal import Price
+from agents.record.models.prices import Price
 from agents.record.schemas.content import Usage
 from agents.record.store import costs
 from tests.admin.conftest import Browser

@@ -11,9 +11,11 @@ import pytest
 from agents.base import ids
 from agents.base.access import Actor, system
 from agents.base.ids import Kind
-from agents.base.store import registered
 from agents.base.store.registered import Registration, Registry
-from agents.models.safety import RegisteredModel, Shield
+from agents.loop.models import RegisteredModel
+from agents.loop.store.registered_models import registered_models
+from agents.safety.models import Shield
+from agents.safety.store import registered_shields
 from tests.admin.conftest import Browser
 from tests.inprocess import idle_service
 from tests.ui.markup import words
@@ -51,14 +53,14 @@ class Table:
 
 SHIELDS = Table(
     "shield",
-    registered.shields,
+    registered_shields,
     Shield,
     Kind.SHIELD,
     {"identifier": "words", "provider": "rules", "resource": "", "params": RULES},
 )
 MODELS = Table(
     "registeredmodel",
-    registered.models,
+    registered_models,
     RegisteredModel,
     Kind.MODEL,
     {"identifier": "words", "provider": "scripted", "resource": "fast", "model_type": "llm", "metadata": {"a": 1}},
@@ -75,13 +77,13 @@ def errors(answer: Any) -> dict[str, str]:
 
 def test_it_registers_a_shield(boss: Browser) -> None:
     assert boss.post(SHIELDS.add, SHIELDS.given()).status_code == 302
-    assert registered.shields.find(SERVER, "words") == Registration("words", "rules", "", RULES)
+    assert registered_shields.find(SERVER, "words") == Registration("words", "rules", "", RULES)
 
 
 def test_it_registers_a_model(boss: Browser) -> None:
     assert boss.post(MODELS.add, MODELS.given(resource="")).status_code == 302
     params = {"model_type": "llm", "metadata": {"a": 1}}
-    assert registered.models.find(SERVER, "words") == Registration("words", "scripted", "words", params)
+    assert registered_models.find(SERVER, "words") == Registration("words", "scripted", "words", params)
 
 
 WRONG: list[tuple[Table, dict[str, Any], str, str]] = [

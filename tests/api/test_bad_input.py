@@ -14,7 +14,7 @@ from agents.record.models.agents import Agent, Session
 from agents.record.models.turns import Turn
 from tests.api.corpus import HOSTILE, NO_JSON, hostile_bodies, wrong_bodies
 from tests.cases import sparing
-from tests.inprocess import body_of
+from tests.inprocess import body_of, json_of
 
 pytestmark = pytest.mark.usefixtures("_served", "_quiet")
 
@@ -265,7 +265,10 @@ def _upstream(content: bytes) -> bool:
 
 def _resume_target(road: Road) -> tuple[str, str]:
     """The turn that waits; another one once it has been answered."""
-    if not road.waits[0] or road.client.get(road.waits[0].removesuffix("/resume")).json()["status"] != "awaiting_input":
+    if (
+        not road.waits[0]
+        or json_of(road.client.get(road.waits[0].removesuffix("/resume")))["status"] != "awaiting_input"
+    ):
         road.waits = road.waiting()
     return road.waits
 
@@ -317,11 +320,11 @@ def all_readable(road: Road) -> None:
     client, seen = road.client, 0
     for path in ("/v1/logs/turns?limit=1000", "/v1/agents?limit=-1", "/logs/", "/agents/", "/logs/?q=status:failed"):
         assert client.get(path).status_code == 200, path
-    for agent in client.get("/v1/agents?limit=-1").json()["data"][::4]:
+    for agent in json_of(client.get("/v1/agents?limit=-1"))["data"][::4]:
         assert client.get(f"/agents/{agent['agent_id']}/").status_code == 200, agent
         seen += 1
-    for session in client.get(f"/v1/agents/{road.agent}/sessions?limit=-1").json()["data"]:
-        found = client.get(f"/v1/agents/{road.agent}/session/{session['session_id']}").json()
+    for session in json_of(client.get(f"/v1/agents/{road.agent}/sessions?limit=-1"))["data"]:
+        found = json_of(client.get(f"/v1/agents/{road.agent}/session/{session['session_id']}"))
         assert client.get(f"/sessions/{session['session_id']}/").status_code == 200
         for turn in found["turns"]:
             for view in ("", "?view=raw"):

@@ -10,7 +10,8 @@ import pytest
 from django.test import Client
 
 from agents.base import ids
-from agents.llama_stack.schemas import AgentConfig, CreateTurn, Document, ResumeTurn, ToolGroupWithArgs
+from agents.loop.schemas.turns import CreateTurn, Document, ResumeTurn
+from agents.record.schemas.agents import AgentConfig, ToolGroupWithArgs
 from agents.record.schemas.content import SamplingParams, ToolConfig, ToolDef, ToolParameter, ToolResponse, UserMessage
 from agents.server.api.urls import routes
 from tests.api.test_bad_input import PLAIN, Road, refusal, stored
@@ -150,7 +151,8 @@ def test_a_page_far_behind_the_end_is_empty() -> None:
 )
 def test_a_stream_says_what_is_wrong_with_its_cursor(after: str, road: Road) -> None:
     turn = road.post(road.turn_path, {"messages": [{"role": "user", "content": "hello"}]}).json()["turn_id"]
-    for given in ({"QUERY_STRING": f"after={after}"}, {"HTTP_LAST_EVENT_ID": after}):
+    ways: tuple[dict[str, Any], ...] = ({"QUERY_STRING": f"after={after}"}, {"HTTP_LAST_EVENT_ID": after})
+    for given in ways:
         response = road.client.generic("GET", f"{road.turn_path}/{turn}/events", **given)
         if response.status_code == 200:
             body_of(response)  # far behind the end: nothing, and its end

@@ -18,7 +18,7 @@ from agents.base.store import keys
 from agents.logs.store import export
 from agents.logs.wire.export import cell, columns
 from tests.builders import make_agent, make_response, make_session, make_turn
-from tests.inprocess import body_of
+from tests.inprocess import body_of, json_of
 
 pytestmark = pytest.mark.usefixtures("_served", "_quiet")
 
@@ -159,7 +159,7 @@ def test_parquet_holds_the_table(path: str, played: None, monkeypatch: pytest.Mo
 
 def test_parquet_without_its_library_is_refused(monkeypatch: pytest.MonkeyPatch, me: Actor) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    error = json.loads(body_of(ask("turns", 400, format="parquet")))["error"]
+    error = json_of(ask("turns", 400, format="parquet"))["error"]
     assert (error["param"], error["code"]) == ("format", "parquet_not_installed")
 
 
@@ -177,7 +177,7 @@ def test_parquet_without_its_library_is_refused(monkeypatch: pytest.MonkeyPatch,
     ],
 )
 def test_what_is_wrong_is_said_before_the_stream(path: str, query: dict[str, str], param: str, me: Actor) -> None:
-    assert json.loads(body_of(ask(path, 400, **query)))["error"]["param"] == param
+    assert json_of(ask(path, 400, **query))["error"]["param"] == param
 
 
 def test_a_page_has_the_same_file(played: None) -> None:

@@ -12,7 +12,7 @@ from agents.base import ids
 from agents.base.store import keys
 from agents.record.store import sessions
 from tests.builders import Recorded, make_agent, make_response, make_session, make_turn
-from tests.inprocess import body_of
+from tests.inprocess import body_of, json_of
 from tests.runtime.play import LOOKUP
 
 pytestmark = pytest.mark.usefixtures("_served", "_quiet")
@@ -40,7 +40,7 @@ def test_it_answers_like_a_created_turn() -> None:
     turn = made("say Hello.")
     answer = post(turn, {"step": 1})
     assert answer.status_code == 200, answer.content
-    told = json.loads(body_of(answer))
+    told = json_of(answer)
     assert told["output_message"]["content"] == "Hello."
     assert told["turn_id"] != turn.public_id
     detail = Client().get(url_of(turn).replace(turn.public_id, told["turn_id"]))

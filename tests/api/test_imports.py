@@ -42,9 +42,13 @@ def spans(*traces: int) -> bytes:
     return b"".join(json.dumps(body).encode() + b"\n" for body in bodies)
 
 
-def post(*files: bytes, headers: dict[str, str] | None = None, **fields: str) -> Any:
+def post(*files: bytes, **fields: str) -> Any:
+    return post_as({}, *files, **fields)
+
+
+def post_as(headers: dict[str, str], *files: bytes, **fields: str) -> Any:
     uploads = [SimpleUploadedFile(f"{number}.jsonl", body) for number, body in enumerate(files)]
-    return Client(headers=headers or {}).post("/v1/imports", {"file": uploads, **fields})
+    return Client(headers=headers).post("/v1/imports", {"file": uploads, **fields})
 
 
 def done(answer: Any) -> Any:
@@ -108,13 +112,13 @@ def test_a_key_may_import_only_for_itself() -> None:
         user = User.objects.create_user(name, password="correct horse battery")
         _, made[name] = keys.create(keys.of_user(user), name=name, actions=["ingest"])
     bearer = {name: {"Authorization": f"Bearer {secret}"} for name, secret in made.items()}
-    begun = post(spans(1), headers=bearer["one"]).json()
+    begun = post_as(bearer["one"], spans(1)).json()
     owner = Turn.objects.unscoped("test").get().owner_id
     assert owner == User.objects.get(username="one").pk
     answers = {name: Client(headers=bearer[name]).get(f"/v1/imports/{begun['id']}").status_code for name in bearer}
     assert answers == {"one": 200, "two": 404}
     _, reader = keys.create(keys.local(), name="r", actions=sorted(ACTIONS - {"ingest"}))
-    assert post(spans(1), headers={"Authorization": f"Bearer {reader}"}).status_code == 403
+    assert post_as({"Authorization": f"Bearer {reader}"}, spans(1)).status_code == 403
 
 
 def test_one_whose_server_stopped_is_interrupted(clock: Clock) -> None:
@@ -129,6 +133,19 @@ def test_it_stops_between_two_pieces() -> None:
     record = import_jobs.create(keys.local(), NewImport("a.jsonl", 10))
     assert not import_jobs.run(keys.local(), record, [], lambda: True)
     assert import_jobs.get(keys.local(), record.public_id).state == "waiting"
+
+
+def test_who_has_too_many_waiting_is_told_to_come_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "imports", importing.Imports(1, 1))
+    me, others = keys.local().caller, ("others", None)
+    places = [importing.imports.enter(whose) for whose in (others, me)]
+    refused = post(spans(1))
+    assert (refused.status_code, refused["Retry-After"]) == (429, "30")
+    assert refused.json()["error"]["code"] == "too_many_imports"
+    assert not home.exists() or list(home.iterdir()) == []
+    for place in places:
+        importing.imports.leave(place)
+    assert post(spans(1)).status_code == 202
 
 
 # --------------------------------------------------------------------------------------------- restarts
@@ -151,9 +168,14 @@ def accepted_and_left(monkeypatch: pytest.MonkeyPatch, *files: bytes, **fields: 
     """The id of an import whose process has gone."""
     kept: list[Any] = []
     keep = import_files.keep
+
+    def keep_and_note(*given: Any) -> Any:
+        kept.append(keep(*given))
+        return kept[0]
+
     with monkeypatch.context() as patch:
         patch.setattr(current_service.service().runner, "__class__", Dies)
-        patch.setattr(import_files, "keep", lambda *given: kept.append(keep(*given)) or kept[0])
+        patch.setattr(import_files, "keep", keep_and_note)
         answer = post(*files, **fields)
     kept[0].let_go()  # as the system does
     assert answer.status_code == 202
@@ -233,7 +255,7 @@ def test_what_the_api_exports_it_takes_in(form: str) -> None:
     assert done(post(body))["report"]["turns"] == {"new": 0, "known": 1, "changed": 0}  # it is here
     user = User.objects.create_user("other", password="correct horse battery")
     _, key = keys.create(keys.of_user(user), name="k", actions=["ingest"])
-    assert post(body, headers={"Authorization": f"Bearer {key}"}).status_code == 202
+    assert post_as({"Authorization": f"Bearer {key}"}, body).status_code == 202
     [copy] = Turn.objects.unscoped("test").filter(owner_id=user.pk)
     assert copy.foreign_id == made.public_id.replace("-", "")
 

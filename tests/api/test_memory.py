@@ -56,7 +56,7 @@ def rows() -> list[int]:
             "vector-io/insert",
             {**INSERT, "chunks": [INSERT["chunks"][0], {"content": "x", "metadata": 1}]},
             "chunks.1.metadata",
-        ),  # type: ignore[index]
+        ),
         ("vector-io/insert", {**INSERT, "ttl_seconds": 60}, "ttl_seconds"),
         ("vector-io/insert", {**INSERT, "ttl_seconds": 0}, "ttl_seconds"),
         ("vector-io/insert", {**INSERT, "ttl_seconds": "soon"}, "ttl_seconds"),

@@ -16,6 +16,7 @@ from tests.api.corpus import EVERYTHING, HOSTILE
 from tests.api.test_bad_input import CLIENT
 from tests.builders import make_turn
 from tests.cases import sparing
+from tests.inprocess import json_of
 from tests.runtime.test_loop import tool
 
 pytestmark = pytest.mark.usefixtures("_served", "_quiet")
@@ -50,7 +51,7 @@ def readable(actor: Actor, chunks: Sequence[Chunk], **more: Any) -> dict[str, An
     page = f"/turns/{made.public_id}/"
     for view in ("", "?view=raw", "?view=timeline", "turn.json", "events.jsonl", "parts/"):
         assert CLIENT.get(page + view).status_code == 200, view
-    return dict(CLIENT.get(f"{path}/turn/{made.public_id}").json())
+    return dict(json_of(CLIENT.get(f"{path}/turn/{made.public_id}")))
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ ARGUMENTS = {
 @pytest.mark.parametrize("name", sparing(ARGUMENTS, "no JSON", "lone surrogate", "raw NUL", "deep"))
 @pytest.mark.parametrize("runs", ["here", "at the client"])
 def test_hostile_arguments_are_kept(name: str, runs: str, actor: Actor) -> None:
-    chunks = [CallPart(0, ARGUMENTS[name], call_id="c1", name="lookup"), END]
+    chunks: list[Chunk] = [CallPart(0, ARGUMENTS[name], call_id="c1", name="lookup"), END]
     if runs == "here":
         turn = readable(actor, chunks, server_tools=tool(), max_infer_iters=2)
         assert [step["step_type"] for step in turn["steps"]] == ["inference", "tool_execution", "inference"]

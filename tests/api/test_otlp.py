@@ -19,7 +19,12 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from agents.base.access import Actor
+from agents.base.models.people import User
 from agents.base.store import keys
+from agents.telemetry.reading.otlp import traces_from_json
+from agents.telemetry.store.external import inbox
+from agents.telemetry.store.external.backlog import backlog
+from agents.telemetry.store.external.projector import projector
 from tests.ingest import reports
 from tests.inprocess import collect_static
 
@@ -155,8 +160,12 @@ def test_what_is_wrong_is_said(
 def test_a_bomb_is_refused(post: Post, settings: Any, encoding: str) -> None:
     settings.MAX_OTLP_MB = 1
     bomb = b" " * (2 * 2**20)
-    packed = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor().compress, "identity": bytes}[encoding](bomb)
-    answer = post(packed, content_encoding=encoding)
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "gzip": gzip.compress,
+        "zstd": zstandard.ZstdCompressor().compress,
+        "identity": bytes,
+    }
+    answer = post(packers[encoding](bomb), content_encoding=encoding)
     assert (answer.status_code, answer.json()["code"]) == (413, 8)
 
 
@@ -191,3 +200,21 @@ def test_a_key_is_found_where_senders_put_it(
     writing, reading = (keys.create(owner, name=name, actions=[name])[1] for name in ("ingest", "read"))
     assert post(body(), **header(writing)).status_code == 200
     assert post(body(), **header(reading)).status_code == 403
+
+
+def test_who_has_too_much_waiting_is_told_to_come_later(post: Post, client: Client, settings: Any) -> None:
+    settings.MAX_SPANS_WAITING = 10
+    spans = traces_from_json(reports.request(*(each for trace in (1, 2, 3) for each in reports.turn(trace)))).spans
+    inbox.accept(keys.local(), spans)
+    backlog.forget()
+    for answer in (post(body()), post(protobuf(), PROTOBUF)):
+        assert (answer.status_code, answer["Retry-After"]) == (429, "5")
+    assert post(body()).json()["error"]["code"] == "too_many_spans"
+    ben = keys.of_user(User.objects.create_user("ben"))
+    secret = keys.create(ben, name="a key", actions=["ingest"])[1]
+    settings.MAX_SPANS_WAITING = len(spans) + 5
+    assert post(body(*reports.turn(4)), authorization=f"Bearer {secret}").status_code == 200
+    projector.wake()
+    backlog.forget()
+    assert post(body(*reports.turn(5))).status_code == 200
+    assert len(turns(client)) == 5

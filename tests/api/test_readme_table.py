@@ -14,7 +14,9 @@ from openai.types.responses.response_create_params import ResponseCreateParamsBa
 from openai.types.responses.tool import Tool
 from pydantic import ValidationError
 
-from agents.llama_stack.schemas import AgentConfig, CreateTurn, Payload
+from agents.llama_stack.schemas import Payload
+from agents.loop.schemas.turns import CreateTurn
+from agents.record.schemas.agents import AgentConfig
 from agents.responses.schemas.requests import REFUSED, CreateResponse, ResponseTool
 from agents.responses.wire import stream as responses_stream
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
+from django.http import HttpResponseBase, StreamingHttpResponse
 
 from agents.base import sse
 from agents.base.errors import AgentsError, ProviderError
@@ -38,6 +39,13 @@ class Source:
 
 async def parts(response: Any) -> list[bytes]:
     return [part async for part in response]
+
+
+def stream_of(response: HttpResponseBase) -> AsyncGenerator[bytes, None]:
+    assert isinstance(response, StreamingHttpResponse)
+    stream = aiter(response)
+    assert isinstance(stream, AsyncGenerator)
+    return stream
 
 
 def test_what_comes_is_framed() -> None:
@@ -77,7 +85,7 @@ def test_silence_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> list[bytes]:
         source = Source(None, b"{}")
         found = []
-        async for part in await relayed(source.events()):  # type: ignore[attr-defined]  # a stream
+        async for part in stream_of(await relayed(source.events())):
             found.append(part)
             source.go.set()
         return found
@@ -89,7 +97,7 @@ def test_silence_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_leaves_ends_it() -> None:
     async def main() -> bool:
         source = Source(b"{}", None, b"{}")
-        stream = aiter(await relayed(source.events()))  # type: ignore[arg-type]  # a stream
+        stream = stream_of(await relayed(source.events()))
         await anext(stream)
         await stream.aclose()
         del stream

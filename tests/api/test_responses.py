@@ -16,7 +16,7 @@ from agents.responses.schemas.requests import REFUSED, CreateResponse
 from tests.api.corpus import HOSTILE, NO_JSON, at, hostile_bodies, places, wrong_bodies
 from tests.api.test_bad_input import CLIENT, refusal
 from tests.cases import sparing
-from tests.inprocess import body_of
+from tests.inprocess import body_of, json_of
 
 pytestmark = pytest.mark.usefixtures("_served", "_quiet")
 
@@ -227,15 +227,15 @@ def all_readable() -> None:
     """Lists and what they list still read."""
     for path in ("/v1/responses?limit=100", "/v1/conversations?limit=100", "/logs/", "/v1/logs/turns?limit=1000"):
         assert CLIENT.get(path).status_code == 200, path
-    for row in CLIENT.get("/v1/responses?limit=100").json()["data"][::7]:
+    for row in json_of(CLIENT.get("/v1/responses?limit=100"))["data"][::7]:
         for more in ("", "/input_items", "?stream=true"):
             response = CLIENT.get(f"/v1/responses/{row['id']}{more}")
             assert response.status_code == 200, (row["id"], more)
             assert body_of(response)
-    for row in CLIENT.get("/v1/conversations?limit=100").json()["data"][::7]:
+    for row in json_of(CLIENT.get("/v1/conversations?limit=100"))["data"][::7]:
         page = CLIENT.get(f"/v1/conversations/{row['id']}/items?limit=100")
         assert page.status_code == 200
-        for item in page.json()["data"]:
+        for item in json_of(page)["data"]:
             assert item["id"]
             assert CLIENT.get(f"/v1/conversations/{row['id']}/items/{item['id']}").status_code in (200, 404)
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from agents.models.safety import ChatCompletion, RegisteredModel, Shield
+from agents.loop.models import RegisteredModel
+from agents.relay.models import ChatCompletion
+from agents.safety.models import Shield
 from tests.api.corpus import NO_JSON, hostile_bodies, wrong_bodies
 from tests.api.test_bad_input import CLIENT, refusal
 from tests.inprocess import body_of

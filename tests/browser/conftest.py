@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.server import held_model
 from tests.server.caller import Caller
@@ -24,6 +24,8 @@ ARGUMENTS = (
 )
 PATIENCE_MS = 15_000
 
+expect.set_options(timeout=PATIENCE_MS)
+
 
 @pytest.fixture(scope="session")
 def held() -> Iterator[HeldModel]:
@@ -35,7 +37,7 @@ def held() -> Iterator[HeldModel]:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator[ServerProcess]:
     """A server as a newcomer starts it."""
-    with running(tmp_path_factory.mktemp("demo"), demo=True, **held.environment) as process:
+    with running(tmp_path_factory.mktemp("demo"), held.environment, demo=True) as process:
         yield process
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from tests.server.caller import Caller
 
-PATIENCE_S = 15.0
+PATIENCE_S = 30.0
 
 
 def reported(caller: Caller, session: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -14,13 +15,17 @@ from tests.browser.elsewhere import reported
 from tests.ingest import reports
 from tests.server.caller import Caller, script
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
 LEVELS = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 DESK = {"viewport": {"width": 1360, "height": 900}}
-LOOKS = {"light": {**DESK, "color_scheme": "light"}, "dark": {**DESK, "color_scheme": "dark"}, "phone": PHONE}
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {**DESK, "color_scheme": "light"},
+    "dark": {**DESK, "color_scheme": "dark"},
+    "phone": PHONE,
+}
 
 
 def found(page: Page) -> list[str]:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.server.caller import Caller, Talk, script, tool
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
 TITLES = ["Turns by outcome", "Failed, of all", "Duration", "Tokens", "Cost by model"]

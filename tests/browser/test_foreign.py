@@ -12,7 +12,7 @@ from tests.browser.elsewhere import reported
 from tests.ingest import reports
 from tests.server.caller import Caller
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
 

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -16,7 +17,7 @@ from tests.ingest import reports
 from tests.server.caller import Caller, Talk, script
 from tests.server.held_model import HeldModel
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
 
@@ -140,7 +141,7 @@ def test_a_branch_that_is_opened_twice_is_shown_once(open_page: Open, caller: Ca
 def test_what_runs_for_days_says_days(open_page: Open, caller: Caller) -> None:
     """As the server writes it, and the script that counts on."""
     at = time.time() - reports.START / reports.SECOND - 200_000
-    named = {"gen_ai__operation__name": "chat", "gen_ai__conversation__id": "days"}
+    named: dict[str, Any] = {"gen_ai__operation__name": "chat", "gen_ai__conversation__id": "days"}
     assert caller.post("/v1/traces", reports.request(reports.span(0xDA75, 2, "chat", 1, at, **named))).status == 200
     page = open_page("/logs/")
     page.clock.install()

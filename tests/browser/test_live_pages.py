@@ -14,7 +14,7 @@ from tests.server.held_model import HeldModel
 from tests.server.mcp_process import McpProcess, served
 from tests.server.process import ServerProcess
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
 
@@ -56,7 +56,9 @@ def test_a_turn_watched_by_two_is_the_stored_one(open_page: Open, caller: Caller
 
     stored = open_page(f"/turns/{turn}/")
     assert shown(first) == shown(second) == shown(stored)
-    assert "live" not in stored.locator("[data-turn]").get_attribute("class").split()  # type: ignore[union-attr]
+    classes = stored.locator("[data-turn]").get_attribute("class")
+    assert classes is not None
+    assert "live" not in classes.split()
 
 
 def test_a_fast_turn_of_every_kind_of_step_is_the_stored_one(open_page: Open, caller: Caller) -> None:

@@ -12,7 +12,7 @@ from tests.server.caller import Caller, Talk
 from tests.server.held_model import HeldModel
 from tests.server.process import eventually
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
 TURN = re.compile(r"/turns/[0-9a-f-]{36}/")

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.test_accessibility import DESK, LOOKS, found
 from tests.server.caller import Caller, script
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
 ROUNDS = 110
@@ -111,7 +111,7 @@ def test_it_needs_no_script(open_page: Open, long_turn: str) -> None:
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_axe_has_nothing_against_it(open_page: Open, long_turn: str, look: str) -> None:
-    page = open_page(f"{long_turn}?find=kettle", **LOOKS[look])  # type: ignore[arg-type]  # options of a context
+    page = open_page(f"{long_turn}?find=kettle", **LOOKS[look])
     base = page.url.partition("/turns/")[0]
     bad = found(page)
     for path in ("?view=timeline", "?view=timeline&zoom=0..50", "?view=raw"):

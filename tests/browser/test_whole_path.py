@@ -18,7 +18,7 @@ from tests.browser.test_accessibility import DESK, LOOKS, found
 from tests.server.caller import Caller, Talk, script
 from tests.server.process import eventually
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
 TURN = re.compile(r"/turns/[0-9a-f-]{36}/")
@@ -245,6 +245,7 @@ def fork_without_scripts(page: Page) -> None:
     page.get_by_role("link", name="Fork from step 2").click()
     page.get_by_label("What no_such_tool gave back").fill("It is blue.")
     page.get_by_role("button", name="Fork and run").click()
+    expect(page).to_have_url(re.compile(r"/turns/[0-9a-f-]{36}/$"))  # of the fork, no longer of its form
     eventually(lambda: page.reload() and page.locator("[data-turn-status=completed]").count())
     page.get_by_role("link", name="Compare with it").click()
     expect(page.locator(".compare-sum")).to_contain_text("1 step changed")

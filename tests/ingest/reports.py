@@ -55,7 +55,10 @@ def turn(trace: int, asked: str = "How warm is it?", answered: str = "It is 18 d
     """An agent's turn: a model call that asks for a tool, the tool, and the call that answers; in the order
     in which they end, the root last."""
     at = more.pop("at", 0.0)
-    said = {"gen_ai__input__messages": text("user", asked), "gen_ai__output__messages": text("assistant", answered)}
+    said: dict[str, Any] = {
+        "gen_ai__input__messages": text("user", asked),
+        "gen_ai__output__messages": text("assistant", answered),
+    }
     call = json.dumps(
         [
             {
@@ -72,7 +75,7 @@ def turn(trace: int, asked: str = "How warm is it?", answered: str = "It is 18 d
         "gen_ai__tool__call__id": "call_1",
     }
     args = {"gen_ai__tool__call__arguments": '{"city": "Rome"}', "gen_ai__tool__call__result": "18 degrees"}
-    root = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "forecaster"}
+    root: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "forecaster"}
     given = {"gen_ai__conversation__id": "talk-1", **more}
     first = {**model, **usage, "gen_ai__input__messages": text("user", asked), "gen_ai__output__messages": call}
     return [

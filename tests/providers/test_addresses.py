@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 from typing import Any
 
@@ -12,6 +13,8 @@ from aiohttp import web
 
 from agents.base.addresses import PinnedResolver, Target, check, is_allowed, resolve
 from agents.base.errors import InvalidRequest
+from tests.depth import deep
+from tests.providers.spellings import FORBIDDEN
 
 REFUSED = [
     "ftp://example.org/",
@@ -54,6 +57,14 @@ NEVER = [
     "http://[::ffff:8.8.8.8]/",
     "http://[64:ff9b::7f00:1]/",
     "http://[2002:7f00:1::]/",
+    "http://[::127.0.0.1]/",
+    "http://[::a9fe:a9fe]/",
+    "http://[::ffff:0:127.0.0.1]/",
+    "http://[fec0::1]/",
+    "http://[4000::1]/",
+    "http://192.0.0.192/opc/v1/instance/",
+    "http://192.88.99.1/",
+    "http://168.63.129.16/",
     "http://224.0.0.1/",
     "http://255.255.255.255/",
 ]
@@ -101,9 +112,19 @@ def test_one_bad_answer_of_several_is_enough(monkeypatch: pytest.MonkeyPatch) ->
         found("http://rebinding.example/")
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111"])
+@pytest.mark.parametrize("address", ["8.8.8.8", "192.0.1.1", "2606:4700::1111", "2a00:1450::1", "2003::1"])
 def test_the_world_may_be_asked(address: str) -> None:
     assert is_allowed(address, allow_private=False)
+
+
+def test_no_address_is_everybodys_that_the_registries_keep_for_something_else() -> None:
+    """At the edges of each special network, and at addresses inside by chance."""
+    chance = random.Random(0)
+    for network in FORBIDDEN:
+        first, last = int(network.network_address), int(network.broadcast_address)
+        for number in (first, last, *(chance.randint(first, last) for _ in range(deep(50, 5_000)))):
+            address = type(network.network_address)(number)
+            assert not is_allowed(str(address), allow_private=False), address
 
 
 def test_the_connection_goes_to_what_was_looked_at() -> None:

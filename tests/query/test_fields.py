@@ -29,7 +29,7 @@ def test_it_has_the_first_set_and_no_more() -> None:
 
 @EVERY
 def test_its_columns_are_those_of_the_records(field: Field) -> None:
-    records = {
+    records: dict[str, type[AgentRecord | SessionRecord | TurnRecord | ResponseRecord | StepRecord]] = {
         "agent": AgentRecord,
         "session": SessionRecord,
         "turn": TurnRecord,

@@ -140,10 +140,10 @@ def grown(nodes: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     several = st.lists(nodes, min_size=1, max_size=3)
     levels = st.sampled_from(["agent", "session", "turn", "response", "step"])
     quantifiers = st.sampled_from(["any", "all", "no", "first", "last"])
-    scopes = st.builds(Scope, quantifier=quantifiers, level=levels, node=nodes)
+    inside = st.builds(Scope, quantifier=quantifiers, level=levels, node=nodes)
     signs, empty = st.sampled_from(["=", "!=", ">="]), st.just(And(nodes=()))
-    scopes |= st.builds(Count, level=levels, node=nodes | empty, op=signs, value=st.just(2))
-    return several.map(all_of) | several.map(any_of) | nodes.map(negation) | scopes
+    counted = st.builds(Count, level=levels, node=nodes | empty, op=signs, value=st.just(2))
+    return several.map(all_of) | several.map(any_of) | nodes.map(negation) | inside | counted
 
 
 trees = st.recursive(leaves, grown, max_leaves=12)

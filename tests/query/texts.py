@@ -115,7 +115,7 @@ class Texts:
         place = self.chance.randrange(len(text) + 1)
         end = min(place + self.chance.choice([0, 1, 1, 3, 8]), len(text))
         new = self.chance.choice(["", self.chance.choice(_PIECES), self._letter(), text[place:end] * 2])
-        changed = [text[:place] + new + text[end:], text[:end] + new + text[end:], text[:place]]
+        changed: list[str] = [text[:place] + new + text[end:], text[:end] + new + text[end:], text[:place]]
         return self.chance.choice(changed)
 
     def _letter(self) -> str:

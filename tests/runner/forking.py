@@ -13,19 +13,18 @@ from agents.base.access import Actor
 from agents.forks.runner import fork
 from agents.forks.runner.fork import Asked
 from agents.forks.schemas.forks import ForkTurn
-from agents.llama_stack.schemas import CreateTurn, ResumeTurn
 from agents.loop import current_service
 from agents.loop.inference.base import Chunk, InferenceRequest, Model
 from agents.loop.inference.chat.request import encode
 from agents.loop.inference.registry import Endpoints
 from agents.loop.inference.scripted import Scripted
+from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.service import Service
 from agents.record.schemas.content import ToolResponse, UserMessage
 from agents.record.schemas.turns import TurnValue
 from agents.record.store import agents as agent_store
-from agents.record.store import turns
+from agents.record.store import read_turns, turns
 from agents.record.store.agents import AgentRecord
-from agents.store import values
 from tests.inprocess import inline_service
 from tests.ui.asked import respond
 
@@ -98,7 +97,7 @@ class Stage:
         return fork.begin(self.service, Asked(self.actor, turn, body, raw=b"{}")).turn
 
     def turn(self, key: int) -> TurnValue:
-        return values.turn(self.actor, key)
+        return read_turns.turn(self.actor, key)
 
     def agent(self, key: str) -> AgentRecord:
         return agent_store.get(self.actor, agent_store.key_of(key))

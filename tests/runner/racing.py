@@ -24,9 +24,9 @@ from django.db import connection, connections
 from agents.base.store.writer import writer
 from agents.loop.protocols.tools import ToolContext, ToolGroup
 from agents.loop.service import Service
+from agents.loop.slots import Slots
 from agents.loop.tasks import Runner
 from agents.record.bus import hub
-from agents.runner.slots import Slots
 from agents.tools.providers.functions import tool
 from agentsite import equipment
 from tests.inprocess import close_readers

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from agents.base import ids
 from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.base.store import keys
+from agents.forks.runner import fork
+from agents.forks.runner.fork import Asked
+from agents.forks.schemas.forks import ForkTurn
 from agents.logs.store import bulk
+from agents.loop.service import Started
 from agents.record.models.agents import Session
+from agents.record.models.choices import TurnStatus
 from agents.record.models.turns import Turn
-from agents.record.store import forks, history
+from agents.record.store import forks, history, items, read_turns, retries
 from agents.responses.runner.input import row_of
 from agents.responses.schemas.input_items import items_of_input
 from agents.responses.store import conversations, responses
-from agents.store import items, values
 from tests.access.matrix import make_user
 from tests.builders import make_agent, make_session, make_turn
 from tests.inprocess import open_database
@@ -155,8 +160,8 @@ def test_a_fork_stands_beside_its_source_and_leaves_the_session_as_it_was(stage:
     assert rows[made].parent_id == rows[turn].parent_id
     assert Session.objects.unscoped("test").get(pk=source.session).last_turn == turn
     assert history.before(source.session) == said_before
-    assert made not in [one.key for one in values.turns_of_session(stage.actor, source.session)]
-    assert [one.key for one in values.turns_of_session(stage.actor, source.session, [made])] == [made]
+    assert made not in [key for key, _ in read_turns.sizes_of_session(stage.actor, source.session)]
+    assert [key for key, _ in read_turns.sizes_of_session(stage.actor, source.session, [made])] == [made]
     stage.model.take()
     stage.say(agent, source.session, "say Next.")
     [asked] = stage.model.take()
@@ -285,6 +290,28 @@ def test_a_running_turn_is_not_forked(stage: Stage) -> None:
         stage.fork(made.turn)
 
 
+def test_a_repeat_that_meets_its_first_run_is_told_of_it(stage: Stage) -> None:
+    """Between its look for a first run and its look at the source that run begins, and the source goes on."""
+    turn = guarded(stage)
+    retry = retries.read(stage.actor, "fork", b"{}", "one key", None)
+    asked = Asked(stage.actor, turn, ForkTurn(step=1), raw=b"{}", retry=retry)
+    first: list[Started] = []
+
+    def meanwhile(execute: Callable[..., Any], *given: Any) -> Any:
+        found = execute(*given)
+        if not first:
+            first.append(Started(0, 0, 0))
+            first[0] = fork.begin(stage.service, asked)
+            Turn.objects.unscoped("test").filter(pk=turn).update(status=TurnStatus.IN_PROGRESS)
+        return found
+
+    with connection.execute_wrapper(meanwhile):
+        again = fork.begin(stage.service, asked)
+    assert again == first[0]
+    with pytest.raises(Conflict):
+        stage.fork(turn)
+
+
 def test_what_others_may_not_see_is_not_there(stage: Stage) -> None:
     turn = rounds(stage)
     stage.actor = make_user("stranger", teams=["green"])
@@ -306,7 +333,7 @@ def test_a_source_that_is_deleted_leaves_its_fork(stage: Stage) -> None:
 def test_a_session_without_its_turns_does_not_go_on_from_a_fork(stage: Stage) -> None:
     turn = rounds(stage)
     stage.fork(turn, 1)
-    session = Session.objects.unscoped("test").get(pk=values.head(stage.actor, turn).session)
+    session = Session.objects.unscoped("test").get(pk=read_turns.head(stage.actor, turn).session)
     all_of_it = Turn.objects.unscoped("test").filter(session=session).values_list("pk", flat=True)
     own = [one for one in all_of_it if forks.of_turn(stage.actor, one) is None]
     assert bulk.delete(stage.actor, "turn", own).done == 2
@@ -329,9 +356,10 @@ def test_a_conversation_goes_on_as_if_there_was_no_fork(stage: Stage) -> None:
     stage.fork(key_of(turn), 1)
     assert stage.model.take() == sent
     assert responses.get(stage.actor, first).ends_its_session
-    assert len(items.of_session(session)) == 3
+    assert len(list(items.of_session(session).walk())) == 3
     _, after = respond(stage.actor, "say Two.", conversation=name)
     told = json.loads(stage.model.take()[-1])["messages"]
     assert [one["role"] for one in told] == ["user", "user", "assistant", "user"]
     [record] = responses.of_turn(stage.actor, key_of(after))
-    assert [one.body for one in items.before(record)] == [one.body for one in items.of_session(session)[:3]]
+    said, before = (list(line.walk())[:3] for line in (items.of_session(session), items.input_of(record)))
+    assert [one.body for one in before] == [one.body for one in said]

@@ -112,7 +112,7 @@ def test_only_what_ended_here_is_told_and_once(admin: Actor, told: Told) -> None
 
     collector = told(acts)
     assert len([span for spans in collector.taken for span in spans if not span.parent]) == 1
-    assert Source.NATIVE == 1
+    assert Source.NATIVE.value == 1
 
 
 def test_a_turn_that_cannot_be_told_keeps_no_other_back(

@@ -19,18 +19,17 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import AgentsError, Conflict, NotFound
 from agents.base.store import changes, keys
-from agents.llama_stack.schemas import CreateTurn, ResumeTurn
 from agents.llama_stack.turn_streams import settled
+from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.service import Service
-from agents.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.agents import Session
 from agents.record.models.choices import TurnStatus
+from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.turns import Step, Turn
 from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, UserMessage
 from agents.record.schemas.events import Delta
 from agents.record.schemas.turns import fold
-from agents.record.store import closing, replay, sessions, turns
-from agents.store import values
+from agents.record.store import closing, read_turns, replay, sessions, turns
 from tests.builders import Recorded, make_agent, make_turn
 from tests.depth import deep
 from tests.inprocess import open_database
@@ -145,7 +144,7 @@ class Race:
         assert status not in GOING
         session = Session.objects.unscoped("test").get(pk=self.made.session)
         assert session.active_turn is None
-        value = values.turn(self.actor, self.turn)
+        value = read_turns.turn(self.actor, self.turn)
         events = [entry for entry in replay.load(self.turn) if not isinstance(entry, Delta)]
         assert fold(self.turn, self.made.session, events) == value
         noted = [step for step in value.steps if step.name == "note"]
@@ -167,7 +166,7 @@ def race(place: tuple[Course, Actor], seed: int) -> None:
     services = course.services if seed % 2 else course.services[:1]
     kinds: list[Callable[[Service], Any]] = [it.resume, it.cancel, it.expire, it.say, it.delete]
     chosen = [it.resume, *choose.choices(kinds, weights=[3, 4, 1, 1, 1], k=choose.randint(1, 4))]
-    operations = {
+    operations: dict[str, Callable[[], Any]] = {
         f"{kind.__name__} {number}": partial(kind, choose.choice(services)) for number, kind in enumerate(chosen)
     }
     deaf = changes.listen(it.watch)

@@ -23,7 +23,7 @@ def test_deltas_that_an_event_takes_along_are_not_handed_over(run_async: Callabl
 
     async def record() -> list[object]:
         recording = Recording(made.leg, TurnLog(made.turn, 0), DeltaKeeper(), stop=lambda: pytest.fail("it stops"))
-        handed = []
+        handed: list[object] = []
         for entry in made.entries[1:]:
             recording.take(entry)
             handed += [] if isinstance(entry, Delta) else [recording.hand_over()]

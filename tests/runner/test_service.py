@@ -10,7 +10,7 @@ import pytest
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
 from agents.base.store import keys
-from agents.llama_stack.schemas import ResumeTurn
+from agents.loop.schemas.turns import ResumeTurn
 from agents.loop.service import Service
 from agents.record.schemas.content import ToolDef, ToolResponse
 from agents.record.store import turns

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from agents.base.errors import RateLimited
-from agents.runner.slots import Slot, Slots
+from agents.loop.slots import Slot, Slots
 from tests.conftest import actor
 
 ANN, BEN, CLEO = (actor(name, user_id=number) for number, name in enumerate(("ann", "ben", "cleo"), start=1))
@@ -85,7 +85,8 @@ def test_a_slot_is_left_where_its_turn_could_not_begin() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_nobody_waits_while_there_is_room(seed: int) -> None:
     choose = random.Random(seed)
-    slots, held = Slots(7, 9), []
+    slots = Slots(7, 9)
+    held: list[Slot] = []
     for _ in range(300):
         if held and choose.random() < 0.5:
             slots.leave(held.pop(choose.randrange(len(held))))

@@ -183,7 +183,8 @@ def test_a_tool_of_server_and_client_in_one_message_runs_before_the_client_is_as
 
 def test_a_long_text_is_cut_for_the_model_and_whole_in_the_step() -> None:
     text = "x" * (MODEL_TEXT + 5)
-    for content in (text, [TextItem(text=text)]):
+    contents_of_tools: tuple[Content, ...] = (text, [TextItem(text=text)])
+    for content in contents_of_tools:
         tools = {"lookup": Given(ToolDef(name="lookup"), content=content)}
         entries = play(make_run("call lookup {}\nthen\nsay ok", server_tools=tools))
         assert contents(entries) == [content]

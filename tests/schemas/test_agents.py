@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agents.llama_stack.schemas import AgentConfig
+from agents.record.schemas.agents import AgentConfig
 
 CHOICES = st.sampled_from([None, "", "auto", "none", "required", "lookup"]) | st.text(max_size=3)
 FORMATS = st.sampled_from([None, "json", "function_tag", "python_list"])

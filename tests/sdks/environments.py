@@ -48,7 +48,7 @@ def command(name: str) -> list[str]:
     if not _is_node(name):
         return [str(folder / "bin" / "python"), str(HERE / name / "program.py")]
     # Node looks for packages beside the program
-    return ["node", shutil.copy(HERE / name / "program.mjs", folder)]
+    return ["node", str(shutil.copy(HERE / name / "program.mjs", folder / "program.mjs"))]
 
 
 def _is_node(name: str) -> bool:

@@ -58,7 +58,8 @@ class Expected:
     @classmethod
     def of(cls, name: str) -> Expected:
         said = tomllib.loads((HERE / name / "expected.toml").read_text())
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in said.items()})
+        given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in said.items()}
+        return cls(**given)
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def _look(caller: Caller, expected: Expected) -> Seen:
 
 
 def _is_shown(step: dict[str, Any], turn: dict[str, Any]) -> bool:
-    return step["turn_id"] == turn["id"] and step["type"] != "other"
+    return bool(step["turn_id"] == turn["id"] and step["type"] != "other")
 
 
 def _whole(caller: Caller, row: dict[str, Any]) -> dict[str, Any]:

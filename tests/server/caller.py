@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llama_stack_client.types.shared_params.user_message import UserMessage
 
 TIMEOUT_S = 30.0
 
@@ -212,7 +215,7 @@ class Talk:
         return self.caller.get(self.path).json["turns"]
 
 
-def user(text: str) -> dict[str, Any]:
+def user(text: str) -> UserMessage:
     return {"role": "user", "content": text}
 
 

@@ -62,7 +62,7 @@ def python_of(name: str) -> Path:
 
 
 def _install(python: Path, arguments: list[str]) -> None:
-    line = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
+    line = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
     made = subprocess.run(line, capture_output=True, text=True, timeout=INSTALL_S, env=_environment(), check=False)
     if made.returncode and any(words in made.stderr for words in UNREACHABLE):
         pytest.skip(f"the package registry cannot be reached, so {arguments[-1]} cannot be installed")

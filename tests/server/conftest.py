@@ -43,7 +43,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(tmp_path_factory: pytest.TempPathFactory, data: Path, held: HeldModel) -> Iterator[ServerProcess]:
     """A server that all tests share; they make agents of their own."""
     folder = tmp_path_factory.mktemp("server")
-    with running(folder, data=data, FETCH_ALLOW_PRIVATE="true", **held.environment) as process:
+    with running(folder, {"FETCH_ALLOW_PRIVATE": "true", **held.environment}, data=data) as process:
         yield process
 
 
@@ -57,9 +57,13 @@ def lab() -> Iterator[ModelLab]:
 @pytest.fixture(scope="session")
 def guarded(tmp_path_factory: pytest.TempPathFactory, data: Path, lab: ModelLab) -> Iterator[ServerProcess]:
     """A server with shields of every kind in its settings, and a model that hands on what it gets."""
-    environment = {"MODEL_ENDPOINTS": json.dumps({"lab": {"base_url": lab.url}}), "SHIELDS": json.dumps(SHIELDS)}
+    environment = {
+        "DEFAULT_ENDPOINT": "scripted",
+        "MODEL_ENDPOINTS": json.dumps({"lab": {"base_url": lab.url}}),
+        "SHIELDS": json.dumps(SHIELDS),
+    }
     folder = tmp_path_factory.mktemp("guarded")
-    with running(folder, data=data, DEFAULT_ENDPOINT="scripted", **environment) as process:
+    with running(folder, environment, data=data) as process:
         yield process
 
 
@@ -80,7 +84,8 @@ SHIELDS = {
 @pytest.fixture(scope="session")
 def mortal(tmp_path_factory: pytest.TempPathFactory, data: Path, held: HeldModel) -> Iterator[ServerProcess]:
     """A server that is stopped and killed by one test after the other."""
-    with running(tmp_path_factory.mktemp("mortal"), data=data, DRAIN_SECONDS="3", **held.environment) as process:
+    environment = {"DRAIN_SECONDS": "3", **held.environment}
+    with running(tmp_path_factory.mktemp("mortal"), environment, data=data) as process:
         yield process
 
 
@@ -101,7 +106,7 @@ def start_server(tmp_path: Path, data: Path, held: HeldModel) -> Iterator[Callab
         def start(**environment: str) -> ServerProcess:
             folder = tmp_path / f"server-{len(list(tmp_path.iterdir()))}"
             folder.mkdir()
-            return stack.enter_context(running(folder, data=data, **{**held.environment, **environment}))
+            return stack.enter_context(running(folder, {**held.environment, **environment}, data=data))
 
         yield start
 

@@ -9,24 +9,27 @@ import time
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
+from tests.http_endpoint import Reply, Request, answering, json_reply
+
 CLIENT, SECRET = "the-server", "its secret"
 
 
 class Issuer:
     """``people`` by opaque token: the claims that introspection tells; a token taken away is inactive.
-    ``asked`` holds what it was asked, newest last."""
+    ``asked`` holds what it was asked, newest last. It answers while it is ``open``."""
 
     def __init__(self) -> None:
         self.people: dict[str, dict[str, Any]] = {}
         self.asked: list[tuple[str, Any]] = []
         self.broken = False
+        self.open = threading.Event()
+        self.open.set()
         self.base = ""
         self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
@@ -62,6 +65,7 @@ class Issuer:
 
     def _custom(self, question: Any) -> tuple[int, Any]:
         self.asked.append(("/custom", question))
+        self.open.wait(30)
         found = self.people.get(question["api_key"])
         if found is None:
             return 401, {"message": "who is that?"}
@@ -73,26 +77,9 @@ def serving() -> Iterator[Issuer]:
     """An issuer that listens."""
     issuer = Issuer()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, value = issuer.answer(self.path, body, self.headers.get("Authorization", ""))
-            raw = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
+    def answer(request: Request) -> Reply:
+        status, value = issuer.answer(request.path, request.body, request.headers.get("Authorization", ""))
+        return json_reply(value, status)
 
-        do_POST = do_GET
-
-        def log_message(self, *_: Any) -> None:
-            return None
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        issuer.base = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with answering(answer) as issuer.base:
         yield issuer
-        server.shutdown()
-        thread.join()

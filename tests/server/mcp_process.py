@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
 
+from tests.http_endpoint import Reply, Request, answering
 from tests.server.process import ServerProcess
 
 TOKEN = "let-me-in"
@@ -66,30 +64,21 @@ def served(**options: str) -> Iterator[McpProcess]:
         made.stop()
 
 
-class Engine(BaseHTTPRequestHandler):
-    """A search engine that speaks as Brave's does; ``keys`` are those that came."""
-
-    keys: ClassVar[list[str]] = []
-
-    def do_GET(self) -> None:
-        self.keys.append(self.headers["X-Subscription-Token"])
-        body = b'{"web": {"results": [{"title": "Kettles", "url": "https://example.org/", "description": "Blue."}]}}'
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing: the test's own output is read by people."""
+search_keys: list[str] = []
+"""Those that came to `engine_serving`."""
 
 
 @contextmanager
 def engine_serving() -> Iterator[str]:
-    """Where the search engine is."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Engine) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{made.server_port}"
-        made.shutdown()
+    """Where a search engine is that speaks as Brave's does."""
+    body = b'{"web": {"results": [{"title": "Kettles", "url": "https://example.org/", "description": "Blue."}]}}'
+
+    def found(request: Request) -> Reply:
+        search_keys.append(request.headers["X-Subscription-Token"])
+        return Reply(body)
+
+    with answering(found) as address:
+        yield address
 
 
 def check_kept_nowhere(secret: str, process: ServerProcess) -> None:

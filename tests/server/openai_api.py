@@ -34,6 +34,12 @@ def said(text: str, role: str = "user") -> dict[str, Any]:
     return {"role": role, "content": text}
 
 
+def words_of(item: Any) -> str:
+    """What a message among the SDK's input items says first."""
+    assert item.type == "message"
+    return str(item.content[0].text)
+
+
 @dataclass(frozen=True)
 class Frame:
     """One event of a response's stream: its bytes, and its JSON."""
@@ -80,7 +86,7 @@ def types(events: Sequence[Any]) -> list[str]:
 
 def created(caller: Caller, *lines: str, **more: Any) -> dict[str, Any]:
     """A response, not streamed."""
-    return answered(caller.post("/v1/responses", asked(*lines, **more))).json  # type: ignore[no-any-return]
+    return answered(caller.post("/v1/responses", asked(*lines, **more))).json  # type: ignore[no-any-return]  # an object
 
 
 def text(response: dict[str, Any]) -> str:

@@ -16,10 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import psycopg
@@ -29,13 +29,13 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
-START_S, STOP_S, LOOK_S = 60.0, 40.0, 0.02
+START_S, STOP_S, LOOK_S = 120.0, 120.0, 0.02
 _PORT = re.compile(r"^Logs +http://[^/]+:(\d+)/logs/$", re.MULTILINE)
 
 _MISTAKE = re.compile(r"^Traceback| ERROR agents| CRITICAL ", re.MULTILINE)
 
 
-def eventually(look: Callable[[], T], within_s: float = 15.0) -> T:
+def eventually(look: Callable[[], T | Literal[False] | None], within_s: float = 30.0) -> T:
     """What ``look`` returns as soon as it is true. Raises AssertionError when it never is."""
     until = time.monotonic() + within_s
     while True:
@@ -49,12 +49,13 @@ def eventually(look: Callable[[], T], within_s: float = 15.0) -> T:
 class ServerProcess:
     """One server and its data. It can be stopped or killed, and started again on the same data."""
 
-    def __init__(self, folder: Path, *, demo: bool = False, **environment: str) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str] | None = None, *, demo: bool = False) -> None:
         self.folder = folder
         self._options = [] if demo else ["--no-demo"]
         self._log = folder / "serve.log"
         self._process: subprocess.Popen[bytes] | None = None
-        self._environment = {name: os.environ[name] for name in KEPT if name in os.environ} | environment
+        self._environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+        self._environment |= environment or {}
         self._environment["DATA_DIR"] = str(folder / "data")
         self.port = 0
         self.forgiven = 0
@@ -167,7 +168,7 @@ def database() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def running(
-    folder: Path, *, demo: bool = False, data: Path | None = None, **environment: str
+    folder: Path, environment: Mapping[str, str] | None = None, *, demo: bool = False, data: Path | None = None
 ) -> Iterator[ServerProcess]:
     """A started server with a database of its own, and with the demo in its log if so asked. It starts
     with a copy of ``data``, see `first_data`, or with nothing. What still runs when the block ends
@@ -175,7 +176,7 @@ def running(
     if data is not None:
         shutil.copytree(data, folder / "data")
     with database() as where:
-        server = ServerProcess(folder, demo=demo, **where, **environment)
+        server = ServerProcess(folder, {**where, **(environment or {})}, demo=demo)
         try:
             server.start()
             yield server

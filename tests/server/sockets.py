@@ -14,6 +14,8 @@ from tests.server.process import ServerProcess
 
 HEAR_S = 15.0
 Message = dict[str, Any]
+AS_HTML: dict[str, Any] = {"as": "html"}
+"""Asks for HTML, as pages do."""
 
 
 class Socket:
@@ -52,14 +54,26 @@ class Socket:
         [message] = self.to_op("error", number)
         return message["error"]  # type: ignore[no-any-return]  # an object
 
+    def flood(self, op: str, times: int) -> None:
+        """Ask this many times, or until the server has closed the socket."""
+        try:
+            for _ in range(times):
+                self.ask(op)
+        except ConnectionClosed:
+            return
+
     def closed(self) -> int:
         """The code with which the server closes the socket, 1006 when it only leaves; what it says
         before is dropped."""
+        return self.ended()[0]
+
+    def ended(self) -> tuple[int, str]:
+        """The same with the reason it gives."""
         try:
             while True:
                 self.hear()
         except ConnectionClosed as closed:
-            return closed.rcvd.code if closed.rcvd else 1006
+            return (closed.rcvd.code, closed.rcvd.reason) if closed.rcvd else (1006, "")
 
 
 @contextmanager

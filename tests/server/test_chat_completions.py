@@ -9,6 +9,7 @@ import openai
 import pytest
 from llama_stack_client import LlamaStackClient
 from openai import OpenAI
+from openai.types.shared_params import FunctionDefinition
 
 from tests.model_lab import ModelLab
 from tests.server.caller import Caller
@@ -184,11 +185,14 @@ def test_a_call_is_forgotten(client: OpenAI, question: str) -> None:
 
 
 def test_the_scripted_model_calls_tools(client: OpenAI) -> None:
-    function = {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
+    function: FunctionDefinition = {
+        "name": "get_weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    }
     chunks = client.chat.completions.create(
         model="scripted/fast",
         messages=[{"role": "user", "content": "How are you?"}],
-        tools=[{"type": "function", "function": function}],  # type: ignore[list-item]  # plain dicts will do
+        tools=[{"type": "function", "function": function}],
         tool_choice={"type": "function", "function": {"name": "get_weather"}},
         stream=True,
     )

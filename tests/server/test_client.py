@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
 import pytest
 from llama_stack_client import (
-    Agent,
-    AgentEventLogger,
     AsyncLlamaStackClient,
     BadRequestError,
     ConflictError,
@@ -20,11 +18,13 @@ from llama_stack_client import (
     LlamaStackClient,
     NotFoundError,
 )
-from llama_stack_client.lib.agents.agent import AsyncAgent
+from llama_stack_client.lib.agents.agent import Agent, AsyncAgent
+from llama_stack_client.lib.agents.event_logger import EventLogger as AgentEventLogger
 from llama_stack_client.lib.agents.react.agent import ReActAgent
 
 from tests.server.caller import script, user
 from tests.server.held_model import HeldModel
+from tests.server.library import asking, chunks_of, turn_of
 from tests.server.process import ServerProcess
 
 pytestmark = pytest.mark.server
@@ -67,12 +67,12 @@ def make_agent(client: Any, **config: Any) -> Agent:
 def ask(agent: Agent, *lines: str, **more: Any) -> Any:
     """A turn as an object, the client's tools run by the library."""
     text = script(*lines) if len(lines) > 1 or lines[0].startswith("say ") else lines[0]
-    return agent.create_turn([user(text)], agent.sessions[-1], stream=False, **more)
+    return turn_of(agent, text, agent.sessions[-1], **more)
 
 
 def stored_turns(agent: Agent) -> list[Any]:
     session = agent.client.agents.session.retrieve(agent.sessions[-1], agent_id=agent.agent_id)
-    return session.turns  # type: ignore[no-any-return]  # a list
+    return list(session.turns)
 
 
 def step_types(turn: Any) -> list[str]:
@@ -84,8 +84,8 @@ def step_types(turn: Any) -> list[str]:
 
 def test_a_turn_streams_its_answer(client: LlamaStackClient) -> None:
     agent = make_agent(client)
-    chunks = list(agent.create_turn([user(script("say Hello there, world."))], agent.sessions[0]))
-    payloads = [chunk.event.payload for chunk in chunks]
+    chunks = chunks_of(agent, script("say Hello there, world."), agent.sessions[0])
+    payloads: list[Any] = [chunk.event.payload for chunk in chunks]
 
     texts = [payload.delta.text for payload in payloads if payload.event_type == "step_progress"]
     assert texts == ["Hello", " there,", " world."]
@@ -97,7 +97,7 @@ def test_a_turn_streams_its_answer(client: LlamaStackClient) -> None:
 def test_the_library_s_logger_tells_the_turn(client: LlamaStackClient) -> None:
     agent = make_agent(client, tools=[get_time, "builtin::demo"], input_shields=["demo_guard"])
     lines = ["say Hm", 'call get_weather {"city": "Paris"}', 'call get_time {"zone": "UTC"}', "then", "say Noon."]
-    stream = agent.create_turn([user(script(*lines))], agent.sessions[0])
+    stream = chunks_of(agent, script(*lines), agent.sessions[0])
     told = [str(log) for log in AgentEventLogger().log(stream)]
 
     assert "shield_call> No Violation" in told
@@ -220,7 +220,7 @@ def test_a_react_agent_runs_calls_the_server_never_saw(client: LlamaStackClient,
 def test_sessions_are_made_read_and_deleted(client: LlamaStackClient) -> None:
     agent = make_agent(client)
     turns = [ask(agent, "say One."), ask(agent, "say Two.")]
-    where = {"agent_id": agent.agent_id}
+    where: dict[str, Any] = {"agent_id": agent.agent_id}
     session = client.agents.session.retrieve(agent.sessions[0], **where)
     chosen = client.agents.session.retrieve(agent.sessions[0], **where, turn_ids=[turns[1].turn_id])
 
@@ -257,7 +257,7 @@ def test_errors_have_their_classes(client: LlamaStackClient) -> None:
     with pytest.raises(BadRequestError, match="no::such"):
         make_agent(client, tools=["no::such"])
     with pytest.raises(BadRequestError, match="model"):
-        client.agents.create(agent_config={"model": None, "instructions": "x"})  # type: ignore[typeddict-item]
+        client.agents.create(agent_config={"model": None, "instructions": "x"})  # type: ignore[typeddict-item]  # no model is what is wrong
 
 
 def test_a_failed_turn_is_told_with_its_cause(client: LlamaStackClient) -> None:
@@ -273,14 +273,16 @@ def test_a_failed_turn_is_told_with_its_cause(client: LlamaStackClient) -> None:
 
 def test_a_busy_session_is_not_asked_again(client: LlamaStackClient, held: HeldModel) -> None:
     agent, question = make_agent(client, model="held/held"), held.hold()
-    running = agent.create_turn([user(question.question)], agent.sessions[0])
+    running = chunks_of(agent, question.question, agent.sessions[0])
     next(running)
     with pytest.raises(ConflictError) as busy:
         ask(agent, "Me too!")
     question.end("Done.")
 
     assert busy.value.response.request.headers["x-stainless-retry-count"] == "0"
-    assert list(running)[-1].event.payload.turn.output_message.content == "Done."
+    last = list(running)[-1].event.payload
+    assert last.event_type == "turn_complete"
+    assert last.turn.output_message.content == "Done."
 
 
 class Cut(httpx.HTTPTransport):
@@ -317,11 +319,14 @@ def test_the_async_client_does_the_same(server: ServerProcess) -> None:
 
     async def talk() -> tuple[list[Any], Any, Any]:
         async with AsyncLlamaStackClient(base_url=server.base) as client:
-            tools = [get_time, {"name": "builtin::demo", "args": {"units": "metric"}}]
-            agent = AsyncAgent(client, model="scripted/fast", instructions="Be brief.", tools=tools)
+            tools: list[Any] = [get_time, {"name": "builtin::demo", "args": {"units": "metric"}}]
+            as_named: Any = client  # the library names the type of the client that is not async
+            agent = AsyncAgent(as_named, model="scripted/fast", instructions="Be brief.", tools=tools)
             session = await agent.create_session("a session")
-            chunks = [chunk async for chunk in await agent.create_turn([user(script(*lines))], session)]
-            turn = await agent.create_turn([user(script("say More."))], session, stream=False)
+            stream = await agent.create_turn(asking(script(*lines)), session)
+            assert isinstance(stream, AsyncIterator)
+            chunks = [chunk async for chunk in stream]
+            turn = await agent.create_turn(asking(script("say More.")), session, stream=False)
             return chunks, turn, await client.agents.session.retrieve(session, agent_id=agent.agent_id)
 
     chunks, turn, session = asyncio.run(talk())

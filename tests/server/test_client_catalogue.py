@@ -11,9 +11,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from llama_stack_client import Agent, BadRequestError, LlamaStackClient, NotFoundError
+from llama_stack_client import BadRequestError, LlamaStackClient, NotFoundError
+from llama_stack_client.lib.agents.agent import Agent
 
 from tests.server.caller import script, user
+from tests.server.library import turn_of
 from tests.server.process import ServerProcess
 
 pytestmark = pytest.mark.server
@@ -57,7 +59,7 @@ def test_a_model_is_registered_under_another_name(client: LlamaStackClient) -> N
     assert (made.identifier, made.provider_resource_id, made.metadata["embedding_dimension"]) == (name, "fast", 384)
     assert name in {model.identifier for model in client.models.list()}
     agent = Agent(client, model=name, instructions="")
-    turn = agent.create_turn([user("hello")], agent.create_session("a session"), stream=False)
+    turn = turn_of(agent, "hello", agent.create_session("a session"))
     assert turn.output_message.content
     client.models.unregister(name)
     with pytest.raises(NotFoundError, match="not found"):
@@ -76,7 +78,8 @@ def test_inference_without_an_agent(client: LlamaStackClient) -> None:
         for chunk in client.inference.chat_completion(model_id="scripted/fast", messages=messages, stream=True)
     ]
     assert [events[0].event_type, events[-1].event_type] == ["start", "complete"]
-    assert "".join(event.delta.text for event in events) == "Hello there."
+    deltas: list[Any] = [event.delta for event in events]
+    assert "".join(delta.text for delta in deltas) == "Hello there."
     assert events[-1].stop_reason == "end_of_turn"
 
 
@@ -101,7 +104,8 @@ def test_inference_calls_tools(client: LlamaStackClient) -> None:
 def test_inference_of_a_text(client: LlamaStackClient) -> None:
     text = script("say once", "length")
     assert client.inference.completion(model_id="scripted/fast", content=text).stop_reason == "out_of_tokens"
-    chunks = list(client.inference.completion(model_id="scripted/fast", content=text, stream=True))
+    stream = client.inference.completion(model_id="scripted/fast", content=text, stream=True)
+    chunks: list[Any] = list(stream)  # the library has no type for them
     assert "".join(chunk.delta for chunk in chunks) == "once"
     assert chunks[-1].stop_reason == "out_of_tokens"
 
@@ -119,7 +123,7 @@ def test_a_turn_is_a_span_with_its_agents_name(client: LlamaStackClient) -> None
     config: Any = {"model": "scripted/fast", "instructions": "Be kind.", "name": name, "toolgroups": []}
     agent = Agent(client, agent_config=config)
     session = agent.create_session(f"test-session-{uuid4()}")
-    agent.create_turn([user("Give me a sentence that contains the word: hello")], session, stream=False)
+    turn_of(agent, "Give me a sentence that contains the word: hello", session)
 
     def spans(key: str, value: str, *wanted: str) -> list[Any]:
         condition: Any = {"key": key, "op": "eq", "value": value}

@@ -105,7 +105,7 @@ def test_the_async_client_does_the_same(server: ServerProcess) -> None:
         async with AsyncOpenAI(base_url=f"{server.base}/v1", api_key="none", max_retries=0) as client:
             given: Any = [said("One.")]
             made = await client.conversations.create(items=given)
-            await client.conversations.items.create(made.id, items=[said("Two.")])  # type: ignore[list-item]
+            await client.conversations.items.create(made.id, items=[said("Two.")])  # type: ignore[list-item]  # plain dicts
             await client.responses.create(model=MODEL, input=script("say Three."), conversation=made.id)
             items = [item async for item in client.conversations.items.list(made.id, limit=1, order="asc")]
             assert [item.type for item in items] == ["message"] * 4
@@ -165,7 +165,7 @@ def test_items_begin_a_conversation(client: OpenAI, held: HeldModel) -> None:
 
 def test_items_are_added_in_the_order_given(client: OpenAI) -> None:
     made = client.conversations.create(items=[said("zero")])  # type: ignore[list-item]  # plain dicts will do
-    added = client.conversations.items.create(made.id, items=[said("one"), said("two")])  # type: ignore[list-item]
+    added = client.conversations.items.create(made.id, items=[said("one"), said("two")])  # type: ignore[list-item]  # plain dicts
     assert words(list(added.data)) == ["one", "two"]
     assert (added.first_id, added.last_id, added.has_more) == (added.data[0].id, added.data[1].id, False)
     assert words(items_of(client, made.id)) == ["zero", "one", "two"]
@@ -257,7 +257,7 @@ def test_an_answer_put_in_by_hand_is_the_one_that_is_told(client: OpenAI, held: 
     first = client.responses.create(
         model=MODEL, input=script('call look {"at": "it"}'), conversation=made, tools=[LOOK]
     )
-    client.conversations.items.create(made, items=[output_to(first.output[0], "a cat")])  # type: ignore[list-item]
+    client.conversations.items.create(made, items=[output_to(first.output[0], "a cat")])  # type: ignore[list-item]  # plain dicts
     answers = [message["content"] for message in told(client, held, made) if message["role"] == "tool"]
     assert answers == ["a cat"]
 
@@ -316,7 +316,9 @@ def test_responses_of_a_conversation_know_of_each_other(client: OpenAI, held: He
     items = items_of(client, made.id)
     assert [item.role for item in items] == ["user", "user", "assistant", "user", "assistant"]
     assert items[2].id == first.output[0].id
-    assert items[4].id == second.output[0].id
+    answer = second.output[0]
+    assert answer.type == "message"
+    assert items[4].id == answer.id
     contents = [message["content"] for message in told(client, held, made.id)]
     assert contents[0] == "My name is Ana."
     assert (contents[2], contents[4]) == ("Hello Ana.", "And again.")
@@ -386,7 +388,7 @@ def test_half_an_answer_is_refused_in_a_conversation_too(client: OpenAI) -> None
     first = client.responses.create(model=MODEL, input=lines, conversation=made, tools=[LOOK])
     left, right = first.output
     output: Any = [output_to(left, "a cat")]
-    with pytest.raises(openai.BadRequestError, match=f"No tool output found for function call {right.call_id}"):  # type: ignore[union-attr]
+    with pytest.raises(openai.BadRequestError, match=f"No tool output found for function call {right.call_id}"):  # type: ignore[union-attr]  # a call
         client.responses.create(model=MODEL, input=output, conversation=made)
 
 

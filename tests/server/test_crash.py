@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.depth import deep
 from tests.server.caller import Caller, CutOff, Frame, Talk, answer_to, script, tool
 from tests.server.process import ServerProcess, eventually
 from tests.server.sockets import events, numbers, opened, text_of
@@ -26,7 +27,7 @@ TYPED_S = 0.25
 """What is being typed is stored this often."""
 COMMIT_S = 0.5
 """And then has to be committed, on a machine that has other things to do."""
-READS_S = 5.0
+READS_S = 15.0
 """Reading takes a moment also while nobody can write."""
 STEPS = ["inference", "tool_execution", "inference"]
 ANSWER = " ".join(map(str, range(3000)))
@@ -92,7 +93,8 @@ def crash(server: ServerProcess, watched: list[Watched], acknowledged: Acknowled
     eventually(lambda: len(watched[0].heard) >= frames and all(one.heard for one in watched))
     at = time.monotonic()
     server.kill()
-    for one in (*watched, acknowledged):
+    everyone: list[Watched | Acknowledged] = [*watched, acknowledged]
+    for one in everyone:
         one.join()
         one.talk.caller = acknowledged.talk.caller
     acknowledged.talk.caller.port = server.start().port
@@ -163,10 +165,10 @@ def test_a_turn_that_waits_survives(own_server: ServerProcess) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(deep(600, 3600))
 def test_crashes_at_any_moment_keep_what_was_said(own_server: ServerProcess) -> None:
     moments = random.Random(20261120)
-    for _ in range(20):
+    for _ in range(deep(20, 100)):
         watched, acknowledged = watch(Caller(own_server.port), 4)
         crashed_at = crash(own_server, watched, acknowledged, frames=moments.randint(1, 120))
         for one in watched:

@@ -12,6 +12,7 @@ import pytest
 from llama_stack_client import LlamaStackClient
 from openai import BadRequestError, NotFoundError, OpenAI
 from openai.types import FileObject, VectorStore
+from openai.types.file_create_params import ExpiresAfter
 
 from tests.pdf import make_pdf
 from tests.server.process import ServerProcess, eventually
@@ -92,12 +93,13 @@ def test_an_empty_file_is_a_file(client: OpenAI) -> None:
 
 
 def test_a_file_lives_as_long_as_was_said(client: OpenAI) -> None:
-    expiry: Any = {"anchor": "created_at", "seconds": 3600}
+    expiry: ExpiresAfter = {"anchor": "created_at", "seconds": 3600}
+    too_soon: ExpiresAfter = {"anchor": "created_at", "seconds": 60}
     made = client.files.create(file=("short.txt", b"x"), purpose="assistants", expires_after=expiry)
 
     assert made.expires_at == made.created_at + 3600
     with pytest.raises(BadRequestError, match=r"expires_after.seconds"):
-        client.files.create(file=("s.txt", b"x"), purpose="assistants", expires_after={**expiry, "seconds": 60})
+        client.files.create(file=("s.txt", b"x"), purpose="assistants", expires_after=too_soon)
 
 
 def test_files_are_listed_page_by_page(client: OpenAI) -> None:
@@ -227,7 +229,7 @@ def test_upload_and_poll(client: OpenAI, store: VectorStore, tmp_path: Path) -> 
             vector_store_id=store.id, file=opened, poll_interval_ms=POLL, max_wait_seconds=30
         )
 
-    assert (file.status, file.chunking_strategy.to_dict()["static"]) == (  # type: ignore[union-attr]
+    assert (file.status, file.chunking_strategy.to_dict()["static"]) == (  # type: ignore[union-attr]  # it has one
         "completed",
         {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400},
     )
@@ -394,7 +396,13 @@ def test_limits_of_a_search(notes: Callable[..., list[str]]) -> None:
     assert notes(["north", "south"], extra_body={"search_mode": "keyword"}) == [NORTH, SOUTH]
     assert notes("budget of the north", ranking_options={"score_threshold": 0.99, "ranker": "auto"}) == [NORTH]
     assert notes("zebra", extra_body={"search_mode": "keyword"}, rewrite_query=True) == []
-    for wrong in ({"max_num_results": 51}, {"filters": {"type": "near"}}, {"query": ""}, {"query": []}):
+    refused: tuple[dict[str, Any], ...] = (
+        {"max_num_results": 51},
+        {"filters": {"type": "near"}},
+        {"query": ""},
+        {"query": []},
+    )
+    for wrong in refused:
         with pytest.raises(BadRequestError, match=next(iter(wrong))):
             notes(**wrong)
 
@@ -452,11 +460,11 @@ def test_a_store_is_a_vector_database(client: OpenAI, llama: LlamaStackClient, s
     )
     document: Any = {"document_id": "cup", "content": CUP, "mime_type": "text/plain", "metadata": {"room": "hall"}}
     llama.tool_runtime.rag_tool.insert(documents=[document], vector_db_id=store.id, chunk_size_in_tokens=64)
-    [hit] = client.vector_stores.search(store.id, query="red", filters=compare("eq", "room", "hall"))  # type: ignore[arg-type]
+    [hit] = client.vector_stores.search(store.id, query="red", filters=compare("eq", "room", "hall"))  # type: ignore[arg-type]  # a plain dict
 
     assert llama.vector_dbs.retrieve(store.id).identifier == store.id
     assert found.metadata["document_ids"] == [file.id]
-    assert "kitchen" in found.content[1].text  # type: ignore[index, union-attr]
+    assert "kitchen" in found.content[1].text  # type: ignore[index, union-attr]  # a text
     assert KETTLE in str(tool.content)
     assert (hit.file_id, hit.filename, hit.attributes) == ("cup", "cup", {"room": "hall"})
 

@@ -4,6 +4,7 @@ and callers that leave."""
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def busy_turn(caller: Caller) -> tuple[Talk, str]:
     return talk, turn["turn_id"]
 
 
-def plain(frames: list[Frame]) -> list[object]:
+def plain(frames: list[Frame]) -> list[tuple[str, Any]]:
     return [(frame.cursor, frame.data) for frame in frames]
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 from llama_stack_client import (
-    Agent,
     AuthenticationError,
     BadRequestError,
     ConflictError,
     LlamaStackClient,
     NotFoundError,
 )
+from llama_stack_client.lib.agents.agent import Agent
 
-from tests.server.mcp_process import TOKEN, Engine, McpProcess, check_kept_nowhere, engine_serving, served
+from tests.server.mcp_process import TOKEN, McpProcess, check_kept_nowhere, engine_serving, search_keys, served
 from tests.server.process import ServerProcess, eventually, running
 
 pytestmark = pytest.mark.server
@@ -56,7 +56,7 @@ def mcp_server_process(tmp_path_factory: pytest.TempPathFactory, data: Path, eng
     servers = f"{{{dead}, {stdio}}}"
     settings = {"MCP_SERVERS": servers, "TOOL_TIMEOUT_S": "6", "TOOL_FUNCTIONS": "string:capwords"}
     settings["BRAVE_SEARCH_URL"] = engine
-    with running(tmp_path_factory.mktemp("mcp"), data=data, **settings) as made:
+    with running(tmp_path_factory.mktemp("mcp"), settings, data=data) as made:
         yield made
 
 
@@ -224,7 +224,7 @@ def test_an_agent_searches_the_web(client: LlamaStackClient, mcp_server_process:
         "query": "kettles",
         "top_k": [{"title": "Kettles", "url": "https://example.org/", "content": "Blue."}],
     }
-    assert Engine.keys[-1:] == ["key-of-mine"]
+    assert search_keys[-1:] == ["key-of-mine"]
     assert "BRAVE_SEARCH_API_KEY" in answers(ask(client, "builtin::websearch", script))[0]
     check_kept_nowhere("key-of-mine", mcp_server_process)
 

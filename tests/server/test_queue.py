@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.depth import deep
 from tests.server.caller import Caller, Talk, script
 from tests.server.held_model import Held, HeldModel
 from tests.server.process import ServerProcess, eventually
@@ -93,3 +95,39 @@ def test_a_response_in_line_is_streamed_as_any_other(narrow: ServerProcess, held
         whole = first + response.read()
     last = json.loads(whole.rstrip().rpartition(b"data: ")[2])
     assert caller.get(f"/v1/responses/{last['response']['id']}?stream=true").body == whole
+
+
+@pytest.mark.timeout(deep(300, 1800))
+def test_a_crash_with_very_many_open_turns_loses_none(start_server: Callable[..., ServerProcess]) -> None:
+    """Some of them run, most stand in line; a few wait for their client, and go on waiting."""
+    many = deep(60, 1000)
+    server = start_server(MAX_RUNNING=str(many // 4), MAX_QUEUED=str(2 * many))
+    caller = Caller(server.port)
+    tools = [{"type": "function", "name": "ask_user", "parameters": {"type": "object"}}]
+    asking = {"model": "scripted/fast", "input": script("call ask_user {}", "then", "say Thanks."), "tools": tools}
+    unanswered = [caller.post("/v1/responses", asking).json["id"] for _ in range(3)]
+    held_up = {"model": "scripted/fast", "input": script("say This far.", "wait 600s"), "background": True}
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: caller.post("/v1/responses", held_up), range(many)))
+    assert {answer.status for answer in answers} == {200}
+    before = counted(caller)
+    assert before["queued"] > before["in_progress"] > 0
+    assert sum(before.values()) == many + 3
+
+    server.kill()
+    caller.port = server.start().port  # it is ready by then
+    eventually(lambda: counted(caller).get("interrupted") == many, within_s=60)
+    told = [caller.get(f"/v1/responses/{answer.json['id']}").json for answer in answers]
+    assert {(one["status"], one["error"]["code"]) for one in told} == {("failed", "server_error")}
+    for name in unanswered:
+        response = caller.get(f"/v1/responses/{name}").json
+        [call] = [item for item in response["output"] if item["type"] == "function_call"]
+        answer = {"type": "function_call_output", "call_id": call["call_id"], "output": "Monday"}
+        done = caller.post("/v1/responses", {**asking, "input": [answer], "previous_response_id": name}).json
+        assert done["status"] == "completed"
+
+
+def counted(caller: Caller) -> dict[str, int]:
+    """How many turns there are of each status."""
+    [facet] = caller.get("/v1/logs/turns/facets?by=status").json["data"]
+    return {one["value"]: one["count"] for one in facet["values"]}

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 from typing import Any
 
 import pytest
 
+from tests.depth import deep
 from tests.server.caller import Answer, Caller, Talk, answer_to, script, tool
 from tests.server.held_model import HeldModel
 from tests.server.process import eventually
@@ -185,3 +187,53 @@ def test_of_many_with_one_key_one_runs(caller: Caller, held: HeldModel) -> None:
     assert {answer.status for answer in answers} == {200}
     assert len({answer.body for answer in answers}) == 1
     assert len(talk.turns()) == 1
+
+
+# --------------------------------------------------------------------------------------- again and again
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_whoever_repeats_a_turn_or_a_resume_under_one_key_runs_it_once(caller: Caller) -> None:
+    """Fifty at once. Some come while it runs, some when it is over; all are told the same."""
+    for number in range(deep(3, 60)):
+        talk, turn = waiting_turn(caller, "Which day?")
+        body = {"tool_responses": [answer_to(turn["output_message"]["tool_calls"][0], "Monday")], "stream": False}
+        key = {"Idempotency-Key": f"round {number}"}
+        resumed = partial(caller.post, f"{talk.path}/turn/{turn['turn_id']}/resume", body, **key)
+        aside = talk.aside()
+        for one, ask in ((aside, partial(aside.say, script("repeat 30 word"), **key)), (talk, resumed)):
+            answers = at_once(50, ask)
+            assert Counter(answer.status for answer in answers) == {200: 50}
+            assert len({answer.body for answer in answers}) == 1
+            [made] = one.turns()
+            assert made["status"] == "completed"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_whoever_repeats_the_answer_to_a_response_runs_it_once(caller: Caller) -> None:
+    tools = [{"type": "function", "name": "ask_user", "parameters": {"type": "object"}}]
+    for number in range(deep(3, 60)):
+        said = script('call ask_user {"question": "?"}', "then", "say Thanks.")
+        first = caller.post("/v1/responses", {"model": "scripted/fast", "input": said, "tools": tools}).json
+        [call] = [item for item in first["output"] if item["type"] == "function_call"]
+        answer = {"type": "function_call_output", "call_id": call["call_id"], "output": "Monday"}
+        body = {"model": "scripted/fast", "input": [answer], "previous_response_id": first["id"], "tools": tools}
+        key = {"Idempotency-Key": f"response {number}"}
+        answers = at_once(50, partial(caller.post, "/v1/responses", body, **key))
+        assert Counter(answer.status for answer in answers) == {200: 50}
+        assert len({answer.json["id"] for answer in answers}) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_of_twenty_resumes_one_wins_every_time(caller: Caller) -> None:
+    for _ in range(deep(5, 300)):
+        talk, turn = waiting_turn(caller, "Which day?")
+        call = turn["output_message"]["tool_calls"][0]
+        answers = at_once(20, partial(talk.answer, turn["turn_id"], answer_to(call, "Monday")))
+        assert Counter(answer.status for answer in answers) == {200: 1, 409: 19}
+        [won] = [answer.json for answer in answers if answer.status == 200]
+        assert won == talk.turn(turn["turn_id"])
+        assert len(won["steps"][1]["tool_responses"]) == 1

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from llama_stack_client import Agent, BadRequestError, LlamaStackClient, NotFoundError
+from llama_stack_client import BadRequestError, LlamaStackClient, NotFoundError
+from llama_stack_client.lib.agents.agent import Agent
 from llama_stack_client.types import Document
+from llama_stack_client.types.agents.turn_create_params import Document as TurnDocument
 
 from tests.pdf import make_pdf
 from tests.server.caller import Caller, Talk, script, tool, user
 from tests.server.held_model import HeldModel
+from tests.server.library import turn_of
 from tests.server.pages import Pages, serving
 from tests.server.process import ServerProcess
 
@@ -50,7 +53,8 @@ def document(name: str, content: Any, **more: Any) -> Document:
 
 
 def fill(client: LlamaStackClient, db: str, *documents: Document) -> None:
-    client.tool_runtime.rag_tool.insert(documents=documents, vector_db_id=db, chunk_size_in_tokens=64)
+    given: Any = documents  # the client takes its models, though it names the types of plain dicts
+    client.tool_runtime.rag_tool.insert(documents=given, vector_db_id=db, chunk_size_in_tokens=64)
 
 
 def told(content: Any) -> str:
@@ -87,15 +91,19 @@ def test_databases_are_registered_and_listed(client: LlamaStackClient) -> None:
 def test_documents_are_found(client: LlamaStackClient, db: str) -> None:
     fill(client, db, document("kettle", KETTLE, metadata={"room": "kitchen"}), document("cup", CUP))
     found = client.tool_runtime.rag_tool.query(content="which whistles, the kettle or the cup?", vector_db_ids=[db])
+    assert isinstance(found.content, list)
     [head, first, *_] = found.content
 
+    assert head.type == "text"
+    assert first.type == "text"
     assert head.text.startswith("knowledge_search tool found 2 chunks:\nBEGIN of knowledge_search tool results.")
     assert first.text.startswith(f"Result 1\nContent: {KETTLE}\nMetadata: ")
     assert '"room": "kitchen"' in first.text
     assert "END of knowledge_search tool results." in told(found.content)
-    assert found.metadata["document_ids"] == ["kettle", "cup"]
-    assert found.metadata["chunks"][0] == KETTLE
-    assert found.metadata["scores"] == sorted(found.metadata["scores"], reverse=True)
+    metadata: dict[str, Any] = found.metadata
+    assert metadata["document_ids"] == ["kettle", "cup"]
+    assert metadata["chunks"][0] == KETTLE
+    assert metadata["scores"] == sorted(metadata["scores"], reverse=True)
 
 
 def test_an_empty_database_has_no_answer(client: LlamaStackClient, db: str) -> None:
@@ -115,7 +123,7 @@ def test_a_template_and_limits(client: LlamaStackClient, db: str) -> None:
             **config,
         }
         config.setdefault("chunk_template", "{index}: {chunk.content}")
-        return client.tool_runtime.rag_tool.query(content="it", vector_db_ids=[db], query_config=config)  # type: ignore[arg-type]
+        return client.tool_runtime.rag_tool.query(content="it", vector_db_ids=[db], query_config=config)  # type: ignore[arg-type]  # a plain dict will do
 
     assert ask(max_chunks=1).metadata["document_ids"].__len__() == 1
     assert ask(max_tokens_in_context=1).content is None
@@ -130,7 +138,7 @@ def test_chunks_go_in_and_come_out(client: LlamaStackClient, db: str) -> None:
         {"content": KETTLE, "metadata": {"document_id": "kettle", "page": 1}},
         {"content": CUP, "metadata": {"document_id": "cup"}, "embedding": [1.0] + [0.0] * 383},
     ]
-    client.vector_io.insert(vector_db_id=db, chunks=chunks)  # type: ignore[arg-type]
+    client.vector_io.insert(vector_db_id=db, chunks=chunks)  # type: ignore[arg-type]  # plain dicts will do
     found = client.vector_io.query(vector_db_id=db, query="whistles", params={"max_chunks": 1})
 
     assert [chunk.content for chunk in found.chunks] == [KETTLE]
@@ -138,7 +146,7 @@ def test_chunks_go_in_and_come_out(client: LlamaStackClient, db: str) -> None:
     assert len(found.scores) == 1
     wrong = [chunks[0], {"content": "x", "metadata": {}, "embedding": [1.0, 2.0]}]
     with pytest.raises(BadRequestError, match=r"chunks.1.embedding: 384 numbers are needed, not 2"):
-        client.vector_io.insert(vector_db_id=db, chunks=wrong)  # type: ignore[arg-type]
+        client.vector_io.insert(vector_db_id=db, chunks=wrong)  # type: ignore[arg-type]  # plain dicts will do
     with pytest.raises(NotFoundError):
         client.vector_io.query(vector_db_id="no such", query="x")
 
@@ -199,7 +207,7 @@ def test_an_agent_searches_its_database(client: LlamaStackClient, db: str) -> No
         tools=[{"name": "builtin::rag/knowledge_search", "args": {"vector_db_ids": [db], "max_chunks": 1}}],
     )
     text = script('call knowledge_search {"query": "what whistles?"}', "then", "say Found.")
-    turn = agent.create_turn([user(text)], agent.create_session("rag"), stream=False)  # type: ignore[list-item]
+    turn = turn_of(agent, text, agent.create_session("rag"))
     [step] = [step for step in turn.steps if step.step_type == "tool_execution"]
     [response] = step.tool_responses
 
@@ -223,12 +231,15 @@ def test_the_tool_can_be_called_by_hand(client: LlamaStackClient, db: str) -> No
 def test_documents_of_a_turn_are_searched_later(client: LlamaStackClient) -> None:
     agent = Agent(client, model="scripted/fast", instructions="", tools=["builtin::rag"])
     session = agent.create_session("documents")
-    documents = [{"content": KETTLE, "mime_type": "text/plain"}, {"content": CUP, "mime_type": "text/markdown"}]
-    agent.create_turn([user(script("say Thanks.", "end"))], session, documents=documents, stream=False)  # type: ignore[list-item]
+    documents: list[TurnDocument] = [
+        {"content": KETTLE, "mime_type": "text/plain"},
+        {"content": CUP, "mime_type": "text/markdown"},
+    ]
+    turn_of(agent, script("say Thanks.", "end"), session, documents=documents)
     remember = script('call insert_into_memory {"content": "The pot is green."}', "then", "say Noted.")
-    agent.create_turn([user(remember)], session, stream=False)  # type: ignore[list-item]
+    turn_of(agent, remember, session)
     ask = script('call knowledge_search {"query": "kettle pot"}', "then", "say Found.")
-    turn = agent.create_turn([user(ask)], session, stream=False)  # type: ignore[list-item]
+    turn = turn_of(agent, ask, session)
     [step] = [step for step in turn.steps if step.step_type == "tool_execution"]
 
     assert KETTLE in told(step.tool_responses[0].content)

@@ -4,13 +4,11 @@ exports, files and the log have it."""
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
+from tests.http_endpoint import Reply, Request, answering
 from tests.server.caller import Answer, Caller, Talk
 from tests.server.mcp_process import TOKEN, McpProcess, check_kept_nowhere, served
 from tests.server.process import ServerProcess
@@ -24,30 +22,16 @@ QUERY = "query-key-1f2e3d"
 STRUCK = "[redacted]"
 
 
-class Indiscreet(BaseHTTPRequestHandler):
+def indiscreet(_: Request) -> Reply:
     """A model endpoint that tells every key it has heard of."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"] or 0))
-        words = f"Incorrect API key: {OWN}. Not {OTHER}, nor {UNKNOWN}. " + "x" * 440 + OWN
-        body = json.dumps({"error": {"message": words}}).encode()
-        self.send_response(401)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing: the test's own output is read by people."""
+    words = f"Incorrect API key: {OWN}. Not {OTHER}, nor {UNKNOWN}. " + "x" * 440 + OWN
+    return Reply(json.dumps({"error": {"message": words}}).encode(), 401)
 
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Indiscreet) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{made.server_port}"
-        made.shutdown()
+    with answering(indiscreet) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -311,7 +311,7 @@ def test_branches_grow_at_the_same_time(client: OpenAI, caller: Caller, held: He
     for number, answer in reversed(list(enumerate(answers))):
         answer.end(f"Branch {number}.")
     for number, name in enumerate(made):
-        done = eventually(lambda name=name: (now := client.responses.retrieve(name)).status == "completed" and now)  # type: ignore[misc]
+        done = eventually(lambda name=name: (now := client.responses.retrieve(name)).status == "completed" and now)  # type: ignore[misc]  # bound now
         assert done.output_text == f"Branch {number}."
         items = list(client.responses.input_items.list(name, order="asc"))
         assert len(items) == 3
@@ -369,7 +369,7 @@ def test_items_are_referred_to_by_their_ids(client: OpenAI, held: HeldModel) -> 
 
 def test_equal_messages_are_all_told(client: OpenAI, held: HeldModel) -> None:
     answer = held_answer(held)
-    first = client.responses.create(model=MODEL, input=[said("Again."), said("Again.")])  # type: ignore[list-item]
+    first = client.responses.create(model=MODEL, input=[said("Again."), said("Again.")])  # type: ignore[list-item]  # plain dicts
     second = client.responses.create(model=MODEL, input="Again.", previous_response_id=first.id)
     client.responses.create(model="held/held", input=answer.question, previous_response_id=second.id)
     assert [one["content"] for one in answer.asked[0] if one["role"] == "user"][:3] == ["Again."] * 3

@@ -39,8 +39,10 @@ def test_a_file_is_read_for_the_model_and_kept_as_it_came(client: OpenAI, file: 
     assert "The kettle is blue." in response.output_text
     assert "File kettles.txt" in response.output_text
     [item] = client.responses.input_items.list(response.id)
-    assert [part.type for part in item.content] == ["input_text", "input_file"]  # type: ignore[union-attr]  # a message
-    assert item.content[1].file_id == file  # type: ignore[union-attr]
+    assert item.type == "message"
+    content: list[Any] = [*item.content]
+    assert [part.type for part in content] == ["input_text", "input_file"]
+    assert content[1].file_id == file
 
 
 def test_what_was_read_is_there_in_the_next_response(client: OpenAI, file: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from openai import OpenAI
 
 from tests.server.caller import Caller, script
+from tests.server.openai_api import words_of
 from tests.server.process import ServerProcess
 
 pytestmark = pytest.mark.server
@@ -59,7 +60,7 @@ def test_a_message_with_its_history_joins_the_session(client: OpenAI, server: Se
     places = place_of(server, "chat")
     assert len(places) == 3
     assert len({session for session, _ in places}) == 1
-    told = [item.content[0].text for item in client.responses.input_items.list(last.id, order="asc")]  # type: ignore[union-attr]  # messages
+    told = [words_of(item) for item in client.responses.input_items.list(last.id, order="asc")]
     assert [text for text in told if text in ("One", "Two", "Three")] == ["One", "Two", "Three"]
 
 
@@ -67,6 +68,7 @@ def test_a_history_that_was_changed_begins_anew(client: OpenAI, server: ServerPr
     first = client.responses.create(model=MODEL, input=[user("One")], metadata={"case": "changed"})  # type: ignore[list-item]  # plain dicts will do
     items = [item.model_dump(exclude_none=True) for item in first.output]
     items[0]["content"][0]["text"] = "Something else."
-    client.responses.create(model=MODEL, input=[user("One"), *items, user("Two")], metadata={"case": "changed"})
+    changed: list[Any] = [user("One"), *items, user("Two")]
+    client.responses.create(model=MODEL, input=changed, metadata={"case": "changed"})
 
     assert len({session for session, _ in place_of(server, "changed")}) == 2

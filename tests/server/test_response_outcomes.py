@@ -399,7 +399,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 def test_what_cannot_be_is_refused_by_its_name(client: OpenAI, wrong: dict[str, Any], named: str) -> None:
     body: Any = {"model": MODEL, "input": "hi", **wrong}
     with pytest.raises(openai.BadRequestError, match=named):
-        client.responses.create(**{"model": MODEL, "input": "hi"}, extra_body=body)
+        client.responses.create(model=MODEL, input="hi", extra_body=body)
 
 
 def test_nulls_and_unknown_fields_are_taken(caller: Caller) -> None:

@@ -13,7 +13,7 @@ import pytest
 from openai import OpenAI
 
 from tests.server.caller import Caller, script
-from tests.server.mcp_process import TOKEN, Engine, McpProcess, check_kept_nowhere, engine_serving, served
+from tests.server.mcp_process import TOKEN, McpProcess, check_kept_nowhere, engine_serving, search_keys, served
 from tests.server.process import ServerProcess, running
 
 pytestmark = pytest.mark.server
@@ -38,7 +38,7 @@ def locked_mcp() -> Iterator[McpProcess]:
 def process(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[ServerProcess]:
     with engine_serving() as url:
         settings = {"BRAVE_SEARCH_URL": url, "BRAVE_SEARCH_API_KEY": "key-of-the-settings"}
-        with running(tmp_path_factory.mktemp("tools"), data=data, **settings) as made:
+        with running(tmp_path_factory.mktemp("tools"), settings, data=data) as made:
             yield made
 
 
@@ -86,6 +86,7 @@ def test_its_events_come_one_item_after_the_other(client: OpenAI, mcp: McpProces
     for event in events:
         if event.type == "response.output_item.added":
             assert item == [], "the item before is over"
+            assert event.item.id is not None
             item = [event.item.id]
         elif event.type == "response.output_item.done":
             assert item == [event.item.id]
@@ -210,13 +211,19 @@ def test_files_are_searched_and_cited(client: OpenAI, store: tuple[str, str]) ->
         response = stream.get_final_response()
 
     search, message = (item for item in response.output if item.type in ("file_search_call", "message"))
-    assert search.queries == ["blue kettle"]  # type: ignore[union-attr]  # a search
-    [found] = search.results  # type: ignore[union-attr]
+    assert search.type == "file_search_call"
+    assert search.queries == ["blue kettle"]
+    assert search.results is not None
+    [found] = search.results
     assert (found.file_id, found.filename) == (file, "kettles.txt")
+    assert found.attributes is not None
     assert found.attributes["region"] == "north"
-    [part] = message.content  # type: ignore[union-attr]  # a message
+    assert message.type == "message"
+    [part] = message.content
+    assert part.type == "output_text"
     assert part.text == "The blue one was sent back."
     [note] = part.annotations
+    assert note.type == "file_citation"
     assert (note.type, note.file_id, note.filename, note.index) == ("file_citation", file, "kettles.txt", 12)
     typed = "".join(event.delta for event in events if event.type == "response.output_text.delta")
     assert typed == part.text
@@ -249,7 +256,7 @@ def test_the_web_is_searched(client: OpenAI) -> None:
     action: Any = response.output[0].action  # type: ignore[union-attr]  # a search
     assert action.query == "kettles"
     assert [source.url for source in action.sources] == ["https://example.org/"]
-    assert "key-of-the-settings" in Engine.keys
+    assert "key-of-the-settings" in search_keys
 
 
 def test_the_steps_of_a_response_are_in_the_log(client: OpenAI, process: ServerProcess, mcp: McpProcess) -> None:

@@ -23,7 +23,7 @@ from tests.server.sockets import opened
 
 pytestmark = pytest.mark.server
 
-WITHIN_S = 5.0
+WITHIN_S = 10.0
 LONG = script("say Hello.", "wait 60s", "say Too late.")
 SETUP = """
 import json
@@ -81,7 +81,7 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[Place]:
     with issuers.serving() as issuer:
         keys = {"type": "jwks", "uri": f"{issuer.base}/keys", "issuer": issuer.base, "claims": {"groups": "teams"}}
-        with running(tmp_path_factory.mktemp("revoking"), data=data, AUTH_PROVIDER=json.dumps(keys)) as server:
+        with running(tmp_path_factory.mktemp("revoking"), {"AUTH_PROVIDER": json.dumps(keys)}, data=data) as server:
             secrets = json.loads(server.manage("shell", "-c", SETUP % PEOPLE).splitlines()[-1])
             yield Place(server, secrets, issuer)
 

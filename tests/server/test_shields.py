@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 from llama_stack_client import (
-    Agent,
-    AgentEventLogger,
     BadRequestError,
     ConflictError,
     InternalServerError,
     LlamaStackClient,
     NotFoundError,
 )
+from llama_stack_client.lib.agents.agent import Agent
+from llama_stack_client.lib.agents.event_logger import EventLogger as AgentEventLogger
+from llama_stack_client.types.shared_params.completion_message import CompletionMessage
 
 from tests.model_lab import ModelLab
 from tests.server.caller import Caller, Talk, script, user
+from tests.server.library import chunks_of, turn_of
 from tests.server.process import ServerProcess
 
 pytestmark = pytest.mark.server
@@ -55,7 +57,7 @@ def make_agent(client: Any, **config: Any) -> Agent:
 
 def say(agent: Agent, *lines: str) -> Any:
     text = script(*lines) if len(lines) > 1 else lines[0]
-    return agent.create_turn([user(text)], agent.sessions[-1], stream=False)
+    return turn_of(agent, text, agent.sessions[-1])
 
 
 def step_types(turn: Any) -> list[str]:
@@ -121,7 +123,7 @@ def test_a_shield_without_a_verdict_fails_the_turn(caller: Caller) -> None:
 
 def test_the_library_prints_a_violation(client: LlamaStackClient) -> None:
     agent = make_agent(client, input_shields=["guard"])
-    events = agent.create_turn([user("a bomb")], agent.sessions[-1])
+    events = chunks_of(agent, "a bomb", agent.sessions[-1])
     told = "".join(str(event) for event in AgentEventLogger().log(events))
 
     assert "shield_call> " in told
@@ -138,12 +140,12 @@ def test_a_shield_runs_alone(client: LlamaStackClient) -> None:
     assert violation is not None
     assert violation.metadata["violation_type"] == "S7"
 
-    excluded = {"excluded_categories": ["S7"]}
+    excluded: dict[str, Any] = {"excluded_categories": ["S7"]}
     assert client.safety.run_shield(shield_id="guard", messages=[asked], params=excluded).violation is None
     with pytest.raises(BadRequestError, match=r"params\.excluded"):
         client.safety.run_shield(shield_id="guard", messages=[asked], params={"excluded": ["S7"]})
 
-    answered = {"role": "assistant", "content": "That is private.", "stop_reason": "end_of_turn"}
+    answered: CompletionMessage = {"role": "assistant", "content": "That is private.", "stop_reason": "end_of_turn"}
     assert client.safety.run_shield(shield_id="guard", messages=[asked, answered], params={}).violation is None
 
 
@@ -159,7 +161,7 @@ def test_a_shield_that_cannot_judge_says_so(client: LlamaStackClient) -> None:
 
 def test_a_shield_is_registered_used_and_forgotten(client: LlamaStackClient, caller: Caller) -> None:
     name = f"shields/{uuid.uuid4()}"
-    params = {"rules": [{"keywords": ["tulip"], "message": "No flowers."}]}
+    params: dict[str, Any] = {"rules": [{"keywords": ["tulip"], "message": "No flowers."}]}
     made = client.shields.register(shield_id=name, provider_id="rules", params=params)
 
     assert (made.identifier, made.provider_id, made.params) == (name, "rules", params)

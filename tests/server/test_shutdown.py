@@ -3,16 +3,21 @@ the exit code is 0."""
 
 from __future__ import annotations
 
+import re
 import signal
+from contextlib import ExitStack
 
 import pytest
 
+from tests.depth import deep
 from tests.server.caller import Caller, Talk, user
 from tests.server.held_model import HeldModel
 from tests.server.process import ServerProcess, eventually
 from tests.server.sockets import opened
 
 pytestmark = pytest.mark.server
+
+MISTAKE = re.compile(r"Traceback| ERROR | CRITICAL |after shutdown")
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
@@ -77,6 +82,39 @@ def test_what_does_not_finish_is_interrupted(own_server: ServerProcess, held: He
     again = held.hold()
     again.end("Here again.")
     assert talk.say(again.question).json["output_message"]["content"] == "Here again."
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_those_who_still_listen_are_let_go_without_a_mistake(own_server: ServerProcess, held: HeldModel) -> None:
+    """Streams of every kind, some of which nobody reads, and sockets, on turns that go on for ever."""
+    caller = Caller(own_server.port)
+    for _ in range(deep(1, 12)):
+        talk, question = Talk(caller, model="held/held"), held.hold()
+        said = len(own_server.log)
+        with ExitStack() as stack:
+            own = stack.enter_context(talk.saying(question.question))
+            question.say("This far")
+            turn = own.until(lambda frame: bool(frame.text))[0].payload["turn_id"]
+            streams = [stack.enter_context(talk.following(turn)) for _ in range(6)]
+            for path, name in (("/v1/chat/completions", "messages"), ("/v1/responses", "input")):
+                for _ in range(2):
+                    other = held.hold()
+                    other.say("This far")
+                    body = {"model": "held/held", "stream": True, name: [user(other.question)]}
+                    assert stack.enter_context(caller.stream(path, body)).status == 200
+            sockets = [stack.enter_context(opened(own_server)) for _ in range(3)]
+            for topic, socket in zip((f"turn:{turn}", "logs", "logs"), sockets, strict=True):
+                socket.subscribe(topic)
+                socket.to_op("live")
+            own_server.terminate()
+            last = [list(stream)[-1] for stream in (own, *streams[:3])]
+            assert [socket.closed() for socket in sockets] == [1001] * 3
+            assert own_server.wait() == 0
+        assert {frame.data["error"]["type"] for frame in last} == {"interrupted"}
+        assert not MISTAKE.search(own_server.log, said), own_server.log[said:]
+        caller.port = own_server.start().port
+        assert talk.turn(turn)["status"] == "interrupted"
 
 
 @pytest.mark.slow

@@ -12,7 +12,18 @@ from websockets.exceptions import InvalidStatus
 from tests.server.caller import Caller, Talk, answer_to, script, tool
 from tests.server.held_model import HeldModel
 from tests.server.process import ServerProcess
-from tests.server.sockets import Message, events, follow_list, merged, numbers, opened, rows, text_of, until_settled
+from tests.server.sockets import (
+    AS_HTML,
+    Message,
+    events,
+    follow_list,
+    merged,
+    numbers,
+    opened,
+    rows,
+    text_of,
+    until_settled,
+)
 
 pytestmark = pytest.mark.server
 
@@ -72,7 +83,7 @@ def test_a_large_replay_arrives_whole(caller: Caller, server: ServerProcess) -> 
     with opened(server) as socket:
         socket.subscribe(f"turn:{said['turn_id']}")
         seen = events(socket.to_op("end"))
-        socket.subscribe(f"turn:{said['turn_id']}", **{"as": "html"})
+        socket.subscribe(f"turn:{said['turn_id']}", **AS_HTML)
         assert len(json.dumps(socket.to_op("end"))) > 200_000
 
     assert text_of(seen) == " ".join(["word"] * 40_000) + "Done."
@@ -157,7 +168,7 @@ def test_it_carries_the_pages_own_fragments(caller: Caller, server: ServerProces
     talk = Talk(caller)
     turn = talk.say(script("say <b>bold</b><script>alert(1)</script>")).json["turn_id"]
     with opened(server) as socket:
-        socket.subscribe(f"turn:{turn}", **{"as": "html"})
+        socket.subscribe(f"turn:{turn}", **AS_HTML)
         seen = events(socket.to_op("end"))
 
     kinds = [event["type"] for event in seen]
@@ -288,6 +299,5 @@ def test_a_flood_is_cut_off(server: ServerProcess) -> None:
             socket.ask("unsubscribe")
         socket.ask("publish", 20)
         assert "op" in socket.refusal(20)["message"]
-        for _ in range(60):
-            socket.ask("unsubscribe")
+        socket.flood("unsubscribe", 60)
         assert socket.closed() == 4008

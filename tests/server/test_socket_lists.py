@@ -11,7 +11,7 @@ import pytest
 from tests.server.caller import Caller, Talk, script
 from tests.server.held_model import HeldModel
 from tests.server.process import ServerProcess
-from tests.server.sockets import events, follow_list, opened, rows, until_settled
+from tests.server.sockets import AS_HTML, events, follow_list, opened, rows, until_settled
 
 pytestmark = pytest.mark.server
 
@@ -128,7 +128,7 @@ def test_a_list_catches_up_on_much_and_says_so_when_it_is_too_much(start_server:
 def test_a_list_sends_the_pages_own_rows(caller: Caller, server: ServerProcess) -> None:
     talk = Talk(caller, name="<i>Ann</i>")
     with opened(server) as socket:
-        follow_list(socket, f"agent:{talk.agent}", **{"as": "html"})
+        follow_list(socket, f"agent:{talk.agent}", **AS_HTML)
         turn = talk.say("<script>alert(1)</script>").json["turn_id"]
         [event] = [one for one in events([socket.hear()]) if one["id"] == turn]
 

@@ -91,7 +91,7 @@ def test_all_are_told_to_come_again_and_what_runs_goes_on(
             took = time.monotonic() - began
             assert {answer.status for answer in answers} == {503}
             assert all(int(answer.headers["retry-after"]) for answer in answers)
-            assert took < 9
+            assert took < 30  # and not five seconds each
             eventually(lambda: not own_server.is_ready())  # what was seen last counts for a second
             question.end("and whole.")
         told = list(stream)[-1].payload["turn"]

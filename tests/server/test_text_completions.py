@@ -8,7 +8,8 @@ from typing import Any
 
 import openai
 import pytest
-from openai import OpenAI
+from openai import OpenAI, Stream
+from openai.types import Completion
 
 from tests.model_lab import ModelLab
 from tests.server.caller import Caller
@@ -135,8 +136,9 @@ def test_the_scripted_model_streams(client: OpenAI, usage: bool) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_it_ends_where_it_should(client: OpenAI, more: Any, text: str | None, reason: str, stream: bool) -> None:
     asked = {"model": "scripted/fast", "prompt": "!script say one two three", **more}
-    found = client.completions.create(**asked, stream=stream)
-    chunks = list(found) if stream else [found]
+    found: Completion | Stream[Completion] = client.completions.create(**asked, stream=stream)
+    chunks: list[Completion] = list(found) if isinstance(found, Stream) else [found]
+    assert isinstance(found, Stream) == stream
     assert texts(chunks) == {0: text or "one two three"}
     assert chunks[-1].choices[0].finish_reason == reason
 

@@ -29,7 +29,7 @@ def issuer() -> Iterator[Issuer]:
 def guarded(tmp_path_factory: pytest.TempPathFactory, data: Path, issuer: Issuer) -> Iterator[ServerProcess]:
     """A server for people of this issuer: who shares a team shares what they make."""
     keys = {"type": "jwks", "uri": f"{issuer.base}/keys", "issuer": issuer.base, "claims": CLAIMS}
-    with running(tmp_path_factory.mktemp("guarded"), data=data, AUTH_PROVIDER=json.dumps(keys)) as process:
+    with running(tmp_path_factory.mktemp("guarded"), {"AUTH_PROVIDER": json.dumps(keys)}, data=data) as process:
         yield process
 
 

@@ -10,7 +10,7 @@ import pytest
 from llama_stack_client import BadRequestError, LlamaStackClient
 
 from tests.model_lab import ModelLab
-from tests.server.caller import user
+from tests.server.library import turn_of
 from tests.server.process import ServerProcess
 from tests.server.test_client import clear_up, get_time, make_agent
 
@@ -29,7 +29,7 @@ def asked(client: LlamaStackClient, lab: ModelLab, **config: Any) -> dict[str, A
     """The request the endpoint gets for a turn of an agent with this configuration."""
     question = f"tool choice {next(_numbers)}"
     agent = make_agent(client, model="lab/chat", tools=[get_time], **config)
-    agent.create_turn([user(question)], agent.sessions[0], stream=False)
+    turn_of(agent, question, agent.sessions[0])
     return lab.sent("/chat/completions", question)
 
 

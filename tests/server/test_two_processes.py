@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from threading import Barrier
 from typing import Any
 
@@ -34,7 +35,7 @@ def callers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Caller, 
         where = stack.enter_context(database())
         servers = []
         for name in ("one", "two"):
-            server = ServerProcess(tmp_path_factory.mktemp(name), SECRET_KEY="of both" * 8, **where)
+            server = ServerProcess(tmp_path_factory.mktemp(name), {"SECRET_KEY": "of both" * 8, **where})
             stack.callback(server.kill)
             servers.append(server.start())
         one, two = servers
@@ -84,13 +85,13 @@ def test_a_turn_is_resumed_and_cancelled_over_two_servers(callers: tuple[Caller,
         place = len(asks)
         if kind == "resume":
             resumes.append(place)
-            asks.append(lambda side=side: side.answer(key, answer_to(call, "yes")))
+            asks.append(partial(side.answer, key, answer_to(call, "yes")))
         elif kind == "cancel":
             cancels.append(place)
-            asks.append(lambda side=side: side.cancel(key))
+            asks.append(partial(side.cancel, key))
         else:
             says.append(place)
-            asks.append(lambda side=side: side.say("Never mind."))
+            asks.append(partial(side.say, "Never mind."))
     answers = at_once(asks)
 
     statuses = Counter(answer.status for answer in answers)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.depth import deep
 from tests.server.process import ServerProcess, running
 
 pytestmark = pytest.mark.server
@@ -80,7 +81,7 @@ def lives(server: ServerProcess) -> bool:
     began = time.monotonic()
     with wire(server) as connection:
         connection.sendall(head("Connection: close", method="GET", path="/v1/health"))
-        return answer(connection)[0] == 200 and time.monotonic() - began < 5
+        return answer(connection)[0] == 200 and time.monotonic() - began < 15
 
 
 def refused(status: int, body: bytes) -> bool:
@@ -195,10 +196,10 @@ def test_an_upload_that_breaks_off_is_stored_nowhere(server: ServerProcess) -> N
         with wire(server) as connection:
             connection.sendall(form_head("/v1/files", f"Content-Length: {len(body) + 1}") + body)
     assert lives(server)
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
-    connection.request("GET", "/v1/files")
-    found = json.loads(connection.getresponse().read())["data"]
-    connection.close()
+    asking = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    asking.request("GET", "/v1/files")
+    found = json.loads(asking.getresponse().read())["data"]
+    asking.close()
     assert 2 * MIB not in [one["bytes"] for one in found]
 
 
@@ -284,6 +285,39 @@ def test_slow_bodies_hold_up_nobody(server: ServerProcess) -> None:
             assert lives(server)
         slow[100].sendall(AGENT[6:])
         assert answer(slow[100])[0] == 200
+    assert lives(server)
+    assert resident(server) - before < GROWTH
+
+
+UPGRADE = head(
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    method="GET",
+    path="/ws/live",
+)
+LINGERS = {
+    "nothing": b"",
+    "half a line": b"POST /v1/ag",
+    "half a head": head("X-Slow: yes")[:-2],
+    "no body": head(f"Content-Length: {len(AGENT)}"),
+    "half a body": head(f"Content-Length: {len(AGENT)}") + AGENT[:20],
+    "a socket": UPGRADE,
+}
+"""What is sent, and then no more."""
+
+
+@pytest.mark.parametrize("sent", LINGERS.values(), ids=LINGERS)
+def test_who_lingers_holds_up_nobody(sent: bytes, server: ServerProcess) -> None:
+    before, count = resident(server), deep(60, 500)
+    with ExitStack() as stack:
+        idle = [stack.enter_context(wire(server)) for _ in range(count)]
+        for connection in idle:
+            connection.sendall(sent)
+        if sent is UPGRADE:
+            assert all(connection.recv(12) == b"HTTP/1.1 101" for connection in idle)
+        assert all(lives(server) for _ in range(5))
     assert lives(server)
     assert resident(server) - before < GROWTH
 

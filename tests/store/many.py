@@ -8,12 +8,15 @@ from typing import Any
 
 from agents.base import ids
 from agents.base.access import Actor
+from agents.base.models.changes import ChangeKind
+from agents.base.models.terms import TermKind
 from agents.base.store import changes, scopes, terms
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.record.models.agents import Session
-from agents.record.models.choices import LIVE, Api, ChangeKind, Source, StepStatus, StepType, TermKind, TurnStatus
-from agents.record.models.turns import Response, Step, Turn, TurnBody, TurnTag
+from agents.record.models.choices import LIVE, Api, Source, StepStatus, StepType, TurnStatus
+from agents.record.models.tags import TurnTag
+from agents.record.models.turns import Response, Step, Turn, TurnBody
 from agents.record.store import deletion
 from tests.builders import make_agent
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from agents.base import ids
 from agents.base.models.people import ApiKey
+from agents.base.models.terms import Term, TermKind
 from agents.base.timestamps import to_us
-from agents.feedback.models import Feedback, SessionTag, StepTag
-from agents.models.journal import Term
+from agents.feedback.models import Feedback
 from agents.query.record import AgentRecord, ResponseRecord, Row, SessionRecord, StepRecord, TurnRecord
 from agents.query.tree import Level
 from agents.record.models.agents import Agent, Session
-from agents.record.models.choices import TermKind
-from agents.record.models.turns import Response, Step, StepDetail, Turn, TurnBody, TurnTag
+from agents.record.models.tags import SessionTag, StepTag, TurnTag
+from agents.record.models.turns import Response, Step, StepDetail, Turn, TurnBody
 from agents.record.schemas import events
 from agents.record.schemas.content import CompletionMessage, text_of
 from agents.record.schemas.events import ErrorInfo, ToolDetail
@@ -81,6 +81,12 @@ def session(row: Session) -> SessionRecord:
     )
 
 
+def name_of_key(key: int | None) -> str:
+    if key is None:
+        return ""
+    return str(ApiKey.objects.filter(pk=key).values_list("name", flat=True).first() or "")
+
+
 def turn(row: Turn) -> TurnRecord:
     body = TurnBody.objects.unscoped("test").get(pk=row.pk)
     error = ErrorInfo.model_validate_json(body.error) if body.error else None
@@ -96,7 +102,7 @@ def turn(row: Turn) -> TurnRecord:
         cost_nano=row.cost_nano,
         user=str(row.end_user or ""),
         env=str(body.metadata.get("env", "")),
-        key=str(ApiKey.objects.filter(pk=row.actor_key).values_list("name", flat=True).first() or ""),
+        key=name_of_key(row.actor_key),
         api=row.get_api_display(),
         source=row.get_source_display(),
         provider=str(row.provider or ""),

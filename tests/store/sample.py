@@ -8,14 +8,15 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.models.people import ApiKey
+from agents.base.models.terms import TermKind
 from agents.base.store import keys, terms
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.feedback.store import feedback
 from agents.feedback.store.feedback import Judgement
-from agents.models.journal import Price
 from agents.record.models.agents import Agent, Session
-from agents.record.models.choices import Source, TermKind
+from agents.record.models.choices import Source
+from agents.record.models.prices import Price
 from agents.record.models.turns import Turn, TurnBody
 from agents.record.schemas.content import ImageData, ImageItem, TextItem, UserMessage
 from agents.record.schemas.events import OtherDetail, StepEnded, StepStarted

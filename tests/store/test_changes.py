@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from agents.base.models.changes import Change, ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
-from agents.models.journal import Change
-from agents.record.models.choices import ChangeKind
 
 pytestmark = pytest.mark.django_db
 MANY = 100_000
@@ -17,7 +16,12 @@ def test_a_transaction_may_change_more_than_a_statement_takes() -> None:
     told: list[changes.Changed] = []
     deaf = changes.listen(told.append)
     before = changes.latest()
-    writer.write(lambda: [changes.note(ChangeKind.STEP, key) for key in range(1, MANY + 1)])
+
+    def note() -> None:
+        for key in range(1, MANY + 1):
+            changes.note(ChangeKind.STEP, key)
+
+    writer.write(note)
     deaf()
     assert Change.objects.count() == MANY
     [changed] = told

@@ -13,11 +13,10 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store.writer import writer
-from agents.models.safety import CompletionStatus
 from agents.record.schemas.content import Usage
 from agents.relay import store as completions
+from agents.relay.models import CompletionStatus
 from agents.relay.store import Record
-from agents.relay.wire.chat_completions import list_json
 from tests.conftest import Clock
 
 MakeUser = Callable[..., Actor]
@@ -41,14 +40,13 @@ def walk(actor: Actor, limit: int, newest_first: bool, model: str = "") -> Itera
     after = ""
     while True:
         page = completions.page(actor, after=after, limit=limit, newest_first=newest_first, model=model)
-        shown = json.loads(list_json(page.rows, has_more=page.has_more))
-        found = [row["id"] for row in shown["data"]]
+        found = [json.loads(body)["id"] for body in page.bodies()]
         yield from found
-        if not shown["has_more"]:
+        assert page.names == found
+        if not page.has_more:
             return
         assert len(found) == limit
-        assert (shown["first_id"], shown["last_id"]) == (found[0], found[-1])
-        after = shown["last_id"]
+        after = found[-1]
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
@@ -78,7 +76,7 @@ def test_a_page_takes_three_queries(make_user: MakeUser) -> None:
 def test_a_long_body_comes_back_as_it_was(make_user: MakeUser) -> None:
     me = make_user("me")
     [public] = log(me, words="long \U0001f980 " * 10_000)
-    assert json.loads(completions.get(me, public))["words"] == "long \U0001f980 " * 10_000
+    assert json.loads(b"".join(completions.get(me, public)[1]))["words"] == "long \U0001f980 " * 10_000
 
 
 def test_others_see_nothing_of_it(make_user: MakeUser) -> None:
@@ -89,7 +87,7 @@ def test_others_see_nothing_of_it(make_user: MakeUser) -> None:
     for ask in (completions.get, completions.delete):
         with pytest.raises(NotFound):
             ask(stranger, public)
-    assert completions.page(stranger, after=public).rows == {}
+    assert completions.page(stranger, after=public).sized == []
     completions.delete(mate, public)
     with pytest.raises(NotFound):
         completions.get(me, public)

@@ -36,8 +36,8 @@ def make_file(actor: Actor, content: bytes = b"kettle", name: str = "kettle.txt"
     return files.create(actor, NewFile(name, "assistants", "text/plain"), pieces)
 
 
-def make_store(actor: Actor, **more: int) -> str:
-    made = vector_files.create_store(actor, NewStore("kb", "keyword", 4, **more), [], HERE)
+def make_store(actor: Actor, expires_days: int | None = None) -> str:
+    made = vector_files.create_store(actor, NewStore("kb", "keyword", 4, expires_days=expires_days), [], HERE)
     return ids.openai(ids.Kind.VECTOR_STORE, made.store)
 
 
@@ -161,7 +161,7 @@ def test_a_file_put_in_again_is_read_again(ann: Actor) -> None:
     assert (again.status, rows()["Chunk"]) == ("in_progress", 0)
     assert fill(first, "an old kettle") == [False]
     assert fill(second) == [True]
-    assert vector_files.texts(ann, store, file)[1] == ["a blue kettle"]
+    assert list(vector_files.texts(vector_files.get(ann, store, file))) == ["a blue kettle"]
     assert rows()["VectorDocument"] == 1
 
 

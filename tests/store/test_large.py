@@ -15,8 +15,7 @@ from agents.loop.protocols.tools import ToolContext, ToolResult
 from agents.record.models.turns import StepDetail, ValueBlock
 from agents.record.schemas.content import ToolDef
 from agents.record.schemas.turns import fold
-from agents.record.store import deletion, large_values, replay
-from agents.store import values
+from agents.record.store import deletion, large_values, read_turns, replay
 from tests.builders import Recorded, make_turn
 from tests.runtime.play import events
 
@@ -40,14 +39,14 @@ def made_with(actor: Actor, content: Any, arguments: str = '{"query": "all"}') -
 
 
 def tool_step(actor: Actor, made: Recorded) -> Any:
-    return next(step for step in values.turn(actor, made.turn).steps if step.type == "tool_execution")
+    return next(step for step in read_turns.turn(actor, made.turn).steps if step.type == "tool_execution")
 
 
 @pytest.mark.django_db
 def test_a_large_result_is_in_blocks_and_the_turn_is_the_same(admin: Actor) -> None:
     made = made_with(admin, ODD * 60_000)
     assert ValueBlock.objects.count() == -(-len((ODD * 60_000).encode()) // large_values.BLOCK)
-    assert values.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
+    assert read_turns.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
     assert replay.load(made.turn) == list(made.entries)
 
 
@@ -87,7 +86,7 @@ def test_arguments_are_kept_as_the_json_they_are(admin: Actor) -> None:
         "/tool_calls/0/arguments",
         "/tool_calls/0/arguments_json",
     }
-    assert values.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
+    assert read_turns.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
 
 
 @pytest.mark.django_db

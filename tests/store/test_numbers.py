@@ -22,7 +22,8 @@ from agents.logs.store.query import condition
 from agents.query.parser import parse
 from agents.query.tree import Query
 from agents.record.models.choices import TurnStatus
-from agents.record.models.turns import Step, Turn, TurnTag
+from agents.record.models.tags import TurnTag
+from agents.record.models.turns import Step, Turn
 from agents.record.store import deletion
 from tests.cases import sparing
 from tests.store.many import DAY_US, START_US, Many

@@ -11,10 +11,10 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.base.store import keys
 from agents.base.timestamps import to_datetime
-from agents.models.journal import Price
 from agents.prices.schemas import PRICES
 from agents.prices.store import prices as pricing
 from agents.record.models.agents import Session
+from agents.record.models.prices import Price
 from agents.record.models.turns import Step, Turn
 from agents.record.schemas.content import Usage
 from agents.record.store import costs

@@ -132,7 +132,7 @@ def test_ids_of_every_level_choose_the_same_rows(
         ("turn", "turn"),
         ("response", "response"),
     ):
-        some = list(oracle.rows(other))[:2]  # type: ignore[arg-type]  # a level
+        some = list(oracle.rows(other))[:2]
         texts += [f"{name}:{sign}{key}" for key in some for sign in ("", "!=")]
     assert differing(admin, level, texts, clock.now_us) == {}
 

@@ -9,17 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agents.base.access import Actor
-from agents.models.journal import Change, DeltaBatch, Event, EventPack
+from agents.base.models.changes import Change
 from agents.record.models.agents import Session
 from agents.record.models.choices import TurnStatus
+from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.turns import Step, Turn
 from agents.record.schemas.content import UserMessage
 from agents.record.schemas.events import Delta
 from agents.record.schemas.turns import fold
-from agents.record.store import replay
+from agents.record.store import read_turns, replay
 from agents.record.store.recorder import Superseded
 from agents.safety.providers.scripted import PhraseShield
-from agents.store import values
 from tests.builders import make_turn, record
 from tests.runtime.play import LOOKUP, events
 from tests.runtime.test_loop import Fixed, tool
@@ -54,7 +54,7 @@ RUNS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RUNS)
 def test_folding_the_events_gives_the_stored_turn(name: str, admin: Actor) -> None:
     made = make_turn(admin, **RUNS[name])
-    assert values.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
+    assert read_turns.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -67,7 +67,7 @@ def test_a_replay_is_what_happened(name: str, admin: Actor) -> None:
 @given(cuts=st.lists(st.integers(0, 200), max_size=8), name=st.sampled_from(sorted(RUNS)))
 def test_it_does_not_matter_how_the_events_are_batched(cuts: list[int], name: str, admin: Actor) -> None:
     made = make_turn(admin, cuts=cuts, **RUNS[name])
-    assert values.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
+    assert read_turns.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
     assert replay.load(made.turn) == list(made.entries)
 
 
@@ -92,7 +92,7 @@ def test_a_batch_written_twice_counts_once(admin: Actor) -> None:
     leg = _leg(made)
     record(leg, made.entries[1:8])
     record(leg, made.entries[1:])
-    assert values.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
+    assert read_turns.turn(admin, made.turn) == fold(made.turn, made.session, events(made.entries))
     assert replay.load(made.turn) == list(made.entries)
 
 

@@ -9,16 +9,18 @@ import pytest
 
 from agents.base.access import Actor
 from agents.base.errors import Conflict, NotAllowed, NotFound
-from agents.base.store import registered
 from agents.base.store.registered import Registration, Registry
+from agents.loop.store.registered_models import registered_models
+from agents.safety.store import registered_shields
 
 MakeUser = Callable[..., Actor]
 NEW = Registration("guard", "rules", "", {"rules": [{"keywords": ["x"]}]})
 
 
-@pytest.fixture(params=["shields", "models"])
+@pytest.fixture(params=[registered_shields, registered_models], ids=["shields", "models"])
 def registry(request: pytest.FixtureRequest) -> Registry:
-    return getattr(registered, request.param)  # type: ignore[no-any-return]  # one of the two
+    found: Registry = request.param
+    return found
 
 
 def test_what_was_registered_is_found(registry: Registry, make_user: MakeUser) -> None:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 from django.db import IntegrityError, transaction
 
-from agents.base.store.sql import TOGETHER, Insert
-from agents.models.journal import Term
-from agents.record.models.choices import TermKind
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.models.terms import Term, TermKind
+from agents.base.store.sql import COPIED, TOGETHER, Insert
+from agents.base.store.writer import writer
+from agents.record.models.turns import Item
+from agents.record.store import history
+from agents.record.store.history import NewItem
+from tests.builders import make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -57,3 +63,16 @@ def test_a_row_that_is_refused_leaves_none_of_them() -> None:
 def test_no_rows_are_no_statement() -> None:
     Insert(Term, "id kind value folded").many([])
     assert words() == {}
+
+
+def test_very_many_rows_are_as_they_were_given(admin: Actor) -> None:
+    session = make_session(admin)
+    strange = [b'{"a":"\\n\\t\\\\N"}', b"\t", b"\\N", b"\\.", b"\n", b"\x00\xff", b""]
+    bodies = [b"%d %b" % (number, strange[number % len(strange)]) for number in range(COPIED + 200)]
+    items = [NewItem(ids.new_key(), body, body[::-1]) for body in bodies]
+    writer.write(lambda: history.put(session, 0, items))
+    rows = Item.objects.unscoped("test").filter(session_id=session).order_by("number")
+    found = rows.values_list("pk", "turn_id", "number", "hidden", "body", "wire")
+    assert [(*row[:4], bytes(row[4]), bytes(row[5])) for row in found] == [
+        (item.key, None, number, False, item.body, item.wire) for number, item in enumerate(items)
+    ]

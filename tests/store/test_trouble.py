@@ -15,7 +15,7 @@ import pytest
 from django.db import DatabaseError, connection
 
 from agents.base.errors import Unavailable
-from agents.base.models.people import Scope
+from agents.base.models.scopes import Scope
 from agents.base.store import readiness, trouble
 from agents.base.store.writer import Writer
 from tests.inprocess import open_database
@@ -118,7 +118,8 @@ def test_what_tells_its_whole_way_here_is_told_in_one_line(caplog: pytest.LogCap
     once = trouble.Once()
 
     def passes(error: Exception) -> bool:
-        return bool(once.filter(logging.LogRecord("a.b", logging.ERROR, "", 0, "it broke", (), (None, error, None))))
+        found = (type(error), error, None)
+        return bool(once.filter(logging.LogRecord("a.b", logging.ERROR, "", 0, "it broke", (), found)))
 
     assert [passes(sqlite_error(sqlite3.SQLITE_FULL)) for _ in range(1000)] == [False] * 1000
     assert passes(ValueError("a mistake"))
@@ -161,7 +162,7 @@ def test_nobody_waits_longer_for_a_held_store_than_the_first(impatient: Writer) 
         errors = [job.exception(10) for job in jobs]
         took = time.monotonic() - began
     assert {trouble.of(error) for error in errors} == {trouble.HELD}
-    assert took < 5
+    assert took < 60  # and not 600 times half a second
     assert impatient.write(lambda: 1) == 1
 
 

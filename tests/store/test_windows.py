@@ -9,8 +9,7 @@ from agents.logs.store import adjacent_turns
 from agents.query import parser
 from agents.query.tree import Words
 from agents.record.models.turns import Step, Turn
-from agents.record.store import find, step_pages
-from agents.store import values
+from agents.record.store import find, read_turns, step_pages
 from tests.builders import Recorded, make_agent, make_session, make_turn
 from tests.runtime.test_loop import tool
 from tests.store.test_large import made_with
@@ -25,15 +24,15 @@ def looked(actor: Actor, rounds: int = 5, last: str = "say Done.") -> Recorded:
 
 def test_some_steps_are_those_of_the_whole_turn(admin: Actor) -> None:
     made = looked(admin)
-    whole = values.turn(admin, made.turn).steps
+    whole = read_turns.turn(admin, made.turn).steps
     assert step_pages.steps(made.turn, 3, 4) == whole[3:7]
     assert step_pages.some(made.turn, [whole[8].key, whole[2].key]) == (whole[2], whole[8])
-    assert values.head(admin, made.turn).steps == ()
+    assert read_turns.head(admin, made.turn).steps == ()
 
 
 def test_a_step_of_another_turn_is_not_among_them(admin: Actor) -> None:
     made, other = looked(admin), looked(admin)
-    assert step_pages.some(made.turn, [values.turn(admin, other.turn).steps[0].key]) == ()
+    assert step_pages.some(made.turn, [read_turns.turn(admin, other.turn).steps[0].key]) == ()
 
 
 def test_a_long_text_is_only_begun(admin: Actor) -> None:
@@ -41,7 +40,7 @@ def test_a_long_text_is_only_begun(admin: Actor) -> None:
     step = step_pages.steps(made.turn, 1, 1)[0]
     assert [(cut.pointer, cut.size) for cut in step.cuts] == [("/tool_responses/0/content", 500_000)]
     assert len(step.detail or b"") < 10_000
-    assert b"".join(step_pages.detail(step.key)) == values.turn(admin, made.turn).steps[1].detail
+    assert b"".join(step_pages.detail(step.key)) == read_turns.turn(admin, made.turn).steps[1].detail
 
 
 def test_landmarks_are_found_wherever_they_are(admin: Actor) -> None:
@@ -52,7 +51,7 @@ def test_landmarks_are_found_wherever_they_are(admin: Actor) -> None:
 
 def test_steps_under_way_in_a_span_of_time(admin: Actor) -> None:
     made = looked(admin)
-    whole = values.turn(admin, made.turn).steps
+    whole = read_turns.turn(admin, made.turn).steps
     span = whole[4].started_at + 1, whole[6].started_at
     expected = [step for step in whole if step.started_at <= span[1] and (step.completed_at or 0) >= span[0]]
     assert list(step_pages.within(made.turn, span, 0, 100)) == expected
@@ -62,7 +61,7 @@ def test_steps_under_way_in_a_span_of_time(admin: Actor) -> None:
 
 def test_depth_counts_the_steps_around_one(admin: Actor) -> None:
     made = looked(admin)
-    whole = values.turn(admin, made.turn).steps
+    whole = read_turns.turn(admin, made.turn).steps
     for inner, outer in ((3, 2), (4, 3), (5, 3)):
         Step.all_objects.filter(pk=whole[inner].key).update(parent_id=whole[outer].key)
     shown = step_pages.steps(made.turn, 3, 3)
@@ -71,7 +70,7 @@ def test_depth_counts_the_steps_around_one(admin: Actor) -> None:
 
 def test_the_whole_in_little_counts_every_step_once(admin: Actor) -> None:
     made = looked(admin, last="fail 500 gone")
-    turn = values.turn(admin, made.turn)
+    turn = read_turns.turn(admin, made.turn)
     buckets = step_pages.overview(made.turn, (turn.started_at, turn.completed_at or 0), 10)
     assert sum(bucket.count for bucket in buckets) == 11
     assert sum(bucket.failed for bucket in buckets) == 1

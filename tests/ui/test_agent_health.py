@@ -12,8 +12,8 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import keys
 from agents.base.timestamps import to_datetime
-from agents.models.journal import Price
 from agents.record.models.agents import Session
+from agents.record.models.prices import Price
 from agents.record.store import agents, costs
 from agents.uikit import format
 from tests.builders import make_agent

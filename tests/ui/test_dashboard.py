@@ -11,8 +11,8 @@ from django.test import Client
 from agents.base.access import Actor
 from agents.base.store import keys
 from agents.base.timestamps import to_datetime
-from agents.models.journal import Price
 from agents.pages import measures
+from agents.record.models.prices import Price
 from agents.record.store import costs
 from agents.uikit import format
 from tests.cases import sparing

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Any
 
 import msgspec
@@ -75,11 +74,9 @@ def test_it_tells_when_a_key_is_needed(client: Client, admin: Any, settings: Any
 
 
 def test_it_is_rendered_once(text: str, client: Client) -> None:
-    """A page of 200 kB from the cache costs what its frame costs."""
+    """A page of 200 kB comes from the cache."""
     before = docs.rendered.cache_info().misses
-    began = time.perf_counter()
     client.get("/docs/")
-    assert time.perf_counter() - began < 0.3
     assert docs.rendered.cache_info().misses == before
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import override
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import changes, feed_cursor, keys
-from agents.pages.external import QUERY, SWITCH
+from agents.pages.external import SWITCH
 from agents.pages.external_warnings import ADVICE, translated
 from agents.telemetry.reading import dialects, remarks
 from agents.telemetry.reading.dialects import openai_agents
@@ -22,6 +22,7 @@ from agents.telemetry.reading.openai_agents import from_json
 from agents.telemetry.reading.otlp import logs_from_json
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.projector import projector
+from agents.uikit.sources import QUERY
 from tests.ingest import reports
 from tests.ui.elsewhere import tell, turn, url
 from tests.ui.markup import elements, unsafe, words

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ from agents.base.access import Actor
 from agents.base.models.people import User
 from agents.base.store import keys
 from agents.base.store.writer import writer
-from agents.llama_stack.schemas import AgentConfig
 from agents.record.models.turns import Step, Turn
+from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import (
     CompletionMessage,
     ImageData,
@@ -55,9 +56,10 @@ from agents.record.schemas.events import (
 from agents.record.store import agents, recorder, sessions, start_turn
 from agents.record.store.recorder import Leg
 from agents.record.store.start_turn import NewLeg, NewTurn
+from tests.depth import deep
 from tests.inprocess import collect_static, inline_service
 from tests.ui.markup import VOID, words
-from tests.ui.payloads import PAYLOADS
+from tests.ui.payloads import PAYLOADS, mixed
 
 HARMLESS = tuple(f"harmless words {number}" for number in range(len(PAYLOADS)))
 MARKDOWN = "# h\n\n- *a* **b** ~~c~~ `d` [e](https://example.org) ![f](https://example.org/x.png)\n\n> g\n\n1. h\n\n"
@@ -270,6 +272,7 @@ def allowed(admin: Actor) -> set[tuple[str, str]]:
 
 
 def as_user(actor: Actor) -> Client:
+    assert actor.user_id is not None
     client = Client(raise_request_exception=False)
     client.force_login(User.objects.get(pk=actor.user_id))
     return client
@@ -280,12 +283,12 @@ LISTS = (*LOGS, "/agents/", "/agents/?start=50", "/keys/")
 ONCE = ("script", "style", "base", "meta", "link", "main", "body")
 
 
-@pytest.mark.corpus
-def test_hostile_text_makes_nothing_on_any_page(admin: Actor, allowed: set[tuple[str, str]]) -> None:
+def bad_pages(admin: Actor, allowed: set[tuple[str, str]], texts: Sequence[str]) -> tuple[Rows, list[str]]:
+    """Rows with these texts, and what is wrong with their pages and with the lists."""
     client = as_user(admin)
     before = {path: Reader(client.get(path).content.decode()).seen for path in LISTS}
-    rows, bad = store(admin, PAYLOADS), []
-    batches = rows.turns[len(PAYLOADS) :]
+    rows, bad = store(admin, texts), []
+    batches = rows.turns[len(texts) :]
     paths = [
         *rows.agents,
         *rows.sessions,
@@ -300,12 +303,28 @@ def test_hostile_text_makes_nothing_on_any_page(admin: Actor, allowed: set[tuple
             found += [tag for tag in ONCE if page.seen[tag, ""] != before[path][tag, ""]]
         if found:
             bad.append(f"{path}: {found[:4]}")
+    return rows, bad
+
+
+@pytest.mark.corpus
+def test_hostile_text_makes_nothing_on_any_page(admin: Actor, allowed: set[tuple[str, str]]) -> None:
+    rows, bad = bad_pages(admin, allowed, PAYLOADS)
     assert not bad, "\n".join(bad)
+    client = as_user(admin)
     for path, payload in zip(rows.agents, PAYLOADS, strict=True):
         if (
             payload.isprintable() and len(payload) % 4 == 0
         ):  # safe is not enough: what somebody wrote is to be seen, not eaten
             assert " ".join(payload.split()) in words(client.get(path).content.decode()), payload
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("seed", range(deep(2, 30)))
+def test_nor_does_what_is_put_together_by_chance(seed: int, admin: Actor, allowed: set[tuple[str, str]]) -> None:
+    """Each text in every field, and twelve of them on one page."""
+    chance = random.Random(seed)
+    _, bad = bad_pages(admin, allowed, [mixed(chance) for _ in range(PER_TURN * 2)])
+    assert not bad, "\n".join(bad)
 
 
 def test_whole_values_are_never_pages(admin: Actor) -> None:
@@ -335,7 +354,7 @@ def test_what_a_request_says_is_echoed_as_text(admin: Actor, allowed: set[tuple[
     asked = [client.get("/logs/", {"q": query}) for query in ("((", "nowhere", "status:failed harmless")]
     refused = [*asked, client.get("/nothing"), STRANGER.get("/login/?next=/logs/")]
     base = allowed.union(*(Reader(answer.content.decode()).seen for answer in refused))
-    for where, payload in itertools.product(PLACES, PAYLOADS[::4]):
+    for where, payload in itertools.product(PLACES, PAYLOADS[:: deep(4, 1)]):
         for response in _ask(client, where, payload, turn):
             page = response.content.decode()
             assert response.status_code < 500, (where, payload)
@@ -350,6 +369,7 @@ STRANGER = Client(raise_request_exception=False)
 
 
 def _ask(client: Client, where: str, payload: str, turn: str) -> Iterator[Any]:
+    asked: dict[str, str] = {where: payload}
     match where:
         case "path":
             for kind in ("turns", "sessions", "agents"):
@@ -362,11 +382,11 @@ def _ask(client: Client, where: str, payload: str, turn: str) -> Iterator[Any]:
         case "next":
             yield STRANGER.get("/login/", {"next": payload})
         case "view" | "from":
-            yield client.get(turn, {where: payload})
+            yield client.get(turn, asked)
         case "start":
-            yield client.get("/agents/", {where: payload})
+            yield client.get("/agents/", asked)
         case _:
-            yield client.get("/logs/", {where: payload})
+            yield client.get("/logs/", asked)
 
 
 def quoted(payload: str) -> str:

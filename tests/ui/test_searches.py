@@ -11,6 +11,7 @@ from agents.base import ids
 from agents.pages import citations, details, step_values
 from agents.pages.details import Other, Tool
 from agents.record.schemas.turns import StepValue
+from agents.responses.wire.citations import unmarked
 
 FILE = "file-0123"
 
@@ -57,7 +58,7 @@ def test_marks_become_numbers_and_the_files_these_stand_for() -> None:
     words, sources = citations.cited(f"It is blue <|{FILE}|>, and old <|file-9|>. Blue! <|{FILE}|>", [told])
     assert words == "It is blue [1], and old [2]. Blue! [1]"
     assert [(one.mark, str(one.name)) for one in sources] == [("[1]", "a&lt;b&gt;.txt"), ("[2]", "file-9")]
-    assert citations.unmarked(f"Blue <|{FILE}|>.") == "Blue."
+    assert unmarked(f"Blue <|{FILE}|>.") == "Blue."
     assert citations.cited("No <|mark|> here", [told]) == ("No <|mark|> here", ())
 
 

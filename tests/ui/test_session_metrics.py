@@ -11,9 +11,9 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import keys
 from agents.base.timestamps import to_datetime
-from agents.models.journal import Price
 from agents.pages import session_metrics, sessions
 from agents.record.models.choices import TurnStatus
+from agents.record.models.prices import Price
 from agents.record.store import costs
 from agents.record.store.session_sums import Length
 from agents.uikit import format

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from agents.logs.pages.turn_summary import error_words
 from agents.pages import step_values
-from agents.pages.steps import Card, Typing, card, error_words
+from agents.pages.steps import Card, Typing, card
 from agents.record.schemas.events import ErrorInfo, StepType
 from agents.record.schemas.turns import StepValue, TurnValue
 from tests.ui.markup import words

@@ -14,9 +14,8 @@ from agents.base.store import keys
 from agents.loop.protocols.retrieval import Retrieved
 from agents.pages import fragments
 from agents.record.schemas.content import UserMessage
-from agents.record.store import agents
+from agents.record.store import agents, read_turns
 from agents.safety.providers.scripted import PhraseShield
-from agents.store import values
 from tests.builders import Recorded, make_agent, make_session, make_turn, record
 from tests.runtime.play import LOOKUP, deltas, events
 from tests.runtime.test_loop import Fixed, tool
@@ -238,7 +237,7 @@ def test_it_does_not_follow_a_turn_that_is_over(client: Client, me: Actor) -> No
 def test_a_live_card_is_the_one_of_the_page(client: Client, me: Actor) -> None:
     made = make_turn(me, LOOK, server_tools=tool(), agent=make_agent(me, name="support"))
     page = get(client, made)
-    turn = values.turn(me, made.turn)
+    turn = read_turns.turn(me, made.turn)
     for step in turn.steps:
         assert fragments.step_card(turn, step, "support") in page
 

@@ -14,7 +14,7 @@ from agents.base.store import keys
 from agents.pages import turns
 from agents.record.schemas.content import ImageData, ImageItem, TextItem, ToolDef, Url, UserMessage
 from agents.record.schemas.events import StepStarted
-from agents.store import values
+from agents.record.store import read_turns
 from tests.builders import Recorded, make_agent, make_session, make_turn
 from tests.runtime.play import events
 from tests.runtime.test_loop import tool
@@ -215,7 +215,7 @@ def test_markdown_of_a_page_is_bounded_and_the_last_answers_come_first(me: Actor
         server_tools=tool(),
         max_infer_iters=50,
     )
-    steps = values.turn(me, made.turn).steps
+    steps = read_turns.turn(me, made.turn).steps
     chosen = turns.within_budget(steps)
     spoke = [step.key for step in steps if step.type == "inference"]
     assert chosen == set(spoke[-len(chosen) :])

@@ -9,8 +9,8 @@ from agents.base.access import Actor
 from agents.base.store import keys
 from agents.pages import zoom
 from agents.record.models.turns import Step
+from agents.record.store import read_turns
 from agents.record.store.step_pages import Bucket
-from agents.store import values
 from tests.builders import Recorded, make_turn
 from tests.runtime.test_loop import tool
 from tests.ui.markup import elements, unsafe, words
@@ -47,7 +47,7 @@ def test_a_long_turn_is_also_shown_in_little(client: Client, me: Actor) -> None:
 
 def test_a_part_of_the_time_shows_what_was_under_way(client: Client, me: Actor) -> None:
     made = run_of(me, 20)
-    turn = values.turn(me, made.turn)
+    turn = read_turns.turn(me, made.turn)
     start, end = (round((turn.steps[number].started_at - turn.started_at) / 1000, 3) for number in (10, 12))
     page = get(client, made, f"?view=timeline&zoom={start}..{end}")
     assert "steps in this time" in words(page)
@@ -73,7 +73,7 @@ def test_a_span_goes_there_and_back() -> None:
 
 def test_nested_and_parallel_steps_are_told(client: Client, me: Actor) -> None:
     made = run_of(me, 3)
-    whole = values.turn(me, made.turn).steps
+    whole = read_turns.turn(me, made.turn).steps
     Step.all_objects.filter(pk=whole[1].key).update(parent_id=whole[0].key)
     Step.all_objects.filter(pk=whole[3].key).update(
         started_at=Step.all_objects.get(pk=whole[2].key).started_at,

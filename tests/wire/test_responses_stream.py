@@ -68,7 +68,7 @@ def in_openais_words(frame: dict[str, Any]) -> dict[str, Any]:
     """A frame without our extensions: OpenAI has no reason for the bound of rounds, and its newest types
     want an object for the error of a call that was a text in all before."""
     words = json.dumps(frame).replace("max_iterations_exceeded", "max_output_tokens")
-    return json.loads(words, object_hook=_without_mcp_error)  # type: ignore[no-any-return]
+    return json.loads(words, object_hook=_without_mcp_error)  # type: ignore[no-any-return]  # a frame again
 
 
 def _without_mcp_error(value: dict[str, Any]) -> dict[str, Any]:

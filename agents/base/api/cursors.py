@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from django.http import HttpRequest
-from drf_spectacular.utils import OpenApiParameter
 
+from agents.base.api.parameters import AFTER, BEFORE, LIMIT, ORDER
 from agents.base.errors import InvalidRequest
 from agents.base.store.keyset import Cursor
 
 PAGE, CAP = 20, 100
-LIMIT = OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": 999_999})
-ORDER = OpenApiParameter("order", str, enum=["asc", "desc"])
-CURSOR = [OpenApiParameter("after", str), OpenApiParameter("before", str), LIMIT, ORDER]
+CURSOR = [AFTER, BEFORE, LIMIT, ORDER]
 
 
 def cursor(request: HttpRequest, page: int = PAGE, cap: int = CAP) -> Cursor:

@@ -13,12 +13,14 @@ from typing import Any
 import msgspec
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from pydantic import BaseModel, ValidationError
 from rest_framework import exceptions
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
 
+from agents.base.api import large_answers
 from agents.base.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia, type_of
 from agents.base.store import trouble
 
@@ -47,15 +49,15 @@ class WireRenderer(JSONRenderer):
     """Named for the API description; views answer with ready bytes."""
 
 
-def json_response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
+def json_response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponseBase:
     """An answer of ready JSON."""
-    return HttpResponse(body, status=status, content_type="application/json", headers=headers)
+    return large_answers.whole(body, status=status, headers=headers)
 
 
 def error_response(error: AgentsError, request: HttpRequest | None = None) -> HttpResponse:
     """The one error body."""
-    request_id = getattr(request, "request_id", "")
-    return json_response(msgspec.json.encode(error.body(request_id)), error.status, error.headers)
+    body = msgspec.json.encode(error.body(getattr(request, "request_id", "")))
+    return HttpResponse(body, status=error.status, content_type=large_answers.JSON, headers=error.headers)
 
 
 def to_response(error: Exception, context: dict[str, Any]) -> HttpResponse | None:

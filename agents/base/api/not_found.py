@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
 from agents.base.api.views import ApiView
@@ -15,7 +15,7 @@ class Missing(ApiView):
     schema = None
     actions = dict.fromkeys(("get", "post", "put", "patch", "delete"))
 
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         raise NotFound("Not Found")
 
     post = put = patch = delete = get

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 import msgspec
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from pydantic import BaseModel
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from agents.base import sse
+from agents.base import open_streams, sse
 from agents.base.access import Action, Actor, require
 from agents.base.api import negotiation
 from agents.base.api.authentication import actor_of, asked_of, refuse, token_again
@@ -51,12 +52,14 @@ class ApiView(APIView):
         if method not in self.actions:
             return  # a method the view has not: DRF answers
         self.actor = self.identify(request._request)
+        request._request.actor = self.actor  # type: ignore[attr-defined]  # ours, for the middleware: Django's type has none
         action = self.actions[method]
         if action is None:
             return
         if self.actor.is_anonymous:
             raise refuse(self.actor)
         require(self.actor, action)
+        open_streams.begin(request._request, self.actor)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         answered = super().finalize_response(request, response, *args, **kwargs)
@@ -80,17 +83,22 @@ class ApiView(APIView):
         return self.request._request.body
 
 
-def answer(value: BaseModel, status: int = 200) -> HttpResponse:
+def answer(value: BaseModel, status: int = 200) -> HttpResponseBase:
     """A Pydantic value as JSON, nulls kept."""
-    return negotiation.json_response(value.__pydantic_serializer__.to_json(value), status)
+    return negotiation.json_response(as_json(value), status)
 
 
-def data_list(items: Iterable[Any]) -> HttpResponse:
+def as_json(value: BaseModel) -> bytes:
+    """A Pydantic value as JSON, nulls kept."""
+    return value.__pydantic_serializer__.to_json(value)
+
+
+def data_list(items: Iterable[Any]) -> HttpResponseBase:
     """``{"data": […]}`` of plain JSON values."""
     return negotiation.json_response(msgspec.json.encode({"data": list(items)}))
 
 
-def nothing() -> HttpResponse:
+def nothing() -> HttpResponseBase:
     """204: done, nothing to say."""
     return HttpResponse(status=204)
 

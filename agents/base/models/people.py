@@ -28,16 +28,6 @@ class GroupAttributes(models.Model):
         return f"attributes of {self.group.name}"
 
 
-class Scope(models.Model):
-    """A distinct set of access attributes. Root rows point here; there are few."""
-
-    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the sorted attributes")
-    attributes = models.JSONField(default=dict, blank=True)
-
-    def __str__(self) -> str:
-        return ", ".join(f"{k}: {' '.join(v)}" for k, v in self.attributes.items()) or "no attributes"
-
-
 class ApiKey(models.Model):
     """A key of the API. The secret is shown once; only its SHA-256 is kept. What it may do is its
     actions *and* its user's rights at the time, so removing a user kills its keys."""

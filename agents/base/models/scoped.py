@@ -8,12 +8,13 @@ database, so a forgotten check is an error in the first test and never a leak.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
 
 from agents.base.access import Action, Actor, readable_scopes, require
+from agents.base.models.fields import MomentField
 
 
 class UnscopedQuery(RuntimeError):
@@ -166,3 +167,21 @@ class Scoped(models.Model):
         abstract = True
         base_manager_name = "all_objects"
         default_manager_name = "objects"
+
+
+class RemovableQuerySet(ScopedQuerySet):
+    """Rows that nobody sees any more once they are being removed."""
+
+    def visible_to(self, actor: Actor, action: Action = "read") -> Self:
+        return super().visible_to(actor, action).filter(removed_at=None)
+
+
+class Removable(Scoped):
+    """A root row that may hold so much that it is deleted piece by piece: ``removed_at`` says since when."""
+
+    removed_at = MomentField(null=True, blank=True, editable=False)
+
+    objects: ClassVar[Any] = RemovableQuerySet.as_manager()
+
+    class Meta(Scoped.Meta):
+        abstract = True

@@ -5,14 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainSerializer
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+)
+from pydantic.json_schema import DEFAULT_REF_TEMPLATE, GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema, to_json
 
 from agents.base import ids
 from agents.base.timestamps import to_us
+
+T = TypeVar("T")
 
 JSON = Any
 """Raw JSON as decoded: the one place where ``Any`` is allowed."""
@@ -34,6 +43,24 @@ class null_is:
     def _filled(self, value: Any) -> Any:
         return self.default if value is None else value
 
+
+@dataclass(frozen=True, slots=True)
+class at_most:
+    """Refuse what takes more than so many KiB as JSON: it is listed, or found with others, without pages."""
+
+    kib: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, value: Any) -> Any:
+        if len(to_json(value)) > self.kib * 1024:
+            raise ValueError(f"must not take more than {self.kib} KiB as JSON")
+        return value
+
+
+SmallJson = Annotated[dict[str, Any], at_most(16)]
+"""A value of the caller's own that lists show."""
 
 _NO_SCHEMAS = frozenset({"serialization", "metadata", "default"})
 """Parts of a schema that hold none, or not of what is read."""
@@ -63,6 +90,40 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+class Described(GenerateJsonSchema):
+    """Says of what is read all that holds for it: the word that tells the types of a union apart is needed though a
+    lone value may do without, and a whole number has at most 64 bits."""
+
+    def generate(self, schema: CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
+        made = super().generate(schema, mode)
+        if mode == "validation":
+            _tell_words(made, made.get("$defs", {}))
+        return made
+
+    def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
+        made = super().int_schema(schema)
+        if self.mode == "validation":
+            if "exclusiveMinimum" not in made:
+                made.setdefault("minimum", -(2**63))
+            if "exclusiveMaximum" not in made:
+                made.setdefault("maximum", 2**63 - 1)
+        return made
+
+
+def _tell_words(node: Any, types: dict[str, Any]) -> None:
+    if isinstance(node, list):
+        for inner in node:
+            _tell_words(inner, types)
+    elif isinstance(node, dict):
+        if isinstance(node.get("discriminator"), dict):
+            word = node["discriminator"]["propertyName"]
+            for ref in node["discriminator"]["mapping"].values():
+                kind = types[ref.rpartition("/")[2]]
+                kind["required"] = list(dict.fromkeys([*kind.get("required", ()), word]))
+        for inner in node.values():
+            _tell_words(inner, types)
+
+
 class Wire(BaseModel):
     """A frozen value on the wire. Unknown fields of a request are ignored (newer clients must
     not break), and non-finite numbers refused; a flag or a number in other clothes (``0`` for false, ``"5"``)
@@ -74,6 +135,17 @@ class Wire(BaseModel):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         made = handler(source)
         return made if cls.model_config.get("extra") == "forbid" else _exact(made)
+
+    @classmethod
+    def model_json_schema(
+        cls,
+        by_alias: bool | None = None,
+        ref_template: str = DEFAULT_REF_TEMPLATE,
+        schema_generator: type[GenerateJsonSchema] = Described,
+        mode: JsonSchemaMode = "validation",
+        **options: Any,
+    ) -> dict[str, Any]:
+        return super().model_json_schema(by_alias, ref_template, schema_generator, mode, **options)
 
 
 class Sent(Wire):
@@ -134,3 +206,7 @@ AgentKey = _key_of(ids.Kind.AGENT)
 SessionKey = _key_of(ids.Kind.SESSION)
 TurnKey = _key_of(ids.Kind.TURN)
 StepKey = _key_of(ids.Kind.STEP)
+
+
+class DataList(Wire, Generic[T]):
+    data: list[T]

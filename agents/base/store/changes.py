@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from agents.models.journal import Change
-from agents.record.models.choices import ChangeKind
+from agents.base.models.changes import Change, ChangeKind
 
 _pending = threading.local()
 _LOCK = 0x61676E74

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import zstandard
 
 PLAIN, ZSTD = 0, 1
 THRESHOLD = 1024
 LIMIT = 512 * 1024 * 1024
+HEADER = 18
+"""Bytes of zstd's header, at most."""
 
 
 def pack(body: bytes) -> tuple[int, bytes]:
@@ -20,18 +23,33 @@ def pack(body: bytes) -> tuple[int, bytes]:
 
 def pack_always(body: bytes) -> bytes:
     """Compressed whatever its size; unpacked with `ZSTD`."""
+    if len(body) > KEPT_FOR:
+        return _compressor().compress(body)
     return _threads.compressor.compress(body)
+
+
+KEPT_FOR = 128 * 1024
+"""Bytes up to which a thread uses the same compressor again: for larger ones it takes megabytes and keeps them."""
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    return zstandard.ZstdCompressor(level=3)
 
 
 class _Threads(threading.local):
     """Each thread's own pair: they are not safe to share, and making one costs more than a few kilobytes do."""
 
     def __init__(self) -> None:
-        self.compressor = zstandard.ZstdCompressor(level=3)
+        self.compressor = _compressor()
         self.decompressor = zstandard.ZstdDecompressor()
 
 
 _threads = _Threads()
+
+
+def size_of(encoding: int, header: bytes | memoryview) -> int:
+    """The bytes of a body by the beginning of what is stored: exactly where it is packed, else at most."""
+    return THRESHOLD if encoding == PLAIN else int(zstandard.frame_content_size(bytes(header)))
 
 
 def unpack(encoding: int, stored: bytes | memoryview) -> bytes:
@@ -39,3 +57,14 @@ def unpack(encoding: int, stored: bytes | memoryview) -> bytes:
     if encoding == PLAIN:
         return bytes(stored)
     return _threads.decompressor.decompress(stored, max_output_size=LIMIT)
+
+
+PIECE = 256 * 1024
+
+
+def pieces(encoding: int, stored: bytes | memoryview) -> Iterator[bytes]:
+    """The body again, piece by piece."""
+    if encoding == PLAIN:
+        yield bytes(stored)
+    else:
+        yield from zstandard.ZstdDecompressor().read_to_iter(bytes(stored), write_size=PIECE)

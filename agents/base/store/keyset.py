@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+from agents.base.store import portions
+from agents.base.store.portions import Sized
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,14 @@ class Bounds:
     before: int | None
     limit: int
     newest_first: bool
+
+
+def cut(sized: list[Sized[K]], bounds: Bounds, more: bool) -> tuple[list[Sized[K]], bool]:
+    """Of a page's rows, with their sizes, those nearest to where it begins that it may hold; and whether there are
+    more behind them, as ``more`` says of all."""
+    backwards = bounds.before is not None and bounds.after is None
+    shown, is_cut = portions.page(reversed(sized) if backwards else sized, bounds.limit)
+    return shown[::-1] if backwards else shown, more or is_cut
 
 
 def page(rows: Any, bounds: Bounds, *columns: str) -> tuple[list[Sequence[Any]], bool]:

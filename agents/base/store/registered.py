@@ -1,4 +1,4 @@
-"""Shields and models registered over the API: by name, for those who see them.
+"""What is registered over the API by name, such as shields and models, for those who see it.
 
 A name belongs to those who see it: somebody else's row of the same name is neither told nor in the
 way. Who sees several of one name uses the oldest, so that nobody can put another in its place.
@@ -15,10 +15,10 @@ from django.db import IntegrityError
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import Conflict, NotFound
+from agents.base.models.registered import Registered
 from agents.base.store import scopes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
-from agents.models.safety import RegisteredModel, Shield
 
 LISTED = 1000
 
@@ -36,7 +36,7 @@ class Registration:
 class Registry:
     """One table of registrations; ``noun`` names its rows to people."""
 
-    def __init__(self, table: type[Shield] | type[RegisteredModel], noun: str) -> None:
+    def __init__(self, table: type[Registered], noun: str) -> None:
         self._table, self._noun = table, noun
 
     def find(self, actor: Actor, identifier: str, action: Action = "read") -> Registration | None:
@@ -113,9 +113,5 @@ class Registry:
         return self._table.objects.visible_to(actor, action)
 
 
-def _registration(row: Shield | RegisteredModel) -> Registration:
+def _registration(row: Registered) -> Registration:
     return Registration(row.identifier, row.provider, row.resource, row.params)
-
-
-shields = Registry(Shield, "Shield")
-models = Registry(RegisteredModel, "Model")

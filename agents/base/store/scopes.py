@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 
 from agents.base.access import GRANTING_ROLES, Actor, Attributes, attributes_of
-from agents.base.models.people import Scope
+from agents.base.models.scopes import Scope
 
 _cache: tuple[float, dict[int, Attributes]] = (0.0, {})
 _ids: dict[frozenset[tuple[str, frozenset[str]]], int] = {}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from agents.base.models.terms import Term, TermKind
 from agents.base.words import fold
-from agents.models.journal import Term
-from agents.record.models.choices import TermKind
 
 _ids: dict[tuple[int, str], int] = {}
 _values: dict[int, str] = {}

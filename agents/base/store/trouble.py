@@ -10,12 +10,12 @@ from __future__ import annotations
 import errno
 import logging
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import psycopg
 from django.db import Error, InterfaceError, OperationalError
 
 from agents.base.errors import Unavailable
@@ -71,21 +71,28 @@ _POSTGRESQL = {
 _DISK = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
 
 
+def _is_of_psycopg(error: BaseException | None, *names: str) -> bool:
+    """Whether it is one of the driver's errors of these names. One that is not loaded has raised nothing, and is not
+    loaded to be asked: it takes eight megabytes."""
+    driver = sys.modules.get("psycopg")
+    return driver is not None and isinstance(error, tuple(getattr(driver, name) for name in names))
+
+
 def of(error: BaseException | None) -> Trouble | None:
     """The trouble that an error is of; None for mistakes, ours or others'."""
     if isinstance(error, OSError):
         return _DISK.get(error.errno or 0)
-    if not isinstance(error, Error | sqlite3.Error | psycopg.Error):
+    if not isinstance(error, Error | sqlite3.Error) and not _is_of_psycopg(error, "Error"):
         return None
     cause = error.__cause__ if isinstance(error, Error) else error
     if isinstance(cause, sqlite3.Error):
         return _SQLITE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
-    state = cause.sqlstate if isinstance(cause, psycopg.Error) else None
+    state: str | None = getattr(cause, "sqlstate", None)
     if state is not None:
         return _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2])
     # one that has no code never reached the server, or lost it
-    lost = isinstance(error, OperationalError | InterfaceError | psycopg.OperationalError | psycopg.InterfaceError)
-    return AWAY if lost else None
+    lost = isinstance(error, OperationalError | InterfaceError)
+    return AWAY if lost or _is_of_psycopg(error, "OperationalError", "InterfaceError") else None
 
 
 def unavailable(error: BaseException, where: str = "") -> Unavailable | None:

@@ -6,6 +6,9 @@ When one job of a group fails, the group is rolled back and its jobs run again o
 met another process's transaction (a deadlock, a serialisation failure) is simply run again: a job
 must therefore have no effect but on the database.
 
+Callers take turns (`shares.caller`), and a group is committed before it has taken long: small writes do not wait
+for all that somebody else has sent.
+
 Outside a server (commands, tests) there is no thread: jobs run at once, in the caller's own
 connection.
 """
@@ -17,15 +20,16 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
-from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from django.db import close_old_connections, connection, transaction
 from django.db.utils import DatabaseError, InterfaceError, OperationalError
 
+from agents.base import shares
+from agents.base.shares import Caller, Lines
 from agents.base.store import changes, scopes, terms, trouble
 from agents.base.store.busy_timeout import waiting_at_most
 
@@ -33,6 +37,8 @@ log = logging.getLogger(__name__)
 
 GROUP = 256
 """Jobs in one commit at most."""
+SLICE_S = 0.05
+"""When jobs of a group have taken so long, they are committed, and the others come later."""
 CHECKPOINT_BYTES = 32 * 1024 * 1024
 """Size of SQLite's log at which the writer itself folds it into the file: steady readers starve
 the automatic checkpoint."""
@@ -46,14 +52,57 @@ HELD_S, BRIEFLY_S = 5.0, 0.5
 """For so long after the store was found held, writes wait so long."""
 
 T = TypeVar("T")
-Job = tuple[Callable[[], Any], "Future[Any]"]
+Job = tuple[Callable[[], Any], "Future[Any]", Caller]
+
+
+class _Waiting:
+    """Jobs that wait."""
+
+    def __init__(self) -> None:
+        self._lines: Lines[Job] = Lines()
+        self._changed = threading.Condition()
+        self._ended = False
+
+    def put(self, job: Job) -> None:
+        with self._changed:
+            self._lines.put(job[2], job)
+            self._changed.notify()
+
+    def put_back(self, jobs: Sequence[Job]) -> None:
+        """These were taken, and come first when the next are."""
+        with self._changed:
+            for job in reversed(jobs):
+                self._lines.put_back(job[2], job)
+
+    def end(self, ended: bool = True) -> None:
+        """No more jobs come, or some do again."""
+        with self._changed:
+            self._ended = ended
+            self._changed.notify()
+
+    def wait(self) -> list[Job] | None:
+        """The next jobs, as soon as there are any; None once no more come."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._lines or self._ended)
+            return self._take() or None
+
+    def take(self) -> list[Job]:
+        """The next jobs, none if there are none."""
+        with self._changed:
+            return self._take()
+
+    def _take(self) -> list[Job]:
+        group: list[Job] = []
+        while self._lines and len(group) < GROUP:
+            group.append(self._lines.take())
+        return group
 
 
 class Writer:
     """The writer thread. `start` it once a process; `stop` finishes what is queued."""
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs = _Waiting()
         self._thread: threading.Thread | None = None
         self.commits = 0
 
@@ -62,13 +111,14 @@ class Writer:
         return self._thread is not None
 
     def start(self) -> None:
+        self._jobs.end(False)
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self._thread.start()
 
     def stop(self, timeout_s: float = 30.0) -> None:
         if self._thread is None:
             return
-        self._jobs.put(None)
+        self._jobs.end()
         self._thread.join(timeout_s)
         self._thread = None
 
@@ -78,7 +128,7 @@ class Writer:
         if self._thread is None or threading.current_thread() is self._thread:
             _run_inline(job, future)
         else:
-            self._jobs.put((job, future))
+            self._jobs.put((job, future, shares.caller.get()))
         return future
 
     def write(self, job: Callable[[], T]) -> T:
@@ -86,34 +136,15 @@ class Writer:
         return self.submit(job).result()
 
     def _work(self) -> None:
-        while True:
-            group = self._next_group()
-            if group is None:
-                connection.close()
-                return
+        while (group := self._jobs.wait()) is not None:
             self._commit(group)
-
-    def _next_group(self) -> list[Job] | None:
-        first = self._jobs.get()
-        return None if first is None else [first, *self._waiting(GROUP - 1)]
-
-    def _waiting(self, most: int = GROUP) -> list[Job]:
-        group: list[Job] = []
-        while len(group) < most:
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
-            if job is None:
-                self._jobs.put(None)
-                break
-            group.append(job)
-        return group
+            del group  # it may hold much, and the next may be long in coming
+        connection.close()
 
     def _commit(self, group: list[Job]) -> None:
         try:
             with _patience():
-                results = _through([job for job, _ in group], MEETINGS if len(group) == 1 else 1)
+                results = _through([job for job, *_ in group], MEETINGS if len(group) == 1 else 1)
         except Exception as error:  # noqa: BLE001 - whatever a job raises belongs to its caller
             _mend(error)
             if len(group) == 1 or _befalls_all(error):
@@ -123,7 +154,8 @@ class Writer:
                     self._commit([job])
             return
         self.commits += 1
-        for (_, future), result in zip(group, results, strict=True):
+        self._jobs.put_back(group[len(results) :])
+        for (_, future, _), result in zip(group, results, strict=False):
             future.set_result(result)
         _checkpoint()
 
@@ -131,9 +163,9 @@ class Writer:
         """With what waits behind it, if the store takes nothing at all: one after the other would each wait
         as long again."""
         while group:
-            for _, future in group:
+            for _, future, _ in group:
                 future.set_exception(error)
-            group = self._waiting() if _befalls_all(error) else []
+            group = self._jobs.take() if _befalls_all(error) else []
 
 
 def _patience() -> AbstractContextManager[None]:
@@ -149,7 +181,8 @@ def _befalls_all(error: BaseException) -> bool:
 
 
 def _through(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
-    """The results of jobs in one transaction, which gets so many tries against those of other processes."""
+    """The results of jobs in one transaction, of the first ones where they take long; it gets so many tries
+    against those of other processes."""
     for _ in range(tries - 1):
         try:
             return _transact(jobs)
@@ -167,8 +200,13 @@ def has_met(error: BaseException) -> bool:
 
 
 def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
+    until = time.monotonic() + SLICE_S
+    results = []
     with transaction.atomic():
-        results = [job() for job in jobs]
+        for job in jobs:
+            results.append(job())
+            if time.monotonic() > until:
+                break
         noted = changes.flush()
     changes.ring(noted)
     return results

@@ -16,12 +16,12 @@ from django.db.models import Q, QuerySet
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
+from agents.base.models.terms import TermKind
 from agents.base.store import terms
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.base.words import index_text
 from agents.feedback.models import Feedback, Rating
-from agents.record.models.choices import TermKind
 from agents.record.models.turns import Turn
 from agents.record.store import targets
 from agents.record.store.targets import About
@@ -241,3 +241,24 @@ def _rows(condition: Q) -> QuerySet[Feedback]:
 def _judgement(row: Feedback) -> Judgement:
     rating = Rating(row.rating).label if row.rating is not None else None
     return Judgement(rating, row.name.value if row.name else "", row.value, row.comment, row.author_name)
+
+
+# ------------------------------------------------------------------------------------------- deletion
+
+
+def drop_of_sessions(sessions: Sequence[int]) -> None:
+    """Delete what was said of these sessions and all in them, within the caller's transaction."""
+    Feedback.objects.filter(session_id__in=sessions)._raw_delete("default")
+
+
+def drop_of_turns(turns: Sequence[int]) -> None:
+    Feedback.objects.filter(turn_id__in=turns)._raw_delete("default")
+
+
+def drop_of_steps(steps: Sequence[int]) -> None:
+    Feedback.objects.filter(step_id__in=steps)._raw_delete("default")
+
+
+def merge_steps(steps: Sequence[int]) -> None:
+    """What was said of these steps is said of their turn from now on."""
+    Feedback.objects.filter(step_id__in=steps).update(step=None)

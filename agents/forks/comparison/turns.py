@@ -172,7 +172,7 @@ def _side(one: _Step) -> StepSide:
         place=step.number + 1,
         name=step.name,
         status=step.status,
-        duration_ms=None if ended is None else (ended - step.started_at) / 1000,
+        duration_ms=None if ended is None else max(ended - step.started_at, 0) / 1000,
         ttft_ms=None if step.ttft_us is None else step.ttft_us / 1000,
         input_tokens=step.usage.input_tokens,
         output_tokens=step.usage.output_tokens,

@@ -15,13 +15,13 @@ from django.utils.translation import gettext, gettext_noop
 
 from agents.base import ids
 from agents.forks.pages import origins
-from agents.forks.schemas.comparison import Comparison, Difference, Piece, StepPair, StepSide, TextDifference
+from agents.forks.schemas.comparison import Comparison, Difference, StepPair, StepSide, TextDifference
 from agents.forks.store import comparison_input
 from agents.logs.schemas.rows import TurnRow
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 from agents.uikit.marks import type_word
-from agents.uikit.text_differences import pieces
+from agents.uikit.text_differences import Piece, pieces
 
 WINDOW = 100
 """Rows of steps on one page; steps that are the same and follow each other are one row."""

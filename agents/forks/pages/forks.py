@@ -22,8 +22,7 @@ from agents.logs.pages import turn_summary
 from agents.logs.store import logs
 from agents.loop.current_service import service
 from agents.record.schemas.turns import StepValue, TurnValue
-from agents.record.store import agents, step_pages, turns
-from agents.store import values
+from agents.record.store import agents, read_turns, step_pages, turns
 from agents.uikit.access import PageRequest, page
 from agents.uikit.marks import type_word
 from agents.uikit.replies import turn_reply
@@ -66,7 +65,7 @@ def fork_page(request: PageRequest, turn_id: str) -> HttpResponse:
 def _chosen(actor: Actor, turn_id: str, step_id: str) -> Chosen:
     key = turns.key_of(turn_id)
     fork.check(actor, key)
-    head = values.head(actor, key, "run")
+    head = read_turns.head(actor, key, "run")
     step = _step(head, step_id)
     form, left_empty = _filled(actor, head, step)
     return Chosen(head, step, form, left_empty)

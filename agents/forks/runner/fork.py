@@ -11,26 +11,26 @@ import msgspec
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.base.errors import Conflict, InvalidRequest
+from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.forks.runner import recording, responses
-from agents.forks.schemas.forks import ForkSettings, ForkTurn
+from agents.forks.schemas.forks import ForkTurn
 from agents.knowledge.runner.turn_documents import TurnDocuments
-from agents.llama_stack.schemas import CreateTurn
 from agents.loop.loop import Loop
 from agents.loop.prepare import build
 from agents.loop.replay import NextLeg
 from agents.loop.run import Run
+from agents.loop.schemas.turns import CreateTurn
 from agents.loop.service import Service, Started
+from agents.record.schemas.agents import ForkSettings
 from agents.record.schemas.chat import paired
 from agents.record.schemas.content import TextItem, TurnMessage, UserMessage
 from agents.record.schemas.turns import MESSAGES, StepValue, TurnValue
 from agents.record.store import agents as agent_store
-from agents.record.store import forks, history, retries, start_turn, turns
+from agents.record.store import forks, history, read_turns, retries, start_turn, turns
 from agents.record.store.forks import NewFork
 from agents.record.store.retries import Retry
 from agents.record.store.start_turn import NewLeg, NewTurn
 from agents.record.store.turns import TurnPlace
-from agents.store import values
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,15 @@ def begin(service: Service, asked: Asked) -> Started:
     if again:
         return service.attach(asked.actor, *again)
     service.check_open()
-    source = _source(asked)
-    made = _of_agent(service, asked, source) if source.place.agent else _of_responses(service, asked, source)
     try:
+        source = _source(asked)
+        made = _of_agent(service, asked, source) if source.place.agent else _of_responses(service, asked, source)
         return _start(service, asked, source, made)
-    except retries.AlreadyRun as repeated:
-        return service.attach(asked.actor, repeated.turn, repeated.leg)
+    except (Conflict, InvalidRequest, NotFound):
+        again = retries.first_run(asked.retry) if asked.retry else None  # it may have begun while this one was read
+        if again is None:
+            raise
+        return service.attach(asked.actor, *again)
 
 
 def _start(service: Service, asked: Asked, source: Source, made: Made) -> Started:
@@ -113,7 +116,7 @@ def _answered(messages: Sequence[TurnMessage]) -> list[str]:
 
 def _source(asked: Asked) -> Source:
     place = check(asked.actor, asked.turn)
-    value = values.turn(asked.actor, asked.turn, "run")
+    value = read_turns.turn(asked.actor, asked.turn, "run")
     step = step_of(value, asked.body.step)
     _check_changes(asked.body, step)
     messages = MESSAGES.validate_json(value.input_messages)

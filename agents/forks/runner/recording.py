@@ -57,4 +57,5 @@ def _recorded(step: StepValue) -> RecordedStep:
 
 def heard(turn: int) -> list[Sequence[TurnMessage]]:
     """What was said beside the answers that each of a turn's later legs begins with."""
-    return [event.input_messages for event in replay.load(turn) if isinstance(event, TurnResumed)]
+    entries = (entry for some in replay.windows(turn) for entry in some)
+    return [event.input_messages for event in entries if isinstance(event, TurnResumed)]

@@ -7,13 +7,7 @@ from typing import Any, Literal
 from agents.base.schemas.wire import Sent, StepKey, TurnKey
 from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import Origin, StepStatus, StepType
-
-
-class Piece(Sent):
-    """Of a text: ``same`` in both, or ``deleted`` (in the first only), or ``inserted`` (in the second)."""
-
-    op: Literal["same", "deleted", "inserted"]
-    text: str
+from agents.uikit.text_differences import Piece
 
 
 class TextDifference(Sent):

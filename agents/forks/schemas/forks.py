@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from agents.base.schemas.wire import Wire, null_is
-from agents.record.schemas.content import Content, SamplingParams
+from agents.record.schemas.agents import ForkSettings
+from agents.record.schemas.content import Content
 
 Tools = Literal["recorded", "live"]
-
-
-class ForkSettings(Wire):
-    """What of an agent's settings is other than they say. None is: as it was."""
-
-    model: str | None = Field(default=None, min_length=1, max_length=300)
-    instructions: str | None = None
-    sampling_params: SamplingParams | None = None
-
-    @property
-    def given(self) -> dict[str, Any]:
-        names = ("model", "instructions", "sampling_params")
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 class ForkChanges(ForkSettings):

@@ -11,12 +11,11 @@ from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.forks.comparison.turns import Side, compare
 from agents.forks.schemas.comparison import Comparison
-from agents.forks.schemas.forks import ForkSettings
 from agents.logs.store import logs
 from agents.record.models.turns import Turn
-from agents.record.store import agents, forks, step_pages, turns
+from agents.record.schemas.agents import ForkSettings
+from agents.record.store import agents, forks, read_turns, step_pages, turns
 from agents.responses.store import responses
-from agents.store import values
 
 STEPS = 2_000
 """Steps of a turn that are compared."""
@@ -67,7 +66,7 @@ def _fork(actor: Actor, a: int, b: int) -> int | None:
 
 def side(actor: Actor, key: int) -> Side:
     """A turn. Raises NotFound, also for one the actor may not see."""
-    turn, rows = values.head(actor, key), logs.turn_rows(actor, [key])
+    turn, rows = read_turns.head(actor, key), logs.turn_rows(actor, [key])
     if not rows:
         raise turns.missing(key)
     steps = step_pages.steps(key, 0, STEPS)

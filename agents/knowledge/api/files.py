@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.forms import FORM
 from agents.base.api.views import ApiView, answer
-from agents.knowledge.api.uploads import FORM, read_upload
+from agents.base.reading import read
+from agents.knowledge.api.uploads import read_upload
 from agents.knowledge.schemas.files import FileDeleted, FileObject, FileUpload
 from agents.knowledge.schemas.files import FileList as FileListObject
 from agents.knowledge.store import files
 from agents.knowledge.store.files import BLOCK, FileRecord, NewFile
-from agents.record.live import read
 
 PAGE = CAP = 10_000
 OCTETS = "application/octet-stream"
@@ -42,7 +43,7 @@ class FileList(ApiView):
     actions = {"get": "read", "post": "run"}
 
     @extend_schema(operation_id="upload_file", request={FORM: FileUpload}, responses=FileObject)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         upload = read_upload(request._request)
         expiry = upload.form.expires_after
         new = NewFile(upload.filename, upload.form.purpose, upload.mime_type, expiry.seconds if expiry else None)
@@ -51,7 +52,7 @@ class FileList(ApiView):
     @extend_schema(
         operation_id="list_files", parameters=[*CURSOR, OpenApiParameter("purpose", str)], responses=FileListObject
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         asked = request._request
         found, has_more = files.listing(self.actor, cursor(asked, PAGE, CAP), purpose=asked.GET.get("purpose", ""))
         data = [file_object(file) for file in found]
@@ -63,11 +64,11 @@ class FileDetail(ApiView):
     actions = {"get": "read", "delete": "manage"}
 
     @extend_schema(operation_id="get_file", responses=FileObject)
-    def get(self, request: Request, file_id: str) -> HttpResponse:
+    def get(self, request: Request, file_id: str) -> HttpResponseBase:
         return answer(file_object(files.get(self.actor, file_id)))
 
     @extend_schema(operation_id="delete_file", responses=FileDeleted)
-    def delete(self, request: Request, file_id: str) -> HttpResponse:
+    def delete(self, request: Request, file_id: str) -> HttpResponseBase:
         """Delete a file, also out of the vector stores it is in."""
         files.delete(self.actor, file_id)
         return answer(FileDeleted(id=file_id))

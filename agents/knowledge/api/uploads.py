@@ -1,7 +1,4 @@
-"""Reading an upload: the one kind of request that is a form instead of JSON.
-
-The form is parsed by Django, which puts the file on disk as it reads.
-"""
+"""Reading an upload: a file, with what is said of it."""
 
 from __future__ import annotations
 
@@ -10,20 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from django.conf import settings
-from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import HttpRequest
-from django.http.multipartparser import MultiPartParserError
 from django.utils.datastructures import MultiValueDictKeyError
 from pydantic import ValidationError
 
+from agents.base.api.forms import check_size, read_form
 from agents.base.api.negotiation import invalid
-from agents.base.errors import InvalidRequest, TooLarge, UnsupportedMedia
+from agents.base.errors import InvalidRequest
 from agents.knowledge.schemas.files import FileForm
-
-FORM = "multipart/form-data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,40 +43,6 @@ def read_upload(request: HttpRequest) -> Upload:
         raise InvalidRequest("file: a file is needed, with a name.", param="file") from None
     check_size(file)
     return Upload(_form(fields), file.name or "file", file.content_type or "", file)
-
-
-def read_form(request: HttpRequest) -> tuple[Any, Any]:
-    """The fields and the files of a form. Raises UnsupportedMedia, TooLarge, InvalidRequest."""
-    if request.content_type != FORM:
-        raise UnsupportedMedia(f"Content-Type must be {FORM}, not {(request.content_type or '')[:80] or 'absent'}.")
-    return _parsed(request)
-
-
-def check_size(file: UploadedFile[Any]) -> None:
-    """Raises TooLarge."""
-    if (file.size or 0) > settings.MAX_UPLOAD_MB * 2**20:
-        raise TooLarge(f"file: it is larger than {settings.MAX_UPLOAD_MB} MiB.", param="file")
-
-
-def _parsed(request: HttpRequest) -> tuple[Any, Any]:
-    # always on disk: many small files together are large, too
-    handler = TemporaryFileUploadHandler(request)
-    request.upload_handlers = [handler]
-    try:
-        return request.POST, request.FILES
-    except RequestDataTooBig as error:
-        _close(handler)
-        raise TooLarge("The form's fields beside the file are larger than this server takes.") from error
-    except (MultiPartParserError, SuspiciousOperation, BadRequest, UnicodeError) as error:
-        _close(handler)
-        raise InvalidRequest(f"The form cannot be read: {error}", code="invalid_form") from error
-
-
-def _close(handler: TemporaryFileUploadHandler) -> None:
-    """Close the file that was being read: Django closes those that are complete."""
-    begun = getattr(handler, "file", None)
-    if begun is not None:
-        begun.close()
 
 
 def _form(fields: Any) -> FileForm:

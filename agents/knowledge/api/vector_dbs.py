@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -51,11 +50,11 @@ class VectorDBList(ApiView):
     actions = {"get": "read", "post": "manage"}
 
     @extend_schema(operation_id="list_vector_dbs", responses=_JSON)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return data_list(_object(db).model_dump() for db in vector_dbs.listing(self.actor))
 
     @extend_schema(operation_id="register_vector_db", request=RegisterVectorDB, responses=VectorDBObject)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         body = self.body(RegisterVectorDB)
         made = vector_dbs.register(
             self.actor,
@@ -71,11 +70,11 @@ class VectorDBDetail(ApiView):
     actions = {"get": "read", "delete": "manage"}
 
     @extend_schema(operation_id="get_vector_db", responses=VectorDBObject)
-    def get(self, request: Request, vector_db_id: str) -> HttpResponse:
+    def get(self, request: Request, vector_db_id: str) -> HttpResponseBase:
         return answer(_object(vector_dbs.get(self.actor, vector_db_id)))
 
     @extend_schema(operation_id="unregister_vector_db", responses={204: None})
-    def delete(self, request: Request, vector_db_id: str) -> HttpResponse:
+    def delete(self, request: Request, vector_db_id: str) -> HttpResponseBase:
         vector_dbs.delete(self.actor, vector_db_id)
         return nothing()
 
@@ -85,7 +84,7 @@ class _LibraryView(ApiView):
 
     actions = {}
 
-    def _await(self, work: Callable[[Library], Awaitable[HttpResponse]]) -> HttpResponseBase:
+    def _await(self, work: Callable[[Library], Awaitable[HttpResponseBase]]) -> HttpResponseBase:
         return Awaited(partial(work, service().providers.library))
 
 
@@ -96,7 +95,7 @@ class VectorInsertion(_LibraryView):
     def post(self, request: Request) -> HttpResponseBase:
         body: VectorInsert = self.body(VectorInsert)
 
-        async def work(library: Library) -> HttpResponse:
+        async def work(library: Library) -> HttpResponseBase:
             db = await library.find(self.actor, body.vector_db_id)
             await library.insert_chunks(db, body.chunks)
             return nothing()
@@ -111,7 +110,7 @@ class VectorSearch(_LibraryView):
     def post(self, request: Request) -> HttpResponseBase:
         body: VectorQuery = self.body(VectorQuery)
 
-        async def work(library: Library) -> HttpResponse:
+        async def work(library: Library) -> HttpResponseBase:
             db = await library.find(self.actor, body.vector_db_id)
             found = await library.search(db, text_of(body.query), body.params)
             chunks = [
@@ -129,7 +128,7 @@ class RagInsertion(_LibraryView):
     def post(self, request: Request) -> HttpResponseBase:
         body: RagInsert = self.body(RagInsert)
 
-        async def work(library: Library) -> HttpResponse:
+        async def work(library: Library) -> HttpResponseBase:
             db = await library.find(self.actor, body.vector_db_id)
             await library.insert(db, body.documents, body.chunk_size_in_tokens)
             return nothing()
@@ -144,7 +143,7 @@ class RagSearch(_LibraryView):
     def post(self, request: Request) -> HttpResponseBase:
         body: RagQuery = self.body(RagQuery)
 
-        async def work(library: Library) -> HttpResponse:
+        async def work(library: Library) -> HttpResponseBase:
             dbs = [await library.find(self.actor, name) for name in body.vector_db_ids]
             found = await rag.answer(library, dbs, text_of(body.content), body.query_config)
             return answer(RagAnswer(content=found.content, metadata={**found.metadata, **_words_of(library, dbs)}))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from agents.base import ids
+from agents.base.api import large_answers
 from agents.base.api.cursors import CURSOR, cursor
-from agents.base.api.views import ApiView, answer
+from agents.base.api.lists import array
+from agents.base.api.views import ApiView, answer, as_json
 from agents.base.errors import InvalidRequest
 from agents.knowledge.api.vector_stores import counts_of
 from agents.knowledge.schemas.vector_stores import (
@@ -63,7 +65,7 @@ def _batch_object(store: str, batch: BatchRecord) -> FileBatchObject:
     )
 
 
-def _told(value: StoreFileObject | FileBatchObject) -> HttpResponse:
+def _told(value: StoreFileObject | FileBatchObject) -> HttpResponseBase:
     """An object that may not be done yet."""
     response = answer(value)
     response["openai-poll-after-ms"] = POLL_MS
@@ -83,7 +85,7 @@ class _Files(ApiView):
 
     actions = {}
 
-    def _page(self, store: str, batch: str | None = None) -> HttpResponse:
+    def _page(self, store: str, batch: str | None = None) -> HttpResponseBase:
         asked = self.request._request
         status = asked.GET.get("filter", "")
         if status and status not in STATUSES:
@@ -98,11 +100,11 @@ class StoreFileList(_Files):
     actions = {"get": "read", "post": "run"}
 
     @extend_schema(operation_id="list_vector_store_files", parameters=_LISTED, responses=StoreFileListObject)
-    def get(self, request: Request, vector_store_id: str) -> HttpResponse:
+    def get(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         return self._page(vector_store_id)
 
     @extend_schema(operation_id="create_vector_store_file", request=AttachFile, responses=StoreFileObject)
-    def post(self, request: Request, vector_store_id: str) -> HttpResponse:
+    def post(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         """Put a file into a store; it is read behind the request's back."""
         body: AttachFile = self.body(AttachFile)
         indexer = service().indexer
@@ -115,18 +117,18 @@ class StoreFileDetail(ApiView):
     actions = {"get": "read", "post": "run", "delete": "manage"}
 
     @extend_schema(operation_id="get_vector_store_file", responses=StoreFileObject)
-    def get(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponse:
+    def get(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponseBase:
         return _told(_object(vector_store_id, vector_files.get(self.actor, vector_store_id, file_id)))
 
     @extend_schema(operation_id="update_vector_store_file", request=UpdateStoreFile, responses=StoreFileObject)
-    def post(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponse:
+    def post(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponseBase:
         """Give a file other attributes."""
         body: UpdateStoreFile = self.body(UpdateStoreFile)
         file = vector_files.describe(self.actor, vector_store_id, file_id, body.attributes)
         return answer(_object(vector_store_id, file))
 
     @extend_schema(operation_id="delete_vector_store_file", responses=StoreFileDeleted)
-    def delete(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponse:
+    def delete(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponseBase:
         """Take a file out of a store; the file itself stays."""
         vector_files.remove(self.actor, vector_store_id, file_id)
         return answer(StoreFileDeleted(id=file_id))
@@ -138,20 +140,30 @@ class StoreFileText(ApiView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="get_vector_store_file_content", responses=StoreFileContent)
-    def get(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponse:
-        file, texts = vector_files.texts(self.actor, vector_store_id, file_id)
-        parts = [FoundText(text=text) for text in texts]
-        told = StoreFileContent(
-            data=parts, content=parts, file_id=file.file_id, filename=file.filename, attributes=dict(file.attributes)
-        )
-        return answer(told)
+    def get(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponseBase:
+        file = vector_files.get(self.actor, vector_store_id, file_id)
+        return large_answers.answer(0, _text_pieces(file))
+
+
+def _text_pieces(file: StoreFile) -> Iterator[bytes]:
+    """The text of a file, twice: as the two APIs have it."""
+    about = {"file_id": file.file_id, "filename": file.filename, "attributes": dict(file.attributes)}
+    whole = as_json(StoreFileContent(data=[], content=[], **about))
+    head, rest = whole.split(b'"data":[', 1)
+    middle, tail = rest.rsplit(b'"content":[', 1)
+    yield from array(head + b'"data":[', _texts(file), middle)
+    yield from array(b'"content":[', _texts(file), tail)
+
+
+def _texts(file: StoreFile) -> Iterator[tuple[bytes]]:
+    return ((as_json(FoundText(text=text)),) for text in vector_files.texts(file))
 
 
 class FileBatchCreate(ApiView):
     actions = {"post": "run"}
 
     @extend_schema(operation_id="create_file_batch", request=CreateFileBatch, responses=FileBatchObject)
-    def post(self, request: Request, vector_store_id: str) -> HttpResponse:
+    def post(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         """Put several files into a store, each on its own terms."""
         body: CreateFileBatch = self.body(CreateFileBatch)
         indexer = service().indexer
@@ -166,7 +178,7 @@ class FileBatchDetail(ApiView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="get_file_batch", responses=FileBatchObject)
-    def get(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponse:
+    def get(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponseBase:
         return _told(_batch_object(vector_store_id, vector_files.get_batch(self.actor, vector_store_id, batch_id)))
 
 
@@ -174,7 +186,7 @@ class FileBatchFiles(_Files):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="list_file_batch_files", parameters=_LISTED, responses=StoreFileListObject)
-    def get(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponse:
+    def get(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponseBase:
         return self._page(vector_store_id, batch_id)
 
 
@@ -182,6 +194,6 @@ class FileBatchCancel(ApiView):
     actions = {"post": "run"}
 
     @extend_schema(operation_id="cancel_file_batch", request=None, responses=FileBatchObject)
-    def post(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponse:
+    def post(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponseBase:
         """Stop what is not done yet."""
         return answer(_batch_object(vector_store_id, vector_files.cancel(self.actor, vector_store_id, batch_id)))

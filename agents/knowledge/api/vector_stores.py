@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -66,7 +65,7 @@ class VectorStoreList(ApiView):
     actions = {"get": "read", "post": "manage"}
 
     @extend_schema(operation_id="create_vector_store", request=CreateVectorStore, responses=VectorStoreObject)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         body: CreateVectorStore = self.body(CreateVectorStore)
         indexer, chunking = service().indexer, chunking_of(body.chunking_strategy)
         sizes = chunking.max_chunk_size_tokens, chunking.chunk_overlap_tokens
@@ -77,7 +76,7 @@ class VectorStoreList(ApiView):
         return answer(store_object(vector_stores.get(self.actor, public, "manage")))
 
     @extend_schema(operation_id="list_vector_stores", parameters=CURSOR, responses=VectorStoreListObject)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         found, has_more = vector_stores.listing(self.actor, cursor(request._request))
         data = [store_object(store) for store in found]
         first, last = (data[0].id, data[-1].id) if data else (None, None)
@@ -102,11 +101,11 @@ class VectorStoreDetail(ApiView):
     actions = {"get": "read", "post": "manage", "delete": "manage"}
 
     @extend_schema(operation_id="get_vector_store", responses=VectorStoreObject)
-    def get(self, request: Request, vector_store_id: str) -> HttpResponse:
+    def get(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         return answer(store_object(vector_stores.get(self.actor, vector_store_id)))
 
     @extend_schema(operation_id="update_vector_store", request=UpdateVectorStore, responses=VectorStoreObject)
-    def post(self, request: Request, vector_store_id: str) -> HttpResponse:
+    def post(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         body: UpdateVectorStore = self.body(UpdateVectorStore)
         changes: dict[str, Any] = body.model_dump(include=body.model_fields_set & {"name", "metadata"})
         if "expires_after" in body.model_fields_set:
@@ -114,7 +113,7 @@ class VectorStoreDetail(ApiView):
         return answer(store_object(vector_stores.update(self.actor, vector_store_id, changes)))
 
     @extend_schema(operation_id="delete_vector_store", responses=VectorStoreDeleted)
-    def delete(self, request: Request, vector_store_id: str) -> HttpResponse:
+    def delete(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         """Delete a store. The files that are in it stay files."""
         vector_stores.delete(self.actor, vector_store_id)
         return answer(VectorStoreDeleted(id=vector_store_id))
@@ -132,7 +131,7 @@ class VectorStoreSearch(ApiView):
         queries = [body.query] if isinstance(body.query, str) else body.query
         store = vector_stores.get(self.actor, vector_store_id, "run").public_id
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             found = await file_search.search(
                 service().providers.library,
                 self.actor,

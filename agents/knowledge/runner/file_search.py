@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agents.base.access import Actor
+from agents.base.reading import read
 from agents.base.words import words
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.filters import Filter
@@ -21,7 +22,6 @@ from agents.knowledge.store.documents import Described
 from agents.knowledge.store.retrieval import Found as Chunk
 from agents.knowledge.store.retrieval import Fusion
 from agents.knowledge.store.vector_dbs import VectorDBRecord
-from agents.record.live import read
 
 Mode = Literal["keyword", "vector", "hybrid"]
 

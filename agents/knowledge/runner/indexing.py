@@ -14,13 +14,13 @@ from typing import Any, Protocol
 
 from agents.base import ids
 from agents.base.errors import AgentsError, InvalidRequest, ProviderError
+from agents.base.reading import read
 from agents.knowledge.providers.memory import chunking, kinds, texts
 from agents.knowledge.providers.memory.texts import Raw
 from agents.knowledge.runner.knowledge_base import MAX_CHUNKS, Library
 from agents.knowledge.store import files, indexing
 from agents.knowledge.store.indexing import Begun, Work
 from agents.knowledge.store.vector_dbs import NewChunk
-from agents.record.live import read
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,8 @@ class Indexer:
 
     async def _fill(self, work: Work, begun: Begun) -> None:
         text = await self._text(begun)
-        pieces = await read(chunking.chunks, text, begun.chunk_tokens, begun.chunk_overlap)
+        sizes = begun.chunk_tokens, begun.chunk_overlap
+        pieces = await read(partial(chunking.chunks, text, *sizes, most=MAX_CHUNKS + 1))
         if len(pieces) > MAX_CHUNKS:
             raise InvalidRequest(f"{begun.filename}: it makes more than {MAX_CHUNKS:,} chunks; use larger ones.")
         packed = await self._library.embedded(begun.db, [piece.text for piece in pieces])
@@ -103,8 +104,7 @@ class Indexer:
     async def _text(self, begun: Begun) -> str:
         data = await read(lambda: b"".join(files.blocks(begun.file)))
         main, charset = texts.kind(kinds.of_file(begun.filename, begun.mime_type, data[: kinds.SEEN]))
-        text = await texts.text_of(Raw(data, main, charset), begun.filename)
-        return text.encode(errors="replace").decode()  # halves of a pair, which a PDF may hold, cannot be stored
+        return await texts.text_of(Raw(data, main, charset), begun.filename)
 
 
 def _code(error: InvalidRequest) -> str:

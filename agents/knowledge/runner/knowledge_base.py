@@ -14,6 +14,7 @@ from typing import Any
 
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest
+from agents.base.reading import read
 from agents.knowledge.providers.embeddings.registry import KEYWORD, EmbeddingModels
 from agents.knowledge.providers.memory import chunking, texts
 from agents.knowledge.providers.memory.fetcher import Fetcher
@@ -23,7 +24,6 @@ from agents.knowledge.store import retrieval, vector_dbs, vectors
 from agents.knowledge.store.retrieval import Found, Fusion
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument, VectorDBRecord
 from agents.loop.protocols.embeddings import Embeddings
-from agents.record.live import read
 from agents.record.schemas.content import Content, Url, text_of
 
 _URL = re.compile(r"(?:https?://|file://|data:)\S*")
@@ -85,7 +85,7 @@ class Library:
         for number, document in enumerate(documents):
             where = f"documents.{number}"
             text = await self.text(document.content, document.mime_type, where)
-            cut.append((document, text, await read(chunking.chunks, text, size)))
+            cut.append((document, text, await read(partial(chunking.chunks, text, size, most=MAX_CHUNKS + 1))))
             _check_count(sum(len(pieces) for _, _, pieces in cut))
         packed = iter(await self.embedded(db, [piece.text for _, _, pieces in cut for piece in pieces]))
         await read(vector_dbs.insert, db.key, [_document(one, text, pieces, packed) for one, text, pieces in cut])
@@ -96,9 +96,10 @@ class Library:
         own = [_own_embedding(db, one, f"chunks.{number}") for number, one in enumerate(given)]
         bare = [text for text, packed in zip(words, own, strict=True) if packed is None]
         computed = iter(await self.embedded(db, bare))
+        tokens = await read(lambda: [chunking.count(text) for text in words])
         by_document: dict[str, list[NewChunk]] = {}
-        for text, packed, one in zip(words, own, given, strict=True):
-            chunk = NewChunk(text, chunking.count(text), one.metadata, packed or next(computed))
+        for text, count, packed, one in zip(words, tokens, own, given, strict=True):
+            chunk = NewChunk(text, count, one.metadata, packed or next(computed))
             by_document.setdefault(_document_id(one), []).append(chunk)
         documents = [
             NewDocument(name, chunks, size=sum(len(one.text) for one in chunks)) for name, chunks in by_document.items()

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
-from agents.base import addresses, ids
+from agents.base import ids
 from agents.base.access import Actor
+from agents.base.addresses import check_url
 from agents.base.errors import InvalidRequest
 from agents.knowledge.providers.memory import texts
 from agents.knowledge.runner import rag
 from agents.knowledge.runner.knowledge_base import Library, check_type, url_of
 from agents.knowledge.schemas.vector_dbs import RagDocument
-from agents.llama_stack.schemas import AgentToolGroup, Document
 from agents.loop.protocols.retrieval import Documents, Memory, Prepared
 from agents.loop.provider_set import Providers
-from agents.record.schemas.content import ImageData, ImageItem, TextItem, TurnMessage, Url, UserMessage, text_of
-from agents.tools.runner.toolset import Args, group_name
+from agents.loop.schemas.turns import Document
+from agents.loop.tool_groups import Args, group_name
+from agents.record.schemas.agents import AgentToolGroup
+from agents.record.schemas.content import ImageData, ImageItem, TextItem, Url, text_of
 
 
 def memory(
@@ -81,39 +81,6 @@ def _check(library: Library, document: Document, where: str) -> None:
     if not url and not texts.is_text(document.mime_type):
         words = f"{where}: a document of type '{document.mime_type[:80]}' is given as a URL or a data URL."
         raise InvalidRequest(words, param="documents", code="document_type")
-
-
-def check_url(url: str, where: str, *, allow_private: bool) -> None:
-    """Raises InvalidRequest for a URL that could never be fetched."""
-    if url.startswith("data:"):
-        return
-    try:
-        addresses.check(url)
-        _check_number(urlsplit(url).hostname or "", allow_private)
-    except InvalidRequest as error:
-        raise InvalidRequest(f"{where}: {error.message}", param="documents", code=error.code) from error
-
-
-def _check_number(host: str, allow_private: bool) -> None:
-    """A host given by its number, or by the one name whose number everybody knows."""
-    try:
-        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
-    except ValueError:
-        return
-    if not addresses.is_allowed(str(address), allow_private=allow_private):
-        raise InvalidRequest("This URL is refused: it leads to an address that may not be asked.", code="url_refused")
-
-
-def check_images(messages: Sequence[TurnMessage]) -> None:
-    """Raises InvalidRequest for an image whose URL is none of http, https and data: the endpoint would
-    look for it among its own files."""
-    for number, message in enumerate(messages):
-        content = message.content if isinstance(message, UserMessage) else ""
-        for item in content if isinstance(content, list) else [content]:
-            url = item.image.url.uri if isinstance(item, ImageItem) and item.image.url else "https:"
-            if not url.lower().startswith(("http:", "https:", "data:image/")):
-                words = f"messages.{number}.content: an image's URL begins with http:, https: or data:image/."
-                raise InvalidRequest(words, param=f"messages.{number}.content", code="url_refused")
 
 
 def _image(document: Document) -> ImageItem | None:

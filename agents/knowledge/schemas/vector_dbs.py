@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from agents.base.schemas.wire import Wire, null_is
+from agents.base.schemas.wire import Wire, at_most, null_is
 from agents.record.schemas.content import Content, Url
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
@@ -49,7 +49,7 @@ class RagDocument(Wire):
     document_id: Name
     content: Content | Url
     mime_type: Annotated[str, Field(max_length=200), null_is("text/plain")] = "text/plain"
-    metadata: Annotated[dict[str, Any], null_is({})] = {}
+    metadata: Annotated[dict[str, Any], at_most(256), null_is({})] = {}
 
 
 class RagInsert(Wire):
@@ -112,8 +112,8 @@ class RagAnswer(Wire):
 class ChunkGiven(Wire):
     """``metadata.document_id`` says which document it is of."""
 
-    content: Content
-    metadata: Annotated[dict[str, Any], null_is({})] = {}
+    content: Annotated[Content, at_most(256)]
+    metadata: Annotated[dict[str, Any], at_most(256), null_is({})] = {}
     embedding: list[float] | None = Field(default=None, max_length=16_384)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from agents.base.schemas.wire import Sent, Wire, null_is
 
@@ -199,8 +199,19 @@ class UpdateStoreFile(Wire):
     attributes: Attributes
 
 
+def _either(schema: dict[str, Any]) -> None:
+    """A list that has something; and the other has nothing."""
+    full, bare = {"type": "array", "minItems": 1}, {"anyOf": [{"type": "null"}, {"type": "array", "maxItems": 0}]}
+    schema["anyOf"] = [
+        {"required": [given], "properties": {given: full, other: bare}}
+        for given, other in (("file_ids", "files"), ("files", "file_ids"))
+    ]
+
+
 class CreateFileBatch(Wire):
     """Either ``file_ids``, with ``attributes`` and ``chunking_strategy`` for all, or ``files``, each with its own."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_either)
 
     file_ids: Annotated[list[FileId], Field(max_length=BATCH), null_is([])] = []
     files: Annotated[list[AttachFile], Field(max_length=BATCH), null_is([])] = []

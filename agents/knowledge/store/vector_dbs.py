@@ -178,10 +178,10 @@ def drop(keys: Sequence[int]) -> None:
     VectorDB.objects.unscoped("delete").filter(pk__in=keys)._raw_delete("default")
 
 
-def of_sessions(sessions: Sequence[int]) -> list[int]:
-    """The databases that die with these sessions."""
+def drop_of_sessions(sessions: Sequence[int]) -> None:
+    """Delete the databases of these sessions, within the caller's transaction."""
     rows = VectorDB.objects.unscoped("delete").filter(session_id__in=sessions)
-    return list(rows.values_list("pk", flat=True))
+    drop(list(rows.values_list("pk", flat=True)))
 
 
 # --------------------------------------------------------------------------------------------- documents

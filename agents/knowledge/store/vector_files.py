@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -209,11 +209,17 @@ def _edge(rows: Any, public: str, param: str) -> int | None:
     return key
 
 
-def texts(actor: Actor, store: str, file: str) -> tuple[StoreFile, list[str]]:
-    """A file of a store and its chunks in order. Raises NotFound."""
-    found = get(actor, store, file)
-    rows = Chunk.objects.filter(document_id=found.key).order_by("position")
-    return found, list(rows.values_list("text", flat=True))
+TOGETHER = 64
+"""Chunks that are read at once."""
+
+
+def texts(file: StoreFile) -> Iterator[str]:
+    """The chunks of a file that was read already, in order."""
+    rows = Chunk.objects.filter(document_id=file.key).order_by("position").values_list("position", "text")
+    found = list(rows[:TOGETHER])
+    while found:
+        yield from (text for _, text in found)
+        found = list(rows.filter(position__gt=found[-1][0])[:TOGETHER])
 
 
 # ----------------------------------------------------------------------------------------------- changing

@@ -20,18 +20,18 @@ from rest_framework.request import Request
 
 from agents.base import ids
 from agents.base.access import Actor
+from agents.base.api.parameters import QUERY, ZONE, flag, names
 from agents.base.api.views import ApiView, Awaited
 from agents.base.errors import InvalidRequest, NotFound
+from agents.base.reading import read
 from agents.base.timestamps import to_datetime
 from agents.llama_stack.wire import turn_json
 from agents.logs.store import export
 from agents.logs.store.export import Piece
-from agents.logs.wire.export import ENDINGS, TYPES, Encoder, Format, encoder, line, read_format, with_whole
+from agents.logs.wire.export import ENDINGS, FORMATS, TYPES, Encoder, Format, encoder, line, read_format, with_whole
 from agents.query import parser
 from agents.query.tree import Level, Query
-from agents.record.live import read
-from agents.record.store import whole_records
-from agents.store import values
+from agents.record.store import read_turns, whole_records
 from agents.telemetry.wire import otlp, otlp_encoding
 
 TRUE, FALSE = frozenset({"1", "true", "yes"}), frozenset({"", "0", "false", "no"})
@@ -112,7 +112,7 @@ def _work(asked: Wanted, found: Piece) -> Iterator[Callable[[], bytes]]:
 def _whole(actor: Actor, row: Any) -> bytes:
     """A row with all of its turn; nothing where that was deleted meanwhile."""
     try:
-        turn = values.turn(actor, row.id)
+        turn = read_turns.turn(actor, row.id)
         return with_whole(line(row), turn_json(turn), whole_records.encoded(whole_records.of_value(actor, turn)))
     except NotFound:
         return b""
@@ -160,12 +160,16 @@ class _Export(ApiView):
 
 def _view(level: Level) -> type[ApiView]:
     """The view of one level, with its own entry in the OpenAPI."""
-    names = ("q", "tz", "format", "fields", "bom", *(("whole",) if level == "turn" else ()))
+    formats = [name for name in FORMATS if name != "otlp" or level == "turn"]
+    own = [OpenApiParameter("format", str, enum=formats), names("fields", "Names of columns"), flag("bom")]
 
     @extend_schema(
         operation_id=f"export_{level}_log",
-        parameters=[OpenApiParameter(name, str) for name in names],
-        responses={(200, "application/x-ndjson"): OpenApiTypes.STR, (200, "text/csv"): OpenApiTypes.STR},
+        parameters=[QUERY, ZONE, *own, *([flag("whole")] if level == "turn" else [])],
+        responses={
+            (200, TYPES[name].partition(";")[0]): OpenApiTypes.BINARY if name == "parquet" else OpenApiTypes.STR
+            for name in formats
+        },
     )
     def get(self: _Export, request: Request) -> HttpResponseBase:
         return self.told(request)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.http import HttpRequest, HttpResponse
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from agents.base import ids
+from agents.base.api.parameters import AFTER, BEFORE, LIMIT, ORDER, QUERY, ZONE
 from agents.base.api.views import ApiView, answer
 from agents.base.errors import InvalidRequest
 from agents.logs.schemas.rows import LogPage, QueryEcho, ResponseLogPage, SessionLogPage, StepLogPage, TurnPage
@@ -24,7 +26,7 @@ KINDS: dict[Level, ids.Kind] = {
     "response": ids.Kind.RESPONSE,
     "step": ids.Kind.STEP,
 }
-_PARAMETERS = [OpenApiParameter(name, str) for name in ("q", "tz", "after", "before", "limit", "order")]
+_PARAMETERS = [QUERY, ZONE, AFTER, BEFORE, LIMIT, ORDER]
 
 
 class _Log(ApiView):
@@ -34,7 +36,7 @@ class _Log(ApiView):
     level: ClassVar[Level]
     answers: ClassVar[type[LogPage[Any]]]
 
-    def listed(self, request: HttpRequest) -> HttpResponse:
+    def listed(self, request: HttpRequest) -> HttpResponseBase:
         query = read_query(request, self.level)
         after, before = (_key(request, name, self.level) for name in ("after", "before"))
         if after is not None and before is not None:
@@ -68,7 +70,7 @@ class TurnLog(_Log):
     level, answers = "turn", TurnPage
 
     @extend_schema(operation_id="list_turn_log", parameters=_PARAMETERS, responses=TurnPage)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return self.listed(request._request)
 
 
@@ -78,7 +80,7 @@ class SessionLog(_Log):
     level, answers = "session", SessionLogPage
 
     @extend_schema(operation_id="list_session_log", parameters=_PARAMETERS, responses=SessionLogPage)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return self.listed(request._request)
 
 
@@ -88,7 +90,7 @@ class StepLog(_Log):
     level, answers = "step", StepLogPage
 
     @extend_schema(operation_id="list_step_log", parameters=_PARAMETERS, responses=StepLogPage)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return self.listed(request._request)
 
 
@@ -98,7 +100,7 @@ class ResponseLog(_Log):
     level, answers = "response", ResponseLogPage
 
     @extend_schema(operation_id="list_response_log", parameters=_PARAMETERS, responses=ResponseLogPage)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return self.listed(request._request)
 
 

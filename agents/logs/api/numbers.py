@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
+from agents.base.api.parameters import QUERY, ZONE, names, number
 from agents.base.api.views import ApiView, answer, listed
 from agents.base.errors import InvalidRequest
 from agents.logs.api.logs import echo, read_query
@@ -37,7 +40,7 @@ class _Numbers(ApiView):
         return read_query(request, self.level)
 
     @abstractmethod
-    def told(self, request: HttpRequest) -> HttpResponse:
+    def told(self, request: HttpRequest) -> HttpResponseBase:
         """The answer."""
 
 
@@ -45,7 +48,7 @@ class Facets(_Numbers):
     """How many rows have which value of a field. A field the query constrains by a condition of its
     own is counted without it."""
 
-    def told(self, request: HttpRequest) -> HttpResponse:
+    def told(self, request: HttpRequest) -> HttpResponseBase:
         query = self.query(request)
         by = listed(request, "by") or DEFAULTS[self.level]
         limit = _number(request, "limit", numbers.LIMIT, LIMIT_CAP)
@@ -55,7 +58,7 @@ class Facets(_Numbers):
 class Histogram(_Numbers):
     """Rows over time, by how they ended; the buckets' counts sum up to ``total``."""
 
-    def told(self, request: HttpRequest) -> HttpResponse:
+    def told(self, request: HttpRequest) -> HttpResponseBase:
         query = self.query(request)
         buckets = _number(request, "buckets", numbers.BUCKETS, numbers.MOST_BUCKETS)
         data, width = numbers.histogram(self.actor, query, buckets, zone=_zone(request))
@@ -67,7 +70,7 @@ class Statistics(_Numbers):
     """Sums and percentiles of all rows, and of groups of them: ``by`` one or two fields or lengths of
     time."""
 
-    def told(self, request: HttpRequest) -> HttpResponse:
+    def told(self, request: HttpRequest) -> HttpResponseBase:
         query, by = self.query(request), listed(request, "by") or []
         limit = _number(request, "limit", numbers.GROUPS, GROUP_CAP)
         data = numbers.stats(self.actor, query)
@@ -89,25 +92,28 @@ def _number(request: HttpRequest, name: str, default: int, most: int) -> int:
     return int(raw)
 
 
-def _view(kind: type[_Numbers], name: str, level: Level, answered: Any, parameters: str) -> type[ApiView]:
+def _view(
+    kind: type[_Numbers], name: str, level: Level, answered: Any, parameters: Sequence[OpenApiParameter]
+) -> type[ApiView]:
     """The view of one level, with its own entry in the OpenAPI."""
 
     @extend_schema(
         operation_id=f"{level}_log_{name}",
         description=kind.__doc__,
-        parameters=[OpenApiParameter(parameter, str) for parameter in parameters.split()],
+        parameters=[QUERY, ZONE, *parameters],
         responses=answered,
     )
-    def get(self: _Numbers, request: Request) -> HttpResponse:
+    def get(self: _Numbers, request: Request) -> HttpResponseBase:
         return self.told(request._request)
 
     return type(f"{level.title()}{kind.__name__}", (kind,), {"level": level, "get": get, "__doc__": kind.__doc__})
 
 
-_KINDS: tuple[tuple[type[_Numbers], str, Any, str], ...] = (
-    (Facets, "facets", FacetsAnswer, "q tz by limit"),
-    (Histogram, "histogram", HistogramAnswer, "q tz buckets"),
-    (Statistics, "stats", StatsAnswer, "q tz by limit"),
+_BY = names("by", "Fields of the rows")
+_KINDS: tuple[tuple[type[_Numbers], str, Any, Sequence[OpenApiParameter]], ...] = (
+    (Facets, "facets", FacetsAnswer, [_BY, number("limit", LIMIT_CAP)]),
+    (Histogram, "histogram", HistogramAnswer, [number("buckets", numbers.MOST_BUCKETS)]),
+    (Statistics, "stats", StatsAnswer, [_BY, number("limit", GROUP_CAP)]),
 )
 ROUTES: list[tuple[str, type[ApiView]]] = [
     (f"logs/{level}s/{name}", _view(kind, name, level, answered, parameters))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
@@ -19,13 +19,13 @@ class ViewAll(ApiView):
     actions = {"get": "read", "post": "run"}
 
     @extend_schema(operation_id="list_views", responses=ViewList)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return answer(
             ViewList(data=[_shown(view) for view in (*saved_views.BUILT_IN, *saved_views.listing(self.actor))])
         )
 
     @extend_schema(operation_id="create_view", request=CreateView, responses={201: View})
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         body: CreateView = self.body(CreateView)
         made = saved_views.View("", body.name, body.q, body.level, tuple(body.columns), body.shared)
         return answer(_shown(saved_views.create(self.actor, made)), 201)
@@ -37,12 +37,12 @@ class ViewOne(ApiView):
     actions = {"get": "read", "patch": "run", "delete": "run"}
 
     @extend_schema(operation_id="get_view", responses=View)
-    def get(self, request: Request, view_id: str) -> HttpResponse:
+    def get(self, request: Request, view_id: str) -> HttpResponseBase:
         found = next((view for view in saved_views.BUILT_IN if view.public_id == view_id), None)
         return answer(_shown(found or saved_views.get(self.actor, view_id)))
 
     @extend_schema(operation_id="update_view", request=UpdateView, responses=View)
-    def patch(self, request: Request, view_id: str) -> HttpResponse:
+    def patch(self, request: Request, view_id: str) -> HttpResponseBase:
         given = self.body(UpdateView).model_dump(exclude_none=True)
         if "q" in given:
             given["query"] = given.pop("q")
@@ -51,7 +51,7 @@ class ViewOne(ApiView):
         return answer(_shown(saved_views.update(self.actor, view_id, given)))
 
     @extend_schema(operation_id="delete_view", responses={204: None})
-    def delete(self, request: Request, view_id: str) -> HttpResponse:
+    def delete(self, request: Request, view_id: str) -> HttpResponseBase:
         saved_views.delete(self.actor, view_id)
         return nothing()
 

@@ -26,7 +26,6 @@ from pydantic import ValidationError
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotAllowed
-from agents.feedback.schemas import TagNames
 from agents.logs.pages.lists import OF, Place
 from agents.logs.pages.numbers import zone_of
 from agents.logs.store import bulk, listing, numbers, rows
@@ -36,6 +35,7 @@ from agents.loop.current_service import service
 from agents.query import parser
 from agents.query.describe import describe
 from agents.query.tree import Query
+from agents.record.schemas.tags import TagNames
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 

@@ -15,8 +15,8 @@ from agents.logs.pages import step_sparkline, turn_summary
 from agents.logs.schemas.rows import ResponseRow, SessionRow, StepRow, TurnRow
 from agents.logs.store import match_snippets
 from agents.logs.store.match_snippets import Glimpse
-from agents.pages import citations
 from agents.query.tree import Level, Query, Text, Words, leaves
+from agents.responses.wire import citations
 from agents.uikit import format, highlight
 from agents.uikit.highlight import Phrase, Searched
 from agents.uikit.templates import fragment

@@ -8,7 +8,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from agents.base import ids
 from agents.logs.schemas.rows import TurnRow
-from agents.pages import steps
+from agents.record.schemas.events import ErrorInfo
 from agents.record.schemas.turns import TurnValue
 from agents.record.store.step_pages import Landmarks
 
@@ -46,7 +46,7 @@ def facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> Fact
     return Facts(
         running=row.status in LIVE,
         duration_ms=_duration_ms(row, marks.waiting_since),
-        error=steps.error_words(row.error),
+        error=error_words(row.error),
         reason="" if row.error else _reason(row),
         failure=step_url(turn, marks.failed) if marks.failed is not None else "",
         waiting=step_url(turn, marks.waiting) if waits and marks.waiting is not None else "",
@@ -90,3 +90,12 @@ def step_url(turn: TurnValue, number: int) -> str:
 
 def window_query(start: int) -> str:
     return f"?from={start}" if start else ""
+
+
+def error_words(error: ErrorInfo | None) -> str:
+    """``openai 504: it took too long``."""
+    if error is None:
+        return ""
+    message = error.message or error.type
+    source = " ".join(str(part) for part in (error.provider, error.upstream_status) if part)
+    return message if not source or (error.provider or "") in message else f"{source}: {message}"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from agents.base.schemas.wire import Moment, Sent, Wire
-from agents.feedback.schemas import Name
+from agents.record.schemas.tags import Name
 
 ViewLevel = Literal["session", "turn", "response", "step"]
 Column = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,30}$")]

@@ -7,18 +7,19 @@ is not touched, as if it were not there; what runs at the moment is not deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from agents.base.access import Actor
-from agents.base.errors import InvalidRequest
+from agents.base.errors import Conflict, InvalidRequest
 from agents.base.store.writer import writer
 from agents.logs.store import export, listing
 from agents.query.tree import Level, Query
 from agents.record.models.agents import Session
 from agents.record.models.choices import LIVE
 from agents.record.models.turns import Response, Step, Turn
-from agents.record.store import deletion, tags, targets
+from agents.record.store import deletion, removal, tags, targets
 from agents.record.store.targets import About
 
 PIECE = 100
@@ -110,8 +111,26 @@ def delete(actor: Actor, level: Level, keys: Sequence[int]) -> Outcome:
     if level not in ("session", "turn"):
         raise InvalidRequest("level: only turns and sessions can be deleted.", param="level")
     allowed = [about.key for about in _abouts(actor, level, keys)]
-    done = writer.write(partial(_delete, level, allowed))
+    rows, done = _rows(level, allowed), 0
+    for key in [key for key, size in rows.items() if size > removal.AT_ONCE]:
+        with suppress(Conflict):  # it runs, and stays
+            if level == "session":
+                del rows[key]
+                removal.remove_sessions([key])
+                done += 1
+            else:
+                removal.empty(key)
+                rows[key] = removal.AT_ONCE
+    done += sum(writer.write(partial(_delete, level, some)) for some in removal.pieces(rows))
     return Outcome(done, running=len(allowed) - done, closed=len(keys) - len(allowed))
+
+
+def _rows(level: Level, keys: list[int]) -> dict[int, int]:
+    """About how many rows lie below each of these."""
+    if level == "session":
+        return removal.rows_below(keys)
+    rows = Turn.objects.unscoped("checked").filter(pk__in=keys).values_list("pk", "step_count")
+    return dict.fromkeys(keys, 0) | dict(rows)
 
 
 def _delete(level: Level, keys: list[int]) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.base import ids
+from agents.base.models.changes import ChangeKind
 from agents.query import fields
 from agents.query.tree import LEVELS, Count, Level, Node, Query, Scope, Term, leaves
-from agents.record.models.choices import Api, ChangeKind
+from agents.record.models.choices import Api
 from agents.record.models.turns import Response, Step, Turn
 
 Record = tuple[int, int]

@@ -1,6 +1,6 @@
 """Conditions on one column, out of the value of a term: names, choices, numbers, moments.
 
-What a term is called and which column it means is the business of `agents.logs.store.query`.
+What a term is called and which column it means is the business of `agents.logs.store.levels`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from django.db.models.expressions import RawSQL
 from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 
 from agents.base import ids
+from agents.base.models.terms import Term, TermKind
 from agents.base.timestamps import to_datetime
 from agents.base.words import fold, words
-from agents.models.journal import Term
 from agents.query import fields
 from agents.query.tree import Number, Numbers, Pattern, Period, Value, Whole, Words
 from agents.query.tree import Term as TermNode
-from agents.record.models.choices import TermKind
 
 NOTHING = Q(pk__in=())
 EVERYTHING = ~NOTHING

@@ -18,11 +18,10 @@ from django.db.models import Max
 from django.db.utils import IntegrityError
 
 from agents.base.errors import Conflict
+from agents.base.models.changes import Change, ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.logs.models.segments import Segment, SegmentColumn
-from agents.models.journal import Change
-from agents.record.models.choices import ChangeKind
 from agents.record.models.turns import Turn
 
 LARGE, SMALL = 16_384, 1_024

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agents.base.schemas.wire import Wire, null_is
+from agents.base.schemas.wire import SmallJson, Wire, null_is
 
 
 class RegisterModel(Wire):
@@ -15,7 +15,7 @@ class RegisterModel(Wire):
     model_id: str = Field(min_length=1, max_length=300)
     provider_id: str | None = Field(default=None, max_length=100)
     provider_model_id: str | None = Field(default=None, min_length=1, max_length=300)
-    metadata: Annotated[dict[str, Any], null_is({})] = {}
+    metadata: Annotated[SmallJson, null_is({})] = {}
     model_type: Annotated[Literal["llm", "embedding"], null_is("llm")] = "llm"
 
 

@@ -18,7 +18,6 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.base import ids
 from agents.base.errors import AgentsError
 from agents.base.store import changes, keys
-from agents.feedback.schemas import TagNames
 from agents.logs.api import exports
 from agents.logs.store import bulk, numbers, rows
 from agents.logs.store.bulk import Outcome
@@ -26,6 +25,7 @@ from agents.logs.store.listing import page
 from agents.logs.wire.export import encoder
 from agents.query.describe import describe
 from agents.query.tree import Level, Query
+from agents.record.schemas.tags import TagNames
 from agents.record.store import reindexing
 from agents.server.command_line import importing, parsing, tailing
 from agents.server.command_line.parsing import LEVELS, QueryParser

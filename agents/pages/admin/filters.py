@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.base import ids
 from agents.base.ids import Kind
+from agents.base.models.terms import TermKind
 from agents.base.store import terms
-from agents.models.safety import CompletionStatus
-from agents.record.models.choices import Api, Source, StepStatus, StepType, TermKind, TurnStatus
+from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
 from agents.record.store import agents
 from agents.uikit import format
 from agents.uikit.admin.current_actor import actor_of
@@ -65,7 +65,7 @@ class _Narrowing(SimpleListFilter):
         return (queryset if bounded else newest(queryset)).filter(**condition)
 
 
-class _Word(_Narrowing):
+class WordFilter(_Narrowing):
     """One of the vocabulary's words."""
 
     values: type[IntegerChoices]
@@ -78,31 +78,27 @@ class _Word(_Narrowing):
         return None if number is None else {self.parameter_name or "": number}
 
 
-class TurnStatusFilter(_Word):
+class TurnStatusFilter(WordFilter):
     title, parameter_name, values, indexed = _("status"), "status", TurnStatus, True
 
 
-class LegStatusFilter(_Word):
+class LegStatusFilter(WordFilter):
     title, parameter_name, values = _("status"), "status", TurnStatus
 
 
-class StepStatusFilter(_Word):
+class StepStatusFilter(WordFilter):
     title, parameter_name, values = _("status"), "status", StepStatus
 
 
-class CompletionStatusFilter(_Word):
-    title, parameter_name, values = _("status"), "status", CompletionStatus
-
-
-class StepTypeFilter(_Word):
+class StepTypeFilter(WordFilter):
     title, parameter_name, values = _("type"), "type", StepType
 
 
-class ApiFilter(_Word):
+class ApiFilter(WordFilter):
     title, parameter_name, values = _("API"), "api", Api
 
 
-class SourceFilter(_Word):
+class SourceFilter(WordFilter):
     title, parameter_name, values = _("source"), "source", Source
 
 

@@ -1,91 +1,26 @@
-"""Forms of the admin whose values have rules of their own: an agent's configuration, a group's
-attributes. They end as the same types the API reads."""
+"""The form of an agent's configuration. It ends as the type that the API reads."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from django import forms
 from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidget
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
-from agents.base.access import Actor, attributes_of
+from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, Unavailable
-from agents.base.models.people import GroupAttributes
-from agents.base.schemas.wire import JSON
-from agents.llama_stack.schemas import AgentConfig
 from agents.loop.current_service import service
 from agents.loop.prepare import check_config
 from agents.record.models.agents import Agent
+from agents.record.schemas.agents import AgentConfig
+from agents.uikit.admin.fields import JsonField, LinesField
 
 if TYPE_CHECKING:
     _AgentForm = forms.ModelForm[Agent]
-    _AttributesForm = forms.ModelForm[GroupAttributes]
 else:  # generic in the stubs only
-    _AgentForm = _AttributesForm = forms.ModelForm
-
-DEPTH = 64
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-
-
-class JsonField(forms.CharField):
-    """JSON as text, read as strictly as the API reads it: no NaN, no NUL, no bottomless nesting. Empty
-    is None."""
-
-    def __init__(self, **options: Any) -> None:
-        options.setdefault("widget", AdminTextareaWidget(attrs={"rows": 5, "class": "vLargeTextField mono"}))
-        super().__init__(required=False, **options)
-
-    def prepare_value(self, value: Any) -> Any:
-        if value is None or isinstance(value, str):
-            return value
-        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-    def to_python(self, value: Any) -> Any:
-        text = super().to_python(value)
-        if not text:
-            return None
-        if _NUL.search(text):
-            raise forms.ValidationError(_("NUL characters cannot be stored."), code="nul")
-        try:
-            found = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-            raise forms.ValidationError(_("This is not JSON: %(error)s") % {"error": error}, code="json") from error
-        if not _within(found, DEPTH):
-            raise forms.ValidationError(_("Nested deeper than %(depth)s levels.") % {"depth": DEPTH}, code="depth")
-        return found
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        try:
-            return bool(self.to_python(data) != initial)
-        except forms.ValidationError:
-            return True
-
-
-def _within(value: JSON, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_within(one, levels - 1) for one in inner)
-
-
-class LinesField(forms.CharField):
-    """Names, one a line, as a list."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(required=False, widget=AdminTextareaWidget(attrs={"rows": 2}), **options)
-
-    def prepare_value(self, value: Any) -> Any:
-        return "\n".join(value) if isinstance(value, list) else value
-
-    def to_python(self, value: Any) -> Any:
-        lines = (super().to_python(value) or "").splitlines()
-        return [line.strip() for line in lines if line.strip()]
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool(self.to_python(data) != (initial or []))
+    _AgentForm = forms.ModelForm
 
 
 class AgentForm(_AgentForm):
@@ -174,27 +109,3 @@ class AgentForm(_AgentForm):
         except InvalidRequest as error:
             param = "tool_config" if error.param == "tool_choice" else error.param
             self.add_error(param if param in self.fields else None, error.message)
-
-
-class AttributesForm(_AttributesForm):
-    """What a group gives its members."""
-
-    attributes = JsonField(
-        help_text=gettext_lazy('{"roles": ["admin"], "teams": ["support"], "projects": […], "namespaces": […]}')
-    )
-
-    class Meta:
-        model = GroupAttributes
-        fields = ("attributes",)
-
-    def clean_attributes(self) -> dict[str, list[str]]:
-        value = self.cleaned_data["attributes"]
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise forms.ValidationError(_("A JSON object is needed, with lists of texts."))
-        try:
-            found = attributes_of(value)
-        except ValueError as error:
-            raise forms.ValidationError(str(error)) from error
-        return {category: sorted(values) for category, values in found.items()}

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.base import ids
 from agents.base.ids import Kind
-from agents.models.journal import Change
+from agents.base.models.changes import Change, ChangeKind
 from agents.pages.admin.filters import (
     OfSession,
     OfTurn,
@@ -24,7 +24,6 @@ from agents.pages.admin.filters import (
     ToolFilter,
 )
 from agents.pages.admin.turns import FIRST_WORDS, PREVIEWS
-from agents.record.models.choices import ChangeKind
 from agents.record.models.turns import Item, Step, StepDetail
 from agents.record.store import large_values
 from agents.uikit import format

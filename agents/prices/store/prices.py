@@ -19,16 +19,16 @@ import msgspec
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import Update
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.logs.store import numbers
-from agents.models.journal import Price
 from agents.prices.schemas import PriceGiven
 from agents.query.parser import parse
 from agents.record.models.agents import Session
-from agents.record.models.choices import ChangeKind
+from agents.record.models.prices import Price
 from agents.record.models.turns import Step, StepDetail, Turn
 from agents.record.schemas.content import Usage
 from agents.record.store import costs, large_values

@@ -6,11 +6,11 @@ from django.conf import settings
 from django.db import models
 
 from agents.base.models.fields import KeyField, LongText, MomentField, ShortText
-from agents.base.models.scoped import Scoped
+from agents.base.models.scoped import Removable
 from agents.record.models.choices import Api, Source
 
 
-class Agent(Scoped):
+class Agent(Removable):
     """A stored configuration under one id. What it says now is its current revision."""
 
     id = KeyField()
@@ -25,13 +25,15 @@ class Agent(Scoped):
     disabled_at = MomentField(null=True, blank=True)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
 
-    class Meta(Scoped.Meta):
+    class Meta(Removable.Meta):
         constraints = [
             models.UniqueConstraint(fields=["owner", "scope", "foreign_id"], name="agent_foreign_id"),
         ]
         indexes = [
             # agents by name in the query language and the pages' list of agents
             models.Index(fields=["name", "id"], name="agent_name"),
+            # what is left to delete of those that are removed
+            models.Index(fields=["removed_at"], name="agent_removed", condition=models.Q(removed_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
@@ -58,7 +60,7 @@ class AgentRevision(models.Model):
         return f"revision {self.number}"
 
 
-class Session(Scoped):
+class Session(Removable):
     """One conversation: a tree of turns. ``active_turn`` is its lock: the turn that runs now;
     ``branched`` says that a turn does not follow the one before it.
     Sums are kept in the transaction that changes a turn."""
@@ -85,7 +87,7 @@ class Session(Scoped):
     metadata = models.JSONField(default=dict, blank=True)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
 
-    class Meta(Scoped.Meta):
+    class Meta(Removable.Meta):
         constraints = [
             models.UniqueConstraint(fields=["owner", "scope", "foreign_id"], name="session_foreign_id"),
         ]
@@ -96,6 +98,8 @@ class Session(Scoped):
             models.Index(fields=["folded", "id"], name="session_folded", condition=~models.Q(folded="")),
             # retention: sessions that may go
             models.Index(fields=["expires_at"], name="session_expires", condition=models.Q(expires_at__isnull=False)),
+            # what is left to delete of those that are removed
+            models.Index(fields=["removed_at"], name="session_removed", condition=models.Q(removed_at__isnull=False)),
         ]
 
     def __str__(self) -> str:

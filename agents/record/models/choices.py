@@ -57,26 +57,3 @@ class Source(models.IntegerChoices):
 
 FOREIGN = (Source.OTLP, Source.IMPORT, Source.OPENAI_AGENTS, Source.LANGSMITH)
 """What ran elsewhere, and was told here."""
-
-
-class ChangeKind(models.IntegerChoices):
-    AGENT = 1, "agent"
-    SESSION = 2, "session"
-    TURN = 3, "turn"
-    STEP = 4, "step"
-    RESPONSE = 5, "response"
-
-
-class TermKind(models.IntegerChoices):
-    """What an interned string is."""
-
-    MODEL = 1, "model"
-    TOOL = 2, "tool"
-    ERROR = 3, "error"
-    PROVIDER = 4, "provider"
-    END_USER = 5, "user"
-    STEP_KIND = 6, "kind"
-    TAG = 7, "tag"
-    META = 8, "meta"
-    FINISH = 9, "finish"
-    SCORE = 10, "score"

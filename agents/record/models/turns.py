@@ -11,9 +11,10 @@ from django.db.models import Q
 
 from agents.base.models.fields import KeyField, LongText, MomentField, ShortText
 from agents.base.models.scoped import Scoped, ThroughTurn
-from agents.models.journal import Price, Term
+from agents.base.models.terms import Term
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
+from agents.record.models.prices import Price
 
 
 def _term(**more: object) -> models.ForeignKey[Term | None, Term | None]:
@@ -117,21 +118,6 @@ class TurnBody(models.Model):
 
     def __str__(self) -> str:
         return self.input_preview
-
-
-class TurnTag(models.Model):
-    """A tag, or a ``key=value`` of the metadata, on a turn. Plain numbers: Django cannot make a
-    composite key of foreign keys in its first migration."""
-
-    pk = models.CompositePrimaryKey("term_id", "turn_id")
-    term_id = models.BigIntegerField()
-    turn_id = models.BigIntegerField()
-
-    class Meta:
-        indexes = [
-            # the tags of the turns of a page, and their deletion
-            models.Index(fields=["turn_id"], name="turn_tag_turn"),
-        ]
 
 
 class Response(models.Model):
@@ -289,7 +275,13 @@ class Item(models.Model):
     id = KeyField()
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="items", db_index=False)
     turn = models.ForeignKey(
-        Turn, null=True, blank=True, on_delete=models.CASCADE, related_name="items", db_index=False
+        Turn,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="items",
+        db_index=False,
+        db_constraint=False,  # where there are many, they are written before it
     )
     step = models.ForeignKey(
         Step, null=True, blank=True, on_delete=models.CASCADE, related_name="items", db_index=False, db_constraint=False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from agents.base.schemas.wire import Sent, Wire, null_is
 
@@ -22,8 +22,17 @@ class Url(Wire):
     uri: str
 
 
+def _exactly_one(schema: dict[str, Any]) -> None:
+    schema["anyOf"] = [
+        {"required": [given], "properties": {given: {"not": {"type": "null"}}, other: {"type": "null"}}}
+        for given, other in (("url", "data"), ("data", "url"))
+    ]
+
+
 class ImageData(Wire):
     """Exactly one of a URL and base64 data (which carries no media type)."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_exactly_one)
 
     url: Url | None = None
     data: str | None = None
@@ -212,3 +221,7 @@ def text_of(content: Content | None) -> str:
             return "\n".join(text_of(item) for item in content if isinstance(item, TextItem))
         case _:
             return ""
+
+
+Message = Annotated[UserMessage | SystemMessage | ToolResponseMessage | CompletionMessage, Field(discriminator="role")]
+"""Any message of a conversation."""

@@ -5,7 +5,7 @@ The store reads the same value from rows; that both are equal is the promise "ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from pydantic import TypeAdapter
@@ -81,6 +81,15 @@ class TurnValue:
     error: ErrorInfo | None = None
     usage: Usage = field(default_factory=Usage)
     next_seq: int = 0
+
+
+Whole = Callable[[StepValue], StepValue]
+"""Gives a step what it lacked."""
+
+
+def as_it_is(step: StepValue) -> StepValue:
+    """For steps that lack nothing."""
+    return step
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,16 +11,18 @@ from django.db.models import Count
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
-from agents.base.store import changes, scopes
+from agents.base.models.changes import ChangeKind
+from agents.base.store import changes, portions, scopes
+from agents.base.store.portions import Sized
 from agents.base.store.sql import Select, VisibleRow
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
-from agents.llama_stack.schemas import AgentConfig, AgentObject
 from agents.record.models.agents import Agent, AgentRevision, Session
-from agents.record.models.choices import FOREIGN, ChangeKind, Source
+from agents.record.models.choices import FOREIGN, Source
 from agents.record.models.turns import Turn
+from agents.record.schemas.agents import AgentConfig, AgentObject
 from agents.record.schemas.content import ToolDef
-from agents.record.store.deletion import delete_sessions
+from agents.record.store import removal
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,16 @@ class AgentRecord:
         return AgentObject(agent_id=self.key, agent_config=self.config, created_at=self.created_at)
 
 
-@lru_cache(maxsize=512)
+REMEMBERED = 32 * 1024
+"""Characters of a configuration that is remembered."""
+
+
 def _config(revision: int, text: str) -> AgentConfig:
+    return _remembered(revision, text) if len(text) <= REMEMBERED else AgentConfig.model_validate_json(text)
+
+
+@lru_cache(maxsize=512)
+def _remembered(revision: int, text: str) -> AgentConfig:
     """Revisions never change, so each is parsed once; the text guards against a reused key."""
     return AgentConfig.model_validate_json(text)
 
@@ -106,7 +117,7 @@ def create(actor: Actor, config: AgentConfig, source: Source = Source.NATIVE) ->
 def _add_revision(agent: Agent, actor: Actor, config: AgentConfig, number: int) -> None:
     revision = AgentRevision(
         id=ids.new_key(),
-        agent=agent,
+        agent_id=agent.pk,  # were it the agent, the two would hold each other, and a configuration of megabytes
         number=number,
         config=config.model_dump_json(exclude_none=True),
         author_id=actor.user_id,
@@ -169,10 +180,26 @@ _REVISION = Select(AgentRevision, "number config", "id = %s")
 
 
 def listing(actor: Actor, *, start: int = 0, limit: int = 100) -> tuple[list[AgentRecord], bool]:
-    """Agents, newest first, and whether there are more behind them."""
-    rows = Agent.objects.visible_to(actor).select_related("revision").order_by("-id")[start : start + limit + 1]
-    records = [_record(agent) for agent in rows if agent.revision_id]
-    return records[:limit], len(records) > limit
+    """Agents, newest first, and whether there are more behind them; fewer than ``limit`` where they are large."""
+    sized, more = page(actor, start=start, limit=limit)
+    return list(records(sized)), more
+
+
+def page(actor: Actor, *, start: int = 0, limit: int = 100) -> tuple[list[Sized[int]], bool]:
+    """The same as their keys and sizes."""
+    rows = Agent.objects.visible_to(actor).filter(revision__isnull=False).order_by("-id")
+    found = list(rows.values_list("pk", "revision_id")[start : start + limit + 1])
+    sizes = portions.sizes(AgentRevision, "config", [revision for _, revision in found])
+    return portions.page(((key, size) for (key, _), size in zip(found, sizes, strict=False)), limit)
+
+
+def records(sized: Iterable[Sized[int]]) -> Iterator[AgentRecord]:
+    """The agents of a page, in its order, as they are read."""
+    for keys in portions.groups(sized):
+        rows = Agent.objects.unscoped("keys checked").select_related("revision").in_bulk(keys)
+        for key in keys:
+            if key in rows and rows[key].revision_id:
+                yield _record(rows.pop(key))
 
 
 def with_session_counts(actor: Actor, records: list[AgentRecord]) -> dict[int, int]:
@@ -194,18 +221,10 @@ def models(actor: Actor) -> list[str]:
 
 
 def delete(actor: Actor, key: int) -> None:
-    """Delete an agent with everything below it. Raises NotFound; Conflict while a turn runs."""
+    """Delete an agent with everything below it, in short jobs: from the first on nobody sees it. Raises NotFound;
+    Conflict while a turn runs."""
     get(actor, key, "manage")
-
-    def job() -> None:
-        sessions = Session.objects.unscoped("all of a deleted agent").filter(agent_id=key)
-        delete_sessions(list(sessions.values_list("pk", flat=True)))
-        Agent.objects.unscoped("checked above").filter(pk=key).update(revision=None)
-        AgentRevision.objects.filter(agent_id=key).delete()
-        Agent.objects.unscoped("checked above").filter(pk=key)._raw_delete("default")
-        changes.note(ChangeKind.AGENT, key, deleted=True)
-
-    writer.write(job)
+    removal.remove_agent(key)
 
 
 def check_here(record: AgentRecord) -> None:

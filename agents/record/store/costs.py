@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from agents.base.timestamps import to_us
-from agents.models.journal import Price
+from agents.record.models.prices import Price
 from agents.record.schemas.content import Usage
 
 FRESH_S = 5.0

@@ -1,4 +1,5 @@
-"""Deleting for good: sessions with everything below them, by explicit id lists.
+"""Deleting for good, within a job of the writer: sessions with everything below them, by explicit id lists.
+What may be much is for `agents.record.store.removal`.
 
 Django's own cascade would load every row; here each table is emptied by one statement per
 hundred turns, children first.
@@ -7,52 +8,64 @@ hundred turns, children first.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from django.db import connection
 
 from agents.base import ids
 from agents.base.errors import Conflict
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import execute
-from agents.feedback.models import Feedback, SessionTag, StepTag
-from agents.knowledge.store import vector_dbs
-from agents.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.agents import Session
-from agents.record.models.choices import FOREIGN, LIVE, ChangeKind
-from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, TurnTag
-from agents.record.store import forks, large_values, search
-from agents.telemetry.store.external import sources
+from agents.record.models.choices import FOREIGN, LIVE
+from agents.record.models.journal import DeltaBatch, Event, EventPack
+from agents.record.models.tags import SessionTag, StepTag, TurnTag
+from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody
+from agents.record.store import attached, forks, large_values, search
 
 CHUNK = 100
 CHANGES = 1_000
 """Steps that are told to be gone: a page shows fewer."""
 
 
+def delete_below(steps: list[int]) -> None:
+    """Delete what belongs to steps, within the caller's transaction."""
+    for part in _chunks(steps):
+        StepDetail.objects.filter(step_id__in=part)._raw_delete("default")
+        StepTag.objects.filter(step_id__in=part)._raw_delete("default")
+        large_values.drop(part)
+
+
 def delete_sessions(keys: list[int]) -> None:
     """Delete sessions within the caller's transaction. Raises Conflict while a turn of one runs."""
     for chunk in _chunks(keys):
-        _lock(Session, chunk)
-        _refuse_running(chunk)
+        lock(Session, chunk)
+        refuse_running(chunk)
         turns = list(Turn.objects.unscoped("delete").filter(session_id__in=chunk).values_list("pk", flat=True))
         for part in _chunks(turns):
             delete_turns(part)
         Item.objects.unscoped("delete").filter(session_id__in=chunk)._raw_delete("default")
-        vector_dbs.drop(vector_dbs.of_sessions(chunk))
-        Feedback.objects.filter(session_id__in=chunk)._raw_delete("default")
+        attached.drop_of_sessions(chunk)
         SessionTag.objects.filter(session_id__in=chunk)._raw_delete("default")
         Session.objects.unscoped("delete").filter(pk__in=chunk)._raw_delete("default")
         for key in chunk:
             changes.note(ChangeKind.SESSION, key, deleted=True)
 
 
-def _lock(model: type[Session] | type[Turn], keys: list[int]) -> None:
+def lock(model: type[Session] | type[Turn], keys: list[int]) -> None:
     """Let nobody begin or go on with a turn of these any more."""
     rows = model.objects.unscoped("delete").select_for_update().filter(pk__in=keys).order_by("pk")
     list(rows.values_list("pk", flat=True))
 
 
-def _refuse_running(sessions: list[int]) -> None:
-    running = Turn.objects.unscoped("delete").filter(session_id__in=sessions, status__in=LIVE)
+def refuse_running(sessions: list[int]) -> None:
+    """Raises Conflict while a turn of one of these sessions runs."""
+    refuse(Turn.objects.unscoped("delete").filter(session_id__in=sessions, status__in=LIVE))
+
+
+def refuse(running: Any) -> None:
+    """Raises Conflict where there is one of these turns, for its session."""
     session = running.values_list("session_id", flat=True).first()
     if session is not None:
         public_id = ids.public(ids.Kind.SESSION, session)
@@ -67,32 +80,31 @@ _SUM_AGAIN = (
     f"cost_nano = (SELECT SUM(left_over.cost_nano) {_LEFT}), "
     f"last_turn = (SELECT left_over.id {_LEFT} AND NOT EXISTS "
     "(SELECT 1 FROM agents_fork AS fork WHERE fork.turn_id = left_over.id) ORDER BY left_over.number DESC LIMIT 1) "
-    "WHERE id = %s"
+    "WHERE id = %s AND removed_at IS NULL"
 )
-"""A session's sums are those of the turns it has, and its last turn is the last of them on its path."""
+"""A session's sums are those of the turns it has, and its last turn is the last of them on its path. Nobody asks for
+those of one that is being removed, and each time all that is left would be read for them."""
 
 
 def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
     """Delete turns with everything below them, within the caller's transaction. What foreign ones were made
     of stays where they are not gone ``for_good``, but become others. Raises Conflict for one that runs here."""
-    _lock(Turn, turns)
+    lock(Turn, turns)
     ours = Turn.objects.unscoped("delete").filter(pk__in=turns, status__in=LIVE).exclude(source__in=FOREIGN)
     if ours.exists():
         raise Conflict("The turn is in progress; cancel it first.", code="turn_running")
     if for_good:
-        sources.forget(turns)
+        attached.drop_sources(turns)
     steps = list(Step.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
-    sessions = set(Turn.objects.unscoped("delete").filter(pk__in=turns).values_list("session_id", flat=True))
+    sessions = _that_stay(turns)
     legs = list(Response.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
-    _let_go(turns, legs)
+    if sessions:
+        _let_go(sessions, legs)
     search.remove(turns, steps)
     Item.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
-    for part in _chunks(steps):
-        StepDetail.objects.filter(step_id__in=part)._raw_delete("default")
-        StepTag.objects.filter(step_id__in=part)._raw_delete("default")
-        large_values.drop(part)
+    delete_below(steps)
     forks.drop(turns)
-    Feedback.objects.filter(turn_id__in=turns)._raw_delete("default")
+    attached.drop_of_turns(turns)
     for model in (Step, Response, TurnBody):
         model.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
     for journal in (Event, DeltaBatch, EventPack, TurnTag):
@@ -111,11 +123,17 @@ def sum_again(session: int) -> None:
     execute(_SUM_AGAIN, session)
 
 
-def _let_go(turns: list[int], legs: list[int]) -> None:
+def _that_stay(turns: list[int]) -> set[int]:
+    """The sessions of these turns, but for those that are being removed: nobody reads what is left of them, and their
+    newest turns go first."""
+    rows = Turn.objects.unscoped("delete").filter(pk__in=turns, session__removed_at=None)
+    return set(rows.values_list("session_id", flat=True))
+
+
+def _let_go(sessions: set[int], legs: list[int]) -> None:
     """What continues these legs stands for itself from now on; it is in the same sessions."""
-    rows = Turn.objects.unscoped("delete")
-    sessions = set(rows.filter(pk__in=turns).values_list("session_id", flat=True))
-    beside = Response.objects.unscoped("delete").filter(turn__in=rows.filter(session_id__in=sessions).values("pk"))
+    turns = Turn.objects.unscoped("delete").filter(session_id__in=sessions)
+    beside = Response.objects.unscoped("delete").filter(turn__in=turns.values("pk"))
     for part in _chunks(legs):
         beside.filter(previous_id__in=part).update(previous=None)
 

@@ -17,7 +17,7 @@ from agents.base import ids
 from agents.base.store import encoding
 from agents.base.store.sql import Select
 from agents.base.timestamps import to_us
-from agents.models.journal import DeltaBatch, Event, EventPack
+from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.turns import StepDetail
 from agents.record.store import large_values
 

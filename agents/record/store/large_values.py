@@ -180,6 +180,20 @@ def outline(kind: int, stored: bytes | memoryview) -> Outline:
     return _outline.decode(body) if kind == OUTLINE else Outline(body, [])
 
 
+STORED = f"""
+COALESCE((SELECT SUM(LENGTH(d.body)) FROM agents_step s JOIN agents_stepdetail d ON d.step_id = s.id
+          WHERE s.turn_id = {{0}}), 0)
++ {BLOCK} * (SELECT COUNT(*) FROM agents_step s JOIN agents_valueblock v ON v.step_id = s.id WHERE s.turn_id = {{0}})
+"""  # noqa: S608 - names of ours
+"""SQL for about how many bytes the details of a turn's steps take; to be formatted with the turn's column."""
+
+
+def about(kind: int, length: int, body: bytes | memoryview) -> int:
+    """About how many bytes a detail has, by the length and the beginning of what is stored of it: of one that is
+    kept in blocks only that it is large."""
+    return BLOCK if kind == OUTLINE else max(length, encoding.size_of(kind, body[: encoding.HEADER]))
+
+
 def unpack(step: int, kind: int, stored: bytes | memoryview) -> bytes:
     """A step's whole detail."""
     if kind != OUTLINE:

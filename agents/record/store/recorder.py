@@ -7,15 +7,16 @@ can be repeated. When the turn ends its log is packed (`agents.record.store.repl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.base import ids
 from agents.base.errors import Conflict
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import Insert, Select, SelectAmong, Update, execute
 from agents.record.models.agents import Session
-from agents.record.models.choices import Api, ChangeKind, TurnStatus
+from agents.record.models.choices import Api, TurnStatus
 from agents.record.models.turns import Item, Response, Turn, TurnBody
 from agents.record.schemas.content import CompletionMessage, text_of
 from agents.record.schemas.events import (
@@ -69,8 +70,15 @@ def preview(text: str) -> str:
     return " ".join(text[: PREVIEW * 4].split())[:PREVIEW]
 
 
-def record(leg: Leg, events: Sequence[AnyEvent], deltas: Sequence[Delta] = ()) -> None:
-    """Write events and deltas of one turn, in the caller's transaction. Raises Superseded when the turn is
+def record(
+    leg: Leg,
+    events: Sequence[AnyEvent],
+    deltas: Sequence[Delta] = (),
+    *,
+    written: Mapping[int, bytes] = replay.NONE_WRITTEN,
+) -> None:
+    """Write events and deltas of one turn, in the caller's transaction; ``written`` are events as
+    `replay.slim` gives them. Raises Superseded when the turn is
     in other hands; Conflict when an earlier batch is still missing: its write failed, and both will be
     tried again."""
     state = _STATE.first(leg.turn)
@@ -87,7 +95,7 @@ def record(leg: Leg, events: Sequence[AnyEvent], deltas: Sequence[Delta] = ()) -
     if fresh and isinstance(fresh[-1], TurnEnded):
         replay.pack(leg.turn, fresh, deltas)
     else:
-        replay.keep(leg.turn, fresh, deltas)
+        replay.keep(leg.turn, fresh, deltas, written)
 
 
 _EPOCHS = SelectAmong(Turn, "id lease_epoch", "id")

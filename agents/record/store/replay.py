@@ -8,9 +8,10 @@ keeps the text.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ import msgspec
 from agents.base import ids
 from agents.base.store import encoding
 from agents.base.store.sql import Insert, Select, execute
-from agents.models.journal import DeltaBatch, Event, EventPack
+from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.turns import StepDetail
 from agents.record.schemas.content import text_of
 from agents.record.schemas.events import EVENT, START, Cursor, Delta, Entry, InferenceDetail, StepEnded, position
@@ -122,6 +123,7 @@ def _follows(last: _Run, size: int, run: _Run) -> bool:
     return same and (last.last + 1, last.offset + size) == (run.ordinal, run.offset)
 
 
+NONE_WRITTEN: Mapping[int, bytes] = MappingProxyType({})
 _ADD_EVENT = Insert(Event, "turn_id seq body", once=True)
 _ADD_DELTAS = Insert(DeltaBatch, "turn_id after first_ordinal body", once=True)
 _PUT_PACK = Insert(EventPack, "turn_id event_count body", replace="turn_id")
@@ -137,10 +139,12 @@ _DELTAS_BEHIND = Select(
 _PACK = Select(EventPack, "body", "turn_id = %s")
 
 
-def keep(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None:
+def keep(
+    turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta], written: Mapping[int, bytes] = NONE_WRITTEN
+) -> None:
     """Store what happened and what was typed since the last time, while the turn runs. What is
-    kept twice is kept once."""
-    _ADD_EVENT.many((turn, event.seq, _slim(event)) for event in events)
+    kept twice is kept once. ``written`` are events as `slim` gives them."""
+    _ADD_EVENT.many((turn, event.seq, written.get(event.seq) or _slim(event)) for event in events)
     _keep_runs(turn, _runs(deltas))
 
 
@@ -155,8 +159,14 @@ def _keep_runs(turn: int, runs: Iterable[_Run]) -> None:
     _ADD_DELTAS.many((turn, run.after, run.ordinal, _encode(run.row())) for run in runs)
 
 
-def _kept(turn: int) -> list[_Run]:
-    return [_Run(*_decode(bytes(body))) for (body,) in _DELTAS.all(turn)]
+def _kept(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Run]:
+    """What was typed, as it was kept; decoded one after the other, as many numbers take much room."""
+    return (_Run(*_decode(bytes(body))) for (body,) in rows)
+
+
+def slim(events: Iterable[AnyEvent]) -> dict[int, bytes]:
+    """Events as they are stored, by their numbers: the writer need not wait for this."""
+    return {event.seq: _slim(event) for event in events}
 
 
 def _slim(event: AnyEvent) -> bytes:
@@ -168,8 +178,8 @@ def _slim(event: AnyEvent) -> bytes:
 def pack(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None:
     """Close a turn's log: what is stored of it and these last events and deltas become one row."""
     stored = [bytes(body) for (body,) in _EVENTS.all(turn)]
-    kept = _kept(turn)
-    runs = _joined([*kept, *_runs(deltas)])
+    kept = _DELTAS.all(turn)
+    runs = _joined(itertools.chain(_kept(kept), _runs(deltas)))
     ended = {event.step: event.detail for event in events if isinstance(event, StepEnded)}
     for step, some in itertools.groupby(runs, key=_step):
         texts = _texts(ended[step] if step in ended else _stored_detail(step))
@@ -218,23 +228,22 @@ def _drop_known_text(run: _Run, texts: _Texts) -> None:
 
 WINDOW, WINDOW_BYTES = 4096, 2**20
 """Entries that are read at once, and how much they may hold: one that is larger comes alone."""
-ALL = 1 << 62
 _ROWS = 64
 """Rows of an open log that are read at once: a row of deltas holds a quarter of a second of them."""
 _DETAILS = 16
 """Steps whose details are read together."""
 
 
-def load(turn: int, after: Cursor = START) -> list[Entry]:
-    """All of a turn's events and deltas behind a cursor, in order, from the store."""
-    packed = _PACK.first(turn)
-    if packed is not None:
-        return _bounded(_of_pack(bytes(packed[0]), after, ALL), ALL, ALL)
-    out: list[Entry] = []
+def windows(turn: int, after: Cursor = START) -> Iterator[list[Entry]]:
+    """All of a turn's events and deltas behind a cursor, in order, a window at a time."""
     while fresh := window(turn, after):
-        out += fresh
+        yield fresh
         after = position(fresh[-1])
-    return out
+
+
+def load(turn: int, after: Cursor = START) -> list[Entry]:
+    """The same at once."""
+    return [entry for some in windows(turn, after) for entry in some]
 
 
 def window(turn: int, after: Cursor, most: int = WINDOW) -> list[Entry]:
@@ -249,14 +258,14 @@ def window(turn: int, after: Cursor, most: int = WINDOW) -> list[Entry]:
     return _bounded(_of_pack(bytes(packed[0]), after, most), most)
 
 
-def _bounded(weighed: Iterable[tuple[Entry, int]], most: int, most_bytes: int = WINDOW_BYTES) -> list[Entry]:
-    """So many entries, and of so many bytes; of a turn that is deleted meanwhile, those that were there."""
+def _bounded(weighed: Iterable[tuple[Entry, int]], most: int) -> list[Entry]:
+    """So many entries, and as much as a window may hold; of a turn that is deleted meanwhile, those that were there."""
     entries: list[Entry] = []
     weight = 0
     with suppress(_Gone):
         for entry, size in weighed:
             weight += size
-            if entries and (weight > most_bytes or len(entries) == most):
+            if entries and (weight > WINDOW_BYTES or len(entries) == most):
                 break
             entries.append(entry)
     return entries
@@ -278,7 +287,7 @@ def reopen(turn: int) -> None:
 
 def typed_text(turn: int, step: int, channel: str = "text") -> str:
     """What is stored of a step's typing while its turn runs."""
-    runs = [run for run in _kept(turn) if (run.step, run.channel) == (step, channel)]
+    runs = [run for run in _kept(_DELTAS.all(turn)) if (run.step, run.channel) == (step, channel)]
     return "".join(run.text or "" for run in runs)
 
 

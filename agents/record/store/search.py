@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from django.db import connection
 from django.db.models.expressions import RawSQL
 
-from agents.base.store.sql import execute, insert_many
+from agents.base.store.sql import AMONG, execute, insert_many
 from agents.base.words import index_text
 from agents.query.tree import Words
 
@@ -56,7 +56,12 @@ StepWords = tuple[str, ...]
 
 def index_turn(turn: int, asked: str, metadata: str = "") -> None:
     """Index what was asked in a new turn."""
-    put_turns([(turn, TurnWords(input=words_of(asked), metadata=words_of(metadata)))])
+    put_turns([(turn, words_of_turn(asked, metadata))])
+
+
+def words_of_turn(asked: str, metadata: str = "") -> TurnWords:
+    """The words that a new turn is found by."""
+    return TurnWords(input=words_of(asked), metadata=words_of(metadata))
 
 
 def index_answer(turn: int, answered: str, problem: str = "") -> None:
@@ -143,9 +148,10 @@ def _vector(words: str) -> str:
 
 def remove(turns: list[int], steps: list[int]) -> None:
     """Take documents out of the index."""
-    with connection.cursor() as cursor:
-        for table, keys in (("agents_turn_search", turns), ("agents_step_search", steps)):
-            cursor.executemany(f"DELETE FROM {table} WHERE {_key()} = %s", [[key] for key in keys])  # noqa: S608 - constants
+    for table, keys in (("agents_turn_search", turns), ("agents_step_search", steps)):
+        for start in range(0, len(keys), AMONG):
+            some = keys[start : start + AMONG]
+            execute(f"DELETE FROM {table} WHERE {_key()} IN ({', '.join(['%s'] * len(some))})", *some)  # noqa: S608 - constants
 
 
 def _key() -> str:

@@ -9,15 +9,16 @@ import msgspec
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, scopes
 from agents.base.store.sql import Insert, VisibleRow
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.base.words import fold
 from agents.record.models.agents import Session
-from agents.record.models.choices import FOREIGN, Api, ChangeKind, Source
+from agents.record.models.choices import FOREIGN, Api, Source
 from agents.record.store import tags
-from agents.record.store.deletion import delete_sessions
+from agents.record.store.removal import remove_sessions
 
 DAY_US = 86_400_000_000
 RETENTION_US = DAY_US
@@ -148,13 +149,12 @@ def listing(
 def delete(actor: Actor, key: int, *, agent: int | None = None) -> None:
     """Delete a session with all its turns. Raises NotFound; Conflict while a turn of it runs."""
     get(actor, key, agent=agent, action="run")
-    writer.write(lambda: delete_sessions([key]))
+    remove_sessions([key])
 
 
 def expire(now_us: int) -> int:
     """Delete the sessions whose time is over; returns how many."""
     rows = Session.objects.unscoped("retention").filter(expires_at__lt=to_datetime(now_us), active_turn=None)
-    keys = list(rows.values_list("pk", flat=True)[:100])
-    if keys:
-        writer.write(lambda: delete_sessions(keys))
+    keys = list(rows.filter(removed_at=None).values_list("pk", flat=True)[:100])
+    remove_sessions(keys)
     return len(keys)

@@ -15,18 +15,20 @@ import msgspec
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
+from agents.base.models.changes import ChangeKind
+from agents.base.models.terms import TermKind
 from agents.base.store import changes, encoding, terms
 from agents.base.store.sql import Insert, Select, Update, execute
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.query.record import metadata_text
 from agents.record.models.agents import Session
-from agents.record.models.choices import Api, ChangeKind, Source, TermKind, TurnStatus
+from agents.record.models.choices import Api, Source, TurnStatus
 from agents.record.models.turns import Response, Turn, TurnBody
 from agents.record.schemas.content import TurnMessage, has_images, text_of
 from agents.record.schemas.events import Event, TurnResumed
 from agents.record.schemas.items import input_items
-from agents.record.store import closing, forks, history, recorder, replay, retries, search, sessions, tags
+from agents.record.store import closing, forks, history, recorder, replay, retries, search, sessions, staging, tags
 from agents.record.store.forks import NewFork
 from agents.record.store.history import NewItem
 from agents.record.store.recorder import Leg, preview
@@ -92,10 +94,18 @@ def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) 
     """Store a new turn with its first events and take its session's lock; returns its place and
     the number of its first item. A turn of the session that waits for its client is closed as
     cancelled. Raises Conflict while another runs, AlreadyRun for a request that is run already."""
-    return writer.write(lambda: _open(actor, new, opening, owner))
+    made = _Made.of(new, opening)
+    if not made.staged:
+        return writer.write(lambda: _open(actor, new, opening, owner, made))
+    _refuse_repeat(new.leg.retry)
+    with staging.staged(actor, made.staged, new.key, made.items):
+        return writer.write(lambda: _open(actor, new, opening, owner, made))
 
 
-_SESSION = Select(Session, "last_turn turn_count item_count scope_id branched", "id = %s")
+# locked: whoever removes it comes before, and is seen, or waits
+_SESSION = Select(
+    Session, "last_turn turn_count item_count scope_id branched", "id = %s AND removed_at IS NULL", locks=True
+)
 _ADD_TURN = Insert(
     Turn,
     "id session_id agent_id revision_id parent_id number owner_id scope_id api source status stop_reason model_id "
@@ -113,25 +123,56 @@ _ADD_LEG = Insert(
 )
 
 
-def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[Leg, int]:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What of a new turn hangs on nothing stored: the writer need not wait for this to be made. ``body`` are columns
+    of its row, ``request`` is (encoding, bytes), ``events`` are the first events as they are stored,
+    ``staged`` is the session whose items come before its turn."""
+
+    body: tuple[Any, ...]
+    request: tuple[int, bytes]
+    items: Sequence[NewItem]
+    words: search.TurnWords
+    events: dict[int, bytes]
+    staged: NewSession | None
+
+    @classmethod
+    def of(cls, new: NewTurn, opening: Sequence[Event]) -> _Made:
+        words = _words(new.messages)
+        metadata = msgspec.json.encode(new.metadata).decode()
+        items = new.leg.items
+        if items is None:
+            items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
+        return cls(
+            body=(preview(words), "", _dump(new.messages), "", new.request, "", metadata, _attachments(new), False),
+            request=encoding.pack(new.leg.body),
+            items=items,
+            words=search.words_of_turn(words, metadata_text(new.metadata)),
+            events=replay.slim(opening),
+            staged=new.opens if not new.earlier and len(items) > staging.AT_ONCE else None,
+        )
+
+
+def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, made: _Made) -> tuple[Leg, int]:
     _refuse_repeat(new.leg.retry)
     at = opening[0].at
-    if new.opens:
+    if made.staged:
+        staging.show(new.session)
+    elif new.opens:
         sessions.add(actor, new.opens)
     if new.earlier:
         history.put(new.session, 0, new.earlier)
     place = _place(new, at)
     _add_turn(actor, new, at, owner, place)
-    words = _words(new.messages)
-    body = (preview(words), "", _dump(new.messages), "", new.request, "", _metadata(new))
-    _ADD_BODY.one(new.key, *body, _attachments(new), False)
-    items = new.leg.items
-    if items is None:
-        items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
+    tags.of_turn(new.key, new.metadata)
+    _ADD_BODY.one(new.key, *made.body)
+    items = made.items
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
-    _add_leg(new.key, new.leg, status, _LegPlace(1, opening[0].seq, at, 0, place.items, len(items), place.previous))
-    history.append(new.session, new.key, place.items, items)
-    search.index_turn(new.key, words, metadata_text(new.metadata))
+    leg_place = _LegPlace(1, opening[0].seq, at, 0, place.items, len(items), place.previous)
+    _add_leg(new.key, new.leg, status, leg_place, made.request)
+    if not made.staged:
+        history.append(new.session, new.key, place.items, items)
+    search.put_turns([(new.key, made.words)])
     change = Update(Session)
     change.set(turn_count=place.turns + 1, item_count=place.items + len(items), branched=place.branches)
     change.set(updated_at=at)
@@ -141,7 +182,7 @@ def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> t
         forks.add(new.key, new.session, new.fork)
     change.write("id", new.session)
     leg = Leg(new.key, new.session, new.await_days)
-    recorder.record(leg, opening)
+    recorder.record(leg, opening, written=made.events)
     changes.note(ChangeKind.SESSION, new.session)
     return leg, place.items
 
@@ -217,12 +258,6 @@ def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, place: _Place) ->
     _ADD_TURN.one(*identity, *kind, *([0] * 10), 1, 0, *lease)
 
 
-def _metadata(new: NewTurn) -> str:
-    """The metadata as JSON, by which it is also found."""
-    tags.of_turn(new.key, new.metadata)
-    return msgspec.json.encode(new.metadata).decode()
-
-
 IMAGES, DOCUMENTS = 1, 2
 
 
@@ -272,8 +307,8 @@ class _LegPlace:
     previous: int | None
 
 
-def _add_leg(turn: int, new: NewLeg, status: TurnStatus, place: _LegPlace) -> None:
-    encoded, packed = encoding.pack(new.body)
+def _add_leg(turn: int, new: NewLeg, status: TurnStatus, place: _LegPlace, request: tuple[int, bytes]) -> None:
+    encoded, packed = request
     model = terms.intern(TermKind.MODEL, new.model)
     identity = (new.key, turn, place.number, place.previous, new.api.value, model, status.value)
     start = (place.at_us, place.seq, place.step, place.item, place.items)
@@ -304,10 +339,11 @@ _ANSWERED = "UPDATE agents_response SET status = %s WHERE turn_id = %s AND statu
 def resume_turn(again: Resumption, owner: str) -> Leg:
     """Continue a turn with its client's answers and take the session's lock. Raises Conflict when
     someone else was first, AlreadyRun for a request that is run already."""
-    return writer.write(lambda: _resume(again, owner))
+    request, events = encoding.pack(again.leg.body), replay.slim(again.opening)
+    return writer.write(lambda: _resume(again, owner, request, events))
 
 
-def _resume(again: Resumption, owner: str) -> Leg:
+def _resume(again: Resumption, owner: str, request: tuple[int, bytes], events: dict[int, bytes]) -> Leg:
     key, opening = again.turn, again.opening[0]
     assert isinstance(opening, TurnResumed)  # a resume opens so
     leg = Leg(key, again.session, epoch=again.epoch + 1)
@@ -332,8 +368,8 @@ def _resume(again: Resumption, owner: str) -> Leg:
     given = len(opening.tool_responses) + len(opening.input_messages)
     last, items = _LAST_LEG.first(key), _session_row(again.session)[2]
     place = _LegPlace(opening.leg, opening.seq, opening.at, again.first_step, items, given, last[0] if last else None)
-    _add_leg(key, again.leg, TurnStatus.IN_PROGRESS, place)
-    recorder.record(leg, again.opening)
+    _add_leg(key, again.leg, TurnStatus.IN_PROGRESS, place, request)
+    recorder.record(leg, again.opening, written=events)
     return leg
 
 

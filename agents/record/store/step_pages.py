@@ -1,6 +1,6 @@
 """A turn as its page shows it: some of its steps, and of each no more than is shown of it.
 
-Whoever calls this has been let in to the turn (`agents.store.values.head`).
+Whoever calls this has been let in to the turn (`agents.record.store.read_turns.head`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from agents.base.store.sql import Select
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.models.turns import Step, StepDetail
 from agents.record.schemas.turns import StepValue
-from agents.record.store import large_values
-from agents.store import values
+from agents.record.store import large_values, read_turns
 
 Span = tuple[int, int]
 """From and to, microseconds since 1970."""
@@ -58,8 +57,9 @@ def landmarks(turn: int, *, failed: bool = True, waits: bool = True) -> Landmark
 
 
 _FROM = (
-    f"SELECT {values.STEP}, s.parent_id, s.foreign_id, d.encoding, d.body, d.error FROM agents_step s "  # noqa: S608 - ours
-    "LEFT JOIN agents_stepdetail d ON d.step_id = s.id WHERE s.turn_id = %s"
+    f"SELECT {read_turns.STEP}, s.parent_id, s.foreign_id, "  # noqa: S608 - made of constants only
+    "d.encoding, d.body, d.error FROM agents_step s LEFT JOIN agents_stepdetail d ON d.step_id = s.id "
+    "WHERE s.turn_id = %s"
 )
 
 
@@ -96,7 +96,7 @@ def within(turn: int, span: Span, first: int, count: int) -> tuple[StepValue, ..
 
 def count_within(turn: int, span: Span) -> int:
     """How many steps were under way in a span of time."""
-    text = f"SELECT count(*) FROM agents_step s WHERE s.turn_id = %s {_TOUCHES}"  # noqa: S608 - ours
+    text = f"SELECT count(*) FROM agents_step s WHERE s.turn_id = %s {_TOUCHES}"  # noqa: S608 - made of constants only
     with connection.cursor() as cursor:
         cursor.execute(text, [turn, span[1], span[0]])
         return int(cursor.fetchone()[0])
@@ -112,9 +112,9 @@ def _read(text: str, params: Sequence[Any]) -> tuple[StepValue, ...]:
 def _step(row: tuple[Any, ...]) -> StepValue:
     parent, foreign, kind, body, error = row[15:]
     if kind is None:
-        return values.step_value(row[:15], None, None, parent=parent, foreign=foreign or "")
+        return read_turns.step_value(row[:15], None, None, parent=parent, foreign=foreign or "")
     found = large_values.outline(kind, body)
-    return values.step_value(row[:15], found.body, error, parent=parent, foreign=foreign or "", cuts=found.cuts)
+    return read_turns.step_value(row[:15], found.body, error, parent=parent, foreign=foreign or "", cuts=found.cuts)
 
 
 def depths(shown: Sequence[StepValue]) -> dict[int, int]:

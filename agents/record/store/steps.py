@@ -7,9 +7,11 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from agents.base.models.changes import ChangeKind
+from agents.base.models.terms import TermKind
 from agents.base.store import changes, terms
 from agents.base.store.sql import Insert, Update
-from agents.record.models.choices import ChangeKind, StepStatus, StepType, TermKind
+from agents.record.models.choices import StepStatus, StepType
 from agents.record.models.turns import Step, StepDetail
 from agents.record.schemas.events import ErrorInfo, InferenceDetail, OtherDetail, ShieldDetail, StepEnded, StepStarted
 from agents.record.schemas.events import StepDetail as AnyDetail

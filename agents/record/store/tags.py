@@ -3,16 +3,15 @@ by one look into an index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from agents.base.models.changes import ChangeKind
+from agents.base.models.terms import Term, TermKind
 from agents.base.store import changes, terms
 from agents.base.store.sql import Insert, Select
-from agents.feedback.models import SessionTag, StepTag
-from agents.models.journal import Term
-from agents.record.models.choices import ChangeKind, TermKind
-from agents.record.models.turns import TurnTag
+from agents.record.models.tags import SessionTag, StepTag, TurnTag
 
 MOST = 200
 """Pairs of one record's metadata that are searched by; the rest is kept, and shown."""
@@ -111,3 +110,15 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def tags_of(table: Any, column: str, keys: Sequence[int]) -> dict[int, list[str]]:
+    """The tags of these rows, in order, without the pairs of their metadata."""
+    pairs = list(table.objects.filter(**{f"{column}__in": list(keys)}).values_list(column, "term_id"))
+    wanted = Term.objects.filter(pk__in={term for _, term in pairs}, kind=int(TermKind.TAG))
+    names = dict(wanted.values_list("pk", "value"))
+    found: dict[int, list[str]] = {}
+    for key, term in pairs:
+        if term in names:
+            found.setdefault(key, []).append(names[term])
+    return {key: sorted(each) for key, each in found.items()}

@@ -9,14 +9,14 @@ from typing import Any, Literal
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import NotFound
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
-from agents.feedback.models import SessionTag, StepTag
-from agents.logs.store.rows import cells
 from agents.record.models.agents import Session
-from agents.record.models.choices import ChangeKind
-from agents.record.models.turns import Response, Step, Turn, TurnTag
+from agents.record.models.tags import SessionTag, StepTag, TurnTag
+from agents.record.models.turns import Response, Step, Turn
 from agents.record.store import tags
+from agents.record.store.tags import tags_of
 
 What = Literal["session", "turn", "step", "response"]
 
@@ -76,14 +76,14 @@ def tell(about: About) -> None:
         changes.note(ChangeKind.STEP, about.step)
 
 
-def tags_of(about: About) -> list[str]:
+def tags_of_target(about: About) -> list[str]:
     """The tags of the record itself, in order."""
     if about.step is not None:
-        found = cells.tags(StepTag, "step_id", [about.step])
+        found = tags_of(StepTag, "step_id", [about.step])
     elif about.turn is not None:
-        found = cells.tags(TurnTag, "turn_id", [about.turn])
+        found = tags_of(TurnTag, "turn_id", [about.turn])
     else:
-        found = cells.tags(SessionTag, "session_id", [about.session])
+        found = tags_of(SessionTag, "session_id", [about.session])
     return found.get(about.key, [])
 
 
@@ -110,7 +110,7 @@ def change_tags(about: About, *, add: Collection[str] = (), remove: Collection[s
         tell(about)
 
     writer.write(job)
-    return tags_of(about)
+    return tags_of_target(about)
 
 
 def _keys(about: About) -> dict[str, list[int]]:

@@ -11,10 +11,11 @@ import msgspec
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import Conflict, InvalidRequest, NotFound
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
-from agents.record.models.choices import FOREIGN, LIVE, ChangeKind, Source, StepStatus, TurnStatus
+from agents.record.models.choices import FOREIGN, LIVE, Source, StepStatus, TurnStatus
 from agents.record.models.turns import Response, Step, Turn
 from agents.record.schemas.content import ToolResponse
 from agents.record.schemas.turns import StepValue

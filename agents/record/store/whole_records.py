@@ -13,13 +13,14 @@ from agents.base.errors import NotFound
 from agents.base.schemas.wire import iso
 from agents.base.store import terms
 from agents.base.timestamps import to_datetime, to_us
-from agents.logs.store.rows import cells
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source, TurnStatus
-from agents.record.models.turns import Step, Turn, TurnBody, TurnTag
+from agents.record.models.tags import TurnTag
+from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.records import VERSION, TurnRecord
 from agents.record.schemas.turns import StepValue, TurnValue
-from agents.store import values
+from agents.record.store import read_turns
+from agents.record.store.tags import tags_of
 
 Json = dict[str, Any]
 
@@ -29,7 +30,7 @@ _TURN = ("agent_id", "revision_id", "session_id", "source", "api", "stop_reason"
 def of_turn(actor: Actor, key: int) -> Json:
     """A turn as `TurnRecord` reads it; what is stored as JSON is in it as `msgspec.Raw`. Raises NotFound, also for
     one the actor may not see."""
-    return of_value(actor, values.turn(actor, key))
+    return of_value(actor, read_turns.turn(actor, key))
 
 
 def of_value(actor: Actor, turn: TurnValue) -> Json:
@@ -53,7 +54,7 @@ def of_value(actor: Actor, turn: TurnValue) -> Json:
         "model": turn.model,
         "provider": terms.text(row["provider_id"]),
         "user": terms.text(row["end_user_id"]),
-        "tags": cells.tags(TurnTag, "turn_id", [turn.key]).get(turn.key, []),
+        "tags": tags_of(TurnTag, "turn_id", [turn.key]).get(turn.key, []),
         "input": msgspec.Raw(turn.input_messages),
         "output": msgspec.Raw(turn.output_message) if turn.output_message else None,
         "error": _error(turn.error),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
+from agents.base.api import large_answers
+from agents.base.api.lists import list_json
 from agents.base.api.negotiation import json_response, read_json
+from agents.base.api.parameters import AFTER_ALONE, LIMIT, ORDER
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
+from agents.base.store import portions
 from agents.loop import model_names
 from agents.loop.current_service import service
 from agents.loop.failures import told
@@ -26,7 +29,7 @@ from agents.relay.schemas.completions import (
     PlainCompletion,
     StoredCompletion,
 )
-from agents.relay.wire.chat_completions import inference_request, list_json
+from agents.relay.wire.chat_completions import inference_request
 
 PAGE, CAP = 20, 100
 
@@ -65,10 +68,10 @@ class ChatCompletionList(ApiView):
 
     @extend_schema(
         operation_id="list_chat_completions",
-        parameters=[OpenApiParameter(name, str) for name in ("after", "limit", "model", "order")],
+        parameters=[AFTER_ALONE, LIMIT, OpenApiParameter("model", str), ORDER],
         responses=CompletionList,
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         given = request._request.GET
         order = given.get("order") or "desc"
         if order not in ("asc", "desc"):
@@ -80,7 +83,8 @@ class ChatCompletionList(ApiView):
             model=given.get("model", ""),
             newest_first=order == "desc",
         )
-        return json_response(list_json(page.rows, has_more=page.has_more))
+        found, weight = ((body,) for body in page.bodies()), portions.weight(page.sized)
+        return list_json(found, page.names, more=page.has_more, weight=weight, nothing=None)
 
 
 def _limit(raw: str) -> int:
@@ -95,10 +99,10 @@ class ChatCompletionDetail(ApiView):
     actions = {"get": "read", "delete": "manage"}
 
     @extend_schema(operation_id="get_chat_completion", responses=StoredCompletion)
-    def get(self, request: Request, completion_id: str) -> HttpResponse:
-        return json_response(completions.get(self.actor, completion_id))
+    def get(self, request: Request, completion_id: str) -> HttpResponseBase:
+        return large_answers.answer(*completions.get(self.actor, completion_id))
 
     @extend_schema(operation_id="delete_chat_completion", responses=CompletionDeleted)
-    def delete(self, request: Request, completion_id: str) -> HttpResponse:
+    def delete(self, request: Request, completion_id: str) -> HttpResponseBase:
         completions.delete(self.actor, completion_id)
         return answer(CompletionDeleted(id=completion_id))

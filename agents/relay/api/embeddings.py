@@ -7,7 +7,6 @@ import struct
 from collections.abc import Sequence
 
 import msgspec
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -34,7 +33,7 @@ class EmbeddingCreate(ApiView):
     def _handed_on(self, endpoint: Relay, model: str) -> HttpResponseBase:
         sent = read_json(self.request._request)
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             with told():
                 body = msgspec.json.encode({**sent, "model": model})
                 found = _object(await endpoint.document("/embeddings", body, model=model), endpoint.name)
@@ -49,7 +48,7 @@ class EmbeddingCreate(ApiView):
             raise InvalidRequest("input: this model takes texts, not tokens.", param="input")
         found = embedding_models.find(service().providers, self.actor, body.model, param="model")
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             with told():
                 vectors = await found.embed(texts)
             embedding_models.check_dimension(vectors, body.dimensions, param="dimensions")

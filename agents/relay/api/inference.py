@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from pydantic import BaseModel
@@ -39,7 +38,7 @@ def _answered(
     async def streamed(events: AsyncGenerator[bytes, None]) -> HttpResponseBase:
         return await relayed(events, getattr(request._request, "request_id", ""))
 
-    async def plain() -> HttpResponse:
+    async def plain() -> HttpResponseBase:
         with told():
             return answer(await whole())
 
@@ -105,7 +104,7 @@ class Embeddings(ApiView):
         texts = [text_of(content) for content in body.contents]
         model = embedding_models.find(service().providers, self.actor, body.model_id, param="model_id")
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             with told():
                 vectors = await model.embed(texts)
             embedding_models.check_dimension(vectors, body.output_dimension, param="output_dimension")

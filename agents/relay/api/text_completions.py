@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -37,7 +36,7 @@ class CompletionCreate(ApiView):
         async def streamed() -> HttpResponseBase:
             return await relayed(call.chunks(), request_id)
 
-        async def whole() -> HttpResponse:
+        async def whole() -> HttpResponseBase:
             with told():
                 return json_response(await call.whole())
 

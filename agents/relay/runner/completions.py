@@ -17,11 +17,11 @@ import msgspec
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import AgentsError, ProviderError
+from agents.base.reading import read
 from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import Finish, Inference, InferenceRequest, Relay
-from agents.models.safety import CompletionStatus
-from agents.record import live
 from agents.relay import store as completions
+from agents.relay.models import CompletionStatus
 from agents.relay.store import Record
 from agents.relay.wire.chat_completions import Assembly, chunk_choices, first_choices, usage_json, usage_of
 
@@ -158,7 +158,7 @@ class Call:
             usage=usage_of(completion),
             body=msgspec.json.encode(body),
         )
-        await asyncio.shield(asyncio.ensure_future(live.read(completions.record, self.actor, record)))
+        await asyncio.shield(asyncio.ensure_future(read(completions.record, self.actor, record)))
 
 
 def read_completion(body: bytes, endpoint: str) -> dict[str, JSON]:

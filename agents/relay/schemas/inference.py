@@ -7,17 +7,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from agents.base.schemas.wire import Wire, null_is
-from agents.llama_stack.schemas import StepDelta
 from agents.record.schemas.content import (
     CompletionMessage,
     Content,
     ContentItem,
+    Message,
     ResponseFormat,
     SamplingParams,
     StopReason,
     ToolConfig,
 )
-from agents.safety.schemas import Message
+from agents.record.schemas.deltas import StepDelta
 
 _Sampling = Annotated[SamplingParams, null_is(SamplingParams())]
 _Model = Annotated[str, Field(min_length=1, max_length=300)]

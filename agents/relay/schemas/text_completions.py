@@ -31,10 +31,22 @@ def _shaped(value: JSON) -> JSON:
 
 
 def _are(value: JSON, kind: type) -> bool:
-    return isinstance(value, list) and all(type(one) is kind for one in value)
+    return isinstance(value, list) and all(type(one) is kind or (kind is int and _is_whole(one)) for one in value)
 
 
-Prompt = Annotated[str | list[str] | list[int] | list[list[int]], BeforeValidator(_shaped)]
+def _is_whole(value: JSON) -> bool:
+    """JSON knows one kind of number: 5.0 is 5."""
+    return isinstance(value, float) and value.is_integer()
+
+
+_Several = Field(min_length=1, max_length=MOST)
+Prompt = Annotated[
+    str
+    | Annotated[list[str], _Several]
+    | Annotated[list[int], Field(min_length=1)]
+    | Annotated[list[Annotated[list[int], Field(min_length=1)]], _Several],
+    BeforeValidator(_shaped),
+]
 
 
 class CreateCompletion(Wire):

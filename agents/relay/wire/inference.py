@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-from agents.llama_stack.schemas import StepDelta, TextDelta, ToolCallDelta
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.loop.steps import STOP_REASONS, tool_call
 from agents.record.schemas.content import (
     CompletionMessage,
+    Message,
     StopReason,
     SystemMessage,
     ToolCall,
@@ -17,6 +17,7 @@ from agents.record.schemas.content import (
     UserMessage,
     text_of,
 )
+from agents.record.schemas.deltas import StepDelta, TextDelta, ToolCallDelta
 from agents.record.schemas.items import assistant_item, input_item, system_item
 from agents.record.schemas.pieces import Pieces
 from agents.relay.schemas.inference import (
@@ -28,7 +29,6 @@ from agents.relay.schemas.inference import (
     CompletionRequest,
     ToolDefinition,
 )
-from agents.safety.schemas import Message
 
 
 def chat_request(model: str, body: ChatCompletionRequest) -> InferenceRequest:

@@ -6,22 +6,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents.api.lists import item_page, list_json
 from agents.base.access import Actor
 from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.lists import list_json
 from agents.base.api.negotiation import json_response
-from agents.base.api.views import ApiView, Awaited, answer
-from agents.base.errors import NotFound
+from agents.base.api.views import ApiView, Awaited, answer, as_json
+from agents.base.reading import read
 from agents.loop.current_service import service
-from agents.record import live
 from agents.record.schemas.turns import ItemValue
-from agents.record.store import sessions
+from agents.record.store import items, sessions
 from agents.record.store.history import NewItem
+from agents.responses.api.item_lists import find_item, item_page
 from agents.responses.runner import files, references
 from agents.responses.runner.input import row_of
 from agents.responses.schemas.objects import (
@@ -36,9 +35,8 @@ from agents.responses.schemas.objects import (
 )
 from agents.responses.store import conversations
 from agents.responses.store.conversations import ConversationRecord
-from agents.responses.wire.items import items_json, of_row, without
+from agents.responses.wire.items import items_json, without
 from agents.responses.wire.responses import encode
-from agents.store import items
 
 
 def _conversation(record: ConversationRecord) -> Conversation:
@@ -47,7 +45,7 @@ def _conversation(record: ConversationRecord) -> Conversation:
 
 
 def _with_rows(
-    actor: Actor, given: Sequence[Any], then: Callable[[Sequence[NewItem]], HttpResponse]
+    actor: Actor, given: Sequence[Any], then: Callable[[Sequence[NewItem]], HttpResponseBase]
 ) -> HttpResponseBase:
     """What is answered once the rows of items are made; those with files are read first."""
     given = references.resolved(actor, given, "items")
@@ -56,7 +54,7 @@ def _with_rows(
 
     async def work() -> HttpResponseBase:
         told = await files.readable(service().providers.library, actor, given)
-        return await live.read(then, [row_of(*pair) for pair in zip(given, told, strict=True)])
+        return await read(then, [row_of(*pair) for pair in zip(given, told, strict=True)])
 
     return Awaited(work)
 
@@ -71,14 +69,14 @@ class ConversationCreate(ApiView):
         body = self.body(CreateConversation)
         return _with_rows(self.actor, body.items, partial(self._created, body))
 
-    def _created(self, body: CreateConversation, rows: Sequence[NewItem]) -> HttpResponse:
+    def _created(self, body: CreateConversation, rows: Sequence[NewItem]) -> HttpResponseBase:
         key = conversations.create(self.actor, rows, body.metadata)
         return answer(_conversation(conversations.of_key(self.actor, key, "run")))
 
     @extend_schema(operation_id="list_conversations", parameters=CURSOR, responses=ConversationList)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         records, more = conversations.listing(self.actor, cursor(request._request))
-        bodies = [_conversation(record).model_dump_json().encode() for record in records]
+        bodies = ((as_json(_conversation(record)),) for record in records)
         return list_json(bodies, [record.public_id for record in records], more=more)
 
 
@@ -86,18 +84,18 @@ class ConversationDetail(ApiView):
     actions = {"get": "read", "post": "run", "delete": "run"}
 
     @extend_schema(operation_id="get_conversation", responses=Conversation)
-    def get(self, request: Request, conversation_id: str) -> HttpResponse:
+    def get(self, request: Request, conversation_id: str) -> HttpResponseBase:
         return answer(_conversation(conversations.get(self.actor, conversation_id)))
 
     @extend_schema(operation_id="update_conversation", request=UpdateConversation, responses=Conversation)
-    def post(self, request: Request, conversation_id: str) -> HttpResponse:
+    def post(self, request: Request, conversation_id: str) -> HttpResponseBase:
         body = self.body(UpdateConversation)
         record = conversations.get(self.actor, conversation_id, "run")
         conversations.update(record, body.metadata)
         return answer(_conversation(conversations.get(self.actor, conversation_id, "run")))
 
     @extend_schema(operation_id="delete_conversation", responses=Deleted)
-    def delete(self, request: Request, conversation_id: str) -> HttpResponse:
+    def delete(self, request: Request, conversation_id: str) -> HttpResponseBase:
         record = conversations.get(self.actor, conversation_id, "run")
         sessions.delete(self.actor, record.key)
         return answer(Deleted(id=conversation_id, object="conversation.deleted"))
@@ -107,9 +105,9 @@ class ConversationItems(ApiView):
     actions = {"get": "read", "post": "run"}
 
     @extend_schema(operation_id="list_conversation_items", parameters=CURSOR, responses=ItemList)
-    def get(self, request: Request, conversation_id: str) -> HttpResponse:
+    def get(self, request: Request, conversation_id: str) -> HttpResponseBase:
         record = conversations.get(self.actor, conversation_id)
-        return item_page(request._request, items_json(items.of_session(record.key)))
+        return item_page(request._request, items.of_session(record.key))
 
     @extend_schema(operation_id="add_conversation_items", request=AddItems, responses=ItemList)
     def post(self, request: Request, conversation_id: str) -> HttpResponseBase:
@@ -118,34 +116,25 @@ class ConversationItems(ApiView):
         return _with_rows(self.actor, body.items, partial(_added, record))
 
 
-def _added(record: ConversationRecord, rows: Sequence[NewItem]) -> HttpResponse:
+def _added(record: ConversationRecord, rows: Sequence[NewItem]) -> HttpResponseBase:
     conversations.add(record, rows)
     shown = items_json(ItemValue(row.key, row.body, row.wire) for row in rows)
-    return list_json([encode(item) for item in shown], [item["id"] for item in shown], more=False)
+    return list_json(((encode(item),) for item in shown), [item["id"] for item in shown], more=False)
 
 
 class ConversationItem(ApiView):
     actions = {"get": "read", "delete": "run"}
 
     @extend_schema(operation_id="get_conversation_item", responses=Item)
-    def get(self, request: Request, conversation_id: str, item_id: str) -> HttpResponse:
+    def get(self, request: Request, conversation_id: str, item_id: str) -> HttpResponseBase:
         record = conversations.get(self.actor, conversation_id)
-        _, item = _found(items.of_session(record.key), item_id)
+        _, item = find_item(items.of_session(record.key), item_id)
         return json_response(encode(item))
 
     @extend_schema(operation_id="delete_conversation_item", responses=Deleted)
-    def delete(self, request: Request, conversation_id: str, item_id: str) -> HttpResponse:
+    def delete(self, request: Request, conversation_id: str, item_id: str) -> HttpResponseBase:
         record = conversations.get(self.actor, conversation_id, "run")
-        row, _ = _found(items.of_session(record.key), item_id)
+        row, _ = find_item(items.of_session(record.key), item_id)
         left = without(row, item_id)
         conversations.remove(record, row.key, (left.body, left.wire) if left else None)
         return answer(Deleted(id=item_id, object="conversation.item.deleted"))
-
-
-def _found(rows: Sequence[ItemValue], item_id: str) -> tuple[ItemValue, dict[str, Any]]:
-    """The row of an item, and the item. Raises NotFound."""
-    for row in rows:
-        for item in of_row(row):
-            if item["id"] == item_id:
-                return row, item
-    raise NotFound(f"Item '{item_id[:80]}' not found.")

@@ -3,26 +3,32 @@ logs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
-from agents.api.lists import item_page, list_json
 from agents.base import ids
 from agents.base.access import Actor
+from agents.base.api import large_answers
 from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.lists import array, list_json
 from agents.base.api.negotiation import json_response
+from agents.base.api.parameters import QUERY
 from agents.base.api.provider_data import provider_data
 from agents.base.api.views import ApiView, Awaited, answer, stream
 from agents.base.errors import Conflict, InvalidRequest
+from agents.base.reading import read
+from agents.base.store import portions
+from agents.base.store.portions import Sized
 from agents.loop.current_service import service
 from agents.query.parser import parse
-from agents.record import live
-from agents.record.store import retries
+from agents.record.store import items, retries
+from agents.responses.api.item_lists import item_page
 from agents.responses.api.streams import drained, frames, streamed
 from agents.responses.runner import files, references
 from agents.responses.runner import responses as runs
@@ -34,19 +40,19 @@ from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import conversations, responses
 from agents.responses.store.responses import ResponseRecord, Told, Wanted
 from agents.responses.wire import responses as wire
-from agents.responses.wire.items import items_json
-from agents.responses.wire.responses import Outcome, response_json
-from agents.store import items
+from agents.responses.wire.items import of_row
+from agents.responses.wire.responses import Outcome, response_json, response_pieces
 
 STREAMED = {200: ResponseObject, (200, "text/event-stream"): ResponseEvent}
 
 
-def _json(record: ResponseRecord, told: Told) -> bytes:
-    return response_json(runs.head_of(record), outcome_of(record, told))
+def _pieces(record: ResponseRecord, told: Told, more: Iterable[bytes] = ()) -> Iterator[bytes]:
+    return response_pieces(runs.head_of(record), outcome_of(record, told), more)
 
 
-def _one(record: ResponseRecord) -> HttpResponse:
-    return json_response(_json(record, responses.told([record])[record.key]))
+def _one(record: ResponseRecord) -> HttpResponseBase:
+    told = responses.told([record])[record.key]
+    return large_answers.answer(told.details.weight + len(record.settings), _pieces(record, told))
 
 
 def _begun(asked: Asked) -> HttpResponseBase:
@@ -66,7 +72,7 @@ async def _read_and_begun(asked: Asked) -> HttpResponseBase:
     """The same for a request with files: they are read first."""
     given = items_of_input(asked.body.input)
     readable = await files.readable(service().providers.library, asked.actor, given)
-    answer = await live.read(_begun, replace(asked, readable=readable))
+    answer = await read(_begun, replace(asked, readable=readable))
     return await answer.work() if isinstance(answer, Awaited) else answer
 
 
@@ -95,21 +101,25 @@ class ResponseCreate(ApiView):
 
     @extend_schema(
         operation_id="list_responses",
-        parameters=[*CURSOR, *(OpenApiParameter(name, str) for name in ("model", "q", "conversation"))],
+        parameters=[*CURSOR, *(OpenApiParameter(name, str) for name in ("model", "conversation")), QUERY],
         responses=ResponseList,
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         """Ours beside what Llama Stack has: ``q`` (the query language of the logs), ``conversation`` and
         ``metadata[key]=value``."""
-        records, more = responses.page(self.actor, _wanted(request._request), cursor(request._request, page=50))
+        sized, more = responses.page(self.actor, _wanted(request._request), cursor(request._request, page=50))
+        names = [ids.openai(ids.Kind.RESPONSE, key) for key, _ in sized]
+        return list_json(_with_inputs(sized), names, more=more, weight=portions.weight(sized))
+
+
+def _with_inputs(sized: Sequence[Sized[int]]) -> Iterator[Iterator[bytes]]:
+    """Responses, each with the items it was asked with."""
+    for records in responses.records(sized):
         told = responses.told(records)
         asked = items.own_inputs(records)
-        shown = [_with_input(_json(one, told[one.key]), items_json(asked[one.key])) for one in records]
-        return list_json(shown, [one.public_id for one in records], more=more)
-
-
-def _with_input(response: bytes, given: list[wire.JSON]) -> bytes:
-    return b'%b,"input":%b}' % (response[:-1], wire.encode(given))
+        for one in records:
+            given = ((wire.encode(item),) for row in asked.pop(one.key) for item in of_row(row))
+            yield _pieces(one, told[one.key], array(b',"input":[', given, b"]"))
 
 
 def _wanted(request: HttpRequest) -> Wanted:
@@ -145,7 +155,7 @@ class ResponseDetail(ApiView):
         return stream(frames(Begun(runs.head_of(record), record.turn, record.first_seq), after))
 
     @extend_schema(operation_id="delete_response", responses=Deleted)
-    def delete(self, request: Request, response_id: str) -> HttpResponse:
+    def delete(self, request: Request, response_id: str) -> HttpResponseBase:
         responses.delete(self.actor, response_id)
         return answer(Deleted(id=response_id, object="response", deleted=True))
 
@@ -172,13 +182,13 @@ class ResponseCancel(ApiView):
         service().cancel_turn(self.actor, record.turn)
         return Awaited(partial(self._settled, record))
 
-    async def _settled(self, record: ResponseRecord) -> HttpResponse:
+    async def _settled(self, record: ResponseRecord) -> HttpResponseBase:
         async for _ in frames(Begun(runs.head_of(record), record.turn, record.first_seq)):
             pass
-        return await live.read(_again, self.actor, record.public_id)
+        return await read(_again, self.actor, record.public_id)
 
 
-def _again(actor: Actor, response_id: str) -> HttpResponse:
+def _again(actor: Actor, response_id: str) -> HttpResponseBase:
     return _one(responses.get(actor, response_id, "run"))
 
 
@@ -186,6 +196,6 @@ class ResponseItems(ApiView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="list_input_items", parameters=CURSOR, responses=ItemList)
-    def get(self, request: Request, response_id: str) -> HttpResponse:
+    def get(self, request: Request, response_id: str) -> HttpResponseBase:
         record = responses.get(self.actor, response_id)
-        return item_page(request._request, items_json(items.input_of(record)))
+        return item_page(request._request, items.input_of(record))

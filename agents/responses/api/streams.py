@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 
 import msgspec
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from agents.base import sse
@@ -100,7 +99,7 @@ def _missing_model(begun: Begun) -> NotFound:
     return NotFound(words, code="model_not_found", param="model")
 
 
-async def drained(begun: Begun) -> HttpResponse:
+async def drained(begun: Begun) -> HttpResponseBase:
     """The response once it is over. One whose endpoint failed is an error with the status of its
     cause."""
     encoder = Stream(begun.head)

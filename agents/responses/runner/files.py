@@ -7,14 +7,14 @@ import mimetypes
 from collections.abc import Sequence
 from typing import Any
 
+from agents.base import addresses
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
+from agents.base.reading import read
 from agents.knowledge.providers.memory import kinds, texts
 from agents.knowledge.providers.memory.texts import Raw
-from agents.knowledge.runner import turn_documents
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.store import files
-from agents.record.live import read
 from agents.responses.schemas.input_items import FilePart, FunctionOutputItem, ImagePart, MessageItem, TextPart
 
 
@@ -74,7 +74,7 @@ async def _document(library: Library, actor: Actor, part: FilePart, where: str) 
     if part.file_id:
         return await read(_stored, actor, part.file_id)
     if part.file_url:
-        turn_documents.check_url(part.file_url, where, allow_private=library.fetcher.allow_private)
+        addresses.check_url(part.file_url, where, allow_private=library.fetcher.allow_private)
         mime = mimetypes.guess_type(part.filename or part.file_url)[0] or "text/plain"
         return await library.raw(part.file_url, mime, where), part.filename or part.file_url
     data = part.file_data or ""

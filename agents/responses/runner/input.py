@@ -18,6 +18,7 @@ from agents.record.schemas.content import ToolCall, ToolResponse, TurnMessage, t
 from agents.record.schemas.events import ToolDetail
 from agents.record.schemas.items import input_items
 from agents.record.schemas.turns import ItemValue
+from agents.record.store import items as stored_items
 from agents.record.store import sessions, turns
 from agents.record.store.history import NewItem
 from agents.record.store.turns import Pending
@@ -33,7 +34,6 @@ from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import conversations, responses
 from agents.responses.store.responses import ResponseRecord
 from agents.responses.wire.items import of_row
-from agents.store import items as stored_items
 
 _PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
 
@@ -86,7 +86,7 @@ def _after(actor: Actor, public_id: str) -> Place:
         raise InvalidRequest(words, param="previous_response_id", code="response_in_progress")
     waits = record.is_last and record.turn_status == TurnStatus.AWAITING_INPUT
     if record.in_conversation and not waits:
-        return Place(earlier=[_copy(row) for row in stored_items.upto(record)])
+        return Place(earlier=[_copy(row) for row in stored_items.upto(record).walk()])
     conversation = ids.openai(ids.Kind.SESSION, record.session) if record.in_conversation else None
     return Place(record.session, conversation, record, record.turn if waits else None)
 

@@ -12,6 +12,7 @@ import msgspec
 
 from agents.base import addresses, ids
 from agents.base.errors import AgentsError, InvalidRequest
+from agents.base.sent_headers import checked_headers
 from agents.loop.protocols.tools import Labelled, Offered
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
@@ -93,9 +94,9 @@ def source(providers: Providers, asked: AskedTool, where: str, provider_data: Ma
     url = asked.server_url or ""
     try:
         addresses.check(url)
-        headers = mcp.checked_headers(dict(asked.headers or {}), f"{where}.headers")
+        headers = checked_headers(dict(asked.headers or {}), f"{where}.headers")
         if asked.authorization:
-            headers |= mcp.checked_headers({"Authorization": f"Bearer {asked.authorization}"}, f"{where}.authorization")
+            headers |= checked_headers({"Authorization": f"Bearer {asked.authorization}"}, f"{where}.authorization")
     except InvalidRequest as error:
         raise InvalidRequest(f"{where}: {error.message}", param=error.param or where) from None
     return McpSource(asked.server_label, asked, Server(url, headers=headers), providers.mcp, provider_data)

@@ -14,14 +14,16 @@ from agents.responses.wire.responses import Outcome
 def outcome_of(record: ResponseRecord, told: Told) -> Outcome:
     """How far a response is, as its rows tell."""
     head, status = head_of(record), record.status.label
-    finish = next((_finish(step) for step in reversed(told.steps) if step.type == "inference" and step.detail), None)
-    refused = any(wire.violation(step) is not None for step in told.steps)
+    whole = told.details.of
+    asked = (whole(step) for step in reversed(told.steps) if step.type == "inference")
+    finish = next((_finish(step) for step in asked if step.detail), None)
+    refused = any(wire.violation(whole(step)) is not None for step in told.steps if step.type == "shield_call")
     over = not record.is_live
     incomplete = wire.incomplete_reason(told.reason, finish) if over and not refused else None
     status = wire.status_of(status, incomplete)
     return Outcome(
         status,
-        wire.output_of(told.steps, cites=head.cites, guarded=head.guarded),
+        wire.output_of(told.steps, whole, cites=head.cites, guarded=head.guarded),
         record.completed_at,
         told.usage if over else None,
         wire.error_json(told.error, record.status.label, told.reason),

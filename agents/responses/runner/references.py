@@ -9,9 +9,9 @@ from pydantic import TypeAdapter
 
 from agents.base.access import Actor
 from agents.base.errors import NotFound
+from agents.record.store import items as stored_items
 from agents.responses.schemas.input_items import InputItem, ReferenceItem
 from agents.responses.wire.items import items_json
-from agents.store import items as stored_items
 
 _ITEM: TypeAdapter[Any] = TypeAdapter(InputItem)
 

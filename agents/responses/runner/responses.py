@@ -14,12 +14,13 @@ import msgspec
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
-from agents.knowledge.runner import turn_documents
 from agents.loop import model_names
+from agents.loop.images import check_images
 from agents.loop.loop import Loop
 from agents.loop.protocols.shields import Shield
 from agents.loop.run import Resume, Run
 from agents.loop.service import Earlier, Service, said_before
+from agents.loop.slots import Slot
 from agents.record.models.choices import Api
 from agents.record.schemas.chat import paired
 from agents.record.schemas.content import (
@@ -32,7 +33,7 @@ from agents.record.schemas.content import (
 )
 from agents.record.schemas.events import Event
 from agents.record.schemas.turns import MESSAGES
-from agents.record.store import history, retries, start_turn, turns
+from agents.record.store import history, read_turns, retries, start_turn, turns
 from agents.record.store.retries import Retry
 from agents.record.store.sessions import NewSession
 from agents.record.store.start_turn import NewLeg, NewTurn, Resumption
@@ -43,9 +44,7 @@ from agents.responses.schemas.requests import CreateResponse, McpTool
 from agents.responses.store import conversations, responses
 from agents.responses.wire.responses import ResponseHead
 from agents.responses.wire.settings import settings_json
-from agents.runner.slots import Slot
 from agents.safety import shields as guards
-from agents.store import values
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +83,22 @@ def begin(service: Service, asked: Asked) -> Begun:
     if again:
         return _attached(asked.actor, *again)
     service.check_open()
+    try:
+        return _first(service, asked)
+    except (Conflict, InvalidRequest):
+        again = retries.first_run(asked.retry) if asked.retry else None  # it may have begun while this one was read
+        if again is None:
+            raise
+        return _attached(asked.actor, *again)
+
+
+def _first(service: Service, asked: Asked) -> Begun:
     place = input.place_of(asked.actor, asked.body)
     given = input.read(asked.body.input, asked.readable)
     if place.session is None and asked.body.store:
         place, given = join.join(asked.actor, given) or (place, given)
     try:
         return _begin(service, asked, place, given)
-    except retries.AlreadyRun as repeated:
-        return _attached(asked.actor, repeated.turn, repeated.leg)
     except Conflict as conflict:
         raise _locked(conflict) from conflict
 
@@ -213,7 +220,7 @@ def _history(place: Place, session: int, first_item: int | None, given: Given) -
 
 
 def _resume(service: Service, asked: Asked, place: Place, where: TurnPlace, given: Given, answers: Answers) -> Begun:
-    value = values.turn(asked.actor, where.key, "run")
+    value = read_turns.turn(asked.actor, where.key, "run")
     start_turn.check_unmoved(where.key, where.next_seq)
     next_step, next_round = turns.counts(where.key)
     resume = Resume(
@@ -250,7 +257,7 @@ def _said_before(turn: int) -> Earlier:
 def run_of(service: Service, asked: Asked, turn: int, session: int, messages: Sequence[TurnMessage]) -> Run:
     """The run of a request's leg. Raises InvalidRequest for what it names in vain."""
     providers, actor, body = service.providers, asked.actor, asked.body
-    turn_documents.check_images(messages)
+    check_images(messages)
     inference, model = model_names.resolve(providers, actor, body.model)
     offer = tools.offer(providers, actor, body, asked.provider_data)
     shields: list[Shield] = guards.shields(providers, actor, body.guardrail_ids, "guardrails")

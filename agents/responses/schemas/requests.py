@@ -59,9 +59,17 @@ class Approvals(Wire):
     never: ToolNames | None = None
 
 
+def _has_address(schema: dict[str, Any]) -> None:
+    """Both fields may be null, as clients write out what they have not; one of them must be."""
+    address = {"server_url": {"type": "string", "minLength": 1}, "connector_id": {"type": "null"}}
+    schema["allOf"] = [{"required": ["server_url"], "properties": address}]
+
+
 class McpTool(Wire):
     """A server of tools. ``headers`` and ``authorization`` are for this request only: they are never
     stored and never given back."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_has_address)
 
     type: Literal["mcp"]
     server_label: str = Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$")
@@ -94,6 +102,17 @@ ResponseTool = Annotated[
 ]
 
 
+def _names_its_tool(schema: dict[str, Any]) -> None:
+    """What kind of tool it is says which name it needs."""
+    schema["allOf"] = [
+        {
+            "if": {"properties": {"type": {"const": kind}}},
+            "then": {"required": [name], "properties": {name: {"type": "string", "minLength": 1}}},
+        }
+        for kind, name in (("function", "name"), ("mcp", "server_label"))
+    ]
+
+
 class ChosenTool(Wire):
     """One tool that must be called: a function or a server's tool by its name, or a kind of tool."""
 
@@ -111,6 +130,8 @@ class ChosenTool(Wire):
     ]
     name: str | None = None
     server_label: str | None = None
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_names_its_tool)
 
     @model_validator(mode="after")
     def _named(self) -> ChosenTool:

@@ -11,13 +11,14 @@ import msgspec
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, keyset
 from agents.base.store.keyset import Bounds, Cursor
 from agents.base.store.sql import Select
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.record.models.agents import Session
-from agents.record.models.choices import Api, ChangeKind, Source
+from agents.record.models.choices import Api, Source
 from agents.record.models.turns import Item
 from agents.record.store import history, sessions, tags
 from agents.record.store.history import NewItem
@@ -101,7 +102,7 @@ def _json(metadata: Mapping[str, str]) -> str:
     return msgspec.json.encode(metadata).decode()
 
 
-_PLACE = Select(Session, "item_count active_turn", "id = %s")
+_PLACE = Select(Session, "item_count active_turn", "id = %s AND removed_at IS NULL", locks=True)
 
 
 def update(record: ConversationRecord, metadata: Mapping[str, str]) -> None:

@@ -6,29 +6,33 @@ twice. Pages go by key, which is unique and in the order of creation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import msgspec
+from django.db import connection
 
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import Conflict, InvalidRequest, NotFound
-from agents.base.store import encoding, keyset, terms
+from agents.base.models.terms import TermKind
+from agents.base.store import encoding, keyset, portions, terms
 from agents.base.store.keyset import Bounds, Cursor
+from agents.base.store.portions import Sized, bytes_of
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us, us_or_none
 from agents.logs.store.query import condition
 from agents.query.tree import Query
-from agents.record.models.choices import LIVE, Api, TermKind, TurnStatus
-from agents.record.models.turns import Response, Step, Turn, TurnBody, TurnTag
+from agents.record.models.choices import LIVE, Api, TurnStatus
+from agents.record.models.tags import TurnTag
+from agents.record.models.turns import Response, Step, Turn, TurnBody
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
 from agents.record.schemas.turns import StepValue
-from agents.record.store import forks
-from agents.record.store.deletion import delete_sessions, delete_turns
-from agents.store import values
+from agents.record.store import forks, large_values, read_turns, removal
+from agents.record.store.deletion import delete_turns
+from agents.record.store.read_turns import Details
 
 _COLUMNS = (
     "pk",
@@ -118,10 +122,11 @@ _NAMES = [one.name for one in fields(ResponseRecord)]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a response's rows tell of it: its steps in order, what they used, and of the last leg why
-    it ended."""
+    """What a response's rows tell of it: its steps in order, without what is large of their ``details``, what they
+    used, and of the last leg why it ended."""
 
     steps: Sequence[StepValue]
+    details: Details
     usage: Usage
     error: ErrorInfo | None
     reason: str | None
@@ -204,7 +209,7 @@ def told(records: Sequence[ResponseRecord]) -> dict[int, Told]:
     """What the rows tell of these responses, by their keys: three queries however many they are. The
     caller has been let in to them."""
     turns = {record.turn for record in records}
-    steps = values.steps_of(turns)
+    steps, details = read_turns.parts_of(turns)
     ends = _leg_ends(turns)
     failed = [record.turn for record in records if record.is_last and record.turn_status == TurnStatus.FAILED]
     errors = _errors(failed)
@@ -219,7 +224,7 @@ def told(records: Sequence[ResponseRecord]) -> dict[int, Told]:
         usage = sum((step.usage for step in own), Usage())
         last = record.is_last
         out[record.key] = Told(
-            own, usage, errors.get(record.turn) if last else None, record.stop_reason if last else None
+            own, details, usage, errors.get(record.turn) if last else None, record.stop_reason if last else None
         )
     return out
 
@@ -250,15 +255,39 @@ class Wanted:
     conversation: int | None = None
 
 
-def page(actor: Actor, wanted: Wanted, cursor: Cursor) -> tuple[list[ResponseRecord], bool]:
-    """A page, and whether there are more behind it. Raises InvalidRequest for what is no response's id."""
+def page(actor: Actor, wanted: Wanted, cursor: Cursor) -> tuple[list[Sized[int]], bool]:
+    """A page: the keys of responses and about how many bytes each has with its input, and whether there are more
+    behind them; it ends early where they are large. Raises InvalidRequest for what is no response's id."""
     bounds = Bounds(_edge(cursor.after, "after"), _edge(cursor.before, "before"), cursor.limit, cursor.newest_first)
     # ids first and the rest after: a sort never carries settings
-    keys, more = keyset.page(_filtered(actor, wanted), bounds, "pk")
-    shown = [key for (key,) in keys]
-    found = Response.objects.unscoped("ids checked").filter(pk__in=shown).values_list(*_COLUMNS)
-    records = {row[0]: _record(row) for row in found}
-    return [records[key] for key in shown if key in records], more
+    found, more = keyset.page(_filtered(actor, wanted), bounds, "pk")
+    return keyset.cut(_sized([key for (key,) in found]), bounds, more)
+
+
+def _sized(keys: Sequence[int]) -> list[Sized[int]]:
+    if not keys:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(_SIZES.format(bytes_of("r.settings"), ", ".join(["%s"] * len(keys))), keys)
+        size = dict(cursor.fetchall())
+    return [(key, size[key]) for key in keys if key in size]
+
+
+_SIZES = f"""
+SELECT r.id, {{0}} + {large_values.STORED.format("r.turn_id")} + COALESCE((
+    SELECT SUM(LENGTH(i.body) + LENGTH(i.wire)) FROM agents_item i
+    WHERE i.session_id = t.session_id AND i.number >= r.first_item AND i.number < r.first_item + r.input_items
+), 0)
+FROM agents_response r JOIN agents_turn t ON t.id = r.turn_id WHERE r.id IN ({{1}})
+"""  # noqa: S608 - names of ours
+
+
+def records(sized: Iterable[Sized[int]]) -> Iterator[list[ResponseRecord]]:
+    """The responses of a page, in its order, as many at a time as may be read together."""
+    for keys in portions.groups(sized):
+        found = Response.objects.unscoped("ids checked").filter(pk__in=keys).values_list(*_COLUMNS)
+        records = {row[0]: _record(row) for row in found}
+        yield [records[key] for key in keys if key in records]
 
 
 def _filtered(actor: Actor, wanted: Wanted) -> Any:
@@ -295,20 +324,22 @@ def delete(actor: Actor, public_id: str) -> None:
     record = get(actor, public_id, "run")
     if record.is_live:
         raise Conflict(f"Response '{record.public_id}' is in progress; cancel it first.", code="response_in_progress")
-    writer.write(lambda: _delete(record))
+    if writer.write(lambda: _delete(record)):
+        removal.finish(record.session)
 
 
-def _delete(record: ResponseRecord) -> None:
+def _delete(record: ResponseRecord) -> bool:
+    """Whether there is more of its session to be taken away."""
     rows = Response.objects.unscoped("checked")
     rows.filter(pk=record.key).update(api=Api.NONE, settings="")
     if record.in_conversation:
-        return  # what was said is the conversation's, and stays until that is deleted
+        return False  # what was said is the conversation's, and stays until that is deleted
     siblings = rows.filter(turn_id=record.turn, api=Api.RESPONSES).exists()
     built_upon = Turn.objects.unscoped("checked").filter(parent_id=record.turn).exists()
     if siblings or built_upon:
-        return
+        return False
     others = Turn.objects.unscoped("checked").filter(session_id=record.session).exclude(pk=record.turn)
     if not others.exists():
-        delete_sessions([record.session])  # it was made for this response, and nobody else can name it
-    else:
-        delete_turns([record.turn])
+        return removal.begin(record.session)  # it was made for this response, and nobody else can name it
+    delete_turns([record.turn])
+    return False

@@ -74,3 +74,8 @@ def _may_be_mark(tail: str) -> bool:
     return _OPENING.startswith(tail) or (
         tail.startswith(_OPENING) and re.fullmatch(r"[A-Za-z0-9_-]*\|?", tail[7:]) is not None
     )
+
+
+def unmarked(words: str) -> str:
+    """What was said without its marks of files."""
+    return MARK.sub("", words) if "<|file-" in words else words

@@ -6,7 +6,7 @@ a conversation all take it from `items_of_step`. Ids of output items are made of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from agents.base import ids
 from agents.base.ids import Kind
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepValue, Whole, as_it_is
 from agents.responses.wire import citations
 
 JSON = dict[str, Any]
@@ -75,10 +75,10 @@ class ResponseHead:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How far a response has come. ``output`` are items as JSON; ``completed_at`` microseconds."""
+    """How far a response has come. ``output`` are items as JSON, read once; ``completed_at`` microseconds."""
 
     status: str
-    output: Sequence[bytes] = ()
+    output: Iterable[bytes] = ()
     completed_at: int | None = None
     usage: Usage | None = None
     error: JSON | None = None
@@ -87,22 +87,24 @@ class Outcome:
 
 def response_json(head: ResponseHead, outcome: Outcome) -> bytes:
     """A response."""
-    completed = outcome.completed_at if outcome.status == "completed" else None
-    return b"".join(
-        (
-            b'{"id":"%b","object":"response","created_at":%d,"status":"%b",'
-            % (head.id.encode(), head.created_at // 1_000_000, outcome.status.encode()),
-            b'"completed_at":%b,"error":%b,"incomplete_details":%b,"output":['
-            % (
-                encode(completed // 1_000_000 if completed is not None else None),
-                encode(outcome.error),
-                encode({"reason": outcome.incomplete} if outcome.incomplete else None),
-            ),
-            b",".join(outcome.output),
-            b'],"usage":%b,' % encode(usage_json(outcome.usage)),
-            head.settings[1:],
-        )
-    )
+    return b"".join(response_pieces(head, outcome))
+
+
+def response_pieces(head: ResponseHead, outcome: Outcome, more: Iterable[bytes] = ()) -> Iterator[bytes]:
+    """The same piece by piece, with more fields at its end."""
+    ended = outcome.completed_at // 1_000_000 if outcome.completed_at and outcome.status == "completed" else None
+    incomplete = {"reason": outcome.incomplete} if outcome.incomplete else None
+    head_and_status = head.id.encode(), head.created_at // 1_000_000, outcome.status.encode()
+    yield b'{"id":"%b","object":"response","created_at":%d,"status":"%b",' % head_and_status
+    fields = encode(ended), encode(outcome.error), encode(incomplete)
+    yield b'"completed_at":%b,"error":%b,"incomplete_details":%b,"output":[' % fields
+    for place, item in enumerate(outcome.output):
+        yield b"," if place else b""
+        yield item
+    yield b'],"usage":%b,' % encode(usage_json(outcome.usage))
+    yield head.settings[1:-1]
+    yield from more
+    yield b"}"
 
 
 def usage_json(usage: Usage | None) -> JSON | None:
@@ -337,18 +339,23 @@ def listing_item(step: int, detail: JSON) -> JSON:
     }
 
 
-def output_of(steps: Iterable[StepValue], *, cites: bool = False, guarded: bool = False) -> list[bytes]:
-    """The output of a response: its steps' items, or the refusal in place of all of them. ``cites``
-    says that files were searched, whose citations are to be read, ``guarded`` that only what shields
-    have let through is shown."""
+def output_of(
+    steps: Iterable[StepValue], whole: Whole = as_it_is, *, cites: bool = False, guarded: bool = False
+) -> Iterator[bytes]:
+    """The output of a response, as it is read: its steps' items, or the refusal in place of all of them. ``whole``
+    gives a step what it lacked; ``cites`` says that files were searched, whose citations are to be read,
+    ``guarded`` that only what shields have let through is shown."""
     shown, names = list(steps), Names() if cites else None
     if guarded and not any(step.type == "shield_call" and step.name == "assistant-output" for step in shown):
         shown = [step for step in shown if step.type == "shield_call"]
     for step in shown:
-        words = violation(step)
+        words = violation(whole(step)) if step.type == "shield_call" else None
         if words is not None:
-            return [encode(refusal_item(step.key, words))]
-    return [encode(item) for step in shown for item in items_of_step(step, names)]
+            yield encode(refusal_item(step.key, words))
+            return
+    for step in shown:
+        for item in items_of_step(whole(step), names):
+            yield encode(item)
 
 
 def violation(step: StepValue) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -74,7 +74,7 @@ class ProviderList(ApiView):
 
     @extend_schema(operation_id="list_providers", responses=_JSON)
     def get(self, request: Request) -> HttpResponseBase:
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             return data_list(await _providers())
 
         return Awaited(work)
@@ -85,7 +85,7 @@ class ProviderDetail(ApiView):
 
     @extend_schema(operation_id="get_provider", responses=_JSON)
     def get(self, request: Request, provider_id: str) -> HttpResponseBase:
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             for provider in await _providers():
                 if provider["provider_id"] == provider_id:
                     return json_response(msgspec.json.encode(provider))
@@ -101,7 +101,7 @@ class Health(ApiView):
     actions = {"get": None}
 
     @extend_schema(operation_id="health", responses=_JSON)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return json_response(b'{"status":"OK"}')
 
 
@@ -109,7 +109,7 @@ class Version(ApiView):
     actions = {"get": None}
 
     @extend_schema(operation_id="version", responses=_JSON)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return json_response(msgspec.json.encode({"version": VERSION}))
 
 
@@ -117,7 +117,7 @@ class RouteList(ApiView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="list_routes", responses=_JSON)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         from agents.server.api.urls import routes  # the table imports this module
 
         return data_list(
@@ -127,12 +127,12 @@ class RouteList(ApiView):
         )
 
 
-def alive(request: HttpRequest) -> HttpResponse:
+def alive(request: HttpRequest) -> HttpResponseBase:
     """``/healthz``: the process answers."""
     return json_response(b'{"status":"ok"}')
 
 
-def ready(request: HttpRequest) -> HttpResponse:
+def ready(request: HttpRequest) -> HttpResponseBase:
     """``/readyz``: turns can be taken and the database be written; 503 otherwise, with the reason."""
     problems = [words for words in (_trouble_with_turns(), readiness.problem()) if words]
     body = {"status": "unavailable" if problems else "ok", "problems": problems}

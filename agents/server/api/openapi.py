@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.contrib.pydantic import PydanticExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
@@ -79,6 +79,14 @@ class WireSchema(AutoSchema):
         """What the view says of itself; the base's words are about the base."""
         return inspect.cleandoc(type(self.view).__dict__.get("__doc__") or "")
 
+    def _resolve_path_parameters(self, variables: Any) -> list[dict[str, Any]]:
+        """Ids of OpenAI's conversations say what they are the ids of; others are only not there."""
+        found: list[dict[str, Any]] = super()._resolve_path_parameters(variables)  # type: ignore[no-untyped-call]  # untyped library
+        for one in found:
+            if one["name"] == "conversation_id":
+                one["schema"] = {**one["schema"], "pattern": "^conv_"}
+        return found
+
     def get_tags(self) -> list[str]:
         """The first word of the path behind the version."""
         return [self.path.strip("/").split("/")[1]]
@@ -140,7 +148,7 @@ class SchemaView(ApiView):
     schema = None
     actions = {"get": None}
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         return json_response(description())
 
 

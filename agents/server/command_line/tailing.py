@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from agents.base.access import Actor
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.logs.store import listing, rows
 from agents.query.tree import Level, Query
-from agents.record.models.choices import ChangeKind
 
 EVERY_S = 0.5
 KEPT = 10_000

@@ -18,7 +18,6 @@ from agents.base.store import keys
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.knowledge.providers.memory import scripted as memory
-from agents.llama_stack.schemas import AgentConfig, CreateTurn
 from agents.loop.inference.registry import Endpoints
 from agents.loop.inference.scripted import Scripted
 from agents.loop.loop import Loop
@@ -26,9 +25,11 @@ from agents.loop.prepare import build
 from agents.loop.protocols.shields import ShieldSpec
 from agents.loop.protocols.tools import ToolGroup
 from agents.loop.provider_set import Providers
-from agents.models.journal import Price
+from agents.loop.schemas.turns import CreateTurn
 from agents.record.models.agents import Agent
 from agents.record.models.choices import Api, Source
+from agents.record.models.prices import Price
+from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import ToolResponse, UserMessage
 from agents.record.schemas.items import tool_definition
 from agents.record.store import agents, history, recorder, sessions, start_turn

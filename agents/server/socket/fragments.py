@@ -18,8 +18,7 @@ from agents.logs.store.rows import Row
 from agents.pages import fragments, turn_page_data
 from agents.query.tree import Query
 from agents.record.schemas.turns import StepValue, TurnValue
-from agents.record.store import step_pages
-from agents.store import values
+from agents.record.store import read_turns, step_pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]], langua
 def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     if all(event["type"] == "delta" for event in events):
         return list(events)
-    turn = values.head(actor, key)
+    turn = read_turns.head(actor, key)
     found = logs.turn_rows(actor, [key])
     if not found:
         return []  # deleted in this moment; the subscription ends by itself

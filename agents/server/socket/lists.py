@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from agents.base.access import Actor
+from agents.base.models.changes import ChangeKind
+from agents.base.reading import read
 from agents.base.store import changes, feed_cursor
 from agents.logs.store import changed_rows, listing, rows
 from agents.logs.store.changed_rows import Record
 from agents.query.tree import Level, Query
-from agents.record import live
-from agents.record.models.choices import ChangeKind
 from agents.server.socket import fragments
 
 REPLAY_CAP = 1000
@@ -83,16 +83,16 @@ async def catch_up(
     """What changed since the page was rendered, and what it has that is gone; with the change feed's
     number. None for more than is told."""
     if not after:
-        seen, events = await live.read(changes.latest), []
+        seen, events = await read(changes.latest), []
     else:
         since = feed_cursor.number(actor, after)
-        seen, changed = await live.read(_changed, actor, query.level, since)
+        seen, changed = await read(_changed, actor, query.level, since)
         if changed is None:
             return seen, None
-        events = await live.read(list_events, actor, query, changed, form)
+        events = await read(list_events, actor, query, changed, form)
     if page:
         told = {event["id"] for event in events}
-        gone = await live.read(without, actor, query, page)
+        gone = await read(without, actor, query, page)
         events += [event for event in gone if event["id"] not in told]
     return seen, events
 

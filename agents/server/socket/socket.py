@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import Counter
 from functools import partial
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -20,21 +19,21 @@ from weakref import WeakSet
 import msgspec
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from agents.base import rights
+from agents.base import rights, shares
 from agents.base.access import Actor
 from agents.base.api.authentication import token_again
-from agents.base.errors import AgentsError, InvalidRequest
+from agents.base.errors import AgentsError, InvalidRequest, RateLimited
+from agents.base.open_streams import streams
+from agents.base.reading import read
 from agents.base.schemas.identity import Asked
+from agents.base.shares import Place
 from agents.base.store import trouble
-from agents.record.live import read
 from agents.server.socket.guard import actor_of, header, language_of
 from agents.server.socket.topics import Subscription, follow
 
 log = logging.getLogger(__name__)
 
 MAX_SUBSCRIPTIONS = 32
-MAX_SOCKETS = 600
-"""Per actor."""
 MESSAGES_PER_S = 20
 
 UNAUTHENTICATED, TOO_MANY, FLOOD = 4401, 4429, 4008
@@ -57,9 +56,9 @@ class Subscribe(msgspec.Struct, forbid_unknown_fields=False):
 class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types
     """``/ws/live``."""
 
-    _open: ClassVar[Counter[str]] = Counter()
     _turns: ClassVar[WeakSet[asyncio.Task[None]]] = WeakSet()
-    _counted = False
+    _place: Place | None = None
+    _held: rights.Held | None = None
 
     async def connect(self) -> None:
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -69,19 +68,22 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
         await self.accept()
         if self.actor.is_anonymous or "read" not in self.actor.actions:
             await self.close(UNAUTHENTICATED)
-        elif self._open[self.actor.name] >= MAX_SOCKETS:
-            await self.close(TOO_MANY)
-        else:
-            self._open[self.actor.name] += 1
-            self._counted = True
-            again = token_again(header(self.scope, b"authorization"), partial(Asked, self.scope["path"]))
-            self._held = rights.hold(self.actor, self._lose, again=again)
+            return
+        try:
+            self._place = streams.enter(self.actor.caller)
+            shares.caller.set(self.actor.caller)
+        except RateLimited as error:
+            await self.close(TOO_MANY, error.message)
+            return
+        again = token_again(header(self.scope, b"authorization"), partial(Asked, self.scope["path"]))
+        self._held = rights.hold(self.actor, self._lose, again=again)
 
     async def disconnect(self, code: int) -> None:
         for task in self._tasks.values():
             task.cancel()
-        if self._counted:
-            self._open[self.actor.name] -= 1
+        if self._place is not None:
+            streams.leave(self._place)
+        if self._held is not None:
             rights.release(self._held)
 
     def _lose(self) -> None:

@@ -21,11 +21,12 @@ import msgspec
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
+from agents.base.reading import read
 from agents.base.store import feed_cursor
 from agents.logs.store import changed_rows
 from agents.logs.store.changed_rows import Record
 from agents.query.chips import within
-from agents.query.parser import read
+from agents.query.parser import read as read_query
 from agents.query.tree import Level, Query
 from agents.record import live
 from agents.record.bus import Waiters, hub
@@ -90,7 +91,7 @@ def _narrowed(kind: str, public_id: str, q: str) -> str:
     known = ids.Kind.SESSION if kind == "session" else ids.Kind.AGENT
     if ids.parse(known, public_id) is None:
         raise NotFound(f"{kind.capitalize()} '{public_id[:80]}' not found.")
-    text = read(q, now_us=ids.now_us()).text  # it may have come as a tree
+    text = read_query(q, now_us=ids.now_us()).text  # it may have come as a tree
     return within(text, f"{kind}:{public_id}")
 
 
@@ -99,7 +100,7 @@ def _narrowed(kind: str, public_id: str, q: str) -> str:
 
 async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
     key = turns.key_of(public_id)
-    await live.read(turns.place, wanted.actor, key)
+    await read(turns.place, wanted.actor, key)
     try:
         after = parse_cursor(wanted.after)
     except ValueError as error:
@@ -112,7 +113,7 @@ async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
             yield b'"live"}'
             op = "events"
         if not batch:
-            await live.read(turns.place, wanted.actor, key)  # it may have been taken from us
+            await read(turns.place, wanted.actor, key)  # it may have been taken from us
         if len(batch) < live.BATCH:  # one that is catching up need not wait for the others
             await _next_tick()
 
@@ -133,7 +134,7 @@ async def _packet(wanted: Subscription, key: int, batch: Sequence[Entry], op: st
     if found is None:
         events = [_event(entry) for entry in merged(batch)]
         if wanted.html:
-            events = await live.read(shown.turn_events, wanted.actor, key, events, wanted.language)
+            events = await read(shown.turn_events, wanted.actor, key, events, wanted.language)
         body = {"events": events, "cursor": cursor_of(batch[-1])}
         found = b'"%b",%b' % (op.encode(), _encode(body)[1:])
         if len(_packets) >= _PACKETS:
@@ -239,7 +240,7 @@ class _Watch:
         seq = self._seq
         self.looks += 1
         try:
-            events = await live.read(list_events, self.actor, self.query, records, self.form, frozenset(self._sent))
+            events = await read(list_events, self.actor, self.query, records, self.form, frozenset(self._sent))
         except Exception:  # the list is behind, not over: what changed is asked for again at the next tick
             log.exception("query=%s: a live list could not be read", self.query.text)
             self._changed = {**dict.fromkeys(records), **self._changed}
@@ -287,7 +288,7 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
         raise InvalidRequest(f"level: say {', '.join(LEVELS)}.", param="level")
     if len(wanted.shown) > SHOWN or any(len(name) > LONGEST_ID for name in wanted.shown):
         raise InvalidRequest(f"shown: at most {SHOWN} ids of rows.", param="shown")
-    query = await live.read(partial(read, q, now_us=ids.now_us(), level=LEVELS[wanted.level]))
+    query = await read(partial(read_query, q, now_us=ids.now_us(), level=LEVELS[wanted.level]))
     form = shown.Form(wanted.level, wanted.html, wanted.language)
     name = (wanted.actor.name, wanted.actor.key_id, str(wanted.actor), query.level, _fixed(query), form)
     watch = _watches.get(name)
@@ -297,14 +298,14 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
     place = watch.made  # before catching up: what comes meanwhile is sent after it
     try:
         if watch.readers == 1:
-            watch.remember(await live.read(shown_at_first, wanted.actor, query))
+            watch.remember(await read(shown_at_first, wanted.actor, query))
         looks = watch.looks
         seen, events = await catch_up(wanted.actor, query, form, after=wanted.after, page=wanted.shown)
         there = on_page(wanted.shown, events or ())
         watch.remember(there)
         if events is not None and watch.looks != looks:
             # the watch may have looked at a deletion before it knew of these
-            events += await live.read(without, wanted.actor, query, there)
+            events += await read(without, wanted.actor, query, there)
         cursor = feed_cursor.told(wanted.actor, seen)
         yield gap(wanted.actor, seen) if events is None else list_packet("replay", events, cursor)
         yield b'"live"}'

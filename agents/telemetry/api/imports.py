@@ -7,15 +7,15 @@ from typing import Any, BinaryIO, cast, get_args
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from agents.base import ids
 from agents.base.access import Actor
+from agents.base.api.forms import FORM, read_form
 from agents.base.api.views import ApiView, answer
 from agents.base.errors import InvalidRequest, TooLarge
-from agents.knowledge.api.uploads import FORM, read_form
 from agents.loop.current_service import service
 from agents.telemetry.reading.sniffing import FileFormat
 from agents.telemetry.runner import importing
@@ -29,7 +29,8 @@ LONGEST_NAME = 300
 
 
 def begin(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[Any]]) -> ImportRecord:
-    """Write down an import of these files and start it; returns at once. Raises InvalidRequest, TooLarge."""
+    """Write down an import of these files and start it; returns at once. Raises InvalidRequest, TooLarge,
+    RateLimited."""
     if not files:
         raise InvalidRequest("file: a file is needed, with a name.", param="file")
     size = sum(file.size or 0 for file in files)
@@ -39,6 +40,7 @@ def begin(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[
     new = NewImport(_called(files), size, *(_field(fields, name) for name in ("format", "agent", "session")))
     if new.format not in FORMATS:
         raise InvalidRequest(f"format: one of {', '.join(FORMATS)}.", param="format")
+    importing.check_room(actor)
     kept = import_files.keep(ids.new_key(), [(file.name or "file", cast(BinaryIO, file)) for file in files])
     try:
         record = import_jobs.create(actor, new, kept.key)
@@ -98,7 +100,7 @@ class ImportList(ApiView):
     actions = {"post": "ingest"}
 
     @extend_schema(operation_id="create_import", request={FORM: ImportForm}, responses={202: ImportObject})
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         fields, files = read_form(request._request)
         return answer(shown(begin(self.actor, fields, files.getlist("file"))), 202)
 
@@ -109,7 +111,7 @@ class ImportDetail(ApiView):
     actions = {"get": "ingest"}
 
     @extend_schema(operation_id="get_import", responses=ImportObject)
-    def get(self, request: Request, import_id: str) -> HttpResponse:
+    def get(self, request: Request, import_id: str) -> HttpResponseBase:
         return answer(shown(import_jobs.get(self.actor, import_id)))
 
 

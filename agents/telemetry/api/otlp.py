@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
@@ -24,6 +25,7 @@ from agents.telemetry.reading import otlp, otlp_answers
 from agents.telemetry.reading.decoded import Decoded
 from agents.telemetry.reading.otlp_answers import Form, Kind
 from agents.telemetry.store.external import inbox
+from agents.telemetry.store.external.backlog import backlog
 from agents.telemetry.store.external.intake import intake
 from agents.telemetry.store.external.projector import projector
 
@@ -43,6 +45,11 @@ class Report(ApiView):
     def identify(request: HttpRequest) -> Actor:
         return actor_of_sender(request)
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if (request.method or "").lower() in self.actions and request.method != "GET":
+            backlog.check(self.actor)  # before the body is looked at
+
     def json(self) -> Any:
         """The body as JSON. Raises InvalidRequest, TooLarge, UnsupportedMedia."""
         request = self.request._request
@@ -53,6 +60,7 @@ class Report(ApiView):
 
     def taken(self, decoded: Decoded) -> None:
         """Keep what was sent."""
+        backlog.check(self.actor, len(decoded.spans))
         with intake.taking():
             inbox.accept(self.actor, decoded.spans)
         projector.wake()
@@ -85,7 +93,7 @@ class OtlpView(Report):
             return from_protobuf(body)
         return from_json(as_json(body))
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         with intake.taking():
             decoded = self._decoded()
         self.taken(decoded)
@@ -94,7 +102,7 @@ class OtlpView(Report):
         return HttpResponse(told, content_type=PROTOBUF if form == "protobuf" else JSON)
 
 
-def _refused(error: AgentsError, request: HttpRequest, form: Form) -> HttpResponse:
+def _refused(error: AgentsError, request: HttpRequest, form: Form) -> HttpResponseBase:
     """An error as OTLP wants it; as JSON it is our own error body, too."""
     status = otlp_answers.to_status(error.status, error.message, form)
     if form == "protobuf":

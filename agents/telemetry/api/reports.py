@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
 from agents.base.api.negotiation import json_response
@@ -26,7 +26,7 @@ class AgentsTraces(Report):
 
     actions = {"post": "ingest"}
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         self.taken(openai_agents.from_json(self.json()))
         return nothing()
 
@@ -36,7 +36,7 @@ class LangSmithInfo(Report):
 
     actions = {"get": None}
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         batches: dict[str, Any] = {
             "use_multipart_endpoint": True,
             "scale_up_qsize_trigger": 1000,
@@ -55,13 +55,13 @@ class _Runs(Report):
 
     actions = {"post": "ingest"}
 
-    def accepted(self, decoded: Decoded) -> HttpResponse:
+    def accepted(self, decoded: Decoded) -> HttpResponseBase:
         self.taken(decoded)
         return json_response(b"{}", ACCEPTED)
 
 
 class LangSmithMultipart(_Runs):
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         kind = request._request.headers.get("Content-Type", "")
         if not kind.lower().startswith("multipart/form-data"):
             raise UnsupportedMedia(f"Content-Type must be multipart/form-data, not {kind[:80] or 'absent'}.")
@@ -70,12 +70,12 @@ class LangSmithMultipart(_Runs):
 
 
 class LangSmithBatch(_Runs):
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         return self.accepted(langsmith.from_batch(self.json()))
 
 
 class LangSmithRuns(_Runs):
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         return self.accepted(langsmith.from_run(self.json()))
 
 
@@ -83,5 +83,5 @@ class LangSmithRun(_Runs):
     actions = {"patch": "ingest"}
     http_method_names = ["patch", "options"]
 
-    def patch(self, request: Request, run_id: str) -> HttpResponse:
+    def patch(self, request: Request, run_id: str) -> HttpResponseBase:
         return self.accepted(langsmith.from_run(self.json(), run_id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
@@ -17,6 +17,6 @@ class SpanQuery(ApiView):
     actions = {"post": "read"}
 
     @extend_schema(operation_id="query_spans", request=QuerySpans, responses=SpanList)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         body: QuerySpans = self.body(QuerySpans)
         return answer(SpanList(data=spans(self.actor, body.attribute_filters, body.attributes_to_return)))

@@ -32,8 +32,8 @@ class Trace(Scoped):
             models.UniqueConstraint(fields=["owner", "scope", "foreign_id"], name="trace_foreign_id"),
         ]
         indexes = [
-            # those with something new, the longest waiting first
-            models.Index(fields=["updated_at"], name="trace_due", condition=Q(arrived__gt=F("projected"))),
+            # those with something new, by sender, the longest waiting first
+            models.Index(fields=["owner", "updated_at"], name="trace_due", condition=Q(arrived__gt=F("projected"))),
             # those of which no turn was made, until they are forgotten
             models.Index(fields=["updated_at"], name="trace_unmatched", condition=Q(turn_count=0, projected__gt=0)),
             # bare traces of one conversation

@@ -14,16 +14,16 @@ from django.utils.translation import gettext as _
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, feed_cursor
 from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, logs
-from agents.pages import external
 from agents.query.parser import parse
-from agents.record.models.choices import ChangeKind
 from agents.telemetry.pages.connect_lines import Here
 from agents.telemetry.pages.connect_ways import WAYS, Way
 from agents.telemetry.store.external import unmatched
+from agents.uikit import sources
 from agents.uikit.access import PageRequest, page
 
 KEY = "ask_…"
@@ -43,9 +43,9 @@ def connect(request: PageRequest) -> HttpResponse:
         "ways": [(way.name, _(way.title), way is chosen) for way in WAYS],
         "way": _shown(chosen, _here(request)),
         "since": since,
-        "query": external.QUERY,
+        "query": sources.QUERY,
         "arrived": arrived,
-        "others": LOGS.link(external.QUERY) if _is_any(request.actor) else "",
+        "others": LOGS.link(sources.QUERY) if _is_any(request.actor) else "",
         "needs_key": settings.REQUIRE_LOGIN,
         "import_url": _import_url(),
         "unmatched": unmatched.count(request.actor),
@@ -95,7 +95,7 @@ class Arrived:
 
 
 def _arrived(actor: Actor, since: int) -> Arrived | None:
-    query = parse(external.QUERY, now_us=ids.now_us(), level="turn")
+    query = parse(sources.QUERY, now_us=ids.now_us(), level="turn")
     keys = listing.accepted(actor, query, _changed(since))
     rows = logs.turn_rows(actor, list(keys))
     if not rows:
@@ -116,5 +116,5 @@ def _changed(since: int) -> list[int]:
 
 def _is_any(actor: Actor) -> bool:
     """Whether there is anything from elsewhere yet."""
-    query = parse(external.QUERY, now_us=ids.now_us(), level="turn")
+    query = parse(sources.QUERY, now_us=ids.now_us(), level="turn")
     return bool(listing.page(actor, query, limit=1).keys)

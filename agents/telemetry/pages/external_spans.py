@@ -14,8 +14,7 @@ from agents.logs.pages import turn_summary
 from agents.logs.store import logs
 from agents.pages.raw import ENTRIES, Line
 from agents.record.schemas.turns import TurnValue
-from agents.record.store import turns
-from agents.store import values
+from agents.record.store import read_turns, turns
 from agents.telemetry.reading.spans import Span, SpanLink
 from agents.telemetry.store.external import told
 from agents.uikit import format, json_tree, json_view
@@ -55,14 +54,14 @@ def _json(reported: Span | Sequence[Span]) -> str:
 @page("read")
 def turn_spans(request: PageRequest, turn_id: str) -> HttpResponse:
     """All that was reported of a turn, one JSON object a line."""
-    turn = values.head(request.actor, turns.key_of(turn_id))
+    turn = read_turns.head(request.actor, turns.key_of(turn_id))
     return plain("".join(f"{_json(span)}\n" for span in told.spans(turn.key)), "application/x-ndjson")
 
 
 @page("read")
 def span_page(request: PageRequest, turn_id: str, span_id: str) -> HttpResponse:
     """A span as it came, as a tree; with ``?as=text`` as text, with ``?as=json`` by itself."""
-    turn = values.head(request.actor, turns.key_of(turn_id))
+    turn = read_turns.head(request.actor, turns.key_of(turn_id))
     found = told.reports(turn.key, span_id)
     body = _json(found[0] if len(found) == 1 else found).encode()
     asked = {name: request.GET.get(name, "") for name in ("as", "path", "first", "only")}

@@ -1,4 +1,5 @@
-"""Imports on their way: one at a time behind the requests that brought them, and again after a restart."""
+"""Imports on their way: one at a time behind the requests that brought them, those of each caller in turn, and again
+after a restart."""
 
 from __future__ import annotations
 
@@ -7,10 +8,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from django.conf import settings
 from django.db import connections
 
 from agents.base import ids
 from agents.base.access import Actor
+from agents.base.errors import RateLimited
+from agents.base.shares import Shares
 from agents.loop.tasks import Runner
 from agents.telemetry.store import import_files, import_jobs
 from agents.telemetry.store.import_files import Kept
@@ -23,6 +27,24 @@ _one_at_a_time = ThreadPoolExecutor(1, "imports")
 """Imports compete with turns for the processor: they wait for each other."""
 _here: set[int] = set()
 """Those that this process has to do."""
+
+
+class Imports(Shares):
+    """Which of them is next."""
+
+    def refusal(self, held: int, waiting: int) -> RateLimited:
+        words = f"You have {waiting} imports waiting: no more now."
+        return RateLimited(words, code="too_many_imports", headers={"Retry-After": str(RETRY_AFTER_S)})
+
+
+RETRY_AFTER_S = 30
+imports = Imports(1, settings.MAX_IMPORTS_WAITING)
+"""Those of the process."""
+
+
+def check_room(actor: Actor) -> None:
+    """Raises RateLimited where too many of the actor's wait already."""
+    imports.leave(imports.enter(actor.caller))
 
 
 def start(runner: Runner, actor: Actor, record: ImportRecord, kept: Kept) -> None:
@@ -52,11 +74,15 @@ def beat() -> None:
 
 
 async def _apart(actor: Actor, record: ImportRecord, kept: Kept) -> None:
-    stopped = threading.Event()
+    loop, stopped, granted = asyncio.get_running_loop(), threading.Event(), asyncio.Event()
+    place = imports.enter(actor.caller, let_in=True)
     try:
-        await asyncio.get_running_loop().run_in_executor(_one_at_a_time, _run, actor, record, kept, stopped)
+        if not imports.when_granted(place, partial(loop.call_soon_threadsafe, granted.set)):
+            await granted.wait()
+        await loop.run_in_executor(_one_at_a_time, _run, actor, record, kept, stopped)
     finally:
         stopped.set()
+        imports.leave(place)
 
 
 def _run(actor: Actor, record: ImportRecord, kept: Kept, stopped: threading.Event) -> None:

@@ -26,9 +26,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from agents.base import ids
 from agents.base.access import system
 from agents.base.errors import NotFound
+from agents.base.models.changes import ChangeKind
+from agents.base.reading import read
 from agents.base.store import changes
-from agents.record.live import read
-from agents.record.models.choices import ChangeKind
 from agents.record.store import whole_records
 from agents.telemetry.wire import otlp, otlp_encoding
 from agents.telemetry.wire.otlp import OtlpSpan

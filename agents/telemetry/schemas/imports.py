@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from agents.base.schemas.wire import Moment, Sent, SessionKey, Wire
 
 ImportStateName = Literal["waiting", "running", "completed", "failed", "interrupted"]
@@ -64,6 +66,6 @@ class ImportForm(Wire):
     ``agent`` and ``session`` are names to go under, whatever the files say."""
 
     file: bytes
-    format: str = "auto"
+    format: str = Field(default="auto", description="``auto``, or one of the formats that the README names.")
     agent: str = ""
     session: str = ""

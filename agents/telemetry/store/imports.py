@@ -1,7 +1,7 @@
 """Taking in whole files of what agents did elsewhere, and telling what came of it.
 
-Spans are kept piece by piece (`agents.telemetry.store.external.inbox`) and become turns once the file is read, so that a turn
-whose spans lie far apart in it is written once. Doing it again changes nothing.
+Spans are kept piece by piece (`agents.telemetry.store.external.inbox`) and become turns once the file is read,
+so that a turn whose spans lie far apart in it is written once. Doing it again changes nothing.
 """
 
 from __future__ import annotations

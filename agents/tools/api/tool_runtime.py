@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from pydantic import ValidationError
@@ -31,7 +31,10 @@ class RuntimeTools(ApiView):
 
     @extend_schema(
         operation_id="list_runtime_tools",
-        parameters=[OpenApiParameter("tool_group_id", str), OpenApiParameter("mcp_endpoint", str)],
+        parameters=[
+            OpenApiParameter("tool_group_id", str),
+            OpenApiParameter("mcp_endpoint", str, description='JSON: ``{"uri": "https://…"}``.'),
+        ],
         responses=JSON,
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -41,7 +44,7 @@ class RuntimeTools(ApiView):
             groups = toolgroups.listing(service().providers, self.actor, "run")
             return data_list(tool for group in groups for tool in shown(group))
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             providers = service().providers
             named = toolgroups.listed(providers, self.actor, name, sent, "run") if name else _of_server(uri, sent)
             return data_list(shown(await named))
@@ -81,7 +84,7 @@ class Invocation(ApiView):
         called = WithArgs(tool, group.args) if group.args else tool
         context = ToolContext("", "", self.actor.name, sent)
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             result = await run_one(called, body.kwargs, context, service().providers.tool_timeout_s)
             return answer(
                 ToolInvocation(

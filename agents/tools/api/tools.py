@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -111,7 +110,7 @@ class ToolList(ApiView):
             return data_list(tool for group in groups for tool in shown(group))
         sent = provider_data(request._request)
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             return data_list(shown(await toolgroups.listed(service().providers, self.actor, wanted, sent)))
 
         return Awaited(work)
@@ -121,7 +120,7 @@ class ToolDetail(ApiView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="get_tool", responses=JSON)
-    def get(self, request: Request, tool_name: str) -> HttpResponse:
+    def get(self, request: Request, tool_name: str) -> HttpResponseBase:
         group, tool = find_tool(self.actor, tool_name)
         return json_response(msgspec.json.encode(_tool(group, tool)))
 
@@ -146,7 +145,7 @@ class ToolGroupList(ApiView):
     actions = {"get": "read", "post": "manage"}
 
     @extend_schema(operation_id="list_toolgroups", responses=JSON)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         providers = service().providers
         fixed = [_fixed_group(name, providers.tools.get(name)) for name in {**providers.tools, **providers.memory}]
         return data_list([*fixed, *(_mcp_group(one) for one in toolgroups.mcp_listing(providers, self.actor))])
@@ -157,7 +156,7 @@ class ToolGroupList(ApiView):
         uri = body.mcp_endpoint.uri if body.mcp_endpoint else ""
         new = toolgroups.check_new(service().providers, body.toolgroup_id, body.provider_id, uri, body.args)
 
-        async def work() -> HttpResponse:
+        async def work() -> HttpResponseBase:
             if new is not None:
                 await toolgroups.register(service().providers, self.actor, new, sent)
             return json_response(b"null")
@@ -169,7 +168,7 @@ class ToolGroupDetail(ApiView):
     actions = {"get": "read", "delete": "manage"}
 
     @extend_schema(operation_id="get_toolgroup", responses=JSON)
-    def get(self, request: Request, toolgroup_id: str) -> HttpResponse:
+    def get(self, request: Request, toolgroup_id: str) -> HttpResponseBase:
         providers = service().providers
         fixed = providers.tools.get(toolgroup_id)
         if fixed or toolgroup_id in providers.memory:
@@ -180,6 +179,6 @@ class ToolGroupDetail(ApiView):
         return json_response(msgspec.json.encode(_mcp_group(found)))
 
     @extend_schema(operation_id="unregister_toolgroup", responses={204: None})
-    def delete(self, request: Request, toolgroup_id: str) -> HttpResponse:
+    def delete(self, request: Request, toolgroup_id: str) -> HttpResponseBase:
         toolgroups.unregister(service().providers, self.actor, toolgroup_id)
         return nothing()

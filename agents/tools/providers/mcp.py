@@ -19,17 +19,15 @@ import msgspec
 
 from agents.base import addresses, redaction
 from agents.base.errors import InvalidRequest
+from agents.base.sent_headers import HEADERS_KEY, checked_headers
 from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure, without
 from agents.record.schemas.content import ToolDef
 
 PROVIDER = "model-context-protocol"
 LIST_S, CALL_S = 15.0, 60.0
 MAX_TOOLS, MAX_DESCRIPTION, MAX_SCHEMA = 500, 8000, 64 * 1024
-HEADERS_KEY = "mcp_headers"
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,18 +230,6 @@ def headers_for(server: Server, provider_data: Mapping[str, Any]) -> dict[str, s
 def secrets_of(server: Server, headers: Mapping[str, str]) -> list[str]:
     """What a server is told that nobody else may hear: it may say it again."""
     return [*redaction.in_headers(headers), *redaction.in_url(server.url)]
-
-
-def checked_headers(headers: object, param: str) -> dict[str, str]:
-    """Headers that may be sent. Raises InvalidRequest, without their values."""
-    if not isinstance(headers, dict) or len(headers) > 50:
-        raise InvalidRequest(f"{param}: headers must be an object of at most 50 texts.", param=param)
-    for name, value in headers.items():
-        if not isinstance(name, str) or not _HEADER.fullmatch(name) or name.lower() in _OURS:
-            raise InvalidRequest(f"{param}: '{str(name)[:100]}' is not a header that can be sent.", param=param)
-        if not isinstance(value, str) or len(value) > 8192 or not (value.isascii() and value.isprintable()):
-            raise InvalidRequest(f"{param}: the value of '{name}' must be printable ASCII.", param=param)
-    return dict(headers)
 
 
 def _canonical(url: str) -> str:

@@ -1,33 +1,17 @@
-"""The tools of a turn: groups are resolved, names are unique, the choice names one of them."""
+"""The tools of a turn: groups are resolved, names are unique."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest
-from agents.llama_stack.schemas import AgentToolGroup
 from agents.loop.protocols.tools import Tool, WithArgs
 from agents.loop.provider_set import Providers
-from agents.record.schemas.content import ToolConfig, ToolDef
+from agents.loop.tool_groups import Args, group_args, group_name
+from agents.record.schemas.agents import AgentToolGroup
+from agents.record.schemas.content import ToolDef
 from agents.tools.runner import toolgroups
-
-Args = Mapping[str, Mapping[str, Any]]
-"""Arguments that are not the model's to choose, by group."""
-
-
-def group_name(group: AgentToolGroup) -> str:
-    """``group`` or ``group/tool``."""
-    return group if isinstance(group, str) else group.name
-
-
-def group_args(*lists: Sequence[AgentToolGroup]) -> Args:
-    """The arguments that lists of groups give, each list over those before it (an agent's, a turn's)."""
-    merged: dict[str, dict[str, Any]] = {}
-    for group in (one for some in lists for one in some if not isinstance(one, str)):
-        merged.setdefault(group.name.partition("/")[0], {}).update(group.args)
-    return merged
 
 
 def server_tools(
@@ -78,12 +62,3 @@ def _not_found(providers: Providers, actor: Actor, name: str, action: Action) ->
     names = {*providers.memory, *(one.name for one in toolgroups.listing(providers, actor, action)[:50])}
     words = f"toolgroups: Tool group '{name[:200]}' not found. Available: {', '.join(sorted(names)) or 'none'}."
     return InvalidRequest(words, param="toolgroups", code="toolgroup_not_found")
-
-
-def check_choice(config: ToolConfig, server: Iterable[str], client_tools: Sequence[ToolDef]) -> None:
-    """Raises InvalidRequest when the choice names a tool that is none of these."""
-    names = {*server, *(tool.name for tool in client_tools)}
-    choice = config.tool_choice or "auto"
-    if choice not in {"auto", "required", "none"} and choice not in names:
-        words = f"tool_choice: there is no tool '{choice[:200]}'; say auto, required, none or the name of one."
-        raise InvalidRequest(words, param="tool_choice")

@@ -1,4 +1,4 @@
-"""Shields and models under names of our own: made, changed and deleted by the store."""
+"""Lists and pages of what is registered under a name."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
-from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from agents.admin.registered_forms import RegisteredModelForm, ShieldForm
 from agents.base.access import Actor
-from agents.base.ids import Kind
-from agents.base.store import registered
 from agents.base.store.registered import Registry
-from agents.models.safety import RegisteredModel, Shield
 from agents.uikit.admin import columns
 from agents.uikit.admin.base import ManagedAdmin
 from agents.uikit.admin.cells import Owned, When
 from agents.uikit.admin.current_actor import actor_of
 
-_ACCESS = (_("Access"), {"fields": ("public_id", "owned_by", "scope_words", "created")})
+ACCESS = (_("Access"), {"fields": ("public_id", "owned_by", "scope_words", "created")})
 
 
 class RegisteredAdmin(When, Owned, ManagedAdmin):
@@ -32,7 +27,7 @@ class RegisteredAdmin(When, Owned, ManagedAdmin):
     fixed = ("identifier",)
     list_display: tuple[str, ...] = ("title", "by_provider", "called_there", "owned_by", "created")
     search_help_text = _("A public id, or a part of the name, the provider or what it is called there.")
-    more_fieldsets = (_ACCESS,)
+    more_fieldsets = (ACCESS,)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Its name, which stays, is read under the word the form has for it."""
@@ -77,46 +72,3 @@ class RegisteredAdmin(When, Owned, ManagedAdmin):
 
 def _named(fields: tuple[str, ...]) -> tuple[str, ...]:
     return tuple("title" if name == "identifier" else name for name in fields)
-
-
-@admin.register(Shield)
-class ShieldAdmin(RegisteredAdmin):
-    """Shields registered over the API or here; those of the settings are not listed."""
-
-    kind = Kind.SHIELD
-    id_columns = {Kind.SHIELD: "pk"}
-    registry = registered.shields
-    form = ShieldForm
-    fieldsets = ((None, {"fields": ("identifier", "provider", "resource", "params")}),)
-    read_fieldsets = (
-        (None, {"fields": ("title", "by_provider", "called_there", "params_text")}),
-        _ACCESS,
-    )
-
-
-@admin.register(RegisteredModel)
-class RegisteredModelAdmin(RegisteredAdmin):
-    """Other names for the models of endpoints; what the endpoints offer themselves is not listed."""
-
-    kind = Kind.MODEL
-    id_columns = {Kind.MODEL: "pk"}
-    registry = registered.models
-    form = RegisteredModelForm
-    list_display = ("title", "endpoint", "called_there", "its_type", "owned_by", "created")
-    fieldsets = ((None, {"fields": ("identifier", "provider", "resource", "model_type", "metadata")}),)
-    read_fieldsets = (
-        (None, {"fields": ("title", "endpoint", "called_there", "its_type", "metadata_text")}),
-        _ACCESS,
-    )
-
-    @admin.display(description=_("endpoint"))
-    def endpoint(self, record: RegisteredModel) -> str:
-        return columns.words(record.provider)
-
-    @admin.display(description=_("kind"))
-    def its_type(self, record: RegisteredModel) -> str:
-        return _now("embeddings") if record.params.get("model_type") == "embedding" else _now("language model")
-
-    @admin.display(description=_("metadata"))
-    def metadata_text(self, record: RegisteredModel) -> str:
-        return columns.plain(record.params.get("metadata"))

@@ -6,9 +6,11 @@ import ctypes
 import gc
 import logging
 import os
+import resource
 import socket
 import sqlite3
 from argparse import ArgumentParser
+from contextlib import suppress
 from typing import Any
 
 from django.apps import apps
@@ -22,6 +24,8 @@ from agents.identity.store import accounts
 from agentsite import sqlite, staticfiles
 
 log = logging.getLogger(__name__)
+
+DESCRIPTORS = 65_536
 
 
 class Command(BaseCommand):
@@ -78,6 +82,7 @@ class Command(BaseCommand):
 
         from agentsite.asgi import application  # isort: skip
 
+        take_descriptors()
         lifecycle = Lifecycle()
         server = AgentServer(
             application,
@@ -114,6 +119,16 @@ class Command(BaseCommand):
         give_back_memory()
         self.stdout.write(words)
         self.stdout.flush()
+
+
+def take_descriptors() -> None:
+    """As many as the system allows and are of use: each stream and socket is one, and a shell often leaves a
+    thousand."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(ValueError, OSError):  # some systems name a limit that they do not keep
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def give_back_memory() -> None:

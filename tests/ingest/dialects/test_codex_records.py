@@ -104,7 +104,11 @@ def _loose() -> list[Span]:
 
 @pytest.mark.parametrize(("code", "status"), [(0, "completed"), (3, "failed")])
 def test_a_command_is_told_by_its_record(code: int, status: str) -> None:
-    said = {"arguments": '{"cmd": "ls"}', "output": ENDED.format(code=code, words="a b"), "success": "true"}
+    said: dict[str, Any] = {
+        "arguments": '{"cmd": "ls"}',
+        "output": ENDED.format(code=code, words="a b"),
+        "success": "true",
+    }
     step, detail = tool_of(the_turn(record("c1", "tool_result", call_id="c1", **said)))
     assert (step.status, detail.tool_calls[0].arguments) == (status, {"cmd": "ls"})
     assert str(detail.tool_responses[0].content).endswith("a b\n")
@@ -117,7 +121,7 @@ def test_what_a_command_printed_is_not_how_it_ended() -> None:
 
 
 def test_a_tool_that_failed_says_so() -> None:
-    said = {"output": "no such file", "success": "false"}
+    said: dict[str, Any] = {"output": "no such file", "success": "false"}
     step, _ = tool_of(the_turn(record("c1", "tool_result", call_id="c1", **said)))
     assert (step.status, step.error and step.error.message) == ("failed", "no such file")
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
+import json
+import random
 import re
 import time
 from collections.abc import Iterator
+from hashlib import sha256, sha384, sha512
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import RSAAlgorithm
 
 from agents.base.schemas.identity import Asked
 from agents.identity.providers.base import CLAIMS, Rejected, Unreachable, attributes
 from agents.identity.providers.providers import from_settings
+from tests.depth import deep
 from tests.server import issuer as issuers
 from tests.server.issuer import CLIENT, SECRET, Issuer
 
@@ -59,7 +68,7 @@ def test_whoever_is_called_admin_is_none(issuer: Issuer) -> None:
 
 def test_a_name_is_one_value_wherever_it_stands(issuer: Issuer) -> None:
     mapping = {"user.email": "projects", "https://ours.example/username": "namespaces"}
-    told = {"user": {"email": "ann lee"}, "https://ours.example/username": "ann\nlee"}
+    told: dict[str, Any] = {"user": {"email": "ann lee"}, "https://ours.example/username": "ann\nlee"}
     found = jwks(issuer, claims=mapping).identify(issuer.token("ann", **told), ASKED)
     assert found.attributes == {
         "projects": frozenset({f"{issuer.base} user.email:ann lee"}),
@@ -81,7 +90,7 @@ def test_a_claim_of_roles_makes_an_admin_where_the_settings_say_so(issuer: Issue
 
 
 STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-BAD = {
+BAD: dict[str, dict[str, Any]] = {
     "expired": {"exp": 1},
     "without an end": {"exp": None},
     "for another audience": {"aud": "somebody else"},
@@ -98,7 +107,7 @@ def test_a_token_is_refused(issuer: Issuer, name: str) -> None:
     claims = dict(BAD[name])
     subject = claims.pop("sub", "ann")
     with pytest.raises(Rejected) as refusal:
-        jwks(issuer).identify(issuer.token(subject, **claims), ASKED)  # type: ignore[arg-type]  # no subject at all
+        jwks(issuer).identify(issuer.token(subject, **claims), ASKED)
     assert "ey" not in str(refusal.value)
 
 
@@ -107,6 +116,156 @@ def test_a_shared_secret_signs_nothing(issuer: Issuer) -> None:
     secret = str(issuer.keys["keys"][0]["n"])
     with pytest.raises(Rejected):
         jwks(issuer).identify(issuer.token("ann", key=secret, algorithm="HS256"), ASKED)
+
+
+# ------------------------------------------------------------------------------------------- forgeries
+
+NAMED = (
+    "none",
+    "None",
+    "NONE",
+    "nOnE",
+    "",
+    "HS256",
+    "HS384",
+    "HS512",
+    "RS384",
+    "PS256",
+    "ES256",
+    "EdDSA",
+    "dir",
+    None,
+    5,
+)
+KIDS: tuple[Any, ...] = (
+    "one",
+    "two",
+    "",
+    "../../../../dev/null",
+    "/proc/self/environ",
+    "' UNION SELECT 'x",
+    "one\x00",
+    None,
+    5,
+    ["one"],
+    {},
+)
+HEADS: tuple[dict[str, Any], ...] = (
+    {},
+    {"jku": "http://127.0.0.1:9/keys"},
+    {"x5u": "http://127.0.0.1:9/cert"},
+    {"x5c": ["MIIB"]},
+    {"crit": ["exp"], "exp": 1},
+    {"b64": False, "crit": ["b64"]},
+    {"zip": "DEF"},
+    {"cty": "JWT"},
+    {"enc": "A128GCM"},
+)
+WRONG_CLAIMS: dict[str, tuple[Any, ...]] = {
+    "exp": (0, -1, None, "never", [], {}, True, "4000000000x", float("inf")),
+    "nbf": (4_000_000_000, "later", [], float("inf")),
+    "aud": ("", "else", [], ["else"], {}, 5, "llama-stack ", "LLAMA-STACK", "llama"),
+    "iss": ("", None, "{issuer}/", "{issuer}.evil.example", "http://"),
+    "sub": (None, "", "  ", 5, [], {}, ["ann"], "ann\x00"),
+}
+TOLD: tuple[dict[str, Any], ...] = tuple({name: value} for name, values in WRONG_CLAIMS.items() for value in values)
+"""Of a token with the issuer's own signature, each is enough to be refused."""
+
+
+def encoded(value: Any) -> str:
+    raw = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def decoded(part: str) -> bytes:
+    return base64.urlsafe_b64decode(part + "==")
+
+
+def forged(chance: random.Random, issuer: Issuer) -> str:
+    """A token that the issuer has not signed, or not so."""
+    good = issuer.token("ann", username="root")
+    head, body, signature = good.split(".")
+    own = {"alg": "RS256", "kid": "one", "typ": "JWT", **chance.choice(HEADS)}
+    match chance.randrange(6):
+        case 0:  # a byte of one of its parts
+            parts = [decoded(part) for part in (head, body, signature)]
+            place = chance.randrange(3)
+            spot = chance.randrange(len(parts[place]))
+            changed = bytearray(parts[place])
+            changed[spot] ^= 1 << chance.randrange(8)
+            parts[place] = bytes(changed)
+            return ".".join(map(encoded, parts))
+        case 1:  # another algorithm, without a signature or with that of the good one
+            named = {**own, "alg": chance.choice(NAMED)}
+            return f"{encoded(named)}.{body}.{chance.choice(('', signature, encoded(b'x' * 32)))}"
+        case 2:  # signed with what everybody knows
+            algorithm, hashed = chance.choice((("HS256", sha256), ("HS384", sha384), ("HS512", sha512)))
+            signed = f"{encoded({**own, 'alg': algorithm})}.{body}"
+            return f"{signed}.{encoded(hmac.digest(chance.choice(published(issuer)), signed.encode(), hashed))}"
+        case 3:  # signed by a stranger, who says which key to look at
+            jwk = json.loads(RSAAlgorithm.to_jwk(STRANGER.public_key()))
+            more = {**own, "kid": chance.choice(KIDS), **chance.choice(({}, {"jwk": jwk}))}
+            signed = f"{encoded(more)}.{body}"
+            made = STRANGER.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+            return f"{signed}.{encoded(made)}"
+        case 4:  # a good signature under another text
+            other = {
+                **json.loads(decoded(body)),
+                **chance.choice(({"sub": "root"}, {"groups": ["admin"]}, {"exp": 4e9})),
+            }
+            return f"{head}.{encoded(other)}.{signature}"
+        case _:
+            return chance.choice(
+                (
+                    f"{head}.{body}",
+                    f"{head}.{body}.",
+                    f".{body}.{signature}",
+                    f"{head}..{signature}",
+                    f"{good}.{signature}",
+                    f"{head}.{body}.{signature}.{signature}.{signature}",
+                    good[: chance.randrange(len(good) - 4)],
+                    good[chance.randrange(1, len(good)) :],
+                    good.replace(".", chance.choice(("", "..", ":", " "))),
+                    good.upper(),
+                    good[::-1],
+                )
+            )
+
+
+def published(issuer: Issuer) -> list[bytes]:
+    """The issuer's public key in every form that somebody has taken for a secret."""
+    [key] = issuer.keys["keys"]
+    public = RSAAlgorithm(RSAAlgorithm.SHA256).from_jwk(json.dumps(key))
+    pem = [
+        public.public_bytes(way, form)  # type: ignore[union-attr]  # read from a public key, which its type does not tell
+        for way in (Encoding.PEM, Encoding.DER)
+        for form in (PublicFormat.SubjectPublicKeyInfo, PublicFormat.PKCS1)
+    ]
+    texts = [key["n"].encode(), decoded(key["n"]), json.dumps(key).encode(), b"", b"one", b"secret", bytes(32)]
+    return [*pem, *(one.strip() for one in pem[:2]), *texts]
+
+
+@pytest.mark.corpus
+def test_no_forged_token_is_good(issuer: Issuer) -> None:
+    chance, provider = random.Random(4), jwks(issuer)
+    for _ in range(deep(300, 5_000)):
+        token = forged(chance, issuer)
+        try:
+            found = provider.identify(token, ASKED)
+        except Rejected:
+            continue
+        pytest.fail(f"{token} is {found}")
+
+
+@pytest.mark.parametrize("claims", TOLD, ids=str)
+def test_a_signature_does_not_make_up_for_what_a_token_says(issuer: Issuer, claims: dict[str, Any]) -> None:
+    told = {name: _meant(value, issuer) for name, value in claims.items()}
+    with pytest.raises(Rejected):
+        jwks(issuer).identify(issuer.token(**{"subject": told.pop("sub", "ann"), **told}), ASKED)
+
+
+def _meant(value: Any, issuer: Issuer) -> Any:
+    return value.replace("{issuer}", issuer.base) if isinstance(value, str) else value
 
 
 @pytest.mark.parametrize("token", ["", "x", "a.b.c", "ey.ey.ey", "ä" * 9, "x" * 100_000, "eyJhbGciOiJub25lIn0.e30."])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 import unicodedata
 
 import pytest
@@ -60,6 +61,19 @@ def test_what_is_one_character_is_never_cut(character: str) -> None:
 
 def test_a_blank_with_a_mark_on_it_is_kept() -> None:
     assert [piece.text for piece in chunks("0:0:00000:0:0\u03000 0 \u03000:00000", 16)][-1] == " \u03000:00000"
+
+
+@pytest.mark.parametrize("piece", [FLAG, "\U0001f1e9\u200d", "\u0301", " ", "."])
+def test_what_goes_on_without_end_is_cut_in_time(piece: str) -> None:
+    """Half a million characters that are one: none that looks back to their beginning would come to an end."""
+    began = time.process_time()
+    pieces = chunks("z" + piece * (500_000 // len(piece)) + "z", size=64)
+    assert time.process_time() - began < 5
+    assert all(len(one.text) <= 64 * 128 for one in pieces)
+
+
+def test_no_more_is_cut_than_asked_for() -> None:
+    assert chunks(ENGLISH, size=64, most=3) == chunks(ENGLISH, size=64)[:3]
 
 
 @given(text=st.text(max_size=400), size=st.integers(16, 40))

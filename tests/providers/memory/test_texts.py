@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import encodings
 import time
 import zlib
 
@@ -55,8 +56,33 @@ def test_what_is_no_text_is_refused() -> None:
     assert refusal(b"PK\x03\x04", "application/zip").code == "document_type"
     assert refusal(b"\x7fELF\0\0", "text/plain").code == "document_type"
     assert refusal(b"\xff\xfe\xfd", "text/plain").code == "document_type"
-    assert "charset" in refusal(b"x", "text/plain", "klingon").message
+    for charset in ("klingon", "utf-7", "punycode", "unicode_escape", "zlib", "x" * 10_000_000, "../os", "a\0b"):
+        assert "charset" in refusal(b"x", "text/plain", charset).message
     assert refusal(b"\0" * (MAX_BYTES + 1), "text/plain").code == "document_too_large"
+
+
+def test_names_of_charsets_are_not_remembered() -> None:
+    """Python would keep every one that it was ever asked for, however long."""
+    for number in range(20):
+        refusal(b"x", "text/plain", f"klingon {number}")
+    assert not [name for name in encodings._cache if "klingon" in name]  # its own memory
+
+
+@pytest.mark.parametrize(
+    "charset", ["UTF-8", "utf8", "ascii", "iso-8859-15", "windows-1252", "koi8-r", "shift_jis", "gb18030"]
+)
+def test_charsets_of_documents_are_known(charset: str) -> None:
+    assert text_of(b"kettle", "text/plain", charset) == "kettle"
+
+
+def test_a_table_does_not_grow_without_end() -> None:
+    """The names of its columns stand in each of its rows."""
+    assert refusal(b"n" * 100_000 + b",b\n" + b"1,2\n" * 1_000_000, "text/csv").code == "document_too_large"
+
+
+def test_a_row_that_nobody_means_is_no_table() -> None:
+    text = "a,b\n" + '"x\n",' * 100_000
+    assert texts.plain(text, "text/csv", "x") == text
 
 
 def test_hostile_html_costs_little() -> None:

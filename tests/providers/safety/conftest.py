@@ -10,7 +10,7 @@ import pytest
 
 from agents.loop import check_shields
 from agents.loop.inference.registry import EndpointConfig, Endpoints
-from agents.loop.protocols.shields import Said, ShieldSpec
+from agents.loop.protocols.shields import Said, ShieldSpec, Touchpoint
 from agents.record.schemas.content import SafetyViolation
 from agents.safety.providers.registry import Shields
 from tests import model_lab
@@ -37,8 +37,8 @@ def judge(lab: ModelLab) -> Judge:
             endpoints = Endpoints.from_config({"lab": EndpointConfig(lab.url)})
             try:
                 shield = Shields(endpoints, pace=0).make(ShieldSpec("s", provider, resource, params))
-                touchpoint = "user-input" if len(talk) % 2 else "assistant-output"
-                return await check_shields.check([shield], said, touchpoint)  # type: ignore[arg-type]  # one of the two
+                touchpoint: Touchpoint = "user-input" if len(talk) % 2 else "assistant-output"
+                return await check_shields.check([shield], said, touchpoint)
             finally:
                 await endpoints.close()
 

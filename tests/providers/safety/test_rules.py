@@ -66,7 +66,7 @@ def test_no_pattern_hangs_on_any_text(judge: Judge, pattern: str) -> None:
     """With backtracking each of these takes longer than the universe has."""
     begun = time.monotonic()
     assert judge("rules", "a" * 200_000 + "!", rules=[rule(pattern=pattern), rule(keywords=["aa"])]) is None
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_it_stops_a_program_that_does_not_end(run: Run) -> None:
 
 def _left_over() -> list[str]:
     """Programs of the sandbox that still run, after a moment to die in."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 15
     while time.monotonic() < deadline and (
         found := [path for path in glob.glob("/proc/[0-9]*/cmdline") if _is_ours(path)]
     ):

@@ -8,16 +8,8 @@ from typing import Any
 import pytest
 
 from agents.base.errors import InvalidRequest
-from agents.tools.providers.mcp import (
-    MAX_TOOLS,
-    Mcp,
-    McpFault,
-    Server,
-    checked,
-    checked_headers,
-    configured,
-    headers_for,
-)
+from agents.base.sent_headers import checked_headers
+from agents.tools.providers.mcp import MAX_TOOLS, Mcp, McpFault, Server, checked, configured, headers_for
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}}
 

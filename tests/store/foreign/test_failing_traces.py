@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import resource
+import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +20,13 @@ from agents.query.parser import parse
 from agents.record.models.turns import Turn
 from agents.record.schemas.content import MOST_TOKENS
 from agents.telemetry.models.traces import SpanBatch, Trace
+from agents.telemetry.reading import apart
 from agents.telemetry.reading.otlp import traces_from_json
+from agents.telemetry.store.external import apart as readers
 from agents.telemetry.store.external import inbox, projection, sources
 from agents.telemetry.store.external.projector import projector
 from tests.ingest import reports
+from tests.server.process import eventually
 
 pytestmark = pytest.mark.django_db
 
@@ -56,12 +63,18 @@ def spend(actor: Actor, tokens: object, dollars: object) -> Turn:
         "gen_ai__usage__output_tokens": tokens,
         "gen_ai__usage__cost": dollars,
     }
-    chat = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m", **used, "gen_ai__usage__cost": dollars}
-    root = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "eater"}
+    chat: dict[str, Any] = {
+        "gen_ai__operation__name": "chat",
+        "gen_ai__request__model": "m",
+        **used,
+        "gen_ai__usage__cost": dollars,
+    }
+    root: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "eater"}
     calls = [reports.span(1, number, "chat m", parent=1, at=0.1 * number, **chat) for number in (2, 3, 4)]
     keep(actor, *calls, reports.span(1, 1, "invoke_agent eater", **root))
     projector.wake()
-    return Turn.objects.unscoped("test").get()
+    turn: Turn = Turn.objects.unscoped("test").get()
+    return turn
 
 
 def spoil(trace: int) -> None:
@@ -127,8 +140,8 @@ def test_what_was_stored_of_it_before_stays(me: Actor) -> None:
 
 
 def test_calls_without_an_agent_fail_alone_too(me: Actor) -> None:
-    chat = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"}
-    said = {"gen_ai__input__messages": reports.text("user", "Hm?"), "gen_ai__conversation__id": "talk"}
+    chat: dict[str, Any] = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"}
+    said: dict[str, Any] = {"gen_ai__input__messages": reports.text("user", "Hm?"), "gen_ai__conversation__id": "talk"}
     keep(me, *(reports.span(trace, 1, "chat m", at=trace, **chat, **said) for trace in (1, 2, 3)))
     spoil(1)
     projector.wake()
@@ -146,7 +159,7 @@ def test_those_that_rest_take_no_place_from_others(me: Actor, monkeypatch: pytes
 
 
 def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projection, "MOST_SPANS", 6)
+    monkeypatch.setattr(apart, "MOST_SPANS", 6)
     calls = [
         reports.span(1, number, "chat m", parent=1, at=number, gen_ai__operation__name="chat") for number in range(2, 9)
     ]
@@ -160,7 +173,7 @@ def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytes
 
 
 def test_so_is_one_with_endless_words(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projection, "MOST_BYTES", 1)
+    monkeypatch.setattr(apart, "MOST_BYTES", 1)
     for some in (reports.turn(1)[:1], reports.turn(1)[1:]):
         keep(me, *some)
     projector.wake()
@@ -173,3 +186,65 @@ def test_a_trace_that_is_deleted_meanwhile_does_not_come_back(me: Actor) -> None
     sources.drop(Trace.objects.unscoped("test").filter(foreign_id=name(1)).values_list("pk", flat=True))
     projection._keep([one for one in read if one is not None])
     assert turns() == [name(2)]
+
+
+# ---------------------------------------------------------------------- read in a process of their own
+
+
+class Child:
+    """The process that reads a trace apart, which is done something to as soon as it is told of the trace."""
+
+    def __init__(self, act: Callable[[int], None]) -> None:
+        self._act, self._done = act, False
+
+    def __call__(self, execute: Callable[..., Any], sql: str, *given: Any) -> Any:
+        if "agents_spanbatch" in sql and not self._done and readers._running:
+            self._done = True
+            [child] = readers._running
+            self._act(child._process.pid)
+        return execute(sql, *given)
+
+
+def kill(pid: int) -> None:
+    """As the kernel does where memory runs out."""
+    os.kill(pid, signal.SIGKILL)
+
+
+def starve(pid: int) -> None:
+    """Give it no more memory than it has, once it is there."""
+    eventually(lambda: resource.prlimit(pid, resource.RLIMIT_AS)[0] == apart.MEMORY_BYTES)
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+    most = pages * resource.getpagesize()
+    resource.prlimit(pid, resource.RLIMIT_AS, (most, most))
+
+
+@pytest.mark.parametrize("act", [kill, starve])
+def test_one_whose_reader_dies_is_tried_once_until_more_of_it_comes(
+    act: Callable[[int], None], me: Actor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projection, "LARGE", 3)
+    first, tool, last, root = reports.turn(1)
+    said: dict[str, Any] = {"gen_ai__output__messages": reports.text("assistant", "word " * 4_000_000)}
+    long = reports.span(1, 9, "chat m", parent=1, gen_ai__operation__name="chat", **said)
+    keep(me, first, tool, last, long)
+    keep(me, *reports.turn(2)[1:])
+    with connection.execute_wrapper(Child(act)):
+        projector.wake()
+    assert turns() == [name(2)]
+    assert projection.due(large=True) == []
+    [said_of_it] = [record for record in caplog.records if name(1) in record.getMessage()]
+    assert said_of_it.levelno == logging.ERROR
+    keep(me, root)
+    projector.wake()
+    assert turns() == [name(1), name(2)]
+
+
+def test_one_whose_reader_was_told_to_stop_is_left_for_later(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projection, "LARGE", 3)
+    keep(me, *reports.turn(1))
+    with connection.execute_wrapper(Child(lambda pid: readers.stop())):
+        projector.wake()
+    assert turns() == []
+    assert len(projection.due(large=True)) == 1
+    projector.wake()
+    assert turns() == [name(1)]

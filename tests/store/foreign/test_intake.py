@@ -9,7 +9,12 @@ from agents.telemetry.store.external.intake import Intake
 
 def test_it_waits_until_the_last_report_is_kept() -> None:
     intake, through = Intake(), threading.Event()
-    waiting = threading.Thread(target=lambda: (intake.give_way(60), through.set()))
+
+    def give_way() -> None:
+        intake.give_way(60)
+        through.set()
+
+    waiting = threading.Thread(target=give_way)
     with intake.taking():
         with intake.taking():
             waiting.start()

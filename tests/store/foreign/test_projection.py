@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from agents.base.access import Actor
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, keys
 from agents.base.store.writer import writer
 from agents.logs.store import listing, rows
 from agents.query.parser import read
 from agents.record.models.agents import Session
-from agents.record.models.choices import ChangeKind, StepStatus
+from agents.record.models.choices import StepStatus
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.store import tags
 from agents.telemetry.models.traces import Trace
@@ -161,7 +162,7 @@ def test_the_same_trace_of_two_users_is_two(me: Actor, make_user: Callable[..., 
 def test_calls_of_one_conversation_find_each_other(me: Actor) -> None:
     """Model calls that are traces of their own, without a word of a session: what one answered stands in
     the next one's history."""
-    chat = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "gpt-4o"}
+    chat: dict[str, Any] = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "gpt-4o"}
     one, two = "It is eighteen degrees in Rome.", "Tomorrow it will rain, they say."
     asked = reports.text("user", "How warm is it?")
     both = f"{asked[:-1]}, {reports.text('assistant', one)[1:-1]}, {reports.text('user', 'And tomorrow?')[1:]}"
@@ -276,7 +277,7 @@ def test_steps_that_have_not_changed_are_left_alone(me: Actor) -> None:
 
 
 def test_a_step_that_changes_is_found_by_its_new_words(me: Actor) -> None:
-    chat = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"}
+    chat: dict[str, Any] = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"}
     root = reports.span(1, 1, "invoke_agent a", gen_ai__operation__name="invoke_agent")
     began = reports.span(
         1, 2, "chat m", parent=1, **chat, gen_ai__output__messages=reports.text("assistant", "perhaps")
@@ -293,7 +294,7 @@ def test_a_step_that_changes_is_found_by_its_new_words(me: Actor) -> None:
 
 
 def test_a_call_whose_model_nobody_names_is_of_no_model(me: Actor) -> None:
-    chat = {"gen_ai__operation__name": "chat"}
+    chat: dict[str, Any] = {"gen_ai__operation__name": "chat"}
     tell(me, reports.span(1, 1, "response", **chat), reports.span(1, 2, "chat m", **chat, gen_ai__request__model="m"))
     names = Step.objects.unscoped("test").order_by("name").values_list("name", "model__value")
     assert list(names) == [("m", "m"), ("response", None)]

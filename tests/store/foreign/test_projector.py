@@ -9,6 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from agents.base.access import Actor
+from agents.base.models.people import User
 from agents.base.store import keys
 from agents.record.models.turns import Turn
 from agents.telemetry.models.traces import Trace
@@ -59,6 +60,22 @@ def test_it_goes_on_until_nothing_waits(me: Actor) -> None:
     Projector()._pass_on()
     assert turns() == names(1, 2, 3, 4, 5)
     assert projection.due() == []
+
+
+def test_senders_take_turns(me: Actor) -> None:
+    other = keys.of_user(User.objects.create_user("ben"))
+    keep(me, 1, 2, 3, 4, 5)
+    keep(other, 6, 7, 8)
+    stored: list[int] = []
+
+    def note(rows: Any) -> bool:
+        stored.extend(row[-1] for row in rows)
+        return False
+
+    with connection.execute_wrapper(refusing(note)):
+        Projector()._pass_on()
+    names = dict(Trace.objects.unscoped("test").values_list("pk", "foreign_id"))
+    assert [int(names[trace], 16) for trace in stored] == [1, 2, 6, 7, 3, 4, 8, 5]
 
 
 def test_what_the_database_refused_once_is_stored_at_the_next_try(me: Actor) -> None:

@@ -6,6 +6,7 @@ vector it adds. The same text always gives the same vector, on every machine.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,8 @@ class ScriptedEmbeddings:
     dimension: int = 384
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self._vector(text) for text in texts]
+        # megabytes of words take seconds, in which the loop has others to serve
+        return await asyncio.to_thread(lambda: [self._vector(text) for text in texts])
 
     def _vector(self, text: str) -> list[float]:
         out = [0.0] * self.dimension

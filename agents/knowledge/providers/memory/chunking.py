@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_TOKEN = re.compile(rf"\s*(?:[^\W{_WIDE}]{{1,4}}|[{_WIDE}]|[^\w\s]|\S)|\s+")
+_LONGEST = 64
+"""Characters of one token, and of what is never cut: blanks and marks without end are not one of anything."""
+_TOKEN = re.compile(rf"\s{{0,{_LONGEST}}}(?:[^\W{_WIDE}]{{1,4}}|[{_WIDE}]|[^\w\s]|\S)|\s{{1,{_LONGEST}}}")
 _JOINER, _LAST_VARIATION = "\u200d", "\ufe0f"
 MIN_TOKENS, MAX_TOKENS = 16, 8192
 
@@ -31,26 +35,38 @@ def count(text: str) -> int:
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
-def chunks(text: str, size: int = 512, overlap: int | None = None) -> list[Piece]:
+def chunks(text: str, size: int = 512, overlap: int | None = None, *, most: int | None = None) -> list[Piece]:
     """Pieces of at most ``size`` tokens, in order; each begins ``overlap`` tokens (a quarter, unless
-    said) before the end of the one before it. Where it can, a piece begins with a word."""
-    overlap = size // 4 if overlap is None else min(overlap, size - 1)
-    starts = [match.start() for match in _TOKEN.finditer(text)]
-    starts = [at for at in starts if _is_seam(text, at)]
+    said) before the end of the one before it. Where it can, a piece begins with a word. No more than
+    ``most`` of them: what is cut in vain costs as much as the rest."""
+    return list(islice(_chunks(text, size, size // 4 if overlap is None else min(overlap, size - 1)), most))
+
+
+def _chunks(text: str, size: int, overlap: int) -> Iterator[Piece]:
     if not text.strip():
-        return []
-    bounds = [*starts, len(text)]
-    out: list[Piece] = []
-    first = 0
-    while first < len(starts):
-        last = min(first + size, len(starts))
-        piece = _trimmed(text[bounds[first] : bounds[last]])
+        return
+    seams = _seams(text)
+    bounds: list[int] = []  # of the piece and the end behind it; all of a long text's would be far larger than it
+    while True:
+        bounds.extend(islice(seams, size + 1 - len(bounds)))
+        is_last = len(bounds) <= size
+        tokens = min(size, len(bounds))
+        piece = _trimmed(text[bounds[0] : len(text) if is_last else bounds[size]])
         if piece:
-            out.append(Piece(piece, last - first))
-        if last == len(starts):
-            break
-        first = _word_start(text, bounds, last - overlap, first + 1)
-    return out
+            yield Piece(piece, tokens)
+        if is_last:
+            return
+        del bounds[: _word_start(text, bounds, size - overlap, 1)]
+
+
+def _seams(text: str) -> Iterator[int]:
+    """The places where tokens begin and the text may be cut."""
+    last = 0
+    for match in _TOKEN.finditer(text):
+        at = match.start()
+        if at - last >= _LONGEST or _is_seam(text, at, last):
+            last = at
+            yield at
 
 
 def _trimmed(piece: str) -> str:
@@ -70,9 +86,9 @@ def _word_start(text: str, bounds: list[int], wanted: int, lowest: int) -> int:
     return max(wanted, lowest)
 
 
-def _is_seam(text: str, at: int) -> bool:
+def _is_seam(text: str, at: int, last: int) -> bool:
     """Whether the text may be cut here: not inside a character made of several (marks, joined emoji,
-    flags)."""
+    flags). ``last`` is where it may be cut before."""
     if at == 0:
         return True
     here, before = text[at], text[at - 1]
@@ -82,15 +98,16 @@ def _is_seam(text: str, at: int) -> bool:
         return False
     if "\U0001f3fb" <= here <= "\U0001f3ff":  # the colour of a skin
         return False
-    return not (_is_flag(here) and _flags_before(text, at) % 2)
+    return not (_is_flag(here) and _flags_before(text, at, last) % 2)
 
 
 def _is_flag(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def _flags_before(text: str, at: int) -> int:
+def _flags_before(text: str, at: int, last: int) -> int:
+    """Halves of flags before a place, back to the last cut: before that they are whole."""
     start = at
-    while start and _is_flag(text[start - 1]):
+    while start > last and _is_flag(text[start - 1]):
         start -= 1
     return at - start

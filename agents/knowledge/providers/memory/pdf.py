@@ -23,7 +23,7 @@ SECONDS = 60
 MEMORY_BYTES = 1024 * 1024 * 1024
 AT_ONCE = 2
 
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[4]
 
 _gates: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
 
@@ -69,7 +69,8 @@ async def _read(data: bytes, where: str) -> dict[str, Any]:
     try:
         found = json.loads(out)
     except ValueError:
-        return {"error": "it needs too much memory or time"}
+        # one that was stopped did not end by itself
+        return {"error": "it is damaged" if process.returncode == 1 else "it needs too much memory or time"}
     if not isinstance(found, dict):
         raise Unavailable("The reader of PDFs failed.")
     return found
@@ -116,7 +117,8 @@ def main() -> None:
         found = _extract(sys.stdin.buffer.read())
     except MemoryError:
         found = {"error": "it needs too much memory"}
-    sys.stdout.write(json.dumps(found).encode().decode())
+    # halves of a pair, which a PDF may hold, are no text and could not be stored
+    sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode(errors="replace"))
 
 
 if __name__ == "__main__":

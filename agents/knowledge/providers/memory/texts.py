@@ -14,7 +14,10 @@ import csv
 import html
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 from urllib.parse import unquote_to_bytes
 
 from agents.base.errors import InvalidRequest
@@ -26,6 +29,13 @@ MAX_CHARS = 16 * 1024 * 1024
 PDF = "application/pdf"
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _CSV = frozenset({"text/csv", "text/tab-separated-values"})
+LONGEST_ROW = 256 * 1024
+"""Characters of a table's row."""
+_CHARSETS = (frozenset(aliases) | frozenset(aliases.values()) | {"cp874", "koi8_u", "utf_8_sig"}) - {
+    *("utf_7", "u7", "utf7", "unicode_1_1_utf_7")  # it may hold halves of characters, which no store takes
+}
+"""What a document may be written in. Looked up here first, as Python remembers every name it was ever asked for;
+and not all it has will do: Punycode takes time that grows with the square of the length."""
 _TEXT_WORDS = "json yaml x-yaml xml javascript x-ndjson jsonl toml sql"
 _TEXT = frozenset(f"application/{word}" for word in _TEXT_WORDS.split())
 
@@ -47,6 +57,12 @@ def kind(mime_type: str) -> tuple[str, str]:
         if name.strip().lower() == "charset":
             return main.strip().lower(), value.strip().strip("\"'") or "utf-8"
     return main.strip().lower(), "utf-8"
+
+
+def python_name(charset: str) -> str | None:
+    """What Python calls a charset of documents; None for one that is not known."""
+    name = normalize_encoding(charset.lower()) if len(charset) < 80 else ""
+    return name if name in _CHARSETS else None
 
 
 def is_text(mime_type: str) -> bool:
@@ -104,12 +120,16 @@ async def text_of(raw: Raw, where: str) -> str:
 def plain(text: str, mime_type: str, where: str) -> str:
     """The words of a text by its type: HTML without its tags, a CSV's rows with their columns' names."""
     if len(text) > MAX_CHARS:
-        words = f"{where}: the document has more than {MAX_CHARS:,} characters."
-        raise InvalidRequest(words, param="documents", code="document_too_large")
+        raise _too_long(where)
     main, _ = kind(mime_type)
     if main in _HTML:
         return _without_tags(text)
-    return _rows(text, "\t" if main.endswith("values") else ",") if main in _CSV else text
+    return _rows(text, "\t" if main.endswith("values") else ",", where) if main in _CSV else text
+
+
+def _too_long(where: str) -> InvalidRequest:
+    words = f"{where}: the document has more than {MAX_CHARS:,} characters."
+    return InvalidRequest(words, param="documents", code="document_too_large")
 
 
 def _decoded(raw: Raw, where: str) -> str:
@@ -118,10 +138,15 @@ def _decoded(raw: Raw, where: str) -> str:
         raise InvalidRequest(words, param="documents", code="document_type")
     marks = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
     charset = next((name for mark, name in marks if raw.data.startswith(mark)), raw.charset)
+    words = f"{where}: the charset '{charset[:40]}' is not known."
+    unknown = InvalidRequest(words, param="documents", code="document_type")
+    name = python_name(charset)
+    if name is None:
+        raise unknown
     try:
-        return raw.data.decode(charset)
-    except LookupError:
-        raise InvalidRequest(f"{where}: the charset '{charset[:40]}' is not known.", param="documents") from None
+        return raw.data.decode(name)
+    except LookupError:  # what it names is no text
+        raise unknown from None
     except ValueError:
         words = f"{where}: it is not text in {charset[:40]}."
         raise InvalidRequest(words, param="documents", code="document_type") from None
@@ -151,17 +176,39 @@ def _without_tags(text: str) -> str:
 # ------------------------------------------------------------------------------------------------- CSV
 
 
-def _rows(text: str, delimiter: str) -> str:
+def _rows(text: str, delimiter: str, where: str) -> str:
     """Each row as ``column: value``: a chunk then makes sense without the first line. What is no table
-    stays as it is."""
+    stays as it is. Raises InvalidRequest for a table whose columns' names make a text of it that is too long."""
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        head, out = [], io.StringIO()
+        for number, row in enumerate(_table(text, delimiter)):
+            if number == 0:
+                head = [name.strip() for name in row]
+            elif any(row):
+                out.write(f"\n{'; '.join(_cells(head, row))}")
+            if out.tell() > MAX_CHARS:
+                raise _too_long(where)
     except csv.Error:
         return text
-    if len(rows) < 2 or len(rows[0]) < 2:
-        return text
-    head = [name.strip() for name in rows[0]]
-    return "\n".join("; ".join(_cells(head, row)) for row in rows[1:] if any(row))
+    return out.getvalue()[1:] if len(head) > 1 and number else text
+
+
+def _table(text: str, delimiter: str) -> Iterator[list[str]]:
+    """Its rows, one at a time: all at once would be many times as large as the text. Raises csv.Error for what
+    is no table, or has rows so long that nobody means one."""
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for line in io.StringIO(text, newline=""):
+            read += len(line)
+            if read > LONGEST_ROW:
+                raise csv.Error("a row that is too long")
+            yield line
+
+    for row in csv.reader(lines(), delimiter=delimiter):
+        read = 0
+        yield row
 
 
 def _cells(head: list[str], row: list[str]) -> list[str]:

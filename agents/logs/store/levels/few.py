@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models.expressions import RawSQL
 
 from agents.base.access import Actor
-from agents.feedback.models import SessionTag, StepTag
+from agents.base.models.terms import TermKind
 from agents.logs.store.conditions import listed
 from agents.logs.store.levels import agents, data, kinds, sessions, steps, turns
 from agents.logs.store.levels.relations import MODELS, Sight
@@ -16,8 +16,8 @@ from agents.query import fields
 from agents.query.matches import compared
 from agents.query.tree import Count, Level, Node, Query, Scope, Term, Text, Words, conjuncts
 from agents.record.models.agents import Session
-from agents.record.models.choices import TermKind
-from agents.record.models.turns import Turn, TurnTag
+from agents.record.models.tags import SessionTag, StepTag, TurnTag
+from agents.record.models.turns import Turn
 from agents.record.store import search
 
 MOST, WORDED, ENOUGH = 5_000, 2_000, 100

@@ -10,15 +10,14 @@ from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q
 
 from agents.base import ids
+from agents.base.models.terms import Term, TermKind
 from agents.base.store.terms import LENGTH
 from agents.base.words import fold, index_text, words
 from agents.feedback.models import Feedback, Rating
 from agents.logs.store.conditions import EVERYTHING, NOTHING, amount, fits, keys_named
 from agents.logs.store.levels.relations import Sight
-from agents.models.journal import Term
 from agents.query.tree import EVERY, Pattern, Whole, Words
 from agents.query.tree import Term as TermNode
-from agents.record.models.choices import TermKind
 
 TermOf = Callable[[TermNode, Sight], Q]
 Terms = dict[str, TermOf]

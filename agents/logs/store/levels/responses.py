@@ -5,12 +5,13 @@ from __future__ import annotations
 from django.db.models import F, Q
 
 from agents.base import ids
+from agents.base.models.terms import TermKind
 from agents.logs.store.conditions import amount, chosen, fits, interned, moment
 from agents.logs.store.levels.kinds import Terms, named, plain
 from agents.logs.store.levels.relations import Sight
 from agents.query.record import CUT
 from agents.query.tree import Term as TermNode
-from agents.record.models.choices import LIVE, Api, TermKind, TurnStatus
+from agents.record.models.choices import LIVE, Api, TurnStatus
 
 
 def _is(node: TermNode, sight: Sight) -> Q:

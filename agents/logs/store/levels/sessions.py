@@ -5,13 +5,14 @@ from __future__ import annotations
 from django.db.models import F, Q
 
 from agents.base import ids
-from agents.feedback.models import SessionTag
+from agents.base.models.terms import TermKind
 from agents.logs.store.conditions import EVERYTHING, amount, chosen, keys_named, moment
 from agents.logs.store.levels import turns
 from agents.logs.store.levels.kinds import Terms, feedback_terms, folded, judged, meta_start, named, plain, tagged
 from agents.logs.store.levels.relations import Sight
 from agents.query.tree import Term as TermNode
-from agents.record.models.choices import Api, Source, TermKind
+from agents.record.models.choices import Api, Source
+from agents.record.models.tags import SessionTag
 
 
 def _session(node: TermNode, sight: Sight) -> Q:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from django.db.models import Q
 
 from agents.base import ids
+from agents.base.models.terms import Term, TermKind
 from agents.base.words import words
-from agents.feedback.models import StepTag
 from agents.logs.store.conditions import chosen, contains, fits, interned
 from agents.logs.store.levels import data, turns
 from agents.logs.store.levels.kinds import TermOf, Terms, feedback_terms, judged, named, plain, tagged
 from agents.logs.store.levels.relations import Sight
-from agents.models.journal import Term
 from agents.query import fields
 from agents.query.record import CUT
 from agents.query.tree import Flag, Words
 from agents.query.tree import Term as TermNode
-from agents.record.models.choices import StepStatus, StepType, TermKind
+from agents.record.models.choices import StepStatus, StepType
+from agents.record.models.tags import StepTag
 from agents.record.store import search
 
 

@@ -6,6 +6,7 @@ from django.db.models import F, Q
 
 from agents.base import ids
 from agents.base.models.people import ApiKey
+from agents.base.models.terms import Term, TermKind
 from agents.base.words import words
 from agents.logs.store.conditions import EVERYTHING, among, amount, chosen, contains, fits, interned, keys_named, moment
 from agents.logs.store.levels.kinds import (
@@ -22,14 +23,14 @@ from agents.logs.store.levels.kinds import (
     word,
 )
 from agents.logs.store.levels.relations import Sight
-from agents.models.journal import Term
 from agents.query import fields
 from agents.query.record import CUT
 from agents.query.tree import Period, Whole, Words
 from agents.query.tree import Term as TermNode
 from agents.record.models.agents import Agent, Session
-from agents.record.models.choices import LIVE, Api, Source, TermKind, TurnStatus
-from agents.record.models.turns import Step, Turn, TurnTag
+from agents.record.models.choices import LIVE, Api, Source, TurnStatus
+from agents.record.models.tags import TurnTag
+from agents.record.models.turns import Step, Turn
 from agents.record.store import search
 
 _PART = {"input": "input", "output": "output", "error_message": "problem", "metadata_text": "metadata"}

@@ -12,12 +12,11 @@ import numpy as np
 from django.db import connection
 from django.db.models import Q
 
+from agents.base.models.changes import Change, ChangeKind
 from agents.base.store import changes
 from agents.logs.models.segments import Segment, SegmentColumn
 from agents.logs.store.numbers.columns import Array, Coded, Column, Plain, Ragged, unpack
 from agents.logs.store.numbers.table import Table, read
-from agents.models.journal import Change
-from agents.record.models.choices import ChangeKind
 
 Zone = dict[str, tuple[int | None, int | None]]
 """The least and the most of columns; None for one without values."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from agents.base.access import Actor
+from agents.base.models.terms import Term, TermKind
 from agents.logs.schemas.numbers import Facet, FacetValue
 from agents.logs.store.numbers.columns import NULL, Array, Coded
 from agents.logs.store.numbers.dimensions import FACETS
@@ -15,9 +16,8 @@ from agents.logs.store.numbers.labels import names
 from agents.logs.store.numbers.reading import Deadline
 from agents.logs.store.numbers.scan import Rows, Sifted, scan_of
 from agents.logs.store.numbers.table import CHILDREN, RAGGED
-from agents.models.journal import Term
 from agents.query.tree import Query
-from agents.record.models.choices import Api, StepType, TermKind
+from agents.record.models.choices import Api, StepType
 
 Counts = Counter[int]
 

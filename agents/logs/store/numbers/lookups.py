@@ -32,7 +32,7 @@ from agents.logs.store.numbers.masks import (
     Summed,
 )
 from agents.logs.store.numbers.table import LAYOUTS, REASONS, Table
-from agents.record.models.turns import TurnTag
+from agents.record.models.tags import TurnTag
 
 
 class NotColumns(Exception):

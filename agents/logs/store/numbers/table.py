@@ -18,7 +18,8 @@ from django.db.models.functions import Cast, Coalesce
 
 from agents.logs.store.numbers.columns import NULL, Array, Column, coded, plain, ragged
 from agents.record.models.agents import Session
-from agents.record.models.turns import Response, Step, Turn, TurnTag
+from agents.record.models.tags import TurnTag
+from agents.record.models.turns import Response, Step, Turn
 
 Table = Literal["session", "turn", "step", "response"]
 REASONS = ("", "end_of_turn", "end_of_message", "out_of_tokens", "violation", "max_infer_iters", "input_timeout")

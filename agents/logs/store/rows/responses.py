@@ -63,7 +63,7 @@ def _row(row: tuple[Any, ...], turn: TurnRow, words: dict[int | None, str]) -> R
         output_preview=turn.output_preview,
         started_at=started,
         completed_at=ended,
-        duration_ms=None if ended is None else (ended - started) / 1000,
+        duration_ms=None if ended is None else max(ended - started, 0) / 1000,
         usage=cells.tokens(*tokens),
         error=last,
         steps=turn.steps,

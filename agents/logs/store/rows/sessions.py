@@ -7,11 +7,12 @@ from typing import Any
 
 from agents.base import ids
 from agents.base.timestamps import to_us
-from agents.feedback.models import SessionTag
 from agents.logs.schemas.rows import SessionRow, TokenCounts, TurnRow
 from agents.logs.store.rows import cells, turns
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import Api, Source
+from agents.record.models.tags import SessionTag
+from agents.record.store.tags import tags_of
 
 _COLUMNS = (
     "pk",
@@ -38,7 +39,7 @@ def rows(keys: Sequence[int]) -> list[SessionRow]:
     lasts = {row.id: row for row in turns.rows([row[-1] for row in sessions.values() if row[-1]])}
     agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[2] for row in sessions.values() if row[2]})
     names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
-    tags = cells.tags(SessionTag, "session_id", keys)
+    tags = tags_of(SessionTag, "session_id", keys)
     return [_row(sessions[key], lasts, names, tags.get(key, [])) for key in keys if key in sessions]
 
 

@@ -10,15 +10,16 @@ import msgspec
 
 from agents.base.store import terms
 from agents.base.timestamps import to_us, us_or_none
-from agents.feedback.models import StepTag
 from agents.logs.schemas.rows import StepRow
 from agents.logs.store.rows import cells
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import StepStatus, StepType
+from agents.record.models.tags import StepTag
 from agents.record.models.turns import Step, StepDetail
 from agents.record.schemas.events import ErrorInfo
 from agents.record.store import large_values
 from agents.record.store.recorder import preview
+from agents.record.store.tags import tags_of
 
 _COLUMNS = (
     "pk",
@@ -72,7 +73,7 @@ def _around(keys: Sequence[int], steps: list[tuple[Any, ...]]) -> _Around:
         agents={key: name or model for key, name, model in agents.values_list("pk", "name", "model")},
         words=terms.texts({number for row in steps for number in (row[6], row[11], row[12])}),
         details={key: (large_values.outline(kind, body).body, error) for key, kind, body, error in details},
-        tags=cells.tags(StepTag, "step_id", keys),
+        tags=tags_of(StepTag, "step_id", keys),
     )
 
 

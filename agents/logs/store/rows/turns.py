@@ -15,8 +15,10 @@ from agents.logs.schemas.rows import Counts, StepMark, TurnRow
 from agents.logs.store.rows import cells
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
-from agents.record.models.turns import Step, Turn, TurnBody, TurnTag
+from agents.record.models.tags import TurnTag
+from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.events import ErrorInfo
+from agents.record.store.tags import tags_of
 
 _TURN = (
     "pk",
@@ -76,7 +78,7 @@ def _around(keys: Sequence[int], turns: list[tuple[Any, ...]]) -> _Around:
         sessions=dict(sessions.values_list("pk", "name")),
         words=terms.texts({number for row in turns for number in row[7:10]}),
         steps=_steps(keys),
-        tags=cells.tags(TurnTag, "turn_id", keys),
+        tags=tags_of(TurnTag, "turn_id", keys),
     )
 
 
@@ -133,7 +135,7 @@ def _mark(row: tuple[Any, ...], turn_start: int) -> StepMark:
         kind=terms.text(kind),
         name=name,
         status=StepStatus(status).label,
-        offset_ms=(to_us(started) - turn_start) / 1000,
+        offset_ms=max(to_us(started) - turn_start, 0) / 1000,
         duration_ms=cells.milliseconds(duration),
         violation=violation,
     )

@@ -1,4 +1,6 @@
-"""Session files of coding agents, as `agents.telemetry.reading.sessions` reads them: ``kind`` is turn, model, tool or agent.
+"""Session files of coding agents, as `agents.telemetry.reading.sessions` reads them.
+
+``kind`` is turn, model, tool or agent.
 
 A model's ``input`` is only what was new to it. Traps: Anthropic's ``input_tokens`` leave the cached ones out, Google's
 ``output`` the thoughts; a tool's failure is told by ``is_error``, its reason is the result.

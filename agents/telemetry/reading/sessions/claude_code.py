@@ -1,7 +1,8 @@
 """Claude Code's transcripts: ``~/.claude/projects/<folder>/<session>.jsonl`` (read with 2.1.197).
 
 A line is ``{type, uuid, parentUuid, sessionId, timestamp, isSidechain, message, …}``. Turns are keyed by ``promptId``,
-in older files by the ``uuid`` of the user's line. Beyond what `agents.telemetry.reading.sessions` says of the attributes:
+in older files by the ``uuid`` of the user's line.
+Beyond what `agents.telemetry.reading.sessions` says of the attributes:
 
 * turn: ``prompt_id``, ``permission_mode``, ``entrypoint``; its messages are ``{"role": "user", "content": …}``;
 * model: its id is ``message.id``, and lines that share it are one call, whose usage counts once. ``output`` is one

@@ -1,7 +1,8 @@
 """Codex CLI's rollouts: ``~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`` (read with 0.169).
 
 A line is ``{timestamp, type, payload}``. ``response_item`` and ``event_msg`` tell the same twice: words are taken from
-the first, what only the second knows from there. Beyond what `agents.telemetry.reading.sessions` says of the attributes:
+the first, what only the second knows from there.
+Beyond what `agents.telemetry.reading.sessions` says of the attributes:
 
 * turn: ``turn_id``, ``trace_id`` (of its OpenTelemetry spans), ``parent_turn_id``, ``duration_ms``,
   ``time_to_first_token_ms``, ``model_provider``; ``output`` is ``last_agent_message``;

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
-from agents.record.models.choices import FOREIGN, ChangeKind, StepStatus, TurnStatus
+from agents.record.models.choices import FOREIGN, StepStatus, TurnStatus
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.store.external.owners import foreign_id

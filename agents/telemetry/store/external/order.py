@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import Select, execute, execute_many
 from agents.record.models.agents import Session
-from agents.record.models.choices import ChangeKind
 from agents.record.models.turns import Turn
 from agents.record.store import deletion
 from agents.telemetry.store.external.places import Talk, is_made_up

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agents.base import ids
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import Insert, Select, SelectAmong, execute_many
 from agents.base.words import fold
-from agents.llama_stack.schemas import AgentConfig
 from agents.record.models.agents import Agent, AgentRevision, Session
-from agents.record.models.choices import Api, ChangeKind, Source
+from agents.record.models.choices import Api, Source
+from agents.record.schemas.agents import AgentConfig
 from agents.telemetry.reading.records import ForeignTurn
 from agents.telemetry.store.external.owners import Owner, foreign_id
 

@@ -1,5 +1,5 @@
-"""The thread that makes turns of what came in. Outside a server (commands, tests) there is none: whoever
-wakes it does its work."""
+"""The threads that make turns of what came in: one for large traces, so that no other waits for these. Outside a
+server (commands, tests) there are none: whoever wakes them does their work."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import time
 from django.db import close_old_connections, connection
 
 from agents.base.store import trouble
-from agents.telemetry.store.external import projection
-from agents.telemetry.store.external.projection import TRANSIENT
+from agents.telemetry.store.external import apart, projection
+from agents.telemetry.store.external.projection import TRANSIENT, Sender
 
 log = logging.getLogger(__name__)
 
@@ -22,21 +22,29 @@ SHYNESS_S = 5.0
 PATIENCE = 3.0
 """A trace that grows is looked at again after so many times what the last look took: it costs at most a
 quarter of the time, however large it is."""
+PATIENCE_APART = 1.0
+"""The same of a large one, which is read elsewhere, and stored with pauses."""
 
 
 class Projector:
-    """`start` it once a process; `stop` lets it finish the traces it is at."""
+    """One thread, for the large traces or for all others. `start` it once a process; `stop` lets it finish the
+    traces it is at."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, large: bool = False) -> None:
+        self._large = large
+        self._patience = PATIENCE_APART if large else PATIENCE
         self._news = threading.Event()
         self._ends = False
         self._thread: threading.Thread | None = None
         self._not_before: dict[int, float] = {}
         self._suspects: set[int] = set()
+        self._served: Sender = None
 
     def start(self) -> None:
         self._ends = False
-        self._thread = threading.Thread(target=self._work, name="projector", daemon=True)
+        self._thread = threading.Thread(
+            target=self._work, name="large traces" if self._large else "projector", daemon=True
+        )
         self._thread.start()
 
     def stop(self, timeout_s: float = 10.0) -> None:
@@ -56,7 +64,7 @@ class Projector:
     def _all_at_once(self) -> None:
         """Each trace once, whatever comes of it: this must end."""
         seen: set[int] = set()
-        while traces := projection.due(seen):
+        while traces := self._next(seen):
             seen.update(traces)
             projection.project(traces)
 
@@ -79,10 +87,21 @@ class Projector:
         while not self._ends:
             now = time.monotonic()
             resting = {trace for trace, until in self._not_before.items() if until > now}
-            ready = self._of_one_pass(projection.due(resting))
+            ready = self._of_one_pass(self._next(resting))
             if not ready:
                 return
             self._project(ready)
+
+    def _next(self, resting: set[int]) -> list[int]:
+        """Traces of one sender: they come in turn, so that nobody waits for all that another has sent."""
+        senders = projection.senders()
+        place = senders.index(self._served) + 1 if self._served in senders else 0
+        for sender in (*senders[place:], *senders[:place]):
+            ready = projection.due_of(sender, resting, large=self._large)
+            if ready:
+                self._served = sender
+                return ready
+        return []
 
     def _of_one_pass(self, ready: list[int]) -> list[int]:
         """A trace whose pass failed goes alone: it shows which it was."""
@@ -101,7 +120,7 @@ class Projector:
             raise
         self._suspects.difference_update(traces)
         took = time.monotonic() - began
-        until = began + took * (1 + PATIENCE / len(traces))
+        until = began + took * (1 + self._patience / len(traces))
         self._not_before.update((trace, until) for trace in traces)
         if len(self._not_before) > 10_000:
             self._not_before = {key: at for key, at in self._not_before.items() if at > began}
@@ -114,5 +133,26 @@ class Projector:
             self._suspects.update(traces)
 
 
-projector = Projector()
-"""The process's projector."""
+class Projectors:
+    """That of large traces and that of all others."""
+
+    def __init__(self) -> None:
+        self._all = Projector(), Projector(large=True)
+
+    def start(self) -> None:
+        for one in self._all:
+            one.start()
+
+    def stop(self) -> None:
+        apart.stop()
+        for one in self._all:
+            one.stop()
+
+    def wake(self) -> None:
+        """Something came."""
+        for one in self._all:
+            one.wake()
+
+
+projector = Projectors()
+"""The process's projectors."""

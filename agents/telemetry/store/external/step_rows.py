@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agents.base.models.terms import TermKind
 from agents.base.store import terms
-from agents.record.models.choices import StepStatus, StepType, TermKind
+from agents.record.models.choices import StepStatus, StepType
 from agents.record.schemas.events import InferenceDetail, OtherDetail, ToolDetail
 from agents.record.store import search, searchable_text, steps
 from agents.telemetry.reading.records import ForeignStep

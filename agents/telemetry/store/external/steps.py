@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from agents.base import ids
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
-from agents.base.store.sql import Insert, Select, execute_many
-from agents.feedback.models import Feedback, StepTag
-from agents.record.models.choices import ChangeKind, StepType
+from agents.base.store.sql import Insert, Select, SelectAmong, execute, execute_many
+from agents.record.models.tags import StepTag
 from agents.record.models.turns import Step, StepDetail
-from agents.record.store import costs, large_values, search
+from agents.record.store import attached, large_values, search
+from agents.record.store import costs as prices
 from agents.telemetry.reading.records import ForeignStep, ForeignTurn
 from agents.telemetry.store.external import step_rows
 from agents.telemetry.store.external.owners import foreign_id
@@ -26,8 +25,15 @@ _ROWS = Select(Step, step_rows.FIELDS, "turn_id = %s")
 _DETAILS = Select(
     StepDetail, "step_id encoding body error", "step_id IN (SELECT id FROM agents_step WHERE turn_id = %s)"
 )
-_ASIDE = "UPDATE agents_step SET number = -1 - number WHERE id = %s"
+_ASIDE = "UPDATE agents_step SET number = -1 - number WHERE id = %s AND number >= 0"
+_FURTHER_ASIDE = "UPDATE agents_step SET number = number - %s WHERE turn_id = %s AND number < 0"
+_ROWS_AMONG = SelectAmong(Step, step_rows.FIELDS, "id")
+_DETAILS_AMONG = SelectAmong(StepDetail, "step_id encoding body error", "step_id")
+_KEYS = Select(Step, "foreign_id id number", "turn_id = %s")
+_AT = Select(Step, "id number", "turn_id = %s AND number BETWEEN %s AND %s")
 CHUNK = 500
+AWAY = 1_000_000
+"""More than a turn has steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +46,23 @@ class _Stored:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be written of a turn's steps, in order. ``stored`` is what there is of them, by key; ``types`` a
-    bit mask, ``cost_nano`` the sum, None where nobody knows any."""
+    """What is to be written of a turn's steps, in order. ``stored`` is what there is of them, by key; ``cost_nano``
+    the sum, None where nobody knows any."""
 
     stored: Mapping[int, _Stored]
     steps: Sequence[Told]
-    types: int
     cost_nano: int | None
 
 
 def words(record: ForeignTurn, said: Sequence[Said]) -> Iterable[search.StepWords]:
     """Of each step that has any, in order, those it is found by."""
-    places = {step.id: place for place, step in enumerate(record.steps)}
-    return (said[place].words for place in sorted(places.values()) if said[place].detail is not None)
+    last = sorted(places(step.id for step in record.steps).values())
+    return (said[place].words for place in last if said[place].detail is not None)
+
+
+def places(steps: Iterable[str]) -> dict[str, int]:
+    """The places of steps by their ids: a turn of several traces may have two of one id, and the last one counts."""
+    return {step: place for place, step in enumerate(steps)}
 
 
 def plan(turn: int, record: ForeignTurn, said: Sequence[Said], *, is_new: bool) -> Plan:
@@ -65,20 +75,73 @@ def plan(turn: int, record: ForeignTurn, said: Sequence[Said], *, is_new: bool) 
         keys[step.id]: step_rows.told(turn, number, step, said[number], keys, _start(step, record), _cost(step, record))
         for number, step in enumerate(record.steps)
     }
-    some = [cost for step in told.values() if (cost := step.cost_nano) is not None]
-    types = reduce(or_, (1 << StepType[step.type.upper()] for step in record.steps), 0)
-    return Plan(stored, sorted(told.values(), key=_number), types, sum(some) if some else None)
+    return Plan(stored, sorted(told.values(), key=_number), _sum(told.values()))
+
+
+def _sum(some: Iterable[Told]) -> int | None:
+    costs = [cost for step in some if (cost := step.cost_nano) is not None]
+    return sum(costs) if costs else None
 
 
 def _number(step: Told) -> int:
     return step.number
 
 
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Some of a turn's steps, with what they say and their numbers."""
+
+    steps: Sequence[ForeignStep]
+    said: Sequence[Said]
+    numbers: Sequence[int]
+
+
+def plan_some(turn: int, record: ForeignTurn, some: Numbered, keys: Mapping[str, int]) -> Plan:
+    """The same of some steps of a turn; ``keys`` are those of all, by the sender's ids. Reads only."""
+    told = [
+        step_rows.told(turn, number, step, said, keys, _start(step, record), _cost(step, record))
+        for step, said, number in zip(some.steps, some.said, some.numbers, strict=True)
+    ]
+    return Plan(_stored_among([step.key for step in told]), told, _sum(told))
+
+
+def stored_keys(turn: int) -> list[tuple[str, int, int]]:
+    """(the sender's id, key, number) of a turn's steps."""
+    return [(name, key, number) for name, key, number in _KEYS.all(turn)]
+
+
+def leave_room(turn: int) -> None:
+    """For those that will step aside, where some stand aside already: whoever wrote them broke off."""
+    execute(_FURTHER_ASIDE, AWAY, turn)
+
+
+def write_some(turn: int, planned: Plan) -> None:
+    """Bring some steps of a turn to what is planned; what stands at their numbers steps aside, until it is written
+    itself or dropped."""
+    numbers = {step.number: step.key for step in planned.steps}
+    there = _AT.all(turn, min(numbers), max(numbers)) if numbers else []
+    execute_many(_ASIDE, ([key] for key, number in there if numbers.get(number, key) != key))
+    write([planned])
+
+
+def drop(keys: Sequence[int]) -> None:
+    """Take steps away that are no longer told of, within the caller's transaction."""
+    _drop_details(keys)
+    _drop(keys)
+
+
 def _stored(turn: int) -> dict[int, _Stored]:
-    details = {key: (kind, body, error) for key, kind, body, error in _DETAILS.all(turn)}
+    return _together(_ROWS.all(turn), _DETAILS.all(turn))
+
+
+def _stored_among(keys: Sequence[int]) -> dict[int, _Stored]:
+    return _together(_ROWS_AMONG.all(keys), _DETAILS_AMONG.all(keys))
+
+
+def _together(rows: Iterable[Sequence[Any]], told: Iterable[Sequence[Any]]) -> dict[int, _Stored]:
+    details = {key: (kind, body, error) for key, kind, body, error in told}
     return {
-        row[0]: _Stored(row, _unpacked(row[0], *details[row[0]]) if row[0] in details else None)
-        for row in _ROWS.all(turn)
+        row[0]: _Stored(tuple(row), _unpacked(row[0], *details[row[0]]) if row[0] in details else None) for row in rows
     }
 
 
@@ -96,7 +159,7 @@ def _cost(step: ForeignStep, record: ForeignTurn) -> Cost:
         return None, None
     if step.cost_nano is not None:
         return step.cost_nano, None
-    return costs.cost(step.model, step.usage, step.ended_us or record.started_us, alias=step.name)
+    return prices.cost(step.model, step.usage, step.ended_us or record.started_us, alias=step.name)
 
 
 # ------------------------------------------------------------------------------------------- writing
@@ -157,7 +220,7 @@ def _drop(keys: Sequence[int]) -> None:
     """Steps that are no longer told of. What was said of them is said of their turn."""
     for some in _chunks(keys):
         StepTag.objects.filter(step_id__in=some).delete()
-        Feedback.objects.filter(step_id__in=some).update(step=None)
+        attached.merge_steps(some)
         Step.objects.unscoped("projection").filter(pk__in=some)._raw_delete("default")
     for key in keys:
         changes.note(ChangeKind.STEP, key, deleted=True)

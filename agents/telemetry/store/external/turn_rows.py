@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import msgspec
 
+from agents.base.models.terms import TermKind
 from agents.base.store import terms
-from agents.record.models.choices import Api, Source, TermKind, TurnStatus
+from agents.record.models.choices import Api, Source, StepType, TurnStatus
 from agents.record.schemas.content import TurnMessage, Usage, has_images, text_of
 from agents.record.store import steps
 from agents.record.store.recorder import preview
-from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.records import ForeignStep, ForeignTurn
 from agents.telemetry.store.external.owners import Owner, foreign_id
-from agents.telemetry.store.external.steps import Plan
 
 FIELDS = (
     "id session_id agent_id number owner_id scope_id api source status stop_reason model_id provider_id end_user_id "
@@ -33,6 +35,7 @@ IMAGES = 1
 class Sums:
     """What a turn's steps come to."""
 
+    steps: int
     types: int
     usage: Usage
     cost_nano: int | None
@@ -43,16 +46,33 @@ class Sums:
     ttft_us: int | None
 
     @classmethod
-    def of(cls, record: ForeignTurn, planned: Plan) -> Sums:
+    def of(cls, record: ForeignTurn, some: Sequence[ForeignStep], cost_nano: int | None) -> Sums:
+        """Of some of a turn's steps, or all."""
         return cls(
-            types=planned.types,
-            usage=_used([step.usage for step in record.steps if step.usage is not None]),
-            cost_nano=planned.cost_nano,
-            tools=sum(step.type == "tool_execution" for step in record.steps),
-            errors=sum(step.status == "failed" for step in record.steps),
-            violations=sum(steps.objects(step.detail) for step in record.steps),
-            rounds=sum(step.type == "inference" for step in record.steps),
-            ttft_us=_ttft(record),
+            steps=len(some),
+            types=reduce(or_, (1 << StepType[step.type.upper()] for step in some), 0),
+            usage=_used([step.usage for step in some if step.usage is not None]),
+            cost_nano=cost_nano,
+            tools=sum(step.type == "tool_execution" for step in some),
+            errors=sum(step.status == "failed" for step in some),
+            violations=sum(steps.objects(step.detail) for step in some),
+            rounds=sum(step.type == "inference" for step in some),
+            ttft_us=_ttft(record, some),
+        )
+
+    def __add__(self, later: Sums) -> Sums:
+        """With those of the steps behind."""
+        costs = [cost for cost in (self.cost_nano, later.cost_nano) if cost is not None]
+        return Sums(
+            steps=self.steps + later.steps,
+            types=self.types | later.types,
+            usage=_used([self.usage, later.usage]),
+            cost_nano=sum(costs) if costs else None,
+            tools=self.tools + later.tools,
+            errors=self.errors + later.errors,
+            violations=self.violations + later.violations,
+            rounds=self.rounds + later.rounds,
+            ttft_us=later.ttft_us if self.ttft_us is None else self.ttft_us,
         )
 
 
@@ -65,9 +85,9 @@ def _used(some: Sequence[Usage]) -> Usage:
     )
 
 
-def _ttft(record: ForeignTurn) -> int | None:
+def _ttft(record: ForeignTurn, some: Sequence[ForeignStep]) -> int | None:
     """How long it took until the first token of the first answer that says so."""
-    for step in record.steps:
+    for step in some:
         if step.ttft_us is not None and step.started_us is not None:
             return max(step.started_us - record.started_us, 0) + step.ttft_us
     return None
@@ -88,7 +108,7 @@ def turn(
     usage = sums.usage
     tokens = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens)
     times = (record.started_us, ended, None if ended is None else max(ended - record.started_us, 0), sums.ttft_us)
-    counts = (sums.types, len(record.steps), sums.tools, sums.errors, sums.violations, sums.rounds, 1, 0)
+    counts = (sums.types, sums.steps, sums.tools, sums.errors, sums.violations, sums.rounds, 1, 0)
     head = (*place, owner.user, owner.scope, Api.NONE.value, source.value, status.value, _stop_reason(record))
     return (*head, *words, *times, *tokens, sums.cost_nano, *counts, "", foreign_id(record.id))
 

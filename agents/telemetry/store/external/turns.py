@@ -3,15 +3,16 @@ of a pass are written together, table by table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agents.base import ids
+from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import Insert, SelectAmong
 from agents.query.record import metadata_text
-from agents.record.models.choices import ChangeKind, Source
+from agents.record.models.choices import Source
 from agents.record.models.turns import Turn, TurnBody
 from agents.record.schemas.content import text_of
 from agents.record.store import search, tags
@@ -47,12 +48,14 @@ class _Old:
 
 
 _NONE = _Old(0, 0, 0, 0, 0, 0, None)
+NO_STEPS = foreign_steps.Plan({}, (), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A turn with all of it that hangs on nothing stored: the writer need not wait for this to be made. ``id`` is
-    the sender's as it is kept, ``steps`` what the record's steps say, ``body`` columns of its row."""
+    the sender's as it is kept, ``steps`` what the record's steps say, ``body`` columns of its row. Where the steps
+    are stored already ``sums`` are what they come to, and the record has none."""
 
     id: str
     record: ForeignTurn
@@ -60,22 +63,29 @@ class Prepared:
     steps: Sequence[Said]
     body: Sequence[Any]
     words: search.TurnWords
+    sums: Sums | None = None
 
 
 def prepared(record: ForeignTurn, source: Source) -> Prepared:
     steps = [step_rows.said(step) for step in record.steps]
-    body, words = turn_rows.body(record), _words(record, steps)
-    return Prepared(foreign_id(record.id), record, source, steps, body, words)
+    words = _words(record, foreign_steps.words(record, steps))
+    return Prepared(foreign_id(record.id), record, source, steps, turn_rows.body(record), words)
 
 
-def _words(record: ForeignTurn, steps: Sequence[Said]) -> search.TurnWords:
+def prepared_beside(record: ForeignTurn, source: Source, sums: Sums, heard: Iterable[search.StepWords]) -> Prepared:
+    """The same of a turn whose steps are stored already, with the words that these are found by."""
+    words = _words(record, heard)
+    return Prepared(foreign_id(record.id), record, source, (), turn_rows.body(record), words, sums)
+
+
+def _words(record: ForeignTurn, heard: Iterable[search.StepWords]) -> search.TurnWords:
     answered = search.words_of(text_of(record.output.content) if record.output else "")
     return search.TurnWords(
         search.words_of(turn_rows.asked(record)),
         answered,
         search.words_of(record.error.message if record.error else ""),
         search.words_of(metadata_text(record.metadata)),
-        search.joined(foreign_steps.words(record, steps), answered),
+        search.joined(heard, answered),
     )
 
 
@@ -110,6 +120,12 @@ def write(owner: Owner, told: Sequence[Prepared]) -> list[int]:
     return [draft.key for draft in drafts]
 
 
+def key_of(owner: Owner, name: str) -> int | None:
+    """The key of a turn that is stored, by the sender's id as it is kept."""
+    found = _stored(owner, [name]).get(name)
+    return found.key if found else None
+
+
 def _stored(owner: Owner, names: Sequence[str]) -> dict[str, _Old]:
     return {name: _Old(*row) for name, *row in _OLD.all(names, owner.user, owner.scope)}
 
@@ -121,8 +137,8 @@ def _draft(told: Prepared, old: _Old | None, agents: Agents, talks: Talks) -> _D
     agent = agents.of(record.agent or places.UNKNOWN, record, source)
     talk = talks.of(record, agent, source)
     key = old.key if old else ids.new_key(record.started_us)
-    steps = foreign_steps.plan(key, record, told.steps, is_new=old is None)
-    sums = Sums.of(record, steps)
+    steps = NO_STEPS if told.sums else foreign_steps.plan(key, record, told.steps, is_new=old is None)
+    sums = told.sums or Sums.of(record, record.steps, steps.cost_nano)
     number = _join(talk, key, record, old)
     _add_up(talk, record, sums, old if old and old.session == talk.key else _NONE)
     return _Draft(key, told, old, agent, talk, number, steps, sums)

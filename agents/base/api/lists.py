@@ -1,0 +1,34 @@
+"""The lists of OpenAI's API as they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from django.http.response import HttpResponseBase
+
+from agents.base.api import large_answers
+
+encode = msgspec.json.encode
+
+Pieces = Iterable[bytes]
+"""A value as JSON, in pieces."""
+
+
+def list_json(
+    values: Iterable[Pieces], names: Sequence[str], *, more: bool, weight: int = 0, nothing: str | None = ""
+) -> HttpResponseBase:
+    """``{"object": "list", "data": […], "first_id", "last_id", "has_more"}`` of objects as JSON, which are about
+    ``weight`` bytes together. ``nothing`` is what the ids of an empty list are."""
+    first, last = (names[0], names[-1]) if names else (nothing, nothing)
+    tail = b'],"first_id":%b,"last_id":%b,"has_more":%b}' % (encode(first), encode(last), encode(more))
+    return large_answers.answer(weight, array(b'{"object":"list","data":[', values, tail))
+
+
+def array(head: bytes, values: Iterable[Pieces], tail: bytes) -> Iterator[bytes]:
+    """Values with commas between, one after the other."""
+    yield head
+    for place, pieces in enumerate(values):
+        yield b"," if place else b""
+        yield from pieces
+    yield tail

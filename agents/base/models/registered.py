@@ -1,0 +1,25 @@
+"""The columns of what is registered by name over the API."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from agents.base.models.fields import KeyField, MomentField, ShortText
+from agents.base.models.scoped import Scoped
+
+
+class Registered(Scoped):
+    """What is used by a name: ``provider`` says by whose hands, ``resource`` how it is called there."""
+
+    id = KeyField()
+    identifier = ShortText(max_length=300)
+    provider = ShortText(max_length=100)
+    resource = ShortText(max_length=300, blank=True)
+    params = models.JSONField(default=dict, blank=True)
+    created_at = MomentField()
+
+    class Meta(Scoped.Meta):
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.identifier

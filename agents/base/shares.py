@@ -1,0 +1,220 @@
+"""Fair shares of something there is only so much of, for whoever asks for it.
+
+Who asks is a *caller*: a key, or a user without one. A caller may take a place while it holds less than
+``share`` times as many as are free: with the usual four it alone gets at most four fifths of them, two get
+four ninths each, and whoever comes next finds one. In line the same holds. Who comes next is decided first
+between callers (who holds least, then who waited longest), then between the kinds of what that caller waits
+for, one after the other.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from agents.base.errors import RateLimited
+
+T = TypeVar("T")
+
+SHARE = 4
+"""How many times as many as are free a caller may hold."""
+
+Caller = Hashable
+"""Of an actor its `caller`."""
+
+caller: ContextVar[Caller] = ContextVar("caller", default=None)
+"""For whom something is done, where that decides what is done next and nothing else; None for the server itself."""
+
+
+def may(held: float, free: float, share: float = SHARE) -> bool:
+    """Whether a caller that holds so much may have more."""
+    return held < share * free
+
+
+class Lines(Generic[T]):
+    """What waits, a line for each caller; of the first in each line one comes after the other. Whoever uses it from
+    several threads has a lock."""
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[Caller, deque[T]] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def put(self, whose: Caller, one: T) -> None:
+        self._lines.setdefault(whose, deque()).append(one)
+
+    def put_back(self, whose: Caller, one: T) -> None:
+        """It was taken, and comes first again."""
+        self._lines.setdefault(whose, deque()).appendleft(one)
+        self._lines.move_to_end(whose, last=False)
+
+    def take(self) -> T:
+        """The next one. Raises StopIteration where nothing waits."""
+        whose, line = next(iter(self._lines.items()))
+        one = line.popleft()
+        if line:
+            self._lines.move_to_end(whose)
+        else:
+            del self._lines[whose]
+        return one
+
+
+class FairPool(ThreadPoolExecutor):
+    """Threads for what is done for several callers (`caller`), who take turns."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        super().__init__(threads, thread_name_prefix=name)
+        self._waiting: Lines[Callable[[], None]] = Lines()
+        self._turns = threading.Lock()
+
+    def submit(self, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        future: Future[T] = Future()
+        with self._turns:
+            self._waiting.put(caller.get(), partial(_run, future, partial(call, *args, **kwargs)))
+        super().submit(self._next)
+        return future
+
+    def _next(self) -> None:
+        with self._turns:
+            run = self._waiting.take()
+        run()
+
+
+def _run(future: Future[T], call: Callable[[], T]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - it is for whoever asked, as the pool itself has it
+        future.set_exception(error)
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """What a caller holds, of a kind. One that is ``queued`` stands in line at first; ``tell`` is called once
+    it is granted."""
+
+    caller: Caller
+    kind: Hashable = None
+    queued: bool = False
+    granted: bool = False
+    tell: Callable[[], object] | None = None
+    left: bool = False
+
+
+class Shares(ABC):
+    """So many places at once, and so many in line for them. May be asked from any thread."""
+
+    def __init__(self, most: int, waiting: int = 0, *, share: float = SHARE) -> None:
+        self._most, self._most_waiting, self._share = most, waiting, share
+        self._held: Counter[Caller] = Counter()
+        self._waiting: Counter[Caller] = Counter()
+        self._line: OrderedDict[Caller, OrderedDict[Hashable, deque[Place]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def enter(self, caller: Caller, kind: Hashable = None, *, may_wait: bool = True, let_in: bool = False) -> Place:
+        """A place, at once or in line; it is to be left. Raises RateLimited where the caller has too many, unless
+        this one was ``let_in`` before."""
+        place = Place(caller, kind)
+        with self._lock:
+            self._enter(place, may_wait, let_in)
+        return place
+
+    @contextmanager
+    def entered(self, caller: Caller, kind: Hashable = None, *, may_wait: bool = True) -> Iterator[Place]:
+        """The same; it is left where the block fails, and else whoever goes on with it has to."""
+        place = self.enter(caller, kind, may_wait=may_wait)
+        try:
+            yield place
+        except BaseException:
+            self.leave(place)
+            raise
+
+    def when_granted(self, place: Place, tell: Callable[[], object]) -> bool:
+        """Whether a place is granted; if not, ``tell`` is called when it is, from any thread."""
+        with self._lock:
+            place.tell = tell
+            return place.granted
+
+    def leave(self, place: Place) -> None:
+        """It is over, or waits no longer. May be said twice."""
+        with self._lock:
+            if place.left:
+                return
+            place.left = True
+            if place.granted:
+                _take_one(self._held, place.caller)
+            else:
+                self._line[place.caller][place.kind].remove(place)
+                self._tidy(place.caller, place.kind)
+            granted = self._fill()
+        for each in granted:
+            if each.tell is not None:
+                each.tell()
+
+    @abstractmethod
+    def refusal(self, held: int, waiting: int) -> RateLimited:
+        """What a caller is told that has so many, and has so many in line."""
+
+    # ------------------------------------------------------------------------------- under the lock
+
+    def _enter(self, place: Place, may_wait: bool, let_in: bool) -> None:
+        caller = place.caller
+        held, waiting = self._held.get(caller, 0), self._waiting.get(caller, 0)
+        if not waiting and self._may_hold(caller):
+            self._grant(place)
+        elif let_in or (may_wait and may(waiting, self._most_waiting - self._waiting.total())):
+            place.queued = True
+            self._line.setdefault(caller, OrderedDict()).setdefault(place.kind, deque()).append(place)
+            self._waiting[caller] += 1
+        else:
+            raise self.refusal(held, waiting)
+
+    def _may_hold(self, caller: Caller) -> bool:
+        return may(self._held.get(caller, 0), self._most - self._held.total(), self._share)
+
+    def _grant(self, place: Place) -> None:
+        place.granted = True
+        self._held[place.caller] += 1
+
+    def _fill(self) -> list[Place]:
+        """Those in line who are granted a place now."""
+        out = []
+        while (caller := self._next()) is not None:
+            kind, line = next(iter(self._line[caller].items()))
+            place = line.popleft()
+            self._line.move_to_end(caller)
+            self._line[caller].move_to_end(kind)
+            self._tidy(caller, kind)
+            self._grant(place)
+            out.append(place)
+        return out
+
+    def _next(self) -> Caller | None:
+        able = [caller for caller in self._line if self._may_hold(caller)]
+        return min(able, key=lambda caller: self._held.get(caller, 0), default=None)
+
+    def _tidy(self, caller: Caller, kind: Hashable) -> None:
+        """One less of these is in line."""
+        kinds = self._line[caller]
+        if not kinds[kind]:
+            del kinds[kind]
+        if not kinds:
+            del self._line[caller]
+        _take_one(self._waiting, caller)
+
+
+def _take_one(counted: Counter[Caller], caller: Caller) -> None:
+    """A caller that has none is forgotten."""
+    counted[caller] -= 1
+    if not counted[caller]:
+        del counted[caller]

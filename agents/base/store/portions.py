@@ -1,0 +1,97 @@
+"""Rows that may be large, a portion at a time.
+
+Whoever lists such rows asks for their sizes first. A page ends where it holds enough, before its limit if
+need be, and the rows of it are read in groups: many small ones together, a large one alone.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.db.models import BinaryField, Func, Model
+
+from agents.base.store import encoding
+from agents.base.store.sql import columns
+
+K = TypeVar("K")
+
+PAGE_BYTES = 4 * 2**20
+"""What the rows of one page may hold together. A row that is larger is a page of its own."""
+TOGETHER_BYTES = 2**20
+"""What is read by one statement."""
+Sized = tuple[K, int]
+"""What a row is known by, and its bytes."""
+
+
+def bytes_of(column: str) -> str:
+    """SQL for the bytes of a text. PostgreSQL knows them without reading it."""
+    return f"LENGTH(CAST({column} AS BLOB))" if connection.vendor == "sqlite" else f"OCTET_LENGTH({column})"
+
+
+def sizes(model: type[Model], field: str, keys: Sequence[int]) -> Iterator[int]:
+    """The bytes of a text of these rows, in their order; nothing of a row that is gone. No text is read."""
+    table, [column] = model._meta.db_table, columns(model, field)
+    if connection.vendor != "sqlite":
+        with connection.cursor() as cursor:
+            marks = ", ".join(["%s"] * len(keys)) or "NULL"
+            cursor.execute(f"SELECT id, OCTET_LENGTH({column}) FROM {table} WHERE id IN ({marks})", list(keys))  # noqa: S608 - names of ours
+            found = dict(cursor.fetchall())
+        yield from (found.get(key, 0) for key in keys)
+        return
+    connection.ensure_connection()
+    for key in keys:
+        # in SQL it would have to read a text to know its size
+        try:
+            with connection.connection.blobopen(table, column, key, readonly=True) as blob:
+                yield len(blob)
+        except sqlite3.OperationalError:
+            yield 0
+
+
+class _Header(Func):
+    """The beginning of a packed body, which says how large it is."""
+
+    function = "SUBSTR"
+    template = f"%(function)s(%(expressions)s, 1, {encoding.HEADER})"
+    output_field = BinaryField()
+
+
+def packed_sizes(rows: Any) -> dict[int, int]:
+    """The bytes of the bodies of these rows once they are unpacked, by their keys."""
+    found = rows.values_list("pk", "encoding", _Header("body"))
+    return {key: encoding.size_of(kind, head) for key, kind, head in found}
+
+
+def page(sized: Iterable[Sized[K]], limit: int) -> tuple[list[Sized[K]], bool]:
+    """The first of these rows, at least one, at most so many and as much as a page may hold; and whether
+    there are more behind them."""
+    shown, weight = list[Sized[K]](), 0
+    for key, size in sized:
+        weight += size
+        if len(shown) == limit or (shown and weight > PAGE_BYTES):
+            return shown, True
+        shown.append((key, size))
+    return shown, False
+
+
+def groups(sized: Iterable[Sized[K]], most: int | None = None, limit: int | None = None) -> Iterator[list[K]]:
+    """What has a size in groups, each of at most ``most`` together (of rows: what may be read at once) and at most
+    ``limit`` of them; one that is larger is a group of its own."""
+    most = TOGETHER_BYTES if most is None else most
+    group, weight = list[K](), 0
+    for key, size in sized:
+        if group and (weight + size > most or len(group) == limit):
+            yield group
+            group, weight = [], 0
+        group.append(key)
+        weight += size
+    if group:
+        yield group
+
+
+def weight(sized: Sequence[Sized[Any]]) -> int:
+    """The bytes of all of them."""
+    return sum(size for _, size in sized)

@@ -1,0 +1,21 @@
+"""How feedback joins the server: it goes with the records it is about, and stands on their pages."""
+
+from __future__ import annotations
+
+from agents.feedback.store import feedback
+from agents.pages.places import later, places
+from agents.record.store import attached
+from agents.record.store.attached import Attached
+
+
+def install() -> None:
+    about = Attached(
+        sessions=feedback.drop_of_sessions,
+        turns=feedback.drop_of_turns,
+        steps=feedback.drop_of_steps,
+        merged=feedback.merge_steps,
+    )
+    attached.add("feedback", about)
+    places.said_of = later("agents.feedback.pages.section")
+    places.said_of_steps = later("agents.feedback.pages.step_controls")
+    places.unsaid_of_step = later("agents.feedback.pages.unsaid")

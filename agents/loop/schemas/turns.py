@@ -1,0 +1,37 @@
+"""What begins a turn, and what goes on with one that waits for a client."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import field_validator
+
+from agents.base.schemas.wire import Wire, null_is
+from agents.record.schemas.agents import AgentToolGroup
+from agents.record.schemas.content import Content, InputMessage, ToolConfig, ToolResponse, Url
+
+
+class Document(Wire):
+    """Text for the context of one turn, given here or at a URL."""
+
+    content: Content | Url
+    mime_type: Annotated[str, null_is("text/plain")] = "text/plain"
+
+
+class CreateTurn(Wire):
+    messages: list[InputMessage]
+    stream: bool | None = False
+    documents: list[Document] | None = None
+    toolgroups: list[AgentToolGroup] | None = None
+    tool_config: ToolConfig | None = None
+
+
+class ResumeTurn(Wire):
+    tool_responses: list[ToolResponse]
+    stream: bool | None = False
+
+    @field_validator("tool_responses", mode="before")
+    @classmethod
+    def _older_shape(cls, value: Any) -> Any:
+        """v0.2.0 clients send ``{call_id: response}``."""
+        return list(value.values()) if isinstance(value, dict) else value

@@ -1,0 +1,83 @@
+"""All tables, collected for Django; ours import them from the subjects that have them.
+
+A model keeps fields, constraints, indexes (each with the query it serves) and ``__str__``; what is
+done with rows lives in the ``store`` of its subject. Hot columns stand in narrow rows (`Turn`, `Step`),
+what is large or rarely read beside them (`TurnBody`, `StepDetail`).
+"""
+
+from agents.base.models.changes import Change, ChangeKind
+from agents.base.models.people import ApiKey, GroupAttributes, User
+from agents.base.models.scopes import Scope
+from agents.base.models.terms import Term
+from agents.feedback.models import Feedback, Rating
+from agents.knowledge.models.files import File, FileBlock
+from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDB, VectorDocument
+from agents.logs.models.saved_views import SavedView
+from agents.logs.models.segments import Segment, SegmentColumn
+from agents.loop.models import RegisteredModel
+from agents.record.models.agents import Agent, AgentRevision, Session
+from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
+from agents.record.models.forks import Fork
+from agents.record.models.journal import DeltaBatch, Event, EventPack
+from agents.record.models.prices import Price
+from agents.record.models.tags import SessionTag, StepTag, TurnTag
+from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody, ValueBlock
+from agents.relay.models import ChatCompletion, CompletionStatus
+from agents.safety.models import Shield
+from agents.telemetry.models.imports import Import, ImportState
+from agents.telemetry.models.traces import SpanBatch, Trace, TraceLink
+from agents.tools.models import ToolGroup
+
+__all__ = [
+    "Agent",
+    "AgentRevision",
+    "Api",
+    "ApiKey",
+    "Change",
+    "ChangeKind",
+    "ChatCompletion",
+    "Chunk",
+    "CompletionStatus",
+    "DeltaBatch",
+    "Event",
+    "EventPack",
+    "Feedback",
+    "File",
+    "FileBatch",
+    "FileBlock",
+    "Fork",
+    "GroupAttributes",
+    "Import",
+    "ImportState",
+    "Item",
+    "Price",
+    "Rating",
+    "RegisteredModel",
+    "Response",
+    "SavedView",
+    "Scope",
+    "Segment",
+    "SegmentColumn",
+    "Session",
+    "SessionTag",
+    "Shield",
+    "Source",
+    "SpanBatch",
+    "Step",
+    "StepDetail",
+    "StepStatus",
+    "StepTag",
+    "StepType",
+    "Term",
+    "ToolGroup",
+    "Trace",
+    "TraceLink",
+    "Turn",
+    "TurnBody",
+    "TurnStatus",
+    "TurnTag",
+    "User",
+    "ValueBlock",
+    "VectorDB",
+    "VectorDocument",
+]

@@ -1,0 +1,74 @@
+"""An agent's configuration, and an agent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from agents.base.schemas.wire import AgentKey, Moment, Wire, null_is
+from agents.record.schemas.content import ResponseFormat, SamplingParams, ToolConfig, ToolDef
+
+
+class ToolGroupWithArgs(Wire):
+    name: str
+    args: Annotated[dict[str, Any], null_is({})] = {}
+
+
+AgentToolGroup = str | ToolGroupWithArgs
+
+
+class AgentConfig(Wire):
+    """What an agent is. Only ``model`` and ``instructions`` must be given."""
+
+    model: str = Field(min_length=1, max_length=300)
+    instructions: str
+    name: str | None = Field(default=None, max_length=300)
+    enable_session_persistence: Annotated[bool, null_is(False)] = False
+    response_format: ResponseFormat | None = None
+    sampling_params: Annotated[SamplingParams, null_is(SamplingParams())] = SamplingParams()
+    input_shields: Annotated[list[str], null_is([])] = []
+    output_shields: Annotated[list[str], null_is([])] = []
+    toolgroups: Annotated[list[AgentToolGroup], null_is([])] = []
+    client_tools: Annotated[list[ToolDef], null_is([])] = []
+    tool_choice: str | None = None
+    tool_prompt_format: Literal["json", "function_tag", "python_list"] | None = None
+    tool_config: ToolConfig | None = None
+    max_infer_iters: Annotated[int, Field(ge=1, le=1000), null_is(10)] = 10
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_tool_config(cls, data: Any) -> Any:
+        """The two deprecated fields fill a ``tool_config`` that leaves them open, and must agree with
+        one that does not (upstream's rule)."""
+        if not isinstance(data, dict):
+            return data
+        given = {name: data[name] for name in ("tool_choice", "tool_prompt_format") if data.get(name)}
+        config = data.get("tool_config")
+        if config is None:
+            config = {}
+        if not isinstance(config, dict):
+            return data
+        for name, value in given.items():
+            if config.get(name) not in (None, value):
+                raise ValueError(f"{name} is deprecated. Use {name} in tool_config instead.")
+        return {**data, "tool_config": {**config, **given}}
+
+
+class AgentObject(Wire):
+    agent_id: AgentKey
+    agent_config: AgentConfig
+    created_at: Moment
+
+
+class ForkSettings(Wire):
+    """What of an agent's settings is other than they say. None is: as it was."""
+
+    model: str | None = Field(default=None, min_length=1, max_length=300)
+    instructions: str | None = None
+    sampling_params: SamplingParams | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        names = ("model", "instructions", "sampling_params")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}

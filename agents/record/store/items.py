@@ -1,0 +1,194 @@
+"""The items of a session as rows, in order, each with the step it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from django.db import connection
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import portions
+from agents.base.store.portions import Sized
+from agents.base.store.sql import columns
+from agents.record.models.agents import Session
+from agents.record.models.turns import Item, Step
+from agents.record.schemas.turns import ItemValue, StepValue
+from agents.record.store import history, read_turns
+
+_ROW = ", ".join(f"i.{name}" for name in columns(Item, "id turn_id step_id number body wire"))
+
+_ON_TRUNK = history.ON_TRUNK.format("i.")
+_END = "COALESCE((SELECT f.history_end FROM agents_fork f WHERE f.turn_id = %s), %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    key: int
+    turn: int | None
+    step: int | None
+    number: int
+    body: bytes
+    wire: bytes
+
+
+WINDOW = 128
+"""Rows that are read at once."""
+_HIGHEST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Items in order of their numbers: the SQL that tells them, in parts that lie one behind the other."""
+
+    parts: tuple[_Part, ...]
+
+    def walk(
+        self, *, newest_first: bool = False, start: int | None = None, at_once: int = WINDOW
+    ) -> Iterator[ItemValue]:
+        """The rows of the line one after the other, from the number ``start`` on; at most ``at_once`` are in memory."""
+        for part in reversed(self.parts) if newest_first else self.parts:
+            yield from part.walk(newest_first, start, min(at_once, WINDOW))
+
+    def near(self, item_id: str, *, newest_first: bool = False) -> int | None:
+        """From where on an item is met, by its public id; None where that does not tell."""
+        step, row = ids.parse_part(ids.Kind.STEP, item_id), ids.parse_part(ids.Kind.ITEM, item_id)
+        if step is not None:  # it need not be the step of its row
+            where, key = "i.turn_id = (SELECT s.turn_id FROM agents_step s WHERE s.id = %s)", step
+        elif row is not None:
+            where, key = "i.id = %s", row
+        else:
+            return None
+        found = [number for part in self.parts for (number,) in part.select("i.number", where, [key])]
+        return (max if newest_first else min)(found, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    where: str
+    params: tuple[int, ...]
+    head: str = ""
+
+    def select(self, columns: str, more: str, params: Sequence[int]) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(f"{self.head} SELECT {columns} {self.where} AND {more}", [*self.params, *params])
+            return list(cursor.fetchall())
+
+    def walk(self, newest_first: bool, start: int | None, at_once: int) -> Iterator[ItemValue]:
+        behind, order = ("<=", "DESC") if newest_first else (">=", "ASC")
+        at = start if start is not None else _HIGHEST if newest_first else 0
+        while True:
+            more = f"i.number {behind} %s ORDER BY i.number {order} LIMIT {at_once}"
+            sized: list[Sized[int]] = self.select("i.number, LENGTH(i.body) + LENGTH(i.wire)", more, [at])
+            for numbers in portions.groups(sized):
+                first, last = sorted((numbers[0], numbers[-1]))
+                more = f"i.number >= %s AND i.number <= %s ORDER BY i.number {order}"
+                yield from _items([_row(row) for row in self.select(_ROW, more, [first, last])])
+            if len(sized) < at_once:
+                return
+            at = sized[-1][0] + (-1 if newest_first else 1)
+
+
+class Response(Protocol):
+    """A response, as far as says where its input and its history are among the items of its session."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def turn(self) -> int: ...
+    @property
+    def session(self) -> int: ...
+    @property
+    def first_item(self) -> int: ...
+    @property
+    def input_items(self) -> int: ...
+    @property
+    def branched(self) -> bool: ...
+    @property
+    def previous(self) -> int | None: ...
+
+
+def of_session(session: int) -> Line:
+    """All visible items of a session."""
+    where = f"FROM agents_item i WHERE i.session_id = %s AND NOT i.hidden AND {_ON_TRUNK}"
+    return Line((_Part(where, (session, session)),))
+
+
+def input_of(record: Response) -> Line:
+    """The whole input of a response: what was said before it, and its own."""
+    own = "FROM agents_item i WHERE i.turn_id = %s AND i.number >= %s AND i.number < %s"
+    mine = _Part(own, (record.turn, record.first_item, record.first_item + record.input_items))
+    if not record.branched:
+        where = f"FROM agents_item i WHERE i.session_id = %s AND i.number < {_END} AND NOT i.hidden AND {_ON_TRUNK}"
+        before = _Part(where, (record.session, record.turn, record.first_item, record.session))
+        return Line((before, mine))
+    if record.previous is None:
+        return Line((mine,))
+    return Line((_Part(history.ON_PATH, (record.previous, record.previous), history.PATH), mine))
+
+
+def upto(record: Response) -> Line:
+    """Everything that was said up to the end of a response."""
+    return Line((_Part(history.ON_PATH, (record.key, record.key), history.PATH),))
+
+
+def near(actor: Actor, item_id: str) -> list[ItemValue]:
+    """The rows among which an item is, by its public id; none that the actor may not see. An item that a
+    turn made is named by one of its steps, which need not be that of its row."""
+    step, row = ids.parse_part(ids.Kind.STEP, item_id), ids.parse_part(ids.Kind.ITEM, item_id)
+    if step is not None:
+        turn = Step.objects.visible_to(actor, "run").filter(pk=step).values_list("turn_id", flat=True).first()
+        return list(_items(_rows("FROM agents_item i WHERE i.turn_id = %s AND NOT i.hidden", [turn]))) if turn else []
+    if row is None:
+        return []
+    session = Item.objects.unscoped("its session is looked at").filter(pk=row).values("session_id")
+    if not Session.objects.visible_to(actor, "run").filter(pk__in=session).exists():
+        return []
+    return list(_items(_rows("FROM agents_item i WHERE i.id = %s AND NOT i.hidden", [row])))
+
+
+def own_inputs(records: Sequence[Response]) -> dict[int, list[ItemValue]]:
+    """What these responses were asked with, by their keys: one query for the rows of all."""
+    if not records:
+        return {}
+    own = "(i.turn_id = %s AND i.number >= %s AND i.number < %s)"
+    where = f"FROM agents_item i WHERE {' OR '.join([own] * len(records))}"
+    bounds = [(one.turn, one.first_item, one.first_item + one.input_items) for one in records]
+    rows = _rows(where, [number for bound in bounds for number in bound])
+    values_of = dict(zip([row.key for row in rows], _items(rows), strict=True))
+    return {
+        record.key: [values_of[row.key] for row in rows if row.turn == turn and first <= row.number < end]
+        for record, (turn, first, end) in zip(records, bounds, strict=True)
+    }
+
+
+def _rows(where: str, params: Sequence[int]) -> list[_Row]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {_ROW} {where} ORDER BY i.number", list(params))
+        return [_row(row) for row in cursor.fetchall()]
+
+
+def _row(row: tuple[Any, ...]) -> _Row:
+    key, turn, step, number, body, wire = row
+    return _Row(key, turn, step, number, bytes(body), bytes(wire))
+
+
+def _items(rows: Sequence[_Row]) -> Iterator[ItemValue]:
+    """Rows with their steps, and those of a model's message with the client's calls of its round."""
+    made = {row.step: row.turn for row in rows if row.turn is not None and row.step is not None and not row.wire}
+    found, details = read_turns.parts_of(set(made.values()), of_clients_and=list(made))
+    steps = {step.key: step for some in found.values() for step in some}
+    calls: dict[tuple[int, int], list[StepValue]] = {}
+    for turn, some in found.items():
+        for step in some:
+            if not step.server_side:
+                calls.setdefault((turn, step.round), []).append(step)
+    for row in rows:
+        origin = steps.get(row.step or 0)
+        if origin is None:
+            yield ItemValue(row.key, row.body, row.wire)
+            continue
+        asked = calls.get((row.turn or 0, origin.round), ()) if origin.type == "inference" else ()
+        yield ItemValue(row.key, row.body, row.wire, details.of(origin), tuple(map(details.of, asked)))

@@ -1,0 +1,225 @@
+"""Removing what holds much, sessions and agents, in short jobs of the writer.
+
+What is small goes whole, in one job. What is not, the first job *marks*: from then on nobody sees it and no turn
+begins in it. What lies below goes some at a time, the newest turns first: what goes on from others goes before them,
+so that nothing ever refers to what is gone. The mark stays in the store; what a process left when it ended, `go_on`
+takes away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.db.models import Count, F, Sum
+
+from agents.base import ids
+from agents.base.errors import Conflict
+from agents.base.models.changes import ChangeKind
+from agents.base.store import changes, portions
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_datetime
+from agents.record.models.agents import Agent, AgentRevision, Session
+from agents.record.models.choices import FOREIGN, LIVE
+from agents.record.models.turns import Item, Step, Turn
+from agents.record.store import attached, deletion, search
+
+AT_ONCE = 2_000
+"""Rows that go in one job, unless one turn alone has more."""
+SLICE = 500
+"""Steps of one turn, or four times as many items, that go in one job, where it has more than those."""
+TOGETHER = 100
+"""Sessions or turns that go in one job at most."""
+OF_A_TURN = 5
+"""Rows every turn has beside its steps and items."""
+LISTED = 1_000
+"""Sessions of an agent that are looked at together."""
+
+
+def remove_sessions(keys: Sequence[int]) -> None:
+    """Delete sessions. Raises Conflict while a turn of one runs: some of the others may be gone then."""
+    rows = rows_below(keys)
+    large = [key for key in keys if rows[key] > AT_ONCE]
+    for key in large:
+        if writer.write(partial(_mark, key)):
+            finish(key)
+    for some in pieces({key: size for key, size in rows.items() if size <= AT_ONCE}):
+        writer.write(partial(deletion.delete_sessions, some))
+
+
+def rows_below(sessions: Sequence[int]) -> dict[int, int]:
+    """About how many rows lie below each of these sessions."""
+    turns = Turn.objects.unscoped("delete").filter(session_id__in=sessions).order_by()
+    found = turns.values("session_id").annotate(rows=Count("pk") * OF_A_TURN + Sum("step_count"))
+    items = Session.objects.unscoped("delete").filter(pk__in=sessions).values_list("pk", "item_count")
+    below = dict(found.values_list("session_id", "rows"))
+    return dict.fromkeys(sessions, 0) | {key: count + below.get(key, 0) for key, count in items}
+
+
+def pieces(rows: Mapping[int, int]) -> Iterator[list[int]]:
+    """What is deleted in one job, of keys with the number of rows below each."""
+    return portions.groups(rows.items(), AT_ONCE, TOGETHER)
+
+
+def go_on() -> int:
+    """Take away what is left of what was marked; returns how much there was. What cannot go yet has to wait."""
+    due = {"removed_at__lte": to_datetime(ids.now_us())}
+    sessions = list(Session.objects.unscoped("removal").filter(**due).values_list("pk", flat=True)[:LISTED])
+    agents = list(Agent.objects.unscoped("removal").filter(**due).values_list("pk", flat=True)[:LISTED])
+    return sum(_went(finish, key) for key in sessions) + sum(_went(_take_away, key) for key in agents)
+
+
+def _went(take: Callable[[int], None], key: int) -> bool:
+    try:
+        take(key)
+    except Conflict:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------- a session
+
+
+def begin(session: int) -> bool:
+    """Delete a session within the caller's transaction; returns whether it holds too much
+    for that, and `finish` is to follow. Raises Conflict while a turn of it runs."""
+    if rows_below([session])[session] > AT_ONCE:
+        return _mark(session)
+    deletion.delete_sessions([session])
+    return False
+
+
+def finish(session: int) -> None:
+    """Delete what is left of a session that is marked, and the session."""
+    turns = _rows_of_turns(session)
+    for turn, rows in turns.items():
+        if rows > AT_ONCE:
+            _empty(turn)
+    for some in pieces({turn: min(rows, AT_ONCE) for turn, rows in turns.items()}):
+        writer.write(partial(deletion.delete_turns, some))
+    items = Item.objects.unscoped("delete").filter(session_id=session)
+    while writer.write(partial(_delete_some, items)):
+        pass
+    writer.write(partial(deletion.delete_sessions, [session]))
+
+
+def _mark(session: int) -> bool:
+    """Let nobody see a session any more; returns whether it is there. What is told of it from elsewhere later is told
+    of another, and of what was told nothing more is made."""
+    deletion.lock(Session, [session])
+    deletion.refuse_running([session])
+    rows = Session.objects.unscoped("delete").filter(pk=session)
+    if not rows.update(removed_at=to_datetime(ids.now_us()), foreign_id=None):
+        return False
+    reported = Turn.objects.unscoped("delete").filter(session_id=session, source__in=FOREIGN)
+    attached.drop_sources(list(reported.values_list("pk", flat=True)))
+    changes.note(ChangeKind.SESSION, session, deleted=True)
+    return True
+
+
+def _rows_of_turns(session: int) -> dict[int, int]:
+    """The turns of a session, newest first, with about how many rows each has."""
+    turns = Turn.objects.unscoped("delete").filter(session_id=session).order_by("-number")
+    items = Item.objects.unscoped("delete").filter(session_id=session).exclude(turn=None).order_by()
+    said = dict(items.values("turn_id").annotate(items=Count("pk")).values_list("turn_id", "items"))
+    steps = turns.annotate(rows=F("step_count") + OF_A_TURN).values_list("pk", "rows")
+    return {turn: rows + said.get(turn, 0) for turn, rows in steps}
+
+
+def _empty(turn: int) -> None:
+    """Delete steps and items of a turn, all but what one job deletes with it."""
+    while writer.write(partial(_delete_steps, turn)):
+        pass
+    items = Item.objects.unscoped("delete").filter(turn_id=turn)
+    while writer.write(partial(_delete_some, items)):
+        pass
+
+
+def _delete_steps(turn: int) -> int:
+    """Delete the last steps of a turn, all of it but what one job deletes with it; returns how many."""
+    rows = Step.objects.unscoped("delete").filter(turn_id=turn).order_by("-number")
+    steps = list(rows.values_list("pk", flat=True)[: 2 * SLICE])
+    if len(steps) <= SLICE:
+        return 0
+    steps = steps[:SLICE]
+    search.remove([], steps)
+    deletion.delete_below(steps)
+    attached.drop_of_steps(steps)
+    Step.objects.unscoped("delete").filter(pk__in=steps)._raw_delete("default")
+    for key in steps:
+        changes.note(ChangeKind.STEP, key, deleted=True)
+    return len(steps)
+
+
+def _delete_some(items: Any) -> int:
+    """Delete the last of these items; returns how many."""
+    some = list(items.order_by("-number").values_list("pk", flat=True)[: 4 * SLICE])
+    Item.objects.unscoped("delete").filter(pk__in=some)._raw_delete("default")
+    return len(some)
+
+
+# --------------------------------------------------------------------------------------------- a turn
+
+
+def empty(turn: int) -> None:
+    """Take away the most of what lies below a turn that is to be deleted. Raises Conflict where it runs."""
+    writer.write(partial(_forget, turn))
+    _empty(turn)
+
+
+def _forget(turn: int) -> None:
+    """Make nothing more of what was told of a turn."""
+    deletion.lock(Turn, [turn])
+    deletion.refuse(Turn.objects.unscoped("delete").filter(pk=turn, status__in=LIVE))
+    attached.drop_sources([turn])
+
+
+# -------------------------------------------------------------------------------------------- an agent
+
+
+def remove_agent(key: int) -> None:
+    """Delete an agent with its sessions. Raises Conflict while a turn of one runs; where one began at the last moment,
+    others may be gone then."""
+    writer.write(partial(_mark_agent, key))
+    try:
+        _take_away(key)
+    except Conflict:
+        writer.write(partial(_unmark_agent, key))
+        raise
+
+
+def _take_away(agent: int) -> None:
+    """Delete the sessions of an agent, and those that were made meanwhile, then the agent."""
+    while not writer.write(partial(_delete_agent, agent)):
+        remove_sessions(_sessions_of(agent))
+
+
+def _sessions_of(agent: int) -> list[int]:
+    rows = Session.objects.unscoped("all of a removed agent").filter(agent_id=agent).order_by("-pk")
+    return list(rows.values_list("pk", flat=True)[:LISTED])
+
+
+def _mark_agent(key: int) -> None:
+    running = Turn.objects.unscoped("delete").filter(session__agent_id=key, status__in=LIVE)
+    deletion.refuse(running)
+    rows = Agent.objects.unscoped("checked by the caller").filter(pk=key)
+    rows.update(removed_at=to_datetime(ids.now_us()), foreign_id=None)
+    changes.note(ChangeKind.AGENT, key, deleted=True)
+
+
+def _unmark_agent(key: int) -> None:
+    Agent.objects.unscoped("checked by the caller").filter(pk=key).update(removed_at=None)
+    changes.note(ChangeKind.AGENT, key)
+
+
+def _delete_agent(key: int) -> bool:
+    """Returns whether it could go: it has no sessions any more."""
+    if Session.objects.unscoped("all of a removed agent").filter(agent_id=key).exists():
+        return False
+    rows = Agent.objects.unscoped("checked by the caller").filter(pk=key)
+    rows.update(revision=None)
+    AgentRevision.objects.filter(agent_id=key)._raw_delete("default")
+    rows._raw_delete("default")
+    changes.note(ChangeKind.AGENT, key, deleted=True)
+    return True

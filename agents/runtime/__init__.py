@@ -1,1 +1,0 @@
-"""The agent loop: pure async, knows neither Django nor the database nor HTTP."""

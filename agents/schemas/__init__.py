@@ -1,1 +1,0 @@
-"""The types that cross a boundary: wire bodies, events, encoded items. No Django, no I/O."""

@@ -1,0 +1,1 @@
+"""Logs of agents that run elsewhere: spans and files in, turns and steps out; and our turns as spans."""

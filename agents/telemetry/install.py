@@ -1,0 +1,11 @@
+"""How logs of agents that run elsewhere join the server: a turn that is deleted is not made of its traces again."""
+
+from __future__ import annotations
+
+from agents.record.store import attached
+from agents.record.store.attached import Attached
+from agents.telemetry.store.external import sources
+
+
+def install() -> None:
+    attached.add("telemetry", Attached(sources=sources.forget))

@@ -1,0 +1,47 @@
+"""Whose a request is, before anybody has looked: what it carries says so, if it was good before.
+
+Only who goes first is decided by it, never what somebody may do. What is carried for the first time, and what
+never was good, counts as the address it comes from: whoever makes up a new key for each request gains nothing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from hashlib import blake2b
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from agents.base.access import Actor
+from agents.base.shares import Caller
+from agents.identity.pages.accounts import address_of
+
+KNOWN = 10_000
+"""Credentials that are remembered, those that were used last."""
+HEADERS = ("Authorization", "x-api-key", "api-key")
+
+_known: OrderedDict[bytes, Caller] = OrderedDict()
+
+
+def of(request: HttpRequest) -> Caller:
+    """Who asks, as far as can be told."""
+    return _known.get(_carried(request)) or ("", address_of(request))
+
+
+def remember(request: HttpRequest) -> None:
+    """Whose it was, as the view found out."""
+    actor: Actor | None = getattr(request, "actor", None)
+    carried = _carried(request)
+    if actor is None or actor.is_anonymous or not carried:
+        return
+    _known[carried] = actor.caller
+    _known.move_to_end(carried)
+    if len(_known) > KNOWN:
+        _known.popitem(last=False)
+
+
+def _carried(request: HttpRequest) -> bytes:
+    """A digest of the credentials; nothing of none."""
+    given = [request.headers.get(name, "") for name in HEADERS]
+    given.append(request.COOKIES.get(settings.SESSION_COOKIE_NAME, ""))
+    return blake2b("\n".join(given).encode(), digest_size=16).digest() if any(given) else b""
