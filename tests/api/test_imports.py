@@ -18,7 +18,7 @@ from agents.base.models.people import User
 from agents.base.store import keys
 from agents.loop import current_service
 from agents.record.models.turns import Turn
-from agents.telemetry.models.imports import Import
+from agents.telemetry.models.imports import Import, ImportState
 from agents.telemetry.reading.pieces import pieces
 from agents.telemetry.runner import importing
 from agents.telemetry.store import import_files, import_jobs
@@ -223,6 +223,16 @@ def test_what_somebody_is_at_is_left_alone(home: Path) -> None:
 def test_what_nobody_asked_for_any_more_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     accepted_and_left(monkeypatch, spans(1))
     Import.objects.unscoped("test").delete()
+    assert importing.resume(current_service.service().runner) == 0
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("gone", ["about.json", "lock", "0"])
+def test_what_was_half_dropped_at_a_kill_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch, gone: str) -> None:
+    accepted_and_left(monkeypatch, spans(1))
+    Import.objects.unscoped("test").update(state=ImportState.COMPLETED)
+    [folder] = home.iterdir()
+    (folder / gone).unlink()
     assert importing.resume(current_service.service().runner) == 0
     assert list(home.iterdir()) == []
 

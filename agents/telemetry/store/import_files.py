@@ -91,12 +91,19 @@ def left() -> Iterator[Kept]:
 
 
 def _taken_up(folder: Path) -> Kept | None:
-    with suppress(FileNotFoundError):  # it was dropped meanwhile
+    try:
         lock = _locked(folder)
-        if lock is not None:
-            about = msgspec.json.decode((folder / ABOUT).read_bytes(), type=About)
-            return Kept(int(folder.name), folder, about, lock)
-    return None
+    except FileNotFoundError:  # it was dropped meanwhile
+        return None
+    if lock is None:
+        return None
+    try:
+        about = msgspec.json.decode((folder / ABOUT).read_bytes(), type=About)
+    except FileNotFoundError:  # a crash came while it was dropped: a folder gets its key when it is whole
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.close()
+        return None
+    return Kept(int(folder.name), folder, about, lock)
 
 
 def _clear(folder: Path) -> None:
