@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,6 +22,8 @@ from agents.record.store import costs
 
 # as manage.py does: the tests' own garbage is little beside what is imported
 gc.set_threshold(50_000, 20, 100)
+# a shell that starts a command behind itself lets it ignore SIGINT, and every server we start would inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 START_US = 1_795_000_000_000_000
