@@ -94,7 +94,7 @@ def _run(future: Future[T], call: Callable[[], T]) -> None:
         return
     try:
         future.set_result(call())
-    except BaseException as error:  # noqa: BLE001 - it is for whoever asked, as the pool itself has it
+    except BaseException as error:  # noqa: BLE001 - the caller gets it from the future
         future.set_exception(error)
 
 

@@ -40,7 +40,7 @@ def staged(actor: Actor, new: NewSession, turn: int, items: Sequence[NewItem]) -
         for start in range(0, len(items), AT_ONCE):
             writer.write(partial(history.append, new.key, turn, start, items[start : start + AT_ONCE]))
         yield
-    except Exception:  # whatever it was: it goes on below, and nothing half made stays
+    except Exception:  # raised again, once what is half made is taken away
         with suppress(DatabaseError):  # then its time is over later
             writer.write(lambda: execute(_LEAVE, ids.now_us(), new.key))
         raise

@@ -229,7 +229,7 @@ def _answer() -> str:
         os._exit(1)  # nobody listens any more
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - told to whoever asked
+    except Exception:  # noqa: BLE001 - returned as text, which the server raises again
         return traceback.format_exc(limit=-5)
     return ""
 
