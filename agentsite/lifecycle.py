@@ -7,29 +7,23 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 
 from django.conf import settings
 
 from agents.base import ids, rights
 from agents.base.reading import read
-from agents.base.store import changes, tokens, trouble
+from agents.base.store import changes, trouble
 from agents.base.store.statistics import Statistics
 from agents.base.store.writer import writer
-from agents.knowledge.store import files, indexing
 from agents.logs.store import segments
 from agents.loop import current_service
+from agents.loop.background import Background, backgrounds
 from agents.loop.service import Service
 from agents.loop.slots import Slots
 from agents.loop.tasks import Runner
 from agents.record.bus import hub
 from agents.record.store import closing, deletion, removal, sessions, turns
 from agents.server.socket import LiveConsumer
-from agents.telemetry.runner import importing
-from agents.telemetry.store.external import ageing, unmatched
-from agents.telemetry.store.external.projector import projector
-from agents.tools.providers import python_copy
-from agents.tools.runner import toolgroups
 from agentsite import equipment
 from agentsite.lanes import lanes
 from agentsite.memory import Memory
@@ -39,14 +33,11 @@ log = logging.getLogger(__name__)
 LEASES_S, RECOVERY_S, RETENTION_S, FEED_S = 10.0, 5.0, 60.0, 0.5
 CALM_S = 2 * LEASES_S
 """After trouble of the store's: as long as it takes whoever lives to renew what ran out meanwhile."""
-LISTING_S = 30.0
-"""How often MCP servers of the settings that have not answered yet are asked."""
 SETTLE_S = 1.0
 SEALING_S = 10.0
 GIVING_BACK_S = 10.0
 STATISTICS_S = 60.0
 """How often it is looked whether the planner has to learn anew."""
-DAY_US = 86_400_000_000
 
 
 class Lifecycle:
@@ -54,6 +45,7 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self._rounds: list[asyncio.Task[None]] = []
+        self._backgrounds: list[Background] = []
         self._last_change = 0
         self._deaf: Callable[[], None] = lambda: None
         self._memory = Memory()
@@ -62,20 +54,16 @@ class Lifecycle:
     async def start(self) -> None:
         hub.start()
         writer.start()
-        projector.start()
         self._last_change = await read(changes.latest)
         self._deaf = changes.listen(self._changed)
         self.runner = Runner(closing.process_name(), Slots(settings.MAX_RUNNING, settings.MAX_QUEUED))
         self.endpoints = equipment.endpoints()
         service = Service(self.runner, equipment.providers(self.endpoints))
-        tokens.use(equipment.identify())
         current_service.use(service)
-        self._exporter = equipment.exporter()
-        if self._exporter is not None:
-            self._exporter.start()
         await read(closing.recover, ids.now_us())
-        await read(indexing.fail_lost, ids.now_us())
-        await read(importing.resume, self.runner)
+        self._backgrounds = [make(service) for make in backgrounds.values()]
+        for each in self._backgrounds:
+            await each.start()
         for seconds, work in (
             (LEASES_S, self._renew),
             (RECOVERY_S, self._recover),
@@ -88,10 +76,6 @@ class Lifecycle:
             (rights.CHECK_S, rights.check_tokens),
         ):
             self._rounds.append(asyncio.create_task(_every(seconds, work)))
-        self._rounds.append(asyncio.create_task(asyncio.to_thread(python_copy.remove_leftovers)))
-        if service.providers.mcp.configured:
-            listing = partial(toolgroups.refresh_configured, service.providers)
-            self._rounds.append(asyncio.create_task(_every(LISTING_S, listing, at_once=True)))
 
     async def drain(self) -> None:
         """Let the runs end, and the sockets tell so."""
@@ -102,13 +86,12 @@ class Lifecycle:
         """Stop what runs and readers needed, once they are gone."""
         for task in self._rounds:
             task.cancel()
-        if self._exporter is not None:
-            await self._exporter.stop()
+        for each in self._backgrounds:
+            await each.stop()
         hub.stop()
         await self.endpoints.close()
-        await current_service.service().providers.library.close()
+        await current_service.service().providers.embeddings.close()
         self._deaf()
-        await asyncio.get_running_loop().run_in_executor(None, projector.stop)
         await asyncio.get_running_loop().run_in_executor(None, writer.stop)
         current_service.use(None)
         lanes.close()
@@ -129,24 +112,23 @@ class Lifecycle:
         running: Sequence[int] = tuple(self.runner.running)
         if running:
             await read(turns.renew_leases, running, self.runner.owner, ids.now_us())
-        await current_service.service().indexer.renew()
-        await read(importing.beat)
+        for each in self._backgrounds:
+            await each.renew()
 
     async def _recover(self) -> None:
         if trouble.noted.recent(CALM_S):
             return
         await read(closing.recover, ids.now_us(), self.runner.running)
-        await read(indexing.fail_lost, ids.now_us(), current_service.service().indexer.running)
-        await read(ageing.age, ids.now_us())
-        if not self.runner.draining:
-            await read(importing.resume, self.runner)
+        for each in self._backgrounds:
+            await each.recover()
 
     async def _expire(self) -> None:
         await read(closing.expire_waiting, ids.now_us())
         await read(writer.write, changes.prune)
-        gone = await read(sessions.expire, ids.now_us()) + await read(files.expire, ids.now_us())
+        gone = await read(sessions.expire, ids.now_us())
+        for each in self._backgrounds:
+            gone += await each.expire()
         gone += await read(removal.go_on)
-        gone += await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
         if gone:
             await read(deletion.reclaim)
 
@@ -165,8 +147,8 @@ class Lifecycle:
             began = time.monotonic()
 
 
-async def _every(seconds: float, work: Callable[[], Awaitable[None]], *, at_once: bool = False) -> None:
-    await asyncio.sleep(0 if at_once else seconds)
+async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    await asyncio.sleep(seconds)
     while True:
         try:
             await work()

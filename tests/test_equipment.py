@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from agents.identity import background as identity
 from agents.loop.protocols.shields import ShieldSpec
+from agents.safety.equipment import shields
 from agentsite import equipment
 
 WORDS = {"provider": "rules", "rules": [{"keywords": ["damn"]}]}
@@ -15,7 +17,7 @@ WORDS = {"provider": "rules", "rules": [{"keywords": ["damn"]}]}
 
 def test_shields_are_made_of_the_settings(settings: Any) -> None:
     settings.SHIELDS = {"words": WORDS, "guard": {"provider": "llama-guard", "model": "scripted/fast"}}
-    made = equipment.shields(equipment.endpoints(), 0.0)
+    made = shields(equipment.endpoints(), 0.0)
     assert list(made.fixed) == ["words", "guard", "demo_guard"]
     assert made.fixed["words"] == ShieldSpec("words", "rules", "", {"rules": WORDS["rules"]})
     assert made.fixed["guard"].resource == "scripted/fast"
@@ -24,7 +26,7 @@ def test_shields_are_made_of_the_settings(settings: Any) -> None:
 
 def test_the_demos_name_can_be_taken(settings: Any) -> None:
     settings.SHIELDS = {"demo_guard": WORDS}
-    assert equipment.shields(equipment.endpoints(), 0.0).fixed["demo_guard"].provider == "rules"
+    assert shields(equipment.endpoints(), 0.0).fixed["demo_guard"].provider == "rules"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,7 @@ def test_the_demos_name_can_be_taken(settings: Any) -> None:
 def test_a_shield_that_could_not_check_stops_the_server(settings: Any, raw: Any, words: str) -> None:
     settings.SHIELDS = {"mine": raw}
     with pytest.raises(ImproperlyConfigured, match="SHIELDS: mine: ") as caught:
-        equipment.shields(equipment.endpoints(), 0.0)
+        shields(equipment.endpoints(), 0.0)
     assert words in str(caught.value)
 
 
@@ -55,4 +57,4 @@ def test_a_name_that_would_pass_for_a_group_stops_the_server(settings: Any) -> N
     claims = {"sub": "roles", "realm.roles": "roles"}
     settings.AUTH_PROVIDER = {"type": "jwks", "uri": "https://issuer.example/keys", "claims": claims}
     with pytest.raises(ImproperlyConfigured, match=r"AUTH_PROVIDER: claims: sub and realm\.roles all become roles"):
-        equipment.identify()
+        identity.identify()

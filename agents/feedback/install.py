@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from agents.base.later import later
 from agents.feedback.store import feedback
-from agents.pages.places import later, places
+from agents.pages.places import places
 from agents.record.store import attached
 from agents.record.store.attached import Attached
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agents.pages.places import later, places
+from agents.base.later import later
+from agents.pages.places import places
 
 
 def install() -> None:

@@ -17,6 +17,7 @@ from agents.base.access import Actor
 from agents.base.errors import Unavailable
 from agents.base.ids import Kind
 from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
+from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.store import vector_dbs
 from agents.loop.current_service import service
 from agents.pages.admin.filters import OfVectorDB, Since
@@ -155,7 +156,7 @@ class VectorDBAdmin(When, Owned, StoreAdmin):
             db.pk, db.identifier, db.embedding_model, db.embedding_dimension, db.provider_id, db.version
         )
         try:
-            found = service().providers.library.how(record)
+            found = service().providers.part(Library).how(record)
         except Unavailable:
             return columns.NOTHING
         return ", ".join([found["search"], *(found[name] for name in ("served_by", "note") if name in found)])

@@ -14,7 +14,7 @@ from agents.loop.provider_set import Providers
 def find(providers: Providers, actor: Actor, name: str, *, param: str) -> Embeddings:
     """The model of this name; one without an endpoint's name is the default endpoint's. Raises
     NotFound."""
-    full, known = model_names.full_name(providers, actor, name), providers.library.embeddings
+    full, known = model_names.full_name(providers, actor, name), providers.embeddings
     found = known.find(full) or known.find(f"{providers.endpoints.default}/{full}")
     if found is None:
         words = f"Model '{name[:200]}' not found. Use 'client.models.list()' to list available Models."

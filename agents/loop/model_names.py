@@ -60,7 +60,7 @@ def check_new(providers: Providers, new: Registration) -> None:
 
 def embedded(providers: Providers) -> list[Model]:
     """The embedding model that is always there."""
-    found = providers.library.embeddings.find(EMBEDDED)
+    found = providers.embeddings.find(EMBEDDED)
     if found is None:
         return []
     provider, _, resource = EMBEDDED.partition("/")

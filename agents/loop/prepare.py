@@ -3,30 +3,29 @@ stored or streamed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
-from agents.knowledge.runner import turn_documents
-from agents.loop import model_names
+from agents.loop import model_names, toolset
+from agents.loop.extensions import extensions
 from agents.loop.images import check_images
+from agents.loop.protocols.retrieval import Memory
 from agents.loop.provider_set import Providers
 from agents.loop.run import Run
 from agents.loop.schemas.turns import CreateTurn
-from agents.loop.tool_groups import check_choice, group_args
-from agents.record.schemas.agents import AgentConfig
+from agents.loop.tool_groups import Args, check_choice, group_args, group_name
+from agents.record.schemas.agents import AgentConfig, AgentToolGroup
 from agents.record.schemas.content import ToolConfig
-from agents.safety import shields
-from agents.tools.runner import toolset
 
 
 def check_config(providers: Providers, actor: Actor, config: AgentConfig) -> None:
     """Raises InvalidRequest when an agent's configuration names what does not exist for its maker."""
     server_tools = toolset.server_tools(providers, actor, config.toolgroups, config.client_tools, action="manage")
-    shields.shields(providers, actor, config.input_shields, "input_shields", "manage")
-    shields.shields(providers, actor, config.output_shields, "output_shields", "manage")
+    extensions.shields(providers, actor, config.input_shields, "input_shields", "manage")
+    extensions.shields(providers, actor, config.output_shields, "output_shields", "manage")
     check_choice(config.tool_config or ToolConfig(), server_tools, config.client_tools)
 
 
@@ -59,19 +58,31 @@ def build(
         inference=inference,
         instructions=config.instructions,
         input_messages=body.messages,
-        context=turn_documents.context(providers, groups, body.documents or ()),
+        context=extensions.document_text(providers, groups, body.documents or ()),
         client_tools=config.client_tools,
         server_tools=server_tools,
         tool_config=tool_config,
         sampling=config.sampling_params,
         response_format=config.response_format,
-        input_shields=shields.shields(providers, actor, config.input_shields, "input_shields"),
-        output_shields=shields.shields(providers, actor, config.output_shields, "output_shields"),
-        memory=turn_documents.memory(providers, actor, session, groups, args),
-        documents=turn_documents.documents(providers, session, turn, groups, body.documents or ()),
+        input_shields=extensions.shields(providers, actor, config.input_shields, "input_shields"),
+        output_shields=extensions.shields(providers, actor, config.output_shields, "output_shields"),
+        memory=_memory(providers, actor, session, groups, args),
+        documents=extensions.slow_documents(providers, session, turn, groups, body.documents or ()),
         max_infer_iters=config.max_infer_iters,
         tool_timeout_s=providers.tool_timeout_s,
         provider_data=provider_data or {},
         clock=ids.now_us,
         new_key=ids.new_key,
     )
+
+
+def _memory(
+    providers: Providers, actor: Actor, session: int, groups: Sequence[AgentToolGroup], args: Args
+) -> Memory | None:
+    """Where the turn retrieves from by itself, if one of its groups is such a place. Raises
+    InvalidRequest for ``args`` (by group) that cannot be."""
+    for group in groups:
+        make = providers.memory.get(group_name(group))
+        if make:
+            return make(actor, session, args.get(group_name(group), {}))
+    return None

@@ -14,10 +14,10 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest, Unavailable
 from agents.base.store.writer import writer
-from agents.knowledge.runner.indexing import Indexer
+from agents.loop.extensions import extensions
 from agents.loop.loop import Loop
 from agents.loop.prepare import build
-from agents.loop.provider_set import Providers
+from agents.loop.provider_set import Part, Providers
 from agents.loop.run import PendingCall, Resume, Run
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.slots import Slot
@@ -62,7 +62,13 @@ class Service:
 
     def __init__(self, runner: Runner, providers: Providers) -> None:
         self.runner, self.providers = runner, providers
-        self.indexer = Indexer(runner, providers.library)
+        made = (make(runner, providers) for make in extensions.service_parts.values())
+        self._parts = {type(part): part for part in made}
+
+    def part(self, kind: type[Part]) -> Part:
+        """What the subject that knows this class runs beside the turns."""
+        found: Part = self._parts[kind]
+        return found
 
     # ----------------------------------------------------------------------------------------- start
 

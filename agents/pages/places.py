@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.module_loading import import_string
-
 from agents.base.access import Actor
 from agents.record.schemas.turns import StepValue, TurnValue
 from agents.record.store.targets import About
@@ -32,12 +30,3 @@ class Places:
 
 
 places = Places()
-
-
-def later(function: str) -> Callable[..., Any]:
-    """The function of this dotted name, imported when it is first called: commands start without pages."""
-
-    def call(*given: Any) -> Any:
-        return import_string(function)(*given)
-
-    return call

@@ -11,6 +11,7 @@ from agents.base.errors import InvalidRequest
 from agents.base.store.registered import Registration
 from agents.loop.protocols.shields import Shield, ShieldSpec
 from agents.loop.provider_set import Providers
+from agents.safety.providers.registry import Shields
 from agents.safety.store import registered_shields
 
 
@@ -19,13 +20,13 @@ def shields(
 ) -> list[Shield]:
     """The shields of a list, for ``action``. Raises InvalidRequest, for ``param``, when there is none of
     that name."""
-    return [providers.shields.make(_named(providers, actor, name, param, action)) for name in names]
+    return [providers.part(Shields).make(_named(providers, actor, name, param, action)) for name in names]
 
 
 def for_a_run(providers: Providers, actor: Actor, name: str, params: Mapping[str, Any]) -> Shield:
     """A shield with these parameters in place of its own. Raises InvalidRequest for ``shield_id`` and
     ``params``."""
-    return providers.shields.for_a_run(_named(providers, actor, name, "shield_id", "run"), params)
+    return providers.part(Shields).for_a_run(_named(providers, actor, name, "shield_id", "run"), params)
 
 
 def _named(providers: Providers, actor: Actor, name: str, param: str, action: Action) -> ShieldSpec:
@@ -39,7 +40,7 @@ def _named(providers: Providers, actor: Actor, name: str, param: str, action: Ac
 
 def find(providers: Providers, actor: Actor, name: str, action: Action = "read") -> ShieldSpec | None:
     """The shield of this name, if the actor sees one and may do this with it."""
-    fixed = providers.shields.fixed.get(name)
+    fixed = providers.part(Shields).fixed.get(name)
     if fixed:
         return fixed
     row = registered_shields.find(actor, name, action)
@@ -48,7 +49,7 @@ def find(providers: Providers, actor: Actor, name: str, action: Action = "read")
 
 def listing(providers: Providers, actor: Actor, action: Action = "read") -> list[ShieldSpec]:
     """All shields the actor sees and may do this with."""
-    fixed = providers.shields.fixed
+    fixed = providers.part(Shields).fixed
     rows = registered_shields.listing(actor, action)
     return [*fixed.values(), *(_spec(row) for row in rows if row.identifier not in fixed)]
 
@@ -64,7 +65,7 @@ def register(providers: Providers, actor: Actor, spec: ShieldSpec) -> ShieldSpec
 def check_new(providers: Providers, spec: ShieldSpec) -> None:
     """Whether it could be registered. Raises InvalidRequest."""
     _refuse_fixed(providers, spec.name)
-    providers.shields.make(spec)
+    providers.part(Shields).make(spec)
 
 
 def unregister(providers: Providers, actor: Actor, name: str) -> None:
@@ -74,7 +75,7 @@ def unregister(providers: Providers, actor: Actor, name: str) -> None:
 
 
 def _refuse_fixed(providers: Providers, name: str) -> None:
-    if name in providers.shields.fixed:
+    if name in providers.part(Shields).fixed:
         words = f"shield_id: '{name[:200]}' is a shield of this server's settings."
         raise InvalidRequest(words, param="shield_id", code="shield_of_the_settings")
 

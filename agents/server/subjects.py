@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-JOINING = ("feedback", "forks", "knowledge", "telemetry")
+JOINING = ("identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
 
 
 def install() -> None:

@@ -1,11 +1,15 @@
-"""How logs of agents that run elsewhere join the server: a turn that is deleted is not made of its traces again."""
+"""How logs of agents that run elsewhere join the server: they come in, and our turns go out as spans."""
 
 from __future__ import annotations
 
+from agents.base.later import later
+from agents.loop.background import backgrounds
 from agents.record.store import attached
 from agents.record.store.attached import Attached
 from agents.telemetry.store.external import sources
 
 
 def install() -> None:
+    # a turn that is deleted is not made of its traces again
     attached.add("telemetry", Attached(sources=sources.forget))
+    backgrounds["telemetry"] = later("agents.telemetry.runner.background.Background")

@@ -95,6 +95,6 @@ class ToolGroupForm(NamedForm):
 
     def _check_url(self, uri: str) -> None:
         try:
-            waited(service().providers.mcp.check(uri))
+            waited(service().providers.part(mcp.Mcp).check(uri))
         except InvalidRequest as error:
             raise InvalidRequest(error.message, param="mcp_endpoint") from error

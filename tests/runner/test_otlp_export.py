@@ -23,11 +23,11 @@ from agents.record.models.turns import TurnBody
 from agents.record.store import tags
 from agents.telemetry.reading.otlp import traces_from_json, traces_from_protobuf
 from agents.telemetry.runner import otlp_export
+from agents.telemetry.runner.background import exporter
 from agents.telemetry.runner.otlp_export import Exporter, endpoint_of, headers_of
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.projector import projector
 from agents.telemetry.wire import otlp
-from agentsite import equipment
 from tests.builders import make_turn
 from tests.conftest import Clock
 from tests.ingest import reports
@@ -174,11 +174,11 @@ def test_long_values_are_cut(admin: Actor, told: Told, monkeypatch: pytest.Monke
 
 def test_settings_that_cannot_work_are_named(settings: Any) -> None:
     settings.OTLP_EXPORT_ENDPOINT, settings.OTLP_EXPORT_HEADERS = "", ""
-    assert equipment.exporter() is None
+    assert exporter() is None
     settings.OTLP_EXPORT_ENDPOINT = "collector:4318"
     with pytest.raises(ImproperlyConfigured, match="OTLP_EXPORT_ENDPOINT: an address"):
-        equipment.exporter()
+        exporter()
     settings.OTLP_EXPORT_ENDPOINT, settings.OTLP_EXPORT_HEADERS = "http://collector:4318", "secret"
     with pytest.raises(ImproperlyConfigured, match="OTLP_EXPORT_HEADERS: write name=value"):
-        equipment.exporter()
+        exporter()
     assert endpoint_of("http://c:4318/") == endpoint_of("http://c:4318/v1/traces") == "http://c:4318/v1/traces"

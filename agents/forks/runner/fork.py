@@ -14,7 +14,6 @@ from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.forks.runner import recording, responses
 from agents.forks.schemas.forks import ForkTurn
-from agents.knowledge.runner.turn_documents import TurnDocuments
 from agents.loop.loop import Loop
 from agents.loop.prepare import build
 from agents.loop.replay import NextLeg
@@ -199,20 +198,14 @@ def _of_agent(service: Service, asked: Asked, source: Source) -> Made:
         body=body.model_copy(update={"messages": source.messages}),
         provider_data=asked.provider_data,
     )
-    run = replace(run, documents=_documents(run, place.key))
+    if run.documents is not None:  # a model is told the names they were stored by first
+        run = replace(run, documents=run.documents.named_by(forks.root_of(place.key)))
     new = _new(asked, source, key, run, NewLeg(ids.new_key(), asked.raw, model=run.model, retry=asked.retry))
     before = ForkSettings.model_validate_json(forks.settings_of(place.key))
     settings = ForkSettings(**{**before.given, **changes.given})
     fork = replace(_fork(asked, source), settings=settings.model_dump_json(exclude_none=True))
     new = replace(new, agent=place.agent, revision=place.revision, request=place.request, fork=fork)
     return Made(new, [run] * place.leg_count)
-
-
-def _documents(run: Run, source: int) -> Any:
-    """A turn's documents under the names they were stored by first: a model is told those."""
-    if isinstance(run.documents, TurnDocuments):
-        return replace(run.documents, turn=forks.root_of(source))
-    return run.documents
 
 
 def _of_responses(service: Service, asked: Asked, source: Source) -> Made:

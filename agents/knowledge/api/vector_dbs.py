@@ -42,7 +42,7 @@ def _object(db: VectorDBRecord) -> VectorDBObject:
         embedding_dimension=db.embedding_dimension,
         provider_id=db.provider_id,
         provider_resource_id=db.identifier,
-        metadata=service().providers.library.how(db),
+        metadata=service().providers.part(Library).how(db),
     )
 
 
@@ -85,7 +85,7 @@ class _LibraryView(ApiView):
     actions = {}
 
     def _await(self, work: Callable[[Library], Awaitable[HttpResponseBase]]) -> HttpResponseBase:
-        return Awaited(partial(work, service().providers.library))
+        return Awaited(partial(work, service().providers.part(Library)))
 
 
 class VectorInsertion(_LibraryView):

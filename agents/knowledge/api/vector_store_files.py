@@ -15,6 +15,7 @@ from agents.base.api.lists import array
 from agents.base.api.views import ApiView, answer, as_json
 from agents.base.errors import InvalidRequest
 from agents.knowledge.api.vector_stores import counts_of
+from agents.knowledge.runner.indexing import Indexer
 from agents.knowledge.schemas.vector_stores import (
     AttachFile,
     CreateFileBatch,
@@ -107,7 +108,7 @@ class StoreFileList(_Files):
     def post(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         """Put a file into a store; it is read behind the request's back."""
         body: AttachFile = self.body(AttachFile)
-        indexer = service().indexer
+        indexer = service().part(Indexer)
         added = vector_files.add(self.actor, vector_store_id, _wanted([body]), indexer.owner)
         indexer.start(added.work)
         return _told(_object(vector_store_id, vector_files.get(self.actor, vector_store_id, body.file_id, "run")))
@@ -166,7 +167,7 @@ class FileBatchCreate(ApiView):
     def post(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         """Put several files into a store, each on its own terms."""
         body: CreateFileBatch = self.body(CreateFileBatch)
-        indexer = service().indexer
+        indexer = service().part(Indexer)
         added = vector_files.add(self.actor, vector_store_id, _wanted(body.wanted), indexer.owner, batch=True)
         indexer.start(added.work)
         assert added.batch is not None  # it was asked for

@@ -11,9 +11,10 @@ from rest_framework.request import Request
 from agents.base import ids
 from agents.base.api.cursors import CURSOR, cursor
 from agents.base.api.views import ApiView, Awaited, answer
-from agents.knowledge.providers.embeddings.registry import KEYWORD
 from agents.knowledge.runner import file_search
 from agents.knowledge.runner.file_search import Found
+from agents.knowledge.runner.indexing import Indexer
+from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas import filters
 from agents.knowledge.schemas.vector_stores import (
     CreateVectorStore,
@@ -33,6 +34,7 @@ from agents.knowledge.store import vector_files, vector_stores
 from agents.knowledge.store.vector_files import Wanted
 from agents.knowledge.store.vector_stores import NewStore, StoreRecord
 from agents.loop.current_service import service
+from agents.loop.embeddings.registry import KEYWORD
 
 DIMENSION = 384
 """Of the vectors of a model nobody said more about."""
@@ -67,7 +69,7 @@ class VectorStoreList(ApiView):
     @extend_schema(operation_id="create_vector_store", request=CreateVectorStore, responses=VectorStoreObject)
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateVectorStore = self.body(CreateVectorStore)
-        indexer, chunking = service().indexer, chunking_of(body.chunking_strategy)
+        indexer, chunking = service().part(Indexer), chunking_of(body.chunking_strategy)
         sizes = chunking.max_chunk_size_tokens, chunking.chunk_overlap_tokens
         wanted = [Wanted(file, *sizes) for file in dict.fromkeys(body.file_ids)]
         made = vector_files.create_store(self.actor, _new(body), wanted, indexer.owner)
@@ -84,7 +86,7 @@ class VectorStoreList(ApiView):
 
 
 def _new(body: CreateVectorStore) -> NewStore:
-    default = service().providers.library.embeddings.default
+    default = service().providers.part(Library).embeddings.default
     # what is not said is what the server's own model gives
     unsaid = 0 if default and not body.embedding_model else DIMENSION
     return NewStore(
@@ -133,7 +135,7 @@ class VectorStoreSearch(ApiView):
 
         async def work() -> HttpResponseBase:
             found = await file_search.search(
-                service().providers.library,
+                service().providers.part(Library),
                 self.actor,
                 [store],
                 queries,

@@ -21,6 +21,7 @@ from agents.knowledge.runner.knowledge_base import MAX_CHUNKS, Library
 from agents.knowledge.store import files, indexing
 from agents.knowledge.store.indexing import Begun, Work
 from agents.knowledge.store.vector_dbs import NewChunk
+from agents.loop.provider_set import Providers
 
 log = logging.getLogger(__name__)
 
@@ -112,3 +113,8 @@ def _code(error: InvalidRequest) -> str:
     if error.code == "embedding_dimension":
         return "server_error"
     return "unsupported_file" if error.code == "document_type" else "invalid_file"
+
+
+def indexer(runner: Apart, providers: Providers) -> Indexer:
+    """The indexer of a process, with its library."""
+    return Indexer(runner, providers.part(Library))

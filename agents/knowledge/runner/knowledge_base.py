@@ -15,7 +15,6 @@ from typing import Any
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest
 from agents.base.reading import read
-from agents.knowledge.providers.embeddings.registry import KEYWORD, EmbeddingModels
 from agents.knowledge.providers.memory import chunking, texts
 from agents.knowledge.providers.memory.fetcher import Fetcher
 from agents.knowledge.providers.memory.texts import Raw
@@ -23,6 +22,7 @@ from agents.knowledge.schemas.vector_dbs import ChunkGiven, RagDocument, SearchP
 from agents.knowledge.store import retrieval, vector_dbs, vectors
 from agents.knowledge.store.retrieval import Found, Fusion
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument, VectorDBRecord
+from agents.loop.embeddings.registry import KEYWORD, EmbeddingModels
 from agents.loop.protocols.embeddings import Embeddings
 from agents.record.schemas.content import Content, Url, text_of
 
@@ -38,10 +38,6 @@ class Library:
 
     embeddings: EmbeddingModels = field(default_factory=EmbeddingModels)
     fetcher: Fetcher = field(default_factory=Fetcher)
-
-    async def close(self) -> None:
-        """Close the connections to models."""
-        await self.embeddings.close()
 
     # ------------------------------------------------------------------------------------- databases
 

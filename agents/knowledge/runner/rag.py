@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,7 +22,7 @@ from agents.knowledge.store import vector_dbs
 from agents.knowledge.store.retrieval import Found
 from agents.knowledge.store.vector_dbs import VectorDBRecord
 from agents.loop.protocols.retrieval import Retrieved
-from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure
+from agents.loop.protocols.tools import Tool, ToolContext, ToolGroup, ToolResult, failure
 from agents.record.schemas.content import Content, TextItem, ToolDef, ToolParameter
 
 GROUP, MEMORY_GROUP = "builtin::rag", "builtin::memory"
@@ -139,9 +140,6 @@ class KnowledgeSearch:
     group: str = GROUP
     definition: ToolDef = _SEARCH
 
-    def acting_for(self, actor: Actor) -> KnowledgeSearch:
-        return replace(self, actor=actor)
-
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         question = str(arguments.get("query") or "").strip()
         if not question or self.actor is None:
@@ -166,9 +164,6 @@ class InsertIntoMemory:
     group: str = GROUP
     definition: ToolDef = _INSERT
 
-    def acting_for(self, actor: Actor) -> InsertIntoMemory:
-        return replace(self, actor=actor)
-
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         session = ids.parse(ids.Kind.SESSION, context.session_id)
         content, metadata = arguments.get("content"), arguments.get("metadata") or {}
@@ -187,19 +182,13 @@ class InsertIntoMemory:
         return ToolResult(f"Remembered as '{name}'.", metadata={"document_id": name})
 
 
-def tools(library: Library) -> list[KnowledgeSearch | InsertIntoMemory]:
-    """The group's tools, acting for nobody yet."""
-    return [KnowledgeSearch(library), InsertIntoMemory(library)]
+def group(library: Library) -> ToolGroup:
+    """Both tools, acting for nobody yet: they look into what belongs to somebody."""
+    return ToolGroup(GROUP, tools=_tools(library), bind=partial(_tools, library))
 
 
-def acting(group: ToolGroup, actor: Actor) -> ToolGroup:
-    """A group whose tools, where they look into what belongs to somebody, do so for this actor."""
-    if group.name != GROUP:
-        return group
-    bound = [
-        one.acting_for(actor) if isinstance(one, KnowledgeSearch | InsertIntoMemory) else one for one in group.tools
-    ]
-    return replace(group, tools=bound)
+def _tools(library: Library, actor: Actor | None = None) -> Sequence[Tool]:
+    return KnowledgeSearch(library, actor), InsertIntoMemory(library, actor)
 
 
 # ----------------------------------------------------------------------------------------------- memory

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.base import ids
-from agents.base.access import Actor
 from agents.base.addresses import check_url
 from agents.base.errors import InvalidRequest
 from agents.knowledge.providers.memory import texts
 from agents.knowledge.runner import rag
 from agents.knowledge.runner.knowledge_base import Library, check_type, url_of
 from agents.knowledge.schemas.vector_dbs import RagDocument
-from agents.loop.protocols.retrieval import Documents, Memory, Prepared
+from agents.loop.protocols.retrieval import Documents, Prepared
 from agents.loop.provider_set import Providers
 from agents.loop.schemas.turns import Document
-from agents.loop.tool_groups import Args, group_name
+from agents.loop.tool_groups import group_name
 from agents.record.schemas.agents import AgentToolGroup
 from agents.record.schemas.content import ImageData, ImageItem, TextItem, Url, text_of
-
-
-def memory(
-    providers: Providers, actor: Actor, session: int, groups: Sequence[AgentToolGroup], args: Args
-) -> Memory | None:
-    """Where the turn retrieves from by itself, if one of its groups is such a place. Raises
-    InvalidRequest for ``args`` (by group) that cannot be."""
-    for group in groups:
-        make = providers.memory.get(group_name(group))
-        if make:
-            return make(actor, session, args.get(group_name(group), {}))
-    return None
 
 
 def context(providers: Providers, groups: Sequence[AgentToolGroup], documents: Sequence[Document]) -> str:
     """The text of a turn's documents where that is all there is to them. Raises InvalidRequest."""
     for number, document in enumerate(documents):
-        _check(providers.library, document, f"documents.{number}")
+        _check(providers.part(Library), document, f"documents.{number}")
     if _takes_a_while(groups, documents):
         return ""
     return "\n\n".join(text_of(one.content) for one in documents if not isinstance(one.content, Url))
@@ -48,7 +35,7 @@ def documents(
     """Those of a turn that have to be fetched, read or put into the session's database first."""
     if not _takes_a_while(groups, given):
         return None
-    return TurnDocuments(providers.library, session, turn, given, searched=_searches(groups))
+    return TurnDocuments(providers.part(Library), session, turn, given, searched=_searches(groups))
 
 
 def _takes_a_while(groups: Sequence[AgentToolGroup], given: Sequence[Document]) -> bool:
@@ -103,6 +90,9 @@ class TurnDocuments:
     turn: int
     given: Sequence[Document]
     searched: bool
+
+    def named_by(self, turn: int) -> TurnDocuments:
+        return replace(self, turn=turn)
 
     async def prepare(self) -> Prepared:
         images, words, stored = [], [], []

@@ -4,7 +4,7 @@ come with a turn."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from agents.record.schemas.content import ImageItem
 
@@ -36,6 +36,10 @@ class Prepared:
 
 class Documents(Protocol):
     """Documents of a turn that take a while: to be fetched, read or put into a database first."""
+
+    def named_by(self, turn: int) -> Self:
+        """The same under the names they have in another turn."""
+        ...
 
     async def prepare(self) -> Prepared:
         """Raises InvalidRequest for one that cannot be had or read; ProviderError."""

@@ -7,10 +7,11 @@ raises nothing for what its arguments or the world did, it returns an error.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from agents.base import redaction
+from agents.base.access import Actor
 from agents.record.schemas.content import Content, ContentItem, TextItem, ToolDef
 
 
@@ -76,7 +77,8 @@ class ToolGroup:
     """Tools under one name. ``args`` override what a model says to any of them. ``listed`` gives
     tools another name in lists than the model sees: tool → shown name. ``note`` says what is wrong
     with a group whose tools are those of its last good listing; ``provider_ids`` are other names of
-    what does its work; ``check`` looks whether it can work, and says what is wrong."""
+    what does its work; ``check`` looks whether it can work, and says what is wrong. ``bind`` gives the tools as they
+    act for somebody, where they look into what is somebody's."""
 
     name: str
     provider_id: str = "builtin"
@@ -87,6 +89,11 @@ class ToolGroup:
     note: str = ""
     provider_ids: Sequence[str] = ()
     check: Callable[[], Awaitable[str | None]] | None = None
+    bind: Callable[[Actor], Sequence[Tool]] | None = None
+
+    def acting_for(self, actor: Actor) -> ToolGroup:
+        """The group for an actor's use."""
+        return replace(self, tools=self.bind(actor)) if self.bind else self
 
     def shown_name(self, tool: Tool) -> str:
         """The name of one of its tools in lists."""

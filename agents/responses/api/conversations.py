@@ -53,7 +53,7 @@ def _with_rows(
         return then([row_of(item) for item in given])
 
     async def work() -> HttpResponseBase:
-        told = await files.readable(service().providers.library, actor, given)
+        told = await files.readable(service().providers, actor, given)
         return await read(then, [row_of(*pair) for pair in zip(given, told, strict=True)])
 
     return Awaited(work)

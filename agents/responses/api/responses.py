@@ -71,7 +71,7 @@ def _begun(asked: Asked) -> HttpResponseBase:
 async def _read_and_begun(asked: Asked) -> HttpResponseBase:
     """The same for a request with files: they are read first."""
     given = items_of_input(asked.body.input)
-    readable = await files.readable(service().providers.library, asked.actor, given)
+    readable = await files.readable(service().providers, asked.actor, given)
     answer = await read(_begun, replace(asked, readable=readable))
     return await answer.work() if isinstance(answer, Awaited) else answer
 

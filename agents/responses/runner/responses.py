@@ -15,9 +15,9 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
 from agents.loop import model_names
+from agents.loop.extensions import extensions
 from agents.loop.images import check_images
 from agents.loop.loop import Loop
-from agents.loop.protocols.shields import Shield
 from agents.loop.run import Resume, Run
 from agents.loop.service import Earlier, Service, said_before
 from agents.loop.slots import Slot
@@ -44,7 +44,6 @@ from agents.responses.schemas.requests import CreateResponse, McpTool
 from agents.responses.store import conversations, responses
 from agents.responses.wire.responses import ResponseHead
 from agents.responses.wire.settings import settings_json
-from agents.safety import shields as guards
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +259,7 @@ def run_of(service: Service, asked: Asked, turn: int, session: int, messages: Se
     check_images(messages)
     inference, model = model_names.resolve(providers, actor, body.model)
     offer = tools.offer(providers, actor, body, asked.provider_data)
-    shields: list[Shield] = guards.shields(providers, actor, body.guardrail_ids, "guardrails")
+    shields = extensions.shields(providers, actor, body.guardrail_ids, "guardrails")
     return Run(
         turn=turn,
         session=session,

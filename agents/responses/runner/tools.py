@@ -8,12 +8,10 @@ from typing import Any
 
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
-from agents.knowledge.schemas.filters import parse
 from agents.loop.protocols.tools import Labelled, Tool, ToolSource
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolConfig, ToolDef
-from agents.responses.runner import mcp
-from agents.responses.runner.file_search import FileSearch
+from agents.responses.runner.extensions import extensions
 from agents.responses.schemas.requests import (
     AllowedTools,
     ChosenTool,
@@ -24,10 +22,6 @@ from agents.responses.schemas.requests import (
     McpTool,
     WebSearchTool,
 )
-from agents.tools.providers import web_search
-from agents.tools.runner import toolgroups
-
-WEB_SEARCH = "web_search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +43,7 @@ def offer(providers: Providers, actor: Actor, body: CreateResponse, provider_dat
         if isinstance(tool, McpTool):
             if tool.server_label in sources:
                 raise InvalidRequest(f"tools: there are two servers '{tool.server_label}'.", param="tools")
-            sources[tool.server_label] = mcp.source(providers, tool, f"tools.{place}", provider_data)
+            sources[tool.server_label] = extensions.mcp(providers, tool, f"tools.{place}", provider_data)
         elif not isinstance(tool, FunctionParam):
             made = _server_tool(providers, actor, tool, f"tools.{place}")
             if made.definition.name in server:
@@ -69,21 +63,11 @@ def _server_tool(
 ) -> Tool:
     match tool:
         case FileSearchTool():
-            filters = parse(tool.filters, f"{where}.filters")
-            return Labelled(FileSearch(providers.library, actor, tool, filters), "file_search")
+            return extensions.file_search(providers, actor, tool, where)
         case WebSearchTool():
-            found = _group_tool(providers, actor, web_search.GROUP, where)
-            return Labelled(found, "web_search", name=WEB_SEARCH)
+            return extensions.web_search(providers, actor, tool, where)
         case CodeInterpreterTool():
-            found = _group_tool(providers, actor, "builtin::code_interpreter", where)
-            return Labelled(found, "code_interpreter")
-
-
-def _group_tool(providers: Providers, actor: Actor, name: str, where: str) -> Tool:
-    group = toolgroups.find(providers, actor, name, "run")
-    if group is None or not group.tools:
-        raise InvalidRequest(f"{where}: this server has no {name}.", param=where, code="tool_unavailable")
-    return group.tools[0]
+            return extensions.code_interpreter(providers, actor, tool, where)
 
 
 def _check_names(client: Sequence[ToolDef], server: dict[str, Tool]) -> None:

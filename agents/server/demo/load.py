@@ -141,11 +141,13 @@ class _Cast:
             tools={
                 tools.GROUP: ToolGroup(tools.GROUP, tools=[_Paced(tool, self.clock) for tool in tools.tools(pace=0)])
             },
-            shields=Shields(
-                models,
-                {shield.name: ShieldSpec(shield.name, "scripted")},
-                {shield.name: _PacedShield(shield, self.clock)},
-            ),
+            parts={
+                Shields: Shields(
+                    models,
+                    {shield.name: ShieldSpec(shield.name, "scripted")},
+                    {shield.name: _PacedShield(shield, self.clock)},
+                )
+            },
             memory={memory.GROUP: lambda actor, session, args: _PacedMemory(found, self.clock)},
         )
 

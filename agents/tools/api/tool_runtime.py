@@ -13,13 +13,14 @@ from rest_framework.request import Request
 from agents.base.api.provider_data import provider_data
 from agents.base.api.views import ApiView, Awaited, answer, data_list
 from agents.base.errors import InvalidRequest
+from agents.loop import toolset
 from agents.loop.current_service import service
 from agents.loop.protocols.tools import ToolContext, ToolGroup, WithArgs
 from agents.loop.run_tool import run_one
 from agents.record.schemas.content import Url
 from agents.tools.api.tools import JSON, find_tool, shown
 from agents.tools.providers import mcp
-from agents.tools.providers.mcp import McpFault, Server
+from agents.tools.providers.mcp import Mcp, McpFault, Server
 from agents.tools.runner import toolgroups
 from agents.tools.schemas import InvokeTool, ToolInvocation
 
@@ -41,7 +42,7 @@ class RuntimeTools(ApiView):
         name, uri = request._request.GET.get("tool_group_id", ""), _endpoint(request._request)
         sent = provider_data(request._request)
         if not name and not uri:
-            groups = toolgroups.listing(service().providers, self.actor, "run")
+            groups = toolset.listing(service().providers, self.actor, "run")
             return data_list(tool for group in groups for tool in shown(group))
 
         async def work() -> HttpResponseBase:
@@ -65,12 +66,12 @@ def _endpoint(request: HttpRequest) -> str:
 
 async def _of_server(uri: str, sent: dict[str, Any]) -> ToolGroup:
     providers, server = service().providers, Server(uri)
-    await providers.mcp.check(uri)
+    await providers.part(Mcp).check(uri)
     try:
-        found = await providers.mcp.list(server, sent)
+        found = await providers.part(Mcp).list(server, sent)
     except McpFault as fault:
         raise toolgroups.refused(uri, fault) from None
-    return mcp.group(uri, server, providers.mcp, found.tools, args={}, note=found.note)
+    return mcp.group(uri, server, providers.part(Mcp), found.tools, args={}, note=found.note)
 
 
 class Invocation(ApiView):

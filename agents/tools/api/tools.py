@@ -16,6 +16,7 @@ from agents.base.api.provider_data import provider_data
 from agents.base.api.views import ApiView, Awaited, data_list, nothing
 from agents.base.errors import NotFound
 from agents.base.schemas.wire import iso
+from agents.loop import toolset
 from agents.loop.current_service import service
 from agents.loop.protocols.tools import Tool, ToolGroup
 from agents.record.schemas.items import tool_definition
@@ -106,7 +107,7 @@ class ToolList(ApiView):
     def get(self, request: Request) -> HttpResponseBase:
         wanted = request._request.GET.get("toolgroup_id") or request._request.GET.get("toolgroup_id[name]")
         if not wanted:
-            groups = toolgroups.listing(service().providers, self.actor)
+            groups = toolset.listing(service().providers, self.actor)
             return data_list(tool for group in groups for tool in shown(group))
         sent = provider_data(request._request)
 
@@ -129,8 +130,8 @@ def find_tool(actor: Actor, name: str, action: Action = "read") -> tuple[ToolGro
     """A tool by its name, or as ``group/tool``, and the group it is of. Raises NotFound."""
     providers = service().providers
     group_id, slash, rest = name.partition("/")
-    named = toolgroups.find(providers, actor, group_id, action) if slash else None
-    groups = [named] if named else toolgroups.listing(providers, actor, action)
+    named = toolset.find(providers, actor, group_id, action) if slash else None
+    groups = [named] if named else toolset.listing(providers, actor, action)
     for group in groups:
         tool = group.find(rest if named else name)
         if tool:

@@ -19,13 +19,12 @@ from agents.base.access import Action, Actor
 from agents.base.errors import AgentsError, Conflict, InvalidRequest, NotAuthenticated, NotFound, ProviderError
 from agents.base.reading import read
 from agents.base.sent_headers import checked_headers
-from agents.knowledge.runner import rag
 from agents.loop.protocols.tools import ToolGroup
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
 from agents.tools import store as toolgroups
 from agents.tools.providers import mcp
-from agents.tools.providers.mcp import McpFault, Server
+from agents.tools.providers.mcp import Mcp, McpFault, Server
 from agents.tools.store import GroupRecord, NewGroup
 
 log = logging.getLogger(__name__)
@@ -52,12 +51,12 @@ class McpGroup:
         return self.listed_at is not None and ids.now_us() - self.listed_at > OLD_US
 
     def group(self, providers: Providers) -> ToolGroup:
-        return mcp.group(self.name, self.server, providers.mcp, self.tools, args=self.args, note=self.note)
+        return mcp.group(self.name, self.server, providers.part(Mcp), self.tools, args=self.args, note=self.note)
 
 
 def find_mcp(providers: Providers, actor: Actor, name: str, action: Action = "read") -> McpGroup | None:
     """The MCP server of this name, if the actor sees one and may do this with it."""
-    fixed = providers.mcp.configured.get(name)
+    fixed = providers.part(Mcp).configured.get(name)
     if fixed:
         return McpGroup(name, fixed.server, {}, fixed.tools, fixed.listed_at, fixed.note)
     if name in providers.tools:
@@ -66,29 +65,25 @@ def find_mcp(providers: Providers, actor: Actor, name: str, action: Action = "re
     return _registered(record) if record else None
 
 
-def find(providers: Providers, actor: Actor, name: str, action: Action = "read") -> ToolGroup | None:
-    """The group of this name, if the actor sees one and may do this with it."""
-    fixed = providers.tools.get(name)
-    if fixed:
-        return rag.acting(fixed, actor)
-    found = find_mcp(providers, actor, name, action)
-    return found.group(providers) if found else None
-
-
 def mcp_listing(providers: Providers, actor: Actor, action: Action = "read") -> list[McpGroup]:
     """All MCP servers the actor sees and may do this with."""
     fixed = [
         McpGroup(name, one.server, {}, one.tools, one.listed_at, one.note)
-        for name, one in providers.mcp.configured.items()
+        for name, one in providers.part(Mcp).configured.items()
     ]
-    taken = {*providers.tools, *providers.mcp.configured}
+    taken = {*providers.tools, *providers.part(Mcp).configured}
     return [*fixed, *(_registered(one) for one in toolgroups.listing(actor, action) if one.name not in taken)]
 
 
-def listing(providers: Providers, actor: Actor, action: Action = "read") -> list[ToolGroup]:
-    """All groups the actor sees and may do this with, with the tools of their last listings."""
-    fixed = (rag.acting(one, actor) for one in providers.tools.values())
-    return [*fixed, *(one.group(providers) for one in mcp_listing(providers, actor, action))]
+def mcp_group(providers: Providers, actor: Actor, name: str, action: Action) -> ToolGroup | None:
+    """An MCP server as a group of tools, for `agents.loop.toolset`."""
+    found = find_mcp(providers, actor, name, action)
+    return found.group(providers) if found else None
+
+
+def mcp_groups(providers: Providers, actor: Actor, action: Action) -> list[ToolGroup]:
+    """All MCP servers as groups of tools."""
+    return [one.group(providers) for one in mcp_listing(providers, actor, action)]
 
 
 def _registered(record: GroupRecord) -> McpGroup:
@@ -105,7 +100,7 @@ def check_new(providers: Providers, name: str, provider_id: str, uri: str, args:
     fixed = providers.tools.get(name)
     if fixed and not uri and not args and provider_id in (fixed.provider_id, *fixed.provider_ids):
         return None
-    if fixed or name in providers.mcp.configured or name in providers.memory:
+    if fixed or name in providers.part(Mcp).configured or name in providers.memory:
         words = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
         raise Conflict(words, param="toolgroup_id", code="toolgroup_of_the_settings")
     if "/" in name:
@@ -126,7 +121,7 @@ async def register(providers: Providers, actor: Actor, new: NewGroup, provider_d
     """Register a server and ask it what it has; returns its key. One that does not answer is
     registered all the same, with a note. Raises InvalidRequest for a URL that may not be asked,
     Conflict."""
-    await providers.mcp.check(new.uri)
+    await providers.part(Mcp).check(new.uri)
     record = await read(toolgroups.register, actor, new)
     await refresh(providers, _registered(record), provider_data)
     return record.key
@@ -134,7 +129,7 @@ async def register(providers: Providers, actor: Actor, new: NewGroup, provider_d
 
 async def revise(providers: Providers, actor: Actor, key: int, new: NewGroup) -> None:
     """Change a registered server and ask it again, as `register` does. Raises NotFound too."""
-    await providers.mcp.check(new.uri)
+    await providers.part(Mcp).check(new.uri)
     record = await read(toolgroups.revise, actor, key, new)
     await refresh(providers, _registered(record), {})
 
@@ -146,7 +141,7 @@ async def ask_again(providers: Providers, actor: Actor, key: int) -> McpFault | 
 
 def unregister(providers: Providers, actor: Actor, name: str) -> None:
     """Raises NotFound; InvalidRequest for a group of the settings."""
-    if name in providers.tools or name in providers.mcp.configured or name in providers.memory:
+    if name in providers.tools or name in providers.part(Mcp).configured or name in providers.memory:
         words = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
         raise InvalidRequest(words, param="toolgroup_id", code="toolgroup_of_the_settings")
     toolgroups.unregister(actor, name)
@@ -159,7 +154,7 @@ async def refresh(providers: Providers, group: McpGroup, provider_data: Mapping[
     """Ask a server what it has, and remember it. Its fault is remembered as a note, and returned: the
     tools stay those of the last listing."""
     try:
-        found = await providers.mcp.list(group.server, provider_data)
+        found = await providers.part(Mcp).list(group.server, provider_data)
     except McpFault as fault:
         await _keep(providers, group, None, fault.words)
         return fault
@@ -215,7 +210,7 @@ async def _refreshed(providers: Providers, group: McpGroup, provider_data: Mappi
 
 async def refresh_configured(providers: Providers) -> None:
     """Ask those of the operator's servers that have not answered yet."""
-    silent = [(name, one) for name, one in providers.mcp.configured.items() if one.listed_at is None]
+    silent = [(name, one) for name, one in providers.part(Mcp).configured.items() if one.listed_at is None]
     groups = [McpGroup(name, one.server, {}, one.tools, one.listed_at, one.note) for name, one in silent]
     await asyncio.gather(*(refresh(providers, group, {}) for group in groups))
 
@@ -224,7 +219,7 @@ async def _keep(providers: Providers, group: McpGroup, tools: Sequence[ToolDef] 
     if group.key is not None:
         await read(toolgroups.keep_listing, group.key, tools, note)
         return
-    one = providers.mcp.configured[group.name]
+    one = providers.part(Mcp).configured[group.name]
     one.note = note
     if tools is not None:
         one.tools, one.listed_at = tools, ids.now_us()

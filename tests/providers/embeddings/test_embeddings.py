@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from agents.base.errors import ProviderError
-from agents.knowledge.providers.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEmbeddings
-from agents.knowledge.providers.embeddings.registry import EmbeddingModels
-from agents.knowledge.providers.embeddings.scripted import ScriptedEmbeddings
+from agents.loop.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEmbeddings
+from agents.loop.embeddings.registry import EmbeddingModels
+from agents.loop.embeddings.scripted import ScriptedEmbeddings
 from agents.loop.inference.registry import EndpointConfig
 from agents.loop.protocols.embeddings import Embeddings
 

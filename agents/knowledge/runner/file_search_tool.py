@@ -10,8 +10,9 @@ from agents.base.errors import AgentsError
 from agents.knowledge.runner import file_search
 from agents.knowledge.runner.file_search import Found
 from agents.knowledge.runner.knowledge_base import Library
-from agents.knowledge.schemas.filters import Filter
-from agents.loop.protocols.tools import ToolContext, ToolResult, failure
+from agents.knowledge.schemas.filters import Filter, parse
+from agents.loop.protocols.tools import Labelled, ToolContext, ToolResult, failure
+from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef, ToolParameter
 from agents.responses.schemas.requests import FileSearchTool
 from agents.responses.wire import citations
@@ -76,3 +77,9 @@ def _shown(one: Found) -> dict[str, Any]:
         "text": one.text,
         "attributes": dict(one.attributes),
     }
+
+
+def file_search_tool(providers: Providers, actor: Actor, asked: FileSearchTool, where: str) -> Labelled:
+    """The tool of a request. Raises InvalidRequest for filters that are none, naming the place."""
+    filters = parse(asked.filters, f"{where}.filters")
+    return Labelled(FileSearch(providers.part(Library), actor, asked, filters), "file_search")

@@ -1,5 +1,7 @@
-"""MCP servers named by a response's request: asked once what they have, called with the request's own
-headers, and only with the client's approval where it wants to be asked."""
+"""The server's tools of a response: web search, the code interpreter, MCP servers.
+
+An MCP server that a request names is asked once what it has, called with the request's own headers, and only with the
+client's approval where it wants to be asked."""
 
 from __future__ import annotations
 
@@ -11,16 +13,21 @@ from typing import Any
 import msgspec
 
 from agents.base import addresses, ids
+from agents.base.access import Actor
 from agents.base.errors import AgentsError, InvalidRequest
 from agents.base.sent_headers import checked_headers
-from agents.loop.protocols.tools import Labelled, Offered
+from agents.loop import toolset
+from agents.loop.protocols.tools import Labelled, Offered, Tool
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
-from agents.responses.schemas.requests import Approvals, ToolNames
+from agents.responses.schemas.requests import Approvals, CodeInterpreterTool, ToolNames, WebSearchTool
 from agents.responses.schemas.requests import McpTool as AskedTool
+from agents.tools.providers import code_interpreter as code
 from agents.tools.providers import mcp
+from agents.tools.providers import web_search as searching
 from agents.tools.providers.mcp import Mcp, McpFault, McpTool, Server
 
+WEB_SEARCH = "web_search"
 FRESH_US = 300_000_000
 """How long a listing holds for the same server and the same headers."""
 MOST = 200
@@ -89,7 +96,7 @@ def _failure(label: str, fault: McpFault) -> AgentsError:
     return AgentsError(words, code="authentication_required" if refused else "mcp_list_tools_failed")
 
 
-def source(providers: Providers, asked: AskedTool, where: str, provider_data: Mapping[str, Any]) -> McpSource:
+def mcp_source(providers: Providers, asked: AskedTool, where: str, provider_data: Mapping[str, Any]) -> McpSource:
     """A server as a source of tools. Raises InvalidRequest for a URL or headers that cannot be."""
     url = asked.server_url or ""
     try:
@@ -99,4 +106,24 @@ def source(providers: Providers, asked: AskedTool, where: str, provider_data: Ma
             headers |= checked_headers({"Authorization": f"Bearer {asked.authorization}"}, f"{where}.authorization")
     except InvalidRequest as error:
         raise InvalidRequest(f"{where}: {error.message}", param=error.param or where) from None
-    return McpSource(asked.server_label, asked, Server(url, headers=headers), providers.mcp, provider_data)
+    return McpSource(asked.server_label, asked, Server(url, headers=headers), providers.part(Mcp), provider_data)
+
+
+# ------------------------------------------------------------------------------------------ built-in tools
+
+
+def web_search(providers: Providers, actor: Actor, asked: WebSearchTool, where: str) -> Labelled:
+    """Raises InvalidRequest where this server has none."""
+    return Labelled(_group_tool(providers, actor, searching.GROUP, where), "web_search", name=WEB_SEARCH)
+
+
+def code_interpreter(providers: Providers, actor: Actor, asked: CodeInterpreterTool, where: str) -> Labelled:
+    """Raises InvalidRequest where this server has none."""
+    return Labelled(_group_tool(providers, actor, code.GROUP, where), "code_interpreter")
+
+
+def _group_tool(providers: Providers, actor: Actor, name: str, where: str) -> Tool:
+    group = toolset.find(providers, actor, name, "run")
+    if group is None or not group.tools:
+        raise InvalidRequest(f"{where}: this server has no {name}.", param=where, code="tool_unavailable")
+    return group.tools[0]

@@ -6,12 +6,25 @@ from collections.abc import Sequence
 
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest
-from agents.loop.protocols.tools import Tool, WithArgs
+from agents.loop.extensions import extensions, no_group
+from agents.loop.protocols.tools import Tool, ToolGroup, WithArgs
 from agents.loop.provider_set import Providers
 from agents.loop.tool_groups import Args, group_args, group_name
 from agents.record.schemas.agents import AgentToolGroup
 from agents.record.schemas.content import ToolDef
-from agents.tools.runner import toolgroups
+
+
+def find(providers: Providers, actor: Actor, name: str, action: Action = "read") -> ToolGroup | None:
+    """The group of this name, if the actor sees one and may do this with it: the settings' first, which nobody can
+    shadow."""
+    fixed = providers.tools.get(name)
+    return fixed.acting_for(actor) if fixed else extensions.find_group(providers, actor, name, action)
+
+
+def listing(providers: Providers, actor: Actor, action: Action = "read") -> list[ToolGroup]:
+    """All groups the actor sees and may do this with, with the tools of their last listings."""
+    fixed = (group.acting_for(actor) for group in providers.tools.values())
+    return [*fixed, *extensions.list_groups(providers, actor, action)]
 
 
 def server_tools(
@@ -44,7 +57,7 @@ def _group(providers: Providers, actor: Actor, name: str, given: Args, action: A
     if name in providers.memory:
         return ()
     group_id, _, tool = name.partition("/")
-    group = toolgroups.find(providers, actor, group_id, action)
+    group = find(providers, actor, group_id, action)
     if group is None or not (group.tools or group.note):
         raise _not_found(providers, actor, name, action)
     if not group.tools:
@@ -59,6 +72,8 @@ def _group(providers: Providers, actor: Actor, name: str, given: Args, action: A
 
 
 def _not_found(providers: Providers, actor: Actor, name: str, action: Action) -> InvalidRequest:
-    names = {*providers.memory, *(one.name for one in toolgroups.listing(providers, actor, action)[:50])}
+    names = {*providers.memory, *(one.name for one in listing(providers, actor, action)[:50])}
     words = f"toolgroups: Tool group '{name[:200]}' not found. Available: {', '.join(sorted(names)) or 'none'}."
+    if extensions.find_group is no_group:
+        words += " The subject tools is not installed on this server."
     return InvalidRequest(words, param="toolgroups", code="toolgroup_not_found")

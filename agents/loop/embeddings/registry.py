@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from agents.knowledge.providers.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEmbeddings
-from agents.knowledge.providers.embeddings.scripted import ScriptedEmbeddings
+from agents.loop.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEmbeddings
+from agents.loop.embeddings.scripted import ScriptedEmbeddings
 from agents.loop.inference.registry import EndpointConfig
 from agents.loop.protocols.embeddings import Embeddings
 

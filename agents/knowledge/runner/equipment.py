@@ -1,0 +1,28 @@
+"""What the settings equip a process with: the library, its tools, and places that turns retrieve from."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.conf import settings
+
+from agents.knowledge.providers.memory import scripted
+from agents.knowledge.providers.memory.fetcher import Fetcher
+from agents.knowledge.runner import rag
+from agents.knowledge.runner.knowledge_base import Library
+from agents.loop.embeddings.registry import EmbeddingModels
+from agents.loop.inference.registry import Endpoints
+from agents.loop.provider_set import Equipment
+
+
+def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> Equipment:
+    library = Library(embeddings, Fetcher(allow_private=settings.FETCH_ALLOW_PRIVATE))
+    policies = scripted.PolicyMemory(takes_s=0.25 * pace)
+    return Equipment(
+        tools={rag.GROUP: rag.group(library)},
+        memory={
+            scripted.GROUP: lambda actor, session, args: policies,
+            rag.MEMORY_GROUP: partial(rag.session_memory, library),
+        },
+        parts=(library,),
+    )

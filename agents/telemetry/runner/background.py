@@ -1,0 +1,57 @@
+"""Work of a serving process: what came in becomes turns, files are imported, a collector hears of turns that end."""
+
+from __future__ import annotations
+
+import asyncio
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from agents.base import ids
+from agents.base.reading import read
+from agents.loop import background
+from agents.telemetry.runner import importing
+from agents.telemetry.runner.otlp_export import Exporter, headers_of
+from agents.telemetry.store.external import ageing, unmatched
+from agents.telemetry.store.external.projector import projector
+
+DAY_US = 86_400_000_000
+
+
+class Background(background.Background):
+    async def start(self) -> None:
+        projector.start()
+        self._exporter = exporter()
+        if self._exporter is not None:
+            self._exporter.start()
+        await read(importing.resume, self.service.runner)
+
+    async def renew(self) -> None:
+        await read(importing.beat)
+
+    async def recover(self) -> None:
+        await read(ageing.age, ids.now_us())
+        if not self.service.runner.draining:
+            await read(importing.resume, self.service.runner)
+
+    async def expire(self) -> int:
+        return await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
+
+    async def stop(self) -> None:
+        if self._exporter is not None:
+            await self._exporter.stop()
+        await asyncio.get_running_loop().run_in_executor(None, projector.stop)
+
+
+def exporter() -> Exporter | None:
+    """Whoever tells a collector of the turns that end here. Raises ImproperlyConfigured."""
+    if not settings.OTLP_EXPORT_ENDPOINT:
+        return None
+    try:
+        headers = headers_of(settings.OTLP_EXPORT_HEADERS or "")
+    except ValueError as error:
+        raise ImproperlyConfigured(f"OTLP_EXPORT_HEADERS: {error}") from error
+    try:
+        return Exporter(settings.OTLP_EXPORT_ENDPOINT, headers)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"OTLP_EXPORT_ENDPOINT: {error}") from error

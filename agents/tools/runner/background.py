@@ -1,0 +1,36 @@
+"""Work of a serving process: servers of tools that have not answered yet are asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from agents.loop import background
+from agents.tools.providers import python_copy
+from agents.tools.providers.mcp import Mcp
+from agents.tools.runner import toolgroups
+
+log = logging.getLogger(__name__)
+
+LISTING_S = 30.0
+"""How often MCP servers of the settings that have not answered yet are asked."""
+
+
+class Background(background.Background):
+    async def start(self) -> None:
+        self._tasks = [asyncio.create_task(asyncio.to_thread(python_copy.remove_leftovers))]
+        if self.service.providers.part(Mcp).configured:
+            self._tasks.append(asyncio.create_task(self._listing()))
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    async def _listing(self) -> None:
+        while True:
+            try:
+                await toolgroups.refresh_configured(self.service.providers)
+            except Exception:
+                # a round that fails is tried again at its next turn; the server goes on
+                log.exception("a round of the server failed")
+            await asyncio.sleep(LISTING_S)
