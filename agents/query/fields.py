@@ -84,13 +84,13 @@ class Field:
         return tuple(level for level in LEVELS if level in self.columns)
 
 
-def _at(levels: str, *columns: str) -> Mapping[Level, tuple[str, ...]]:
+def at(levels: str, *columns: str) -> Mapping[Level, tuple[str, ...]]:
     """The same columns at each of these levels."""
     return {level: columns for level in LEVELS if level in levels.split()}
 
 
 def _count(name: str, column: str, help: str, example: str, phrase: str, levels: str = "turn response step") -> Field:
-    return Field(name, "number", _at(levels, column), help, example, phrase, unit="count")
+    return Field(name, "number", at(levels, column), help, example, phrase, unit="count")
 
 
 STATUSES = ("queued", "in_progress", "awaiting_input", "completed", "failed", "cancelled", "interrupted")
@@ -115,23 +115,23 @@ _IDENTITY = (
     Field(
         "id",
         "id",
-        _at("agent session turn response step", "id"),
+        at("agent session turn response step", "id"),
         "the id of the row itself",
         "01a2b3c4-…",
         "with id {}",
     ),
-    Field("agent", "choice", _at("agent", "name", "id"), "name or id of the agent", "support", "of agent {}"),
-    Field("session", "choice", _at("session", "name", "id"), "name or id of the session", "demo", "in session {}"),
-    Field("turn", "id", _at("turn", "id"), "the id of the turn", "01a2b3c4-…", "of turn {}"),
-    Field("response", "id", _at("response", "id"), "the id of the response", "resp_01a2…", "of response {}"),
-    Field("user", "choice", _at("turn", "user"), "for whom it ran", "ana", "for user {}"),
-    Field("tag", "choice", _at(_SOMEONE_SAID, "tags"), "a tag it was given", "urgent", "tagged {}", many=True),
-    Field("env", "choice", _at("turn", "env"), "the environment it ran in", "prod", "in environment {}"),
-    Field("key", "choice", _at("turn", "key"), "name of the API key used", "ci", "with API key {}"),
+    Field("agent", "choice", at("agent", "name", "id"), "name or id of the agent", "support", "of agent {}"),
+    Field("session", "choice", at("session", "name", "id"), "name or id of the session", "demo", "in session {}"),
+    Field("turn", "id", at("turn", "id"), "the id of the turn", "01a2b3c4-…", "of turn {}"),
+    Field("response", "id", at("response", "id"), "the id of the response", "resp_01a2…", "of response {}"),
+    Field("user", "choice", at("turn", "user"), "for whom it ran", "ana", "for user {}"),
+    Field("tag", "choice", at(_SOMEONE_SAID, "tags"), "a tag it was given", "urgent", "tagged {}", many=True),
+    Field("env", "choice", at("turn", "env"), "the environment it ran in", "prod", "in environment {}"),
+    Field("key", "choice", at("turn", "key"), "name of the API key used", "ci", "with API key {}"),
     Field(
         "api",
         "choice",
-        _at("session turn response", "api"),
+        at("session turn response", "api"),
         "the API it ran through",
         "agents",
         "through API {}",
@@ -140,7 +140,7 @@ _IDENTITY = (
     Field(
         "source",
         "choice",
-        _at("agent session turn", "source"),
+        at("agent session turn", "source"),
         "native, demo, or where it came from",
         "native",
         "from source {}",
@@ -148,7 +148,7 @@ _IDENTITY = (
     Field(
         "meta",
         "choice",
-        _at("session turn", "metadata"),
+        at("session turn", "metadata"),
         "a value of the metadata",
         "gold",
         "with {}",
@@ -158,7 +158,7 @@ _IDENTITY = (
     Field(
         "attachment",
         "choice",
-        _at("turn", "attachments"),
+        at("turn", "attachments"),
         "what was attached to the question",
         "image",
         "with attachment {}",
@@ -171,7 +171,7 @@ _OUTCOME = (
     Field(
         "status",
         "choice",
-        _at("turn response step", "status"),
+        at("turn response step", "status"),
         "how far it is, or how it ended",
         "failed",
         "with status {}",
@@ -181,7 +181,7 @@ _OUTCOME = (
     Field(
         "is",
         "choice",
-        _at("turn response step", "marks"),
+        at("turn response step", "marks"),
         "live: queued or in progress; waiting: for its caller; truncated: by a limit; sanitized: when stored",
         "live",
         "that are {}",
@@ -189,9 +189,7 @@ _OUTCOME = (
         many=True,
         only=("=",),
     ),
-    Field(
-        "error", "text", _at("turn step", "error_type", "error_message"), "why it failed", "timeout", "with error {}"
-    ),
+    Field("error", "text", at("turn step", "error_type", "error_message"), "why it failed", "timeout", "with error {}"),
     Field(
         "finish",
         "choice",
@@ -203,7 +201,7 @@ _OUTCOME = (
     Field(
         "violation",
         "text",
-        _at("step", "violation"),
+        at("step", "violation"),
         "what a shield objected to, and its level",
         "medical",
         "with violation {}",
@@ -213,29 +211,29 @@ _STEPS = (
     Field(
         "type",
         "choice",
-        _at("step", "type"),
+        at("step", "type"),
         "type of a step",
         "tool",
         "of type {}",
         choices=STEP_TYPES,
         aliases=STEP_TYPE_ALIASES,
     ),
-    Field("kind", "choice", _at("step", "kind"), "kind of a step of type other", "handoff", "of kind {}"),
-    Field("tool", "choice", _at("step", "tool"), "name of the tool called", "web_search", "of tool {}"),
+    Field("kind", "choice", at("step", "kind"), "kind of a step of type other", "handoff", "of kind {}"),
+    Field("tool", "choice", at("step", "tool"), "name of the tool called", "web_search", "of tool {}"),
     Field(
         "server_side",
         "flag",
-        _at("step", "server_side"),
+        at("step", "server_side"),
         "whether the server ran the tool",
         "false",
         "run by the server|run by the client",
     ),
-    Field("model", "choice", _at("turn response step", "model"), "the model asked", "llama*", "with model {}"),
-    Field("provider", "choice", _at("turn", "provider"), "the model endpoint", "openai", "by provider {}"),
+    Field("model", "choice", at("turn response step", "model"), "the model asked", "llama*", "with model {}"),
+    Field("provider", "choice", at("turn", "provider"), "the model endpoint", "openai", "by provider {}"),
     Field(
         "args",
         "data",
-        _at("step", "args"),
+        at("step", "args"),
         "an argument a tool was called with",
         "/etc/*",
         "with argument {}",
@@ -245,7 +243,7 @@ _STEPS = (
     Field(
         "result",
         "data",
-        _at("step", "result"),
+        at("step", "result"),
         "a value a tool answered, where its answer is JSON",
         "shipped",
         "with result {}",
@@ -254,12 +252,12 @@ _STEPS = (
     ),
 )
 _AMOUNTS = (
-    Field("started", "time", _at(_ALL, "started_us"), "when it began", "-24h", "{}"),
-    Field("ended", "time", _at("turn response step", "ended_us"), "when it ended", "today", "ended {}"),
+    Field("started", "time", at(_ALL, "started_us"), "when it began", "-24h", "{}"),
+    Field("ended", "time", at("turn response step", "ended_us"), "when it ended", "today", "ended {}"),
     Field(
         "duration",
         "number",
-        _at("turn response step", "duration_us"),
+        at("turn response step", "duration_us"),
         "how long it took",
         ">2s",
         "lasting {}",
@@ -268,7 +266,7 @@ _AMOUNTS = (
     Field(
         "ttft",
         "number",
-        _at("turn step", "ttft_us"),
+        at("turn step", "ttft_us"),
         "time to the first token",
         "<500ms",
         "with a first token after {}",
@@ -277,7 +275,7 @@ _AMOUNTS = (
     Field(
         "cost",
         "number",
-        _at("session turn step", "cost_nano"),
+        at("session turn step", "cost_nano"),
         "what it cost, in dollars",
         ">$0.05",
         "costing {}",
@@ -292,8 +290,8 @@ _AMOUNTS = (
     _count("tokens.reasoning", "tokens_reasoning", "tokens written in thought", ">500", "with {} reasoning tokens"),
 )
 _WORDS = (
-    Field("in", "text", _at("turn", "input"), "what was asked", '"refund policy"', "asking {}"),
-    Field("out", "text", _at("turn", "output"), "what was answered", "sorry", "answering {}"),
+    Field("in", "text", at("turn", "input"), "what was asked", '"refund policy"', "asking {}"),
+    Field("out", "text", at("turn", "output"), "what was answered", "sorry", "answering {}"),
     Field(
         FREE_TEXT,
         "text",
@@ -307,35 +305,8 @@ _WORDS = (
         deep=True,
     ),
 )
-_FEEDBACK = (
-    Field(
-        "rating",
-        "choice",
-        _at(_SOMEONE_SAID, "ratings"),
-        "thumbs of people",
-        "down",
-        "rated {}",
-        choices=("up", "down"),
-        many=True,
-    ),
-    Field(
-        "score",
-        "number",
-        _at(_SOMEONE_SAID, "scores"),
-        "a score it was given, by name",
-        ">0.8",
-        "with {}",
-        unit="any",
-        many=True,
-        keyed=True,
-        key="helpful",
-    ),
-    Field("comment", "text", _at(_SOMEONE_SAID, "comments"), "what people noted", "wrong", "noted {}", many=True),
-)
-
-FIELDS: Mapping[str, Field] = {
-    each.name: each for each in (*_IDENTITY, *_OUTCOME, *_STEPS, *_AMOUNTS, *_WORDS, *_FEEDBACK)
-}
+FIELDS: dict[str, Field] = {each.name: each for each in (*_IDENTITY, *_OUTCOME, *_STEPS, *_AMOUNTS, *_WORDS)}
+"""Subjects that are installed `add` theirs."""
 
 PRESENCE = {
     "tools": "tool",
@@ -343,10 +314,15 @@ PRESENCE = {
     "errors": "error",
     "violations": "violation",
     "attachments": "attachment",
-    "ratings": "rating",
-    "comments": "comment",
 }
 """What ``has:`` understands besides the names of fields."""
+
+
+def add(new: Field, presence: str = "") -> None:
+    """Let queries ask for a field; ``presence`` is another name of it behind ``has:``."""
+    FIELDS[new.name] = new
+    if presence:
+        PRESENCE[presence] = new.name
 
 
 def find(segments: Sequence[str | int]) -> tuple[Field, tuple[str | int, ...]] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-JOINING = ("identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
+JOINING = ("logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
 
 
 def install() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agents.base.later import later
+from agents.logs.wire.export import TURN_FORMATS, TurnFormat
 from agents.loop.background import backgrounds
 from agents.record.store import attached
 from agents.record.store.attached import Attached
@@ -12,4 +13,6 @@ from agents.telemetry.store.external import sources
 def install() -> None:
     # a turn that is deleted is not made of its traces again
     attached.add("telemetry", Attached(sources=sources.forget))
+    as_spans = later("agents.telemetry.wire.otlp_encoding.turn_line")
+    TURN_FORMATS["otlp"] = TurnFormat("application/x-ndjson", "otlp.jsonl", as_spans)
     backgrounds["telemetry"] = later("agents.telemetry.runner.background.Background")

@@ -28,11 +28,21 @@ from agents.base.timestamps import to_datetime
 from agents.llama_stack.wire import turn_json
 from agents.logs.store import export
 from agents.logs.store.export import Piece
-from agents.logs.wire.export import ENDINGS, FORMATS, TYPES, Encoder, Format, encoder, line, read_format, with_whole
+from agents.logs.wire.export import (
+    TURN_FORMATS,
+    TYPES,
+    Encoder,
+    encoder,
+    ending,
+    line,
+    media_type,
+    read_format,
+    with_whole,
+)
 from agents.query import parser
 from agents.query.tree import Level, Query
+from agents.record.schemas.records import TurnRecord
 from agents.record.store import read_turns, whole_records
-from agents.telemetry.wire import otlp, otlp_encoding
 
 TRUE, FALSE = frozenset({"1", "true", "yes"}), frozenset({"", "0", "false", "no"})
 
@@ -43,7 +53,7 @@ class Wanted:
 
     actor: Actor
     query: Query
-    format: Format
+    format: str
     encoder: Encoder
     whole: bool = False
 
@@ -52,7 +62,7 @@ def wanted(actor: Actor, level: Level, given: Mapping[str, str]) -> Wanted:
     """What the parameters of a request ask for. Raises InvalidRequest naming the one that is wrong."""
     query = parser.read(given.get("q", ""), now_us=ids.now_us(), zone=given.get("tz") or "UTC", level=level)
     format_, whole = read_format(given.get("format", "")), _flag(given, "whole")
-    if format_ == "otlp" and level == "turn" and not given.get("fields"):
+    if format_ in TURN_FORMATS and level == "turn" and not given.get("fields"):
         return Wanted(actor, query, format_, Encoder(b"", _nothing), whole=True)
     if whole and (format_ != "jsonl" or level != "turn" or given.get("fields")):
         raise InvalidRequest("whole: only turns as jsonl, with all their fields, can be had whole.", param="whole")
@@ -77,10 +87,10 @@ async def answer(asked: Wanted) -> HttpResponseBase:
     first = await read(export.piece, asked.actor, asked.query)
     stamp = to_datetime(ids.now_us()).strftime("%Y%m%d-%H%M%S")
     headers = {
-        "Content-Disposition": f'attachment; filename="{asked.query.level}s-{stamp}.{ENDINGS[asked.format]}"',
+        "Content-Disposition": f'attachment; filename="{asked.query.level}s-{stamp}.{ending(asked.format)}"',
         "X-Accel-Buffering": "no",
     }
-    return StreamingHttpResponse(_parts(asked, first), content_type=TYPES[asked.format], headers=headers)
+    return StreamingHttpResponse(_parts(asked, first), content_type=media_type(asked.format), headers=headers)
 
 
 async def _parts(asked: Wanted, first: Piece) -> AsyncIterator[bytes]:
@@ -103,7 +113,8 @@ async def _parts(asked: Wanted, first: Piece) -> AsyncIterator[bytes]:
 def _work(asked: Wanted, found: Piece) -> Iterator[Callable[[], bytes]]:
     """What makes bytes of a piece; whole turns one by one, as each may be large."""
     if asked.whole:
-        whole = _otlp if asked.format == "otlp" else _whole
+        turn_format = TURN_FORMATS.get(asked.format)
+        whole = partial(_turn, turn_format.encode) if turn_format else _whole
         yield from (partial(whole, asked.actor, row) for row in found.rows)
     elif found.rows:
         yield partial(asked.encoder.encode, found.rows)
@@ -118,10 +129,10 @@ def _whole(actor: Actor, row: Any) -> bytes:
         return b""
 
 
-def _otlp(actor: Actor, row: Any) -> bytes:
-    """The spans of a turn, as one request to a collector."""
+def _turn(encode: Callable[[TurnRecord], bytes], actor: Actor, row: Any) -> bytes:
+    """A turn in a format of whole turns; nothing where it was deleted meanwhile."""
     try:
-        return otlp_encoding.line(otlp.spans(whole_records.read(actor, row.id), records=True))
+        return encode(whole_records.read(actor, row.id))
     except NotFound:
         return b""
 
@@ -160,14 +171,14 @@ class _Export(ApiView):
 
 def _view(level: Level) -> type[ApiView]:
     """The view of one level, with its own entry in the OpenAPI."""
-    formats = [name for name in FORMATS if name != "otlp" or level == "turn"]
+    formats = [*TYPES, *(TURN_FORMATS if level == "turn" else ())]
     own = [OpenApiParameter("format", str, enum=formats), names("fields", "Names of columns"), flag("bom")]
 
     @extend_schema(
         operation_id=f"export_{level}_log",
         parameters=[QUERY, ZONE, *own, *([flag("whole")] if level == "turn" else [])],
         responses={
-            (200, TYPES[name].partition(";")[0]): OpenApiTypes.BINARY if name == "parquet" else OpenApiTypes.STR
+            (200, media_type(name).partition(";")[0]): OpenApiTypes.BINARY if name == "parquet" else OpenApiTypes.STR
             for name in formats
         },
     )

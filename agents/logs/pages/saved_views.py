@@ -44,11 +44,8 @@ def menu(request: PageRequest, level: Level, text: str) -> dict[str, Any]:
     }
 
 
-_NAMES = {view.public_id: view.name for view in saved_views.BUILT_IN}
-
-
 def _entry(view: View, level: Level, text: str) -> Entry:
-    name = _(_NAMES[view.public_id]) if view.built_in else view.name
+    name = _(view.name) if view.built_in else view.name
     return Entry(view, name, url_of(view), here=view.level == level and view.query == text.strip())
 
 

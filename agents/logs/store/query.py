@@ -24,10 +24,11 @@ from django.db.models.lookups import (
 
 from agents.base.access import Actor
 from agents.logs.store.conditions import EVERYTHING, NOTHING
-from agents.logs.store.levels import agents, responses, sessions, steps, turns
+from agents.logs.store.levels import agents, belonging, responses, sessions, steps, turns
 from agents.logs.store.levels.kinds import Terms
 from agents.logs.store.levels.relations import Sight, end, is_below, number, some
 from agents.query import fields
+from agents.query.fields import Field
 from agents.query.matches import compared
 from agents.query.tree import And, Comparison, Count, Level, Node, Not, Or, Query, Scope, Term, Text
 from agents.record.store.search import Keys
@@ -39,6 +40,17 @@ _TERMS: dict[Level, Terms] = {
     "response": responses.TERMS,
     "step": steps.TERMS,
 }
+
+
+def add(new: Field, terms: Mapping[Level, Terms], presence: str = "") -> None:
+    """Let queries ask for a field of another subject: its conditions by level and name, its other name behind
+    ``has:``. Its values are in tables of their own."""
+    fields.add(new, presence)
+    belonging.ELSEWHERE.add(new.name)
+    for level in new.levels:
+        _TERMS[level][new.name] = terms[level][new.name]
+
+
 _COMPARE: dict[Comparison, Callable[[Any, Any], Any]] = {
     "=": Exact,
     "!=": Exact,

@@ -134,11 +134,17 @@ def _view(actor: Actor, row: Any) -> View:
     )
 
 
-BUILT_IN: tuple[View, ...] = (
+BUILT_IN: list[View] = [
     View("failed-today", gettext_noop("Failures of the last day"), "status:failed started:>-24h", "turn"),
     View("waiting", gettext_noop("Waiting for someone"), "is:waiting", "turn"),
     View("slow", gettext_noop("Slow: over 10 s"), "duration:>10s", "turn"),
-    View("rated-down", gettext_noop("Rated down"), "rating:down", "turn"),
     View("failed-tools", gettext_noop("Failed tools"), "type:tool_execution status:failed", "step"),
-)
+]
 """What anyone asks for on the first day. Names are translated where they are shown."""
+
+
+def add_built_in(new: View) -> None:
+    """Offer a view to everybody, behind the others of its level."""
+    if new not in BUILT_IN:
+        behind = [place for place, view in enumerate(BUILT_IN, 1) if view.level == new.level]
+        BUILT_IN.insert(behind[-1] if behind else len(BUILT_IN), new)

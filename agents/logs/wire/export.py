@@ -12,7 +12,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from pydantic import BaseModel
@@ -21,21 +21,41 @@ from agents.base.errors import InvalidRequest
 from agents.logs.schemas.rows import ResponseRow, SessionRow, StepRow, TurnRow
 from agents.logs.wire.formulas import is_formula
 from agents.logs.wire.parquet import Writer
+from agents.record.schemas.records import TurnRecord
 
-Format = Literal["jsonl", "csv", "parquet", "otlp"]
-FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet", "otlp")
-TYPES: dict[Format, str] = {
+TYPES = {
     "jsonl": "application/x-ndjson",
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
-    "otlp": "application/x-ndjson",
 }
-ENDINGS: dict[Format, str] = {"jsonl": "jsonl", "csv": "csv", "parquet": "parquet", "otlp": "otlp.jsonl"}
-"""How the names of files end."""
+"""The formats of rows. Those of whole turns are in `TURN_FORMATS`."""
 ROWS: dict[str, type[BaseModel]] = {"turn": TurnRow, "session": SessionRow, "step": StepRow, "response": ResponseRow}
 BOM = "\ufeff".encode()
 _LEFT_OUT = frozenset({"last_turn", "steps"})
 """What is no value and no flat object: a row in a row, a list of objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFormat:
+    """A format of whole turns: what ``encode`` makes of one after the other. ``ending`` is how names of files end."""
+
+    type: str
+    ending: str
+    encode: Callable[[TurnRecord], bytes]
+
+
+TURN_FORMATS: dict[str, TurnFormat] = {}
+"""By name; subjects that are installed add theirs."""
+
+
+def media_type(format_: str) -> str:
+    """The content type of a format."""
+    return TURN_FORMATS[format_].type if format_ in TURN_FORMATS else TYPES[format_]
+
+
+def ending(format_: str) -> str:
+    """How the name of a file of a format ends."""
+    return TURN_FORMATS[format_].ending if format_ in TURN_FORMATS else format_
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +67,12 @@ class Encoder:
     tail: Callable[[], bytes] = bytes
 
 
-def encoder(format_: Format, level: str, fields: Sequence[str] | None = None, *, bom: bool = False) -> Encoder:
+def encoder(format_: str, level: str, fields: Sequence[str] | None = None, *, bom: bool = False) -> Encoder:
     """``fields`` are those wanted, in their order; all by default. Raises InvalidRequest for one that rows
-    of the level do not have. OTLP is not made of rows, but of whole turns: `agents.telemetry.wire.otlp`."""
-    if format_ == "otlp":
-        raise InvalidRequest(
-            "format: otlp is for turns that are exported whole, with all their fields.", param="format"
-        )
+    of the level do not have, and for a format of whole turns."""
+    if format_ in TURN_FORMATS:
+        words = f"format: {format_} is for turns that are exported whole, with all their fields."
+        raise InvalidRequest(words, param="format")
     if format_ == "jsonl":
         return _lines(level, fields)
     names = _known(fields, columns(level))
@@ -63,12 +82,13 @@ def encoder(format_: Format, level: str, fields: Sequence[str] | None = None, *,
     return Encoder(head, lambda rows: _table(_cells(flat(row), names) for row in rows))
 
 
-def read_format(text: str) -> Format:
+def read_format(text: str) -> str:
     """Raises InvalidRequest."""
-    found = next((each for each in FORMATS if each == (text or "jsonl")), None)
-    if found is None:
-        raise InvalidRequest("format: jsonl, csv or parquet, and otlp for turns.", param="format")
-    return found
+    name = text or "jsonl"
+    if name not in TYPES and name not in TURN_FORMATS:
+        more = f", and {' or '.join(TURN_FORMATS)} for turns" if TURN_FORMATS else ""
+        raise InvalidRequest(f"format: jsonl, csv or parquet{more}.", param="format")
+    return name
 
 
 def _known(fields: Sequence[str] | None, names: Sequence[str]) -> Sequence[str]:

@@ -22,7 +22,6 @@ from agents.base.store.keyset import Bounds, Cursor
 from agents.base.store.portions import Sized, bytes_of
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us, us_or_none
-from agents.logs.store.query import condition
 from agents.query.tree import Query
 from agents.record.models.choices import LIVE, Api, TurnStatus
 from agents.record.models.tags import TurnTag
@@ -30,7 +29,7 @@ from agents.record.models.turns import Response, Step, Turn, TurnBody
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
 from agents.record.schemas.turns import StepValue
-from agents.record.store import forks, large_values, read_turns, removal
+from agents.record.store import forks, large_values, matching, read_turns, removal
 from agents.record.store.deletion import delete_turns
 from agents.record.store.read_turns import Details
 
@@ -298,8 +297,7 @@ def _filtered(actor: Actor, wanted: Wanted) -> Any:
     if wanted.conversation is not None:
         rows = rows.filter(turn__session_id=wanted.conversation)
     if wanted.query is not None:
-        turns = Turn.objects.visible_to(actor).filter(condition(wanted.query, actor))
-        rows = rows.filter(turn_id__in=turns.values("pk"))
+        rows = rows.filter(turn_id__in=matching.turns(wanted.query, actor).values("pk"))
     for key, value in wanted.metadata.items():
         term = terms.find(TermKind.META, f"{key}={value}")
         if term is None:

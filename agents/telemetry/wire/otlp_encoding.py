@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from agents.record.schemas.records import TurnRecord
 from agents.telemetry.wire.otlp import RESOURCE, SCOPE, Attributes, OtlpSpan
+from agents.telemetry.wire.otlp import spans as spans_of
 
 _ERROR = 2  # Status.StatusCode
 _LARGEST = 2**63 - 1
@@ -20,6 +22,11 @@ _LARGEST = 2**63 - 1
 def line(spans: Sequence[OtlpSpan]) -> bytes:
     """One line of a file, as the Collector's file exporter writes it."""
     return as_json(spans) + b"\n"
+
+
+def turn_line(turn: TurnRecord) -> bytes:
+    """The spans of a whole turn, as one request to a collector, which a server like this one reads back."""
+    return line(spans_of(turn, records=True))
 
 
 def as_json(spans: Sequence[OtlpSpan]) -> bytes:

@@ -16,14 +16,14 @@ from agents.record.store.search import Keys
 
 MOST = 2_000
 """Keys that are named one by one; of more the first and the last."""
-_OTHERS = frozenset({"tag", "env", "meta", "rating", "score", "comment", "session", "is", "attachment"})
-"""Fields whose values are in other tables."""
+ELSEWHERE = {"tag", "env", "meta", "session", "is", "attachment"}
+"""Fields whose values are in other tables; subjects add theirs."""
 
 
 def is_plain(query: Query) -> bool:
     """Whether a query asks for nothing but columns of its own rows."""
     return not any(
-        level != query.level or any(asks_documents(leaf) or leaf.field in _OTHERS for leaf in asked)
+        level != query.level or any(asks_documents(leaf) or leaf.field in ELSEWHERE for leaf in asked)
         for level, asked in _spoken(query.tree, query.level)
     )
 

@@ -1,4 +1,4 @@
-"""Terms that several levels share: names, ids, tags, metadata, and what people said."""
+"""Terms that several levels share: names, ids, tags and metadata."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import connection
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 
 from agents.base import ids
 from agents.base.models.terms import Term, TermKind
 from agents.base.store.terms import LENGTH
-from agents.base.words import fold, index_text, words
-from agents.feedback.models import Feedback, Rating
-from agents.logs.store.conditions import EVERYTHING, NOTHING, amount, fits, keys_named
+from agents.base.words import fold
+from agents.logs.store.conditions import EVERYTHING, fits, keys_named
 from agents.logs.store.levels.relations import Sight
-from agents.query.tree import EVERY, Pattern, Whole, Words
+from agents.query.tree import EVERY, Pattern, Whole
 from agents.query.tree import Term as TermNode
 
 TermOf = Callable[[TermNode, Sight], Q]
@@ -88,48 +87,6 @@ def meta_start(node: TermNode) -> str:
 
 def _step(step: str | int) -> str:
     return step if isinstance(step, str) else "[*]" if step == EVERY else f"[{step}]"
-
-
-def feedback_terms(of: Callable[[], Any], column: str) -> Terms:
-    """What people said of these rows: ``of`` are the judgements of this level, ``column`` names its row."""
-
-    def having(condition: Q) -> Q:
-        return Q(pk__in=of().filter(condition).values(column))
-
-    def rating(node: TermNode, sight: Sight) -> Q:
-        known = having(Q(rating__isnull=False))
-        found = having(Q(rating__in=[each.value for each in Rating if fits(node.value, each.label)]))
-        return known if node.op == "has" else known & ~found if node.op == "!=" else found
-
-    def score(node: TermNode, sight: Sight) -> Q:
-        called = Q(name__kind=int(TermKind.SCORE), name__value=str(node.path[0]) if len(node.path) == 1 else "")
-        if node.op == "!=":
-            return having(called) & ~having(called & amount(F("value"))(node.model_copy(update={"op": "="})))
-        return having(called & amount(F("value"))(node))
-
-    def comment(node: TermNode, sight: Sight) -> Q:
-        known = having(~Q(comment=""))
-        if not isinstance(node.value, Words):
-            return known
-        found = having(~Q(comment="") & _said(node.value, exact=node.op != "contains"))
-        return known & ~found if node.op == "!=" else found
-
-    return {"rating": rating, "score": score, "comment": comment}
-
-
-def _said(value: Words, *, exact: bool) -> Q:
-    text = index_text(value.text)
-    if exact:
-        return Q(words=f" {text} ")
-    if not words(value.text):
-        return NOTHING
-    return Q(words__contains=text if value.inside else f" {text}{'' if value.prefix else ' '}")
-
-
-def judged(column: str) -> Callable[[], Any]:
-    """The judgements of sessions, turns or steps themselves, and not of what is below them."""
-    below = {"session_id": Q(turn=None), "turn_id": Q(turn__isnull=False, step=None), "step_id": Q(step__isnull=False)}
-    return lambda: Feedback.objects.filter(below[column])
 
 
 def has(column: str) -> Q:

@@ -8,7 +8,7 @@ from agents.base import ids
 from agents.base.models.terms import TermKind
 from agents.logs.store.conditions import EVERYTHING, amount, chosen, keys_named, moment
 from agents.logs.store.levels import turns
-from agents.logs.store.levels.kinds import Terms, feedback_terms, folded, judged, meta_start, named, plain, tagged
+from agents.logs.store.levels.kinds import Terms, folded, meta_start, named, plain, tagged
 from agents.logs.store.levels.relations import Sight
 from agents.query.tree import Term as TermNode
 from agents.record.models.choices import Api, Source
@@ -36,5 +36,4 @@ TERMS: Terms = {
     "cost": plain(amount(F("cost_nano"), "cost_nano")),
     "tag": tagged(SessionTag, "session_id", TermKind.TAG, lambda node: ""),
     "meta": tagged(SessionTag, "session_id", TermKind.META, meta_start),
-    **feedback_terms(judged("session_id"), "session_id"),
 }

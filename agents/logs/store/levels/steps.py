@@ -9,7 +9,7 @@ from agents.base.models.terms import Term, TermKind
 from agents.base.words import words
 from agents.logs.store.conditions import chosen, contains, fits, interned
 from agents.logs.store.levels import data, turns
-from agents.logs.store.levels.kinds import TermOf, Terms, feedback_terms, judged, named, plain, tagged
+from agents.logs.store.levels.kinds import TermOf, Terms, named, plain, tagged
 from agents.logs.store.levels.relations import Sight
 from agents.query import fields
 from agents.query.record import CUT
@@ -97,5 +97,4 @@ TERMS: Terms = {
     "result": data.inside("result"),
     "tag": tagged(StepTag, "step_id", TermKind.TAG, lambda node: ""),
     fields.FREE_TEXT: _text,
-    **feedback_terms(judged("step_id"), "step_id"),
 }

@@ -13,9 +13,7 @@ from agents.logs.store.levels.kinds import (
     TermOf,
     Terms,
     by_mask,
-    feedback_terms,
     folded,
-    judged,
     meta_start,
     named,
     plain,
@@ -182,6 +180,5 @@ TERMS: Terms = {
     "in": _part("input"),
     "out": _part("output"),
     fields.FREE_TEXT: text,
-    **feedback_terms(judged("turn_id"), "turn_id"),
 }
 COUNTED = _COUNTED
