@@ -18,11 +18,11 @@ from agents.base.errors import InvalidRequest
 from agents.base.store import feed_cursor
 from agents.pages import agent_health, periods, turn_actions
 from agents.pages.agent_health import Health
+from agents.pages.places import places
 from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import SamplingParams, ToolDef
 from agents.record.store import agents, sessions
 from agents.record.store.agents import AgentRecord
-from agents.telemetry.store.external import told
 from agents.uikit import format, json_view, sources
 from agents.uikit.access import PageRequest, page
 from agents.uikit.replies import turn_reply
@@ -100,7 +100,7 @@ def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
         "session_total": agents.with_session_counts(request.actor, [record]).get(record.key, 0),
         "can_run": "run" in request.actor.actions and not record.disabled and not record.is_foreign,
         "source": sources.source_word(record.source.label),
-        "service": told.service_of_agent(record.key) if record.is_foreign else "",
+        "service": places.agent_service(record.key) if record.is_foreign else "",
         "cursor": cursor,
         **agent_health.beside(request, record),
         **_paging(start, more),

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from agents.pages import details, external_warnings
+from agents.pages.places import places
+from agents.record.schemas.origins import Origin, TurnReport, report_of
 from agents.record.schemas.turns import StepValue, TurnValue
-from agents.telemetry.store.external import told
-from agents.telemetry.store.external.told import Origin, Told
 from agents.uikit.sources import is_elsewhere, source_word
 
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -25,7 +25,7 @@ class About:
 
     source: str
     origin: Origin
-    told: Told
+    told: TurnReport
     notices: Sequence[Sequence[str]]
     is_hidden: bool
 
@@ -34,17 +34,17 @@ def about(turn: TurnValue, source: str, request: str) -> About | None:
     """None for a turn that ran here."""
     if not is_elsewhere(source):
         return None
-    said = told.told(request)
+    said = report_of(request)
     is_hidden = not details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))
     notices = [_SWITCHES.split(one) for one in _notices(said, is_hidden=is_hidden)]
-    return About(source_word(source), told.origin(turn.key), said, notices, is_hidden)
+    return About(source_word(source), places.turn_origin(turn.key), said, notices, is_hidden)
 
 
 def _asks_models(turn: TurnValue) -> bool:
     return any(step.type == "inference" for step in turn.steps)
 
 
-def _notices(said: Told, *, is_hidden: bool) -> list[str]:
+def _notices(said: TurnReport, *, is_hidden: bool) -> list[str]:
     """The warnings; where words were hidden and none of these says how they are sent, the usual advice."""
     notices = [external_warnings.translated(warning) for warning in said.warnings if warning]
     if is_hidden and not external_warnings.ADVICE.intersection(said.warnings):

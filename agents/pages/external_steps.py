@@ -14,8 +14,9 @@ from django.utils.translation import gettext_noop
 
 from agents.base import ids
 from agents.pages import details
+from agents.pages.places import places
+from agents.record.schemas.origins import MADE
 from agents.record.schemas.turns import StepValue, TurnValue
-from agents.telemetry.reading.steps import MADE
 
 KINDS = {
     "agent": gettext_noop("agent"),
@@ -57,7 +58,7 @@ def is_made(step: StepValue) -> bool:
 
 def span_url(turn: TurnValue, step: StepValue) -> str:
     """Where the span a step was made of stands as it came; '' where there is none."""
-    if not step.foreign or is_made(step):
+    if not step.foreign or is_made(step) or not places.has_spans:
         return ""
     return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/spans/{quote(step.foreign, safe='')}/"
 

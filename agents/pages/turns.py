@@ -37,7 +37,6 @@ from agents.pages.turn_page_data import VIEWS, Page
 from agents.query import parser
 from agents.record.schemas.turns import ItemValue, StepValue, TurnValue
 from agents.record.store import agents, replay, sessions, step_pages, turns
-from agents.telemetry.pages import external_spans
 from agents.uikit.access import PageRequest, page
 from agents.uikit.replies import turn_reply
 
@@ -220,11 +219,11 @@ def _raw(page: Page) -> dict[str, Any]:
 def _spans(page: Page) -> dict[str, Any]:
     """The raw view of a foreign turn: it has spans where others have events."""
     first = min(page.asked.start or 0, raw.LAST_PAGE) // raw.ENTRIES * raw.ENTRIES
-    lines, total = external_spans.lines(page.turn, first)
+    lines, total = places.span_lines(page.turn, first)
     return {
         "whole": raw.whole_turn(page.turn, is_whole=page.is_whole),
         "spans": lines,
-        "spans_url": f"{turn_summary.turn_url(page.turn)}spans.jsonl",
+        "spans_url": f"{turn_summary.turn_url(page.turn)}spans.jsonl" if places.has_spans else "",
         "first_span": first + 1,
         "last_span": first + len(lines),
         "span_total": total,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agents.base.later import later
 from agents.logs.wire.export import TURN_FORMATS, TurnFormat
 from agents.loop.background import backgrounds
+from agents.pages.places import places
 from agents.record.store import attached
 from agents.record.store.attached import Attached
 from agents.telemetry.store.external import sources
@@ -16,3 +17,7 @@ def install() -> None:
     as_spans = later("agents.telemetry.wire.otlp_encoding.turn_line")
     TURN_FORMATS["otlp"] = TurnFormat("application/x-ndjson", "otlp.jsonl", as_spans)
     backgrounds["telemetry"] = later("agents.telemetry.runner.background.Background")
+    places.turn_origin = later("agents.telemetry.store.external.told.origin")
+    places.agent_service = later("agents.telemetry.store.external.told.service_of_agent")
+    places.span_lines = later("agents.telemetry.pages.external_spans.lines")
+    places.has_spans = True

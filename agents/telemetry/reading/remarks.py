@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agents.record.schemas.origins import MADE
 from agents.telemetry.reading.groups import Group
 from agents.telemetry.reading.outcome import Outcome
 from agents.telemetry.reading.records import ForeignStep
-from agents.telemetry.reading.steps import MADE
 from agents.telemetry.reading.tree import Node
 
 NOT_BEGUN = "The span that began this turn has not come."

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from agents.record.schemas.content import text_of
 from agents.record.schemas.events import ErrorInfo, InferenceDetail, ToolDetail
+from agents.record.schemas.origins import MADE
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.details import detail_of, made_tool
 from agents.telemetry.reading.facts import Facts
@@ -15,9 +16,6 @@ from agents.telemetry.reading.reading import LARGEST
 from agents.telemetry.reading.records import ForeignStep, Status
 from agents.telemetry.reading.tree import Node
 from agents.telemetry.reading.values import NAME
-
-MADE = "made:"
-"""Begins the id of a step that no span tells of; what follows is the call's id."""
 
 
 def steps_of(

@@ -6,7 +6,6 @@ Whoever calls this has been let in to the turn: the traces of a turn are its own
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -14,52 +13,18 @@ import msgspec
 from agents.base.errors import NotFound
 from agents.base.store import encoding
 from agents.base.store.sql import Select
-from agents.record.models.choices import FOREIGN
 from agents.record.models.turns import Step, Turn, TurnBody
+from agents.record.schemas.origins import Origin, report_of
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external.owners import CUT_AT, foreign_id
 from agents.telemetry.store.external.projection import spans_of
 
-LABELS = tuple(source.label for source in FOREIGN)
-"""The sources of what ran elsewhere, as rows name them."""
 MOST_TRACES = 200
 """Traces of one turn that are looked at."""
 MOST_SCOPES = 8
 LARGEST_SAMPLE = 1_000_000
 """Bytes, as they are kept, of a report that is read to see what sent it."""
-
-
-class Told(msgspec.Struct):
-    """What is said of a turn beside its steps; ``hidden``: its words were not captured."""
-
-    warnings: list[str] = []
-    hidden: bool = False
-    agents: list[str] = []
-    traces: list[str] = []
-
-
-class _Request(msgspec.Struct):
-    foreign: Told = msgspec.field(default_factory=Told)
-
-
-def told(request: str) -> Told:
-    """From what `agents.telemetry.store.external.turns` keeps as a turn's request."""
-    try:
-        return msgspec.json.decode(request or "{}", type=_Request).foreign
-    except (msgspec.MsgspecError, RecursionError):
-        return Told()
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a turn's spans came from: the service, the SDK that sent them, and the libraries that made them,
-    each with its version where it has one. ``spans`` is how many are kept."""
-
-    service: str = ""
-    sdk: str = ""
-    scopes: tuple[str, ...] = ()
-    spans: int = 0
 
 
 def origin(turn: int) -> Origin:
@@ -83,7 +48,7 @@ def _traces(turn: int) -> list[tuple[int, str, int]]:
     body = TurnBody.objects.unscoped("its reader was let in").filter(pk=turn).values_list("request", flat=True)
     if not rows:
         return []
-    names = [foreign_id(name) for name in told(body.first() or "").traces[:MOST_TRACES]]
+    names = [foreign_id(name) for name in report_of(body.first() or "").traces[:MOST_TRACES]]
     found = Trace.objects.unscoped("the turn's own").filter(**rows[0], foreign_id__in=names).order_by("id")
     return list(found.values_list("pk", "service", "span_count"))
 
