@@ -13,8 +13,8 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from agents.base.access import Actor
+from agents.base.api.sender import address_of
 from agents.base.shares import Caller
-from agents.identity.pages.accounts import address_of
 
 KNOWN = 10_000
 """Credentials that are remembered, those that were used last."""

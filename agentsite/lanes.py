@@ -26,11 +26,10 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connections, reset_queries
 from django.utils.http import parse_header_parameters
 
-from agents.base import shares
+from agents.base import charsets, shares
 from agents.base.errors import RateLimited
 from agents.base.open_streams import WHEN_OVER
 from agents.base.shares import Caller, Shares
-from agents.knowledge.providers.memory import texts
 
 LEAST = 4
 IDLE_S = 5.0
@@ -195,7 +194,7 @@ class KnownCharsets(ASGIRequest):
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
         self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
         charset = self.content_params.get("charset", "")
-        if texts.python_name(charset):
+        if charsets.python_name(charset):
             self.encoding = charset
 
 

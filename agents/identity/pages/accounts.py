@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from agents.base.api.sender import address_of
 from agents.base.errors import RateLimited
 from agents.identity.pages import devices
 from agents.identity.pages.attempts import Sender, attempts
@@ -147,15 +148,6 @@ def _slot() -> Iterator[None]:
         yield
     finally:
         _slots.release()
-
-
-def address_of(request: HttpRequest) -> str:
-    """Where a request comes from. Behind a proxy it is what that proxy saw, which it wrote last."""
-    if settings.BEHIND_TLS:
-        seen = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        if seen:
-            return seen
-    return str(request.META.get("REMOTE_ADDR") or "")
 
 
 def _shown(

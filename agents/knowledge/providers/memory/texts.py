@@ -16,10 +16,9 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from encodings import normalize_encoding
-from encodings.aliases import aliases
 from urllib.parse import unquote_to_bytes
 
+from agents.base.charsets import python_name
 from agents.base.errors import InvalidRequest
 from agents.knowledge.providers.memory import pdf
 
@@ -31,11 +30,6 @@ _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _CSV = frozenset({"text/csv", "text/tab-separated-values"})
 LONGEST_ROW = 256 * 1024
 """Characters of a table's row."""
-_CHARSETS = (frozenset(aliases) | frozenset(aliases.values()) | {"cp874", "koi8_u", "utf_8_sig"}) - {
-    *("utf_7", "u7", "utf7", "unicode_1_1_utf_7")  # it may hold halves of characters, which no store takes
-}
-"""What a document may be written in. Looked up here first, as Python remembers every name it was ever asked for;
-and not all it has will do: Punycode takes time that grows with the square of the length."""
 _TEXT_WORDS = "json yaml x-yaml xml javascript x-ndjson jsonl toml sql"
 _TEXT = frozenset(f"application/{word}" for word in _TEXT_WORDS.split())
 
@@ -57,12 +51,6 @@ def kind(mime_type: str) -> tuple[str, str]:
         if name.strip().lower() == "charset":
             return main.strip().lower(), value.strip().strip("\"'") or "utf-8"
     return main.strip().lower(), "utf-8"
-
-
-def python_name(charset: str) -> str | None:
-    """What Python calls a charset of documents; None for one that is not known."""
-    name = normalize_encoding(charset.lower()) if len(charset) < 80 else ""
-    return name if name in _CHARSETS else None
 
 
 def is_text(mime_type: str) -> bool:
