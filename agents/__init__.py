@@ -30,6 +30,7 @@ these rules as contracts, and ``make lint`` checks them.
 Inside a subject each role has its file, or its folder where it is large. A role imports only roles below it:
 
 =====================  ==========================================================================
+``urls``, ``install``  routes of the API and of pages; what is registered with the subjects below
 ``admin``, ``pages``   Django admin; HTML pages
 ``api``                REST views, sync
 ``runner``, ``live``   async tasks and readers
@@ -44,7 +45,12 @@ The loop with what belongs to it (``loop.loop``, ``loop.inference``, ``loop.prot
 Async and sync code meet in ``base.reading``, ``record.live``, ``record.store.recorder``, ``loop.run``,
 ``base.api.views`` and, for request threads and shutdown, in ``agentsite``, which also has the command ``serve``.
 
-A subject that adds something to those below it does so in ``install``, such as what is deleted with a record.
+The nine subjects from ``identity`` to ``telemetry`` can be left out by the setting ``INSTALLED_SUBJECTS``. What they
+add to those below them they register in ``install``: tools, shields and documents of a turn (``loop.extensions``) and
+of a response (``responses.runner.extensions``), work of a serving process (``loop.background``), places on pages
+(``pages.places``), fields of queries and formats of exports (``logs``), what is deleted with a record
+(``record.store.attached``). ``server.subjects`` calls them, and puts their ``urls`` together. Their tables are there
+in any case: the database is the same whichever are installed.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
 ``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``) and ``templatetags/`` stand where
 Django looks for them.

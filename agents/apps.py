@@ -24,6 +24,7 @@ class AgentsConfig(AppConfig):
 
         access.use_scopes(scopes.all_scopes)
         subjects.install()
+        subjects.hide_commands()
         checks.register_all()
         # before the admin looks for what is registered with it, as its app comes after this one
         admin = cast(SimpleAdminConfig, apps.get_app_config("admin"))

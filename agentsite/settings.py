@@ -8,6 +8,7 @@ from typing import Any
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from agents.base.subjects import REMOVABLE
 from agentsite import environment as env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -23,6 +24,9 @@ REQUIRE_LOGIN = env.flag("REQUIRE_LOGIN", not LOOPBACK or bool(AUTH_PROVIDER))
 """Without it (loopback only) requests that carry no key act as the built-in local user."""
 if not (REQUIRE_LOGIN or LOOPBACK):
     raise ImproperlyConfigured(f"HOST={HOST} can be reached by others, so REQUIRE_LOGIN cannot be switched off")
+
+INSTALLED_SUBJECTS = env.words("INSTALLED_SUBJECTS") or list(REMOVABLE)
+"""The subjects of agents/__init__.py that this server has, of those that can be left out."""
 
 # --------------------------------------------------------------------------------------------- secrets
 SECRET_KEY = env.secret("SECRET_KEY") or env.kept_secret(DATA_DIR / "secret")

@@ -16,6 +16,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from agents.base.subjects import REMOVABLE, is_installed
 from agents.loop.inference.registry import SCRIPTED
 
 LOOPBACK_NAMES = {"localhost", "127.0.0.1", "[::1]"}
@@ -57,6 +58,16 @@ def default_endpoint() -> _Found:
     if name and name not in _names():
         hint = f"There are: {', '.join(sorted(_names()))}. Add it to MODEL_ENDPOINTS, or name one of these."
         yield Error(f"DEFAULT_ENDPOINT: there is no endpoint {name!r}.", hint=hint, id="agents.E004")
+
+
+def subjects() -> _Found:
+    for name in settings.INSTALLED_SUBJECTS:
+        if name not in REMOVABLE:
+            hint = f"There are: {', '.join(REMOVABLE)}."
+            yield Error(f"INSTALLED_SUBJECTS: there is no subject {name!r}.", hint=hint, id="agents.E005")
+    if settings.REQUIRE_LOGIN and not is_installed("identity"):
+        hint = "Install it, or read the log over the API, with keys that were made before."
+        yield Warning("Nobody can log in to the pages: the subject identity is left out.", hint=hint, id="agents.W007")
 
 
 def hosts() -> _Found:
@@ -125,7 +136,7 @@ def _is_http(url: object) -> bool:
 
 def register_all() -> None:
     """Make them part of ``manage.py check``."""
-    for find in (endpoints, default_endpoint):
+    for find in (endpoints, default_endpoint, subjects):
         register(_checker(find))
     for find in (hosts, open_wire, files):
         register(_checker(find), Tags.security)

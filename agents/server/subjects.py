@@ -1,13 +1,54 @@
-"""The subjects that join those below them by what they register, each with ``install`` of its module of that name."""
+"""The subjects of this server, put together: each registers what it adds to the others, and has its URLs and admin."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
+
+from django.apps import apps
+
+from agents.base.subjects import installed, left_out
+from agents.record.store import attached
 
 JOINING = ("logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
+"""Those that register something, in their ``install``."""
+_ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay")
+"""Removable ones with pages of the admin."""
+_COMMANDS = {"identity": ("admin_link",), "prices": ("prices",)}
 
 
 def install() -> None:
     """Let each subject register what it adds to the others. Called once, when all tables are known."""
+    without = left_out()
     for subject in JOINING:
-        import_module(f"agents.{subject}.install").install()
+        if subject not in without:
+            import_module(f"agents.{subject}.install").install()
+    for subject in without:
+        attached.add(subject, attached.of_tables(_tables(subject)))
+
+
+def _tables(subject: str) -> list[type]:
+    return [model for model in apps.get_models() if model.__module__.startswith(f"agents.{subject}.")]
+
+
+def urls() -> list[ModuleType]:
+    """The modules with the URLs of the removable subjects."""
+    return [import_module(f"agents.{subject}.urls") for subject in installed()]
+
+
+def load_admin() -> None:
+    """Let the removable subjects register their pages of the admin."""
+    for subject in installed():
+        if subject in _ADMIN:
+            import_module(f"agents.{subject}.admin")
+
+
+def hide_commands() -> None:
+    """Take the commands of subjects that are left out from the table in which Django looks them up. It finds them
+    by their files, and all stand in the folder of the one app."""
+    hidden = [name for subject in left_out() for name in _COMMANDS.get(subject, ())]
+    if hidden:
+        from django.core.management import get_commands  # looks into the folders of all apps
+
+        for name in hidden:
+            get_commands().pop(name, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import template
 
+from agents.base.subjects import is_installed
 from agents.uikit import format, marks, sources
 
 register = template.Library()
@@ -11,6 +12,7 @@ register = template.Library()
 for _filter in (format.duration, format.count, format.cost, format.iso, format.clock, format.day, format.moment):
     register.filter(_filter.__name__, _filter)
 register.filter("words", format.words)
+register.filter("is_installed", is_installed)
 register.filter("source_word", sources.source_word)
 register.filter("share", format.percent)
 register.filter("svg", lambda number: f"{number:g}")  # a number of a drawing, in no language

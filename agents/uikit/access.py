@@ -18,8 +18,9 @@ from django.shortcuts import redirect
 from agents.base import open_streams
 from agents.base.access import ANONYMOUS, Action, Actor
 from agents.base.api.waiting import while_allowed
-from agents.base.errors import AgentsError, NotAllowed
+from agents.base.errors import AgentsError, NotAllowed, NotAuthenticated
 from agents.base.store import keys
+from agents.base.subjects import is_installed
 from agents.uikit.errors import error_page
 
 View = Callable[..., HttpResponseBase]
@@ -65,5 +66,8 @@ def page(action: Action | None) -> Callable[[View], View]:
 
 
 def _to_login(request: HttpRequest) -> HttpResponse:
+    if not is_installed("identity"):
+        words = "A login is needed here, and this server has none: the subject identity is not installed."
+        return error_page(request, NotAuthenticated(words))
     target = request.get_full_path() if request.method == "GET" else "/logs/"
     return redirect(f"{settings.LOGIN_URL}?next={quote(target)}")

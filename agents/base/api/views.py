@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from django.core.exceptions import ImproperlyConfigured
@@ -33,9 +33,11 @@ PAGE, PAGE_CAP = 100, 1000
 
 class ApiView(APIView):
     """One resource. ``actions`` declares for each method what the actor must be allowed to do;
-    None says: anyone, key or not. A view with a method that declares nothing cannot be defined."""
+    None says: anyone, key or not. A view with a method that declares nothing cannot be defined. ``takes`` says which
+    limit its bodies have."""
 
     actions: ClassVar[dict[str, Declared]] = {}
+    takes: ClassVar[Literal["body", "upload", "report"]] = "body"
     metadata_class = None  # OPTIONS is a method we have not
     request: Request
     actor: Actor

@@ -40,6 +40,7 @@ def file_object(file: FileRecord) -> FileObject:
 class FileList(ApiView):
     """Files, and a new one: the only request that is a form."""
 
+    takes = "upload"
     actions = {"get": "read", "post": "run"}
 
     @extend_schema(operation_id="upload_file", request={FORM: FileUpload}, responses=FileObject)

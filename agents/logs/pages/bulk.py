@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotAllowed
+from agents.base.subjects import is_installed
 from agents.logs.pages.lists import OF, Place
 from agents.logs.pages.numbers import zone_of
 from agents.logs.store import bulk, listing, numbers, rows
@@ -95,7 +96,7 @@ def _asked(request: PageRequest) -> Asked:
     place, action = OF.get(given.get("level", "")), given.get("action", "")  # type: ignore[call-overload]  # may be none
     if place is None:
         raise InvalidRequest(f"level: say one of {', '.join(OF)}.", param="level")
-    if action not in _ACTIONS:
+    if action not in _ACTIONS or (action == "compare" and not is_installed("forks")):
         raise InvalidRequest(_("Say what is to be done."), param="action")
     query = parser.read(given.get("q", ""), now_us=ids.now_us(), zone=zone_of(request), level=place.level)
     everything, public = given.get("all") == "true", tuple(given.getlist("ids"))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
-from agents.server.demo import load
+from agents.base.subjects import is_installed
+
+NEEDED = ("tools", "safety", "knowledge")
+"""The subjects that the demo's agents use."""
 
 
 class Command(BaseCommand):
@@ -18,6 +21,13 @@ class Command(BaseCommand):
         parser.add_argument("--turns", type=int, default=0, help="make this many turns, to try sizes")
 
     def handle(self, *args: Any, if_empty: bool, turns: int, **options: Any) -> None:
+        missing = [subject for subject in NEEDED if not is_installed(subject)]
+        if missing and not if_empty:
+            raise CommandError(f"The demo shows what this server is without: {', '.join(missing)}.")
+        if missing:
+            return
+        from agents.server.demo import load
+
         if if_empty and not load.is_empty():
             return
         made = load.load(turns)

@@ -18,6 +18,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.base import ids
 from agents.base.errors import AgentsError
 from agents.base.store import changes, keys
+from agents.base.subjects import is_installed
 from agents.logs.api import exports
 from agents.logs.store import bulk, numbers, rows
 from agents.logs.store.bulk import Outcome
@@ -27,7 +28,7 @@ from agents.query.describe import describe
 from agents.query.tree import Level, Query
 from agents.record.schemas.tags import TagNames
 from agents.record.store import reindexing
-from agents.server.command_line import importing, parsing, tailing
+from agents.server.command_line import parsing, tailing
 from agents.server.command_line.parsing import LEVELS, QueryParser
 from agents.uikit import format
 
@@ -37,8 +38,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True, metavar="ACT", parser_class=QueryParser)
-        made = {name: acts.add_parser(name, help=words, description=words) for name, words in _ACTS.items()}
-        for name in _ACTS:
+        made = {name: acts.add_parser(name, help=words, description=words) for name, words in _acts().items()}
+        for name in made:
             if name not in ("reindex", "import"):
                 _add_query(made[name])
         made["list"].add_argument("--limit", type=int, default=50)
@@ -51,7 +52,10 @@ class Command(BaseCommand):
         made["stats"].add_argument("--by", default="", help="group by one or two fields, such as agent,model")
         made["tail"].add_argument("--last", type=int, default=10, help="rows to begin with")
         made["tail"].add_argument("--limit", type=int, default=0, help="stop after so many rows")
-        importing.add_arguments(made["import"])
+        if "import" in made:
+            from agents.server.command_line import importing
+
+            importing.add_arguments(made["import"])
         made["reindex"].add_argument("--after", default="", help="go on behind this turn, as told when it was stopped")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -125,6 +129,8 @@ class Command(BaseCommand):
     # ------------------------------------------------------------------------------------- writing
 
     def _import(self, options: dict[str, Any]) -> None:
+        from agents.server.command_line import importing
+
         asked = importing.wanted(options)
         report = importing.run(asked, importing.Progress(self.stderr))
         for line in importing.sentences(report):
@@ -181,6 +187,11 @@ _ACTS = {
     "tail": "the last rows, and each that comes or changes",
     "reindex": "make the search documents anew",
 }
+
+
+def _acts() -> dict[str, str]:
+    """Without telemetry nothing is imported."""
+    return {name: words for name, words in _ACTS.items() if name != "import" or is_installed("telemetry")}
 
 
 _KINDS = {"turn": ids.Kind.TURN, "session": ids.Kind.SESSION, "step": ids.Kind.STEP}

@@ -6,8 +6,14 @@ call all of them within the transaction that deletes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+from django.db.models import Model
+
+from agents.record.models.agents import Session
+from agents.record.models.turns import Step, Turn
 
 Drop = Callable[[Sequence[int]], None]
 """Deletes what is about the records of these keys."""
@@ -29,6 +35,35 @@ class Attached:
     steps: Drop = _nothing
     merged: Drop = _nothing
     sources: Drop = _nothing
+
+
+def of_tables(models: Sequence[type[Model]]) -> Attached:
+    """What a subject that is not installed left in its tables: rows go with the records they name, as the database
+    would not let those go otherwise."""
+    return Attached(
+        sessions=partial(_drop_naming, models, Session),
+        turns=partial(_drop_naming, models, Turn),
+        steps=partial(_drop_naming, models, Step),
+        merged=partial(_forget_steps, models),
+    )
+
+
+def _drop_naming(models: Sequence[type[Model]], record: type[Model], keys: Sequence[int]) -> None:
+    for model, column in _columns(models, record):
+        model._base_manager.filter(**{f"{column}__in": keys}).delete()
+
+
+def _forget_steps(models: Sequence[type[Model]], keys: Sequence[int]) -> None:
+    for model, column in _columns(models, Step):
+        model._base_manager.filter(**{f"{column}__in": keys}).update(**{column: None})
+
+
+def _columns(models: Sequence[type[Model]], record: type[Model]) -> Iterator[tuple[type[Model], str]]:
+    """The columns that name such a record."""
+    for model in models:
+        for each in model._meta.concrete_fields:
+            if each.related_model is record:
+                yield model, each.attname
 
 
 _all: dict[str, Attached] = {}

@@ -3,6 +3,7 @@ of their own."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -15,9 +16,9 @@ from agents.base.api.negotiation import json_response
 from agents.base.api.views import ApiView, Awaited, data_list
 from agents.base.errors import NotFound, Unavailable
 from agents.base.store import readiness
+from agents.base.subjects import is_installed
 from agents.llama_stack.schemas import VERSION
 from agents.loop.current_service import service
-from agents.safety.providers.registry import PROVIDERS as SHIELD_PROVIDERS
 
 _JSON = {200: dict[str, Any]}
 
@@ -52,21 +53,30 @@ async def _providers() -> list[dict[str, Any]]:
             _provider("tool_runtime", name, f"inline::{name}", {"status": "Error", "message": words} if words else None)
             for name, words in troubles.items()
         ),
-        *(_provider("safety", name, f"inline::{name}") for name in SHIELD_PROVIDERS),
-        *(_provider(api, name, kind) for api, name, kind in _OTHERS),
+        *(_provider("safety", name, f"inline::{name}") for name in _shields()),
+        *(_provider(api, name, kind) for subject, api, name, kind in _OTHERS if not subject or is_installed(subject)),
     ]
 
 
+def _shields() -> Sequence[str]:
+    if not is_installed("safety"):
+        return ()
+    from agents.safety.providers.registry import PROVIDERS
+
+    return PROVIDERS
+
+
 _OTHERS = (
-    ("vector_io", "builtin", "inline::builtin"),
-    ("tool_runtime", "builtin", "inline::builtin"),
-    ("tool_runtime", "model-context-protocol", "remote::model-context-protocol"),
-    ("tool_runtime", "function", "inline::function"),
-    ("tool_runtime", "brave-search", "remote::brave-search"),
-    ("tool_runtime", "tavily-search", "remote::tavily-search"),
-    ("telemetry", "builtin", "inline::builtin"),
-    ("agents", "builtin", "inline::builtin"),
+    ("knowledge", "vector_io", "builtin", "inline::builtin"),
+    ("tools", "tool_runtime", "builtin", "inline::builtin"),
+    ("tools", "tool_runtime", "model-context-protocol", "remote::model-context-protocol"),
+    ("tools", "tool_runtime", "function", "inline::function"),
+    ("tools", "tool_runtime", "brave-search", "remote::brave-search"),
+    ("tools", "tool_runtime", "tavily-search", "remote::tavily-search"),
+    ("telemetry", "telemetry", "builtin", "inline::builtin"),
+    ("", "agents", "builtin", "inline::builtin"),
 )
+"""The subject that has them, then what is shown."""
 
 
 class ProviderList(ApiView):

@@ -1,12 +1,9 @@
-"""The table of pages."""
+"""The table of pages. Those of the removable subjects come first: some have a word where others have an id."""
 
 from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from agents.feedback import pages as judged
-from agents.forks.pages import compare, forks
-from agents.identity.pages import accounts, keys
 from agents.logs.pages import bulk, exports, logs, numbers, saved_views, suggest
 from agents.pages import (
     agent_health,
@@ -20,12 +17,12 @@ from agents.pages import (
     turns,
     value_page,
 )
-from agents.prices import pages as prices
+from agents.server import subjects
 from agents.server.pages import docs
-from agents.telemetry.pages import connect, external_spans, imports, unmatched
 from agents.uikit import languages
 
 urlpatterns: list[URLPattern] = [
+    *(pattern for urls in subjects.urls() for pattern in urls.PAGES),
     path("", dashboard.dashboard, name="home"),
     path("dashboard/", dashboard.dashboard_parts, name="dashboard-parts"),
     path("logs/", logs.turn_list, name="logs"),
@@ -48,29 +45,21 @@ urlpatterns: list[URLPattern] = [
         conversations.item_as_json,
         name="conversation-item",
     ),
-    path("turns/compare/", compare.compare_choice, name="compare"),
     path("turns/<str:turn_id>/", turns.turn_page, name="turn"),
-    path("turns/<str:turn_id>/fork/", forks.fork_page, name="turn-fork"),
-    path("turns/<str:turn_id>/compare/<str:other_id>/", compare.compare_page, name="turn-compare"),
     path("turns/<str:turn_id>/peek/", side_panel.turn_peek, name="turn-peek"),
     path("turns/<str:turn_id>/parts/", turns.turn_parts, name="turn-parts"),
     path("turns/<str:turn_id>/turn.json", downloads.turn_as_json, name="turn-json"),
     path("turns/<str:turn_id>/events.jsonl", downloads.turn_events, name="turn-events"),
-    path("turns/<str:turn_id>/spans.jsonl", external_spans.turn_spans, name="turn-spans"),
-    path("turns/<str:turn_id>/spans/<path:span_id>/", external_spans.span_page, name="turn-span"),
     path("turns/<str:turn_id>/value/", downloads.turn_value, name="turn-value"),
     path("turns/<str:turn_id>/steps/<str:step_id>/value/", downloads.step_value, name="step-value"),
     path("turns/<str:turn_id>/read/", value_page.turn_read, name="turn-read"),
     path("turns/<str:turn_id>/steps/<str:step_id>/read/", value_page.step_read, name="step-read"),
-    path("turns/<str:turn_id>/judged/", judged.turn_judged, name="turn-judged"),
-    path("turns/<str:turn_id>/steps/<str:step_id>/judged/", judged.step_judged, name="step-judged"),
     path("turns/<str:turn_id>/answer/", turns.answer, name="turn-answer"),
     path("turns/<str:turn_id>/say/", turns.say, name="turn-say"),
     path("turns/<str:turn_id>/cancel/", turns.cancel, name="turn-cancel"),
     path("sessions/", logs.session_list, name="sessions"),
     path("sessions/<str:session_id>/", sessions.session_page, name="session"),
     path("sessions/<str:session_id>/parts/", sessions.session_parts, name="session-parts"),
-    path("sessions/<str:session_id>/judged/", judged.session_judged, name="session-judged"),
     path("sessions/<str:session_id>/say/", sessions.say, name="session-say"),
     path("agents/", agents.agent_list, name="agents"),
     path("agents/new/", agents.create_agent, name="agent-new"),
@@ -79,19 +68,6 @@ urlpatterns: list[URLPattern] = [
     path("agents/<str:agent_id>/numbers/", agent_health.agent_numbers, name="agent-numbers"),
     path("agents/<str:agent_id>/revisions/", revisions.agent_revisions, name="agent-revisions"),
     path("agents/<str:agent_id>/try/", agents.try_agent, name="agent-try"),
-    path("connect/", connect.connect, name="connect"),
-    path("connect/unmatched/", unmatched.unmatched_list, name="unmatched"),
-    path("connect/unmatched/<str:trace_id>/spans.jsonl", unmatched.unmatched_spans, name="unmatched-spans"),
-    path("import/", imports.import_page, name="imports"),
-    path("import/<str:import_id>/", imports.import_detail, name="import"),
-    path("prices/", prices.price_page, name="prices"),
-    path("prices/apply/", prices.price_unpriced, name="prices-apply"),
-    path("keys/", keys.key_list, name="keys"),
-    path("keys/<str:key_id>/revoke/", keys.revoke, name="key-revoke"),
     path("docs/", docs.docs_page, name="docs"),
     path("language/", languages.choose, name="language"),
-    path("login/", accounts.login_page, name="login"),
-    path("logout/", accounts.log_out, name="logout"),
-    path("account/password/", accounts.password, name="account-password"),
-    path("welcome/<str:token>", accounts.welcome, name="welcome"),
 ]

@@ -97,6 +97,7 @@ def _report(report: Report) -> ImportReport:
 class ImportList(ApiView):
     """A new import: the answer tells its id, under which is told what came of it."""
 
+    takes = "upload"
     actions = {"post": "ingest"}
 
     @extend_schema(operation_id="create_import", request={FORM: ImportForm}, responses={202: ImportObject})

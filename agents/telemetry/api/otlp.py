@@ -39,6 +39,7 @@ class Report(ApiView):
     """Something that senders post what they saw to: keys come in more places than elsewhere. What they send
     is described by those who made its form, not by our description of the API."""
 
+    takes = "report"
     schema = None
 
     @staticmethod

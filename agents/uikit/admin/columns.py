@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import msgspec
 import zstandard
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 
@@ -50,7 +50,11 @@ def link(kind: Kind, key: int | None, text: str = "") -> str:
     """A link to a record, by its name or else its public id."""
     if key is None:
         return NOTHING
-    return format_html('<a href="{}"><bdi>{}</bdi></a>', record_url(kind, key), text or ids.public(kind, key))
+    try:
+        url = record_url(kind, key)
+    except NoReverseMatch:  # its subject is not installed
+        return format_html("<bdi>{}</bdi>", text or ids.public(kind, key))
+    return format_html('<a href="{}"><bdi>{}</bdi></a>', url, text or ids.public(kind, key))
 
 
 def listed(kind: Kind, text: str, **filters: str) -> str:

@@ -15,6 +15,8 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
+from agents.base.subjects import is_installed
+
 _GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("agents", gettext_noop("Agents"), ("Agent", "ToolGroup", "Shield", "RegisteredModel", "Price")),
     ("knowledge", gettext_noop("Knowledge"), ("VectorDB", "VectorDocument")),
@@ -24,7 +26,8 @@ _GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 class AgentsAdminSite(AdminSite):
-    """The product's admin. Logging in and out, and one's own password, are the product's pages."""
+    """The product's admin. Logging in and out, and one's own password, are the product's pages
+    where it has them."""
 
     site_header = gettext_lazy("Agents")
     site_title = gettext_lazy("Admin")
@@ -32,15 +35,21 @@ class AgentsAdminSite(AdminSite):
     empty_value_display = "–"
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if not is_installed("identity"):
+            return super().login(request, extra_context)
         target = request.GET.get("next") or reverse("admin:index", current_app=self.name)
         if request.method == "GET" and self.has_permission(request):
             return redirect("admin:index")
         return redirect(f"{settings.LOGIN_URL}?{urlencode({'next': target})}")
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        if not is_installed("identity"):
+            return super().logout(request, extra_context)
         return redirect(settings.LOGIN_REDIRECT_URL)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        if not is_installed("identity"):
+            return super().password_change(request, extra_context)
         return redirect("account-password")
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:

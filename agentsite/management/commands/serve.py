@@ -20,7 +20,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.utils import OperationalError
 
-from agents.identity.store import accounts
+from agents.base.subjects import is_installed
 from agentsite import sqlite, staticfiles
 
 log = logging.getLogger(__name__)
@@ -47,9 +47,17 @@ class Command(BaseCommand):
         if not options["no_demo"]:
             call_command("demo", if_empty=True)
         url = base_url(*listening.getsockname()[:2])
-        words = welcome(url, accounts.admin_link(url))
+        words = welcome(url, self._admin_link(url))
         connection.close()
         self._serve(listening, words)
+
+    @staticmethod
+    def _admin_link(url: str) -> str | None:
+        if not is_installed("identity"):
+            return None
+        from agents.identity.store import accounts
+
+        return accounts.admin_link(url)
 
     @staticmethod
     def _bind(host: str, port: int) -> socket.socket:
@@ -99,20 +107,17 @@ class Command(BaseCommand):
     @staticmethod
     def _caps() -> Any:
         """What each path takes at most."""
-        from agents.knowledge.api.files import FileList
         from agents.server.api.urls import routes
-        from agents.telemetry.api.imports import ImportList
-        from agents.telemetry.api.otlp import Report
         from agentsite.server import Caps
 
-        def of(kind: type) -> frozenset[bytes]:
-            return frozenset(route.encode() for route, view in routes() if issubclass(view, kind))
+        def of(takes: str) -> frozenset[bytes]:
+            return frozenset(route.encode() for route, view in routes() if view.takes == takes)
 
         body, upload, telemetry = (
             size * 2**20 for size in (settings.MAX_BODY_MB, settings.MAX_UPLOAD_MB, settings.MAX_OTLP_MB)
         )
-        uploads = of(FileList) | of(ImportList) | {b"/import/"}
-        return Caps(body, upload, uploads, telemetry, of(Report))
+        uploads = of("upload") | ({b"/import/"} if is_installed("telemetry") else set())
+        return Caps(body, upload, uploads, telemetry, of("report"))
 
     async def _start(self, lifecycle: Any, words: str) -> None:
         await lifecycle.start()

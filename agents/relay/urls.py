@@ -1,0 +1,23 @@
+"""Where requests without an agent are taken."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+from agents.base.api.routes import Routes
+from agents.relay.api import completions, embeddings, inference, text_completions
+
+API = Routes(
+    openai=[
+        ("embeddings", embeddings.EmbeddingCreate),
+        ("completions", text_completions.CompletionCreate),
+        ("chat/completions", completions.ChatCompletionList),
+        ("chat/completions/<path:completion_id>", completions.ChatCompletionDetail),
+    ],
+    rest=[
+        ("inference/chat-completion", inference.ChatCompletion),
+        ("inference/completion", inference.Completion),
+        ("inference/embeddings", inference.Embeddings),
+    ],
+)
+PAGES: list[URLPattern] = []

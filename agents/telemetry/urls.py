@@ -1,0 +1,39 @@
+"""Where agents that run elsewhere report, and where their logs are taken in."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, path
+
+from agents.base.api.routes import Route, Routes
+from agents.telemetry.api import imports, otlp, reports, spans
+from agents.telemetry.pages import connect, external_spans, unmatched
+from agents.telemetry.pages import imports as import_pages
+
+_LANGSMITH: list[Route] = [
+    ("info", reports.LangSmithInfo),
+    ("runs", reports.LangSmithRuns),
+    ("runs/multipart", reports.LangSmithMultipart),
+    ("runs/batch", reports.LangSmithBatch),
+    ("runs/<str:run_id>", reports.LangSmithRun),
+]
+_LANGFUSE: list[Route] = [("traces", otlp.Traces)]
+API = Routes(
+    rest=[
+        ("telemetry/spans", spans.SpanQuery),
+        ("traces", otlp.Traces),
+        ("logs", otlp.Logs),
+        ("metrics", otlp.Metrics),
+        ("traces/ingest", reports.AgentsTraces),
+        *imports.ROUTES,
+    ],
+    elsewhere=[("langsmith/", _LANGSMITH), ("api/public/otel/v1/", _LANGFUSE)],
+)
+PAGES: list[URLPattern] = [
+    path("turns/<str:turn_id>/spans.jsonl", external_spans.turn_spans, name="turn-spans"),
+    path("turns/<str:turn_id>/spans/<path:span_id>/", external_spans.span_page, name="turn-span"),
+    path("connect/", connect.connect, name="connect"),
+    path("connect/unmatched/", unmatched.unmatched_list, name="unmatched"),
+    path("connect/unmatched/<str:trace_id>/spans.jsonl", unmatched.unmatched_spans, name="unmatched-spans"),
+    path("import/", import_pages.import_page, name="imports"),
+    path("import/<str:import_id>/", import_pages.import_detail, name="import"),
+]
