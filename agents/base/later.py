@@ -13,11 +13,11 @@ def later(function: str) -> Callable[..., Any]:
     """The function of this dotted name, imported when it is first called: commands start without it."""
 
     @cache
-    def found() -> Callable[..., Any]:
-        imported: Callable[..., Any] = import_string(function)
-        return imported
+    def imported() -> Callable[..., Any]:
+        target: Callable[..., Any] = import_string(function)
+        return target
 
-    def call(*given: Any, **named: Any) -> Any:
-        return found()(*given, **named)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return imported()(*args, **kwargs)
 
     return call

@@ -55,14 +55,21 @@ class FindShields(Protocol):
 class DocumentText(Protocol):
     """Reads the documents of a turn, where their text is all there is to them. Raises InvalidRequest."""
 
-    def __call__(self, providers: Providers, groups: Sequence[AgentToolGroup], given: Sequence[Document]) -> str: ...
+    def __call__(
+        self, providers: Providers, groups: Sequence[AgentToolGroup], documents: Sequence[Document]
+    ) -> str: ...
 
 
 class SlowDocuments(Protocol):
     """Keeps the documents of a turn that have to be fetched, read or put into a database first."""
 
     def __call__(
-        self, providers: Providers, session: int, turn: int, groups: Sequence[AgentToolGroup], given: Sequence[Document]
+        self,
+        providers: Providers,
+        session: int,
+        turn: int,
+        groups: Sequence[AgentToolGroup],
+        documents: Sequence[Document],
     ) -> Documents | None: ...
 
 
@@ -83,14 +90,14 @@ def _no_shields(
     return []
 
 
-def _no_document_text(providers: Providers, groups: Sequence[AgentToolGroup], given: Sequence[Document]) -> str:
-    if given:
+def _no_document_text(providers: Providers, groups: Sequence[AgentToolGroup], documents: Sequence[Document]) -> str:
+    if documents:
         raise not_installed("documents are", "knowledge", "documents")
     return ""
 
 
 def _no_slow_documents(
-    providers: Providers, session: int, turn: int, groups: Sequence[AgentToolGroup], given: Sequence[Document]
+    providers: Providers, session: int, turn: int, groups: Sequence[AgentToolGroup], documents: Sequence[Document]
 ) -> Documents | None:
     return None
 

@@ -31,8 +31,8 @@ class Providers:
 
     def part(self, kind: type[Part]) -> Part:
         """What the subject that knows this class put here."""
-        found: Part = self.parts[kind]
-        return found
+        part: Part = self.parts[kind]
+        return part
 
 
 @dataclass(frozen=True, slots=True)

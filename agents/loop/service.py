@@ -62,13 +62,13 @@ class Service:
 
     def __init__(self, runner: Runner, providers: Providers) -> None:
         self.runner, self.providers = runner, providers
-        made = (make(runner, providers) for make in extensions.service_parts.values())
-        self._parts = {type(part): part for part in made}
+        parts = (make(runner, providers) for make in extensions.service_parts.values())
+        self._parts = {type(part): part for part in parts}
 
     def part(self, kind: type[Part]) -> Part:
         """What the subject that knows this class runs beside the turns."""
-        found: Part = self._parts[kind]
-        return found
+        part: Part = self._parts[kind]
+        return part
 
     # ----------------------------------------------------------------------------------------- start
 

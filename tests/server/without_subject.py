@@ -77,7 +77,9 @@ def walk(missing: str) -> None:
     assert turn["output_message"]["content"]
     pages = ("/", "/logs/", "/agents/", "/docs/", f"/turns/{turn['turn_id']}/", f"/turns/{turn['turn_id']}/?view=raw")
     for path in pages:
-        assert client.get(path).status_code == 200, path
+        shown = client.get(path)
+        assert shown.status_code == 200, path
+        assert not [each for each in PATHS[missing] if f'href="{each}' in shown.content.decode()], path
     described = answer_of(client, "/v1/openapi.json")["paths"]
     for path in PATHS[missing]:
         assert client.get(path).status_code == 404, path
