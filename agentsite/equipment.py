@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from agents.base.errors import InvalidRequest, NotAuthenticated, Unavailable
 from agents.base.schemas.identity import Asked, Identity
 from agents.base.store.tokens import Identify
-from agents.identity.providers import providers as identity
+from agents.identity.providers import token_providers as identity
 from agents.identity.providers.base import IdentityProvider, Rejected, Unreachable
 from agents.knowledge.providers.embeddings.registry import EmbeddingModels
 from agents.knowledge.providers.memory import scripted as scripted_memory

@@ -25,8 +25,8 @@ from agents.loop.tasks import Runner
 from agents.record.bus import hub
 from agents.record.store import closing, deletion, removal, sessions, turns
 from agents.server.socket import LiveConsumer
-from agents.telemetry.runner import importing
-from agents.telemetry.store.external import ageing, unmatched
+from agents.telemetry.runner import import_queue
+from agents.telemetry.store.external import timeouts, unmatched
 from agents.telemetry.store.external.projector import projector
 from agents.tools.providers import python_copy
 from agents.tools.runner import toolgroups
@@ -75,7 +75,7 @@ class Lifecycle:
             self._exporter.start()
         await read(closing.recover, ids.now_us())
         await read(indexing.fail_lost, ids.now_us())
-        await read(importing.resume, self.runner)
+        await read(import_queue.resume, self.runner)
         for seconds, work in (
             (LEASES_S, self._renew),
             (RECOVERY_S, self._recover),
@@ -130,16 +130,16 @@ class Lifecycle:
         if running:
             await read(turns.renew_leases, running, self.runner.owner, ids.now_us())
         await current_service.service().indexer.renew()
-        await read(importing.beat)
+        await read(import_queue.beat)
 
     async def _recover(self) -> None:
         if trouble.noted.recent(CALM_S):
             return
         await read(closing.recover, ids.now_us(), self.runner.running)
         await read(indexing.fail_lost, ids.now_us(), current_service.service().indexer.running)
-        await read(ageing.age, ids.now_us())
+        await read(timeouts.age, ids.now_us())
         if not self.runner.draining:
-            await read(importing.resume, self.runner)
+            await read(import_queue.resume, self.runner)
 
     async def _expire(self) -> None:
         await read(closing.expire_waiting, ids.now_us())

@@ -22,7 +22,7 @@ from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import SamplingParams, ToolDef
 from agents.record.store import agents, sessions
 from agents.record.store.agents import AgentRecord
-from agents.telemetry.store.external import told
+from agents.telemetry.store.external import provenance
 from agents.uikit import format, json_view, sources
 from agents.uikit.access import PageRequest, page
 from agents.uikit.replies import turn_reply
@@ -100,7 +100,7 @@ def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
         "session_total": agents.with_session_counts(request.actor, [record]).get(record.key, 0),
         "can_run": "run" in request.actor.actions and not record.disabled and not record.is_foreign,
         "source": sources.source_word(record.source.label),
-        "service": told.service_of_agent(record.key) if record.is_foreign else "",
+        "service": provenance.service_of_agent(record.key) if record.is_foreign else "",
         "cursor": cursor,
         **agent_health.beside(request, record),
         **_paging(start, more),

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from agents.pages import details, external_warnings
 from agents.record.schemas.turns import StepValue, TurnValue
-from agents.telemetry.store.external import told
-from agents.telemetry.store.external.told import Origin, Told
+from agents.telemetry.store.external import provenance as told
+from agents.telemetry.store.external.provenance import Origin, Told
 from agents.uikit.sources import is_elsewhere, source_word
 
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agents.record.store import attached
 from agents.record.store.attached import Attached
-from agents.telemetry.store.external import sources
+from agents.telemetry.store.external import trace_deletion
 
 
 def install() -> None:
-    attached.add("telemetry", Attached(sources=sources.forget))
+    attached.add("telemetry", Attached(sources=trace_deletion.forget))

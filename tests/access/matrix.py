@@ -43,7 +43,7 @@ from agents.telemetry.models.imports import Import
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store import import_jobs
-from agents.telemetry.store.external import inbox, sources, unmatched
+from agents.telemetry.store.external import inbox, trace_deletion, unmatched
 from agents.telemetry.store.external.projector import projector
 from agents.telemetry.store.import_jobs import NewImport
 from tests.builders import make_agent, make_response, make_session, make_turn
@@ -319,7 +319,7 @@ def make_world() -> World:
     saved_views.delete(owner, gone.ids["view_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
     Import.objects.unscoped("gone").filter(name__contains="gone").delete()
-    sources.drop(Trace.objects.unscoped("gone").filter(foreign_id__contains="gone").values_list("pk", flat=True))
+    trace_deletion.drop(Trace.objects.unscoped("gone").filter(foreign_id__contains="gone").values_list("pk", flat=True))
     everyone = [
         Who("anonymous"),
         _person("outsider", outsider),

@@ -20,11 +20,11 @@ from agents.loop import current_service
 from agents.record.models.turns import Turn
 from agents.telemetry.models.imports import Import, ImportState
 from agents.telemetry.reading.pieces import pieces
-from agents.telemetry.runner import importing
+from agents.telemetry.runner import import_queue
 from agents.telemetry.store import import_files, import_jobs
 from agents.telemetry.store.external.projector import projector
 from agents.telemetry.store.import_jobs import NewImport
-from agents.telemetry.store.imports import Importer
+from agents.telemetry.store.importer import Importer
 from tests.builders import make_turn
 from tests.conftest import Clock
 from tests.ingest import reports
@@ -136,15 +136,15 @@ def test_it_stops_between_two_pieces() -> None:
 
 
 def test_who_has_too_many_waiting_is_told_to_come_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "imports", importing.Imports(1, 1))
+    monkeypatch.setattr(import_queue, "imports", import_queue.Imports(1, 1))
     me, others = keys.local().caller, ("others", None)
-    places = [importing.imports.enter(whose) for whose in (others, me)]
+    places = [import_queue.imports.enter(whose) for whose in (others, me)]
     refused = post(spans(1))
     assert (refused.status_code, refused["Retry-After"]) == (429, "30")
     assert refused.json()["error"]["code"] == "too_many_imports"
     assert not home.exists() or list(home.iterdir()) == []
     for place in places:
-        importing.imports.leave(place)
+        import_queue.imports.leave(place)
     assert post(spans(1)).status_code == 202
 
 
@@ -155,7 +155,7 @@ class Dies(IdleRunner):
     """A process that ends before it comes to what it has accepted."""
 
     def apart(self, work: Any) -> None:
-        importing._here.clear()
+        import_queue._here.clear()
 
 
 @pytest.fixture
@@ -190,11 +190,11 @@ def test_what_was_accepted_is_done_by_the_next_process(home: Path, monkeypatch: 
     left = accepted_and_left(monkeypatch, spans(1, 2), spans(3), agent="support")
     assert state_of(left) == "waiting"
     assert {path.stat().st_mode & 0o777 for path in home.rglob("*") if path.is_file()} == {0o600}
-    assert importing.resume(current_service.service().runner) == 1
+    assert import_queue.resume(current_service.service().runner) == 1
     told = Client().get(f"/v1/imports/{left}").json()
     assert (told["state"], told["report"]["turns"]["new"]) == ("completed", 3)
     assert list(home.iterdir()) == []
-    assert importing.resume(current_service.service().runner) == 0
+    assert import_queue.resume(current_service.service().runner) == 0
     assert Turn.objects.unscoped("test").count() == 3
 
 
@@ -223,7 +223,7 @@ def test_what_somebody_is_at_is_left_alone(home: Path) -> None:
 def test_what_nobody_asked_for_any_more_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     accepted_and_left(monkeypatch, spans(1))
     Import.objects.unscoped("test").delete()
-    assert importing.resume(current_service.service().runner) == 0
+    assert import_queue.resume(current_service.service().runner) == 0
     assert list(home.iterdir()) == []
 
 
@@ -233,17 +233,17 @@ def test_what_was_half_dropped_at_a_kill_is_dropped(home: Path, monkeypatch: pyt
     Import.objects.unscoped("test").update(state=ImportState.COMPLETED)
     [folder] = home.iterdir()
     (folder / gone).unlink()
-    assert importing.resume(current_service.service().runner) == 0
+    assert import_queue.resume(current_service.service().runner) == 0
     assert list(home.iterdir()) == []
 
 
 def test_what_the_server_dies_of_is_given_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = accepted_and_left(monkeypatch, spans(1))
-    for _ in range(importing.TRIES):
+    for _ in range(import_queue.TRIES):
         [kept] = import_files.left()
         kept.begin()
         kept.let_go()
-    assert importing.resume(current_service.service().runner) == 0
+    assert import_queue.resume(current_service.service().runner) == 0
     assert state_of(left) == "failed"
     assert list(home.iterdir()) == []
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agents.base.errors import RateLimited
-from agents.identity.pages import attempts as module
-from agents.identity.pages.attempts import Attempts, Sender
+from agents.identity.pages import login_attempts as module
+from agents.identity.pages.login_attempts import Attempts, Sender
 
 
 class Seconds:

@@ -10,7 +10,7 @@ from django.test import Client
 
 from agents.base.access import Actor
 from agents.base.models.people import User
-from agents.identity.pages.attempts import attempts
+from agents.identity.pages.login_attempts import attempts
 from agents.identity.store import accounts
 from tests.ui.hashing import Counting
 from tests.ui.markup import elements, unsafe, words

@@ -24,8 +24,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from agents.base.errors import RateLimited
-from agents.identity.pages import devices
-from agents.identity.pages.attempts import Sender, attempts
+from agents.identity.pages import device_cookies
+from agents.identity.pages.login_attempts import Sender, attempts
 from agents.identity.store import accounts
 from agents.uikit.access import PageRequest, page
 
@@ -63,7 +63,7 @@ def _entered(request: HttpRequest, user: Any, target: str) -> HttpResponse:
     """Log in, with a new session key and CSRF token, on a device that is known from now on."""
     login(request, user, backend=_BACKEND)
     response = redirect(target)
-    devices.remember(response, user)
+    device_cookies.remember(response, user)
     return response
 
 
@@ -105,7 +105,7 @@ def password(request: PageRequest) -> HttpResponse:
                 update_session_auth_hash(request, changed)
                 messages.success(request, _("Your password is changed; your other logins have ended."))
                 response = redirect("keys")
-                devices.remember(response, changed)
+                device_cookies.remember(response, changed)
                 return response
         except RateLimited as error:
             return _shown(request, "agents/password.html", form, refused=error)
@@ -125,7 +125,7 @@ def _sender(request: HttpRequest, form: AuthenticationForm) -> Sender:
         account = str(form.fields["username"].to_python(request.POST.get("username", "")))
     except forms.ValidationError:
         account = ""
-    return Sender(account, address_of(request), devices.known(request, account))
+    return Sender(account, address_of(request), device_cookies.known(request, account))
 
 
 def _checked(sender: Sender, form: forms.Form) -> bool:

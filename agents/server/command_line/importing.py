@@ -16,7 +16,7 @@ from agents.base.access import Actor
 from agents.base.store import keys
 from agents.telemetry.reading.pieces import pieces
 from agents.telemetry.reading.sniffing import FileFormat, format_of_file
-from agents.telemetry.store.imports import Importer, Report
+from agents.telemetry.store.importer import Importer, Report
 
 AUTO = "auto"
 FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))

@@ -18,11 +18,11 @@ from agents.base.api.views import ApiView, answer
 from agents.base.errors import InvalidRequest, TooLarge
 from agents.loop.current_service import service
 from agents.telemetry.reading.sniffing import FileFormat
-from agents.telemetry.runner import importing
+from agents.telemetry.runner import import_queue
 from agents.telemetry.schemas.imports import ImportForm, ImportObject, ImportReport, SkippedLine, TurnCounts
 from agents.telemetry.store import import_files, import_jobs
 from agents.telemetry.store.import_jobs import AUTO, ImportRecord, NewImport
-from agents.telemetry.store.imports import Report
+from agents.telemetry.store.importer import Report
 
 FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))
 LONGEST_NAME = 300
@@ -40,11 +40,11 @@ def begin(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[
     new = NewImport(_called(files), size, *(_field(fields, name) for name in ("format", "agent", "session")))
     if new.format not in FORMATS:
         raise InvalidRequest(f"format: one of {', '.join(FORMATS)}.", param="format")
-    importing.check_room(actor)
+    import_queue.check_room(actor)
     kept = import_files.keep(ids.new_key(), [(file.name or "file", cast(BinaryIO, file)) for file in files])
     try:
         record = import_jobs.create(actor, new, kept.key)
-        importing.start(service().runner, actor, record, kept)
+        import_queue.start(service().runner, actor, record, kept)
     except BaseException:
         kept.drop()
         raise

@@ -20,13 +20,13 @@ from agents.base.api.authentication import actor_of_sender
 from agents.base.api.negotiation import for_caller, json_response
 from agents.base.api.views import ApiView
 from agents.base.errors import AgentsError, InvalidRequest, TooLarge, UnsupportedMedia
-from agents.telemetry.api import bodies
+from agents.telemetry.api import request_bodies
 from agents.telemetry.reading import otlp, otlp_answers
 from agents.telemetry.reading.decoded import Decoded
 from agents.telemetry.reading.otlp_answers import Form, Kind
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.backlog import backlog
-from agents.telemetry.store.external.intake import intake
+from agents.telemetry.store.external.backpressure import intake
 from agents.telemetry.store.external.projector import projector
 
 Read = Callable[[Any], Decoded]
@@ -56,7 +56,7 @@ class Report(ApiView):
         if request.content_type != JSON:
             kind = (request.content_type or "absent")[:80]
             raise UnsupportedMedia(f"Content-Type must be {JSON}, not {kind}.")
-        return as_json(bodies.read(request))
+        return as_json(request_bodies.read(request))
 
     def taken(self, decoded: Decoded) -> None:
         """Keep what was sent."""
@@ -87,7 +87,7 @@ class OtlpView(Report):
         if request.content_type not in (JSON, PROTOBUF):
             kind = (request.content_type or "absent")[:80]
             raise UnsupportedMedia(f"Content-Type must be {PROTOBUF} or {JSON}, not {kind}.")
-        body = bodies.read(request)
+        body = request_bodies.read(request)
         from_protobuf, from_json = self.readers
         if request.content_type == PROTOBUF:
             return from_protobuf(body)

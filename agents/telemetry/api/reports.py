@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from agents.base.api.negotiation import json_response
 from agents.base.api.views import nothing
 from agents.base.errors import UnsupportedMedia
-from agents.telemetry.api import bodies
+from agents.telemetry.api import request_bodies
 from agents.telemetry.api.otlp import Report
 from agents.telemetry.reading import langsmith, openai_agents
 from agents.telemetry.reading.decoded import Decoded
@@ -65,7 +65,7 @@ class LangSmithMultipart(_Runs):
         kind = request._request.headers.get("Content-Type", "")
         if not kind.lower().startswith("multipart/form-data"):
             raise UnsupportedMedia(f"Content-Type must be multipart/form-data, not {kind[:80] or 'absent'}.")
-        body = bodies.read(request._request)
+        body = request_bodies.read(request._request)
         return self.accepted(langsmith.from_multipart(body, kind))
 
 

@@ -19,7 +19,7 @@ class ImportState(models.IntegerChoices):
 
 class Import(Scoped):
     """One upload, for its owner alone. ``size`` is the bytes of all its files; ``report`` is what was done so far
-    (`agents.telemetry.store.imports.Report` as JSON). ``agent`` and ``session`` are the given names, or ''."""
+    (`agents.telemetry.store.importer.Report` as JSON). ``agent`` and ``session`` are the given names, or ''."""
 
     id = KeyField()
     name = ShortText(max_length=255)

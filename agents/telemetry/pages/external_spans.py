@@ -16,7 +16,7 @@ from agents.pages.raw import ENTRIES, Line
 from agents.record.schemas.turns import TurnValue
 from agents.record.store import read_turns, turns
 from agents.telemetry.reading.spans import Span, SpanLink
-from agents.telemetry.store.external import told
+from agents.telemetry.store.external import provenance
 from agents.uikit import format, json_tree, json_view
 from agents.uikit.access import PageRequest, page
 from agents.uikit.json_tree import Branch
@@ -25,7 +25,7 @@ from agents.uikit.replies import plain
 
 def lines(turn: TurnValue, first: int) -> tuple[list[Line], int]:
     """The spans of a turn's traces from that number on, for the raw view; and how many there are."""
-    spans, there = told.some_spans(turn.key, first, ENTRIES)
+    spans, there = provenance.some_spans(turn.key, first, ENTRIES)
     return [_line(turn, number, span) for number, span in enumerate(spans, first)], there
 
 
@@ -55,14 +55,14 @@ def _json(reported: Span | Sequence[Span]) -> str:
 def turn_spans(request: PageRequest, turn_id: str) -> HttpResponse:
     """All that was reported of a turn, one JSON object a line."""
     turn = read_turns.head(request.actor, turns.key_of(turn_id))
-    return plain("".join(f"{_json(span)}\n" for span in told.spans(turn.key)), "application/x-ndjson")
+    return plain("".join(f"{_json(span)}\n" for span in provenance.spans(turn.key)), "application/x-ndjson")
 
 
 @page("read")
 def span_page(request: PageRequest, turn_id: str, span_id: str) -> HttpResponse:
     """A span as it came, as a tree; with ``?as=text`` as text, with ``?as=json`` by itself."""
     turn = read_turns.head(request.actor, turns.key_of(turn_id))
-    found = told.reports(turn.key, span_id)
+    found = provenance.reports(turn.key, span_id)
     body = _json(found[0] if len(found) == 1 else found).encode()
     asked = {name: request.GET.get(name, "") for name in ("as", "path", "first", "only")}
     if asked["as"] == "json":
@@ -96,7 +96,7 @@ def _named(whole: Branch) -> bool:
 def _about(request: PageRequest, turn: TurnValue, found: Sequence[Span], body: bytes) -> dict[str, Any]:
     span = max(found, key=lambda each: (not each.is_log, each.end_ns))
     rows = logs.turn_rows(request.actor, [turn.key])
-    number = told.step_of(turn.key, span.id)
+    number = provenance.step_of(turn.key, span.id)
     return {
         "turn_url": turn_summary.turn_url(turn),
         "title": " ".join(rows[0].input_preview.split())[:80] if rows else "",

@@ -18,7 +18,7 @@ from agents.base.timestamps import to_us
 from agents.telemetry.models.imports import Import, ImportState
 from agents.telemetry.reading.pieces import pieces
 from agents.telemetry.reading.sniffing import FileFormat, format_of_file
-from agents.telemetry.store.imports import Importer, Report
+from agents.telemetry.store.importer import Importer, Report
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from jwt.algorithms import RSAAlgorithm
 
 from agents.base.schemas.identity import Asked
 from agents.identity.providers.base import CLAIMS, Rejected, Unreachable, attributes
-from agents.identity.providers.providers import from_settings
+from agents.identity.providers.token_providers import from_settings
 from tests.depth import deep
 from tests.server import issuer as issuers
 from tests.server.issuer import CLIENT, SECRET, Issuer

@@ -22,8 +22,8 @@ from agents.record.schemas.content import MOST_TOKENS
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading import apart
 from agents.telemetry.reading.otlp import traces_from_json
-from agents.telemetry.store.external import apart as readers
-from agents.telemetry.store.external import inbox, projection, sources
+from agents.telemetry.store.external import inbox, projection, trace_deletion
+from agents.telemetry.store.external import reader_process as readers
 from agents.telemetry.store.external.projector import projector
 from tests.ingest import reports
 from tests.server.process import eventually
@@ -183,7 +183,7 @@ def test_so_is_one_with_endless_words(me: Actor, monkeypatch: pytest.MonkeyPatch
 def test_a_trace_that_is_deleted_meanwhile_does_not_come_back(me: Actor) -> None:
     keep(me, *reports.turn(1), *reports.turn(2))
     read = [projection._understood(one) for one in projection._waiting(projection.due())]
-    sources.drop(Trace.objects.unscoped("test").filter(foreign_id=name(1)).values_list("pk", flat=True))
+    trace_deletion.drop(Trace.objects.unscoped("test").filter(foreign_id=name(1)).values_list("pk", flat=True))
     projection._keep([one for one in read if one is not None])
     assert turns() == [name(2)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from agents.telemetry.store.external.intake import Intake
+from agents.telemetry.store.external.backpressure import Intake
 
 
 def test_it_waits_until_the_last_report_is_kept() -> None:

@@ -20,7 +20,7 @@ from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.store import tags
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.otlp import traces_from_json
-from agents.telemetry.store.external import ageing, inbox
+from agents.telemetry.store.external import inbox, timeouts
 from agents.telemetry.store.external.projector import projector
 from tests.conftest import Clock
 from tests.ingest import reports
@@ -203,9 +203,9 @@ def test_what_is_no_agents_doing_makes_no_turn(me: Actor) -> None:
 def test_what_has_no_end_is_interrupted_until_it_has_one(me: Actor, clock: Clock) -> None:
     first, tool, last, root = reports.turn(1)
     tell(me, first)
-    assert ageing.age(clock.now_us) == 0
-    clock.now_us += ageing.QUIET_US + 1
-    assert ageing.age(clock.now_us) == 1
+    assert timeouts.age(clock.now_us) == 0
+    clock.now_us += timeouts.QUIET_US + 1
+    assert timeouts.age(clock.now_us) == 1
     assert [row.status for row in turns(me)] == ["interrupted"]
     tell(me, tool, last, root)
     assert [row.status for row in turns(me)] == ["completed"]

@@ -8,7 +8,7 @@ from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.base.store import keys
 from agents.record.models.turns import Turn
-from agents.telemetry.store.external import told
+from agents.telemetry.store.external import provenance
 from tests.ingest import reports
 from tests.ui.elsewhere import tell
 
@@ -28,12 +28,12 @@ def turn(db: None) -> int:
 @pytest.mark.parametrize("first", range(14))
 @pytest.mark.parametrize("most", [1, 3, 100])
 def test_some_spans_are_those_of_all(turn: int, first: int, most: int) -> None:
-    whole = list(told.spans(turn))
-    assert told.some_spans(turn, first, most) == (whole[first : first + most], 13)
+    whole = list(provenance.spans(turn))
+    assert provenance.some_spans(turn, first, most) == (whole[first : first + most], 13)
 
 
 def test_a_span_is_found_by_its_id(turn: int) -> None:
-    for span in told.spans(turn):
-        assert told.reports(turn, span.id) == [span]
+    for span in provenance.spans(turn):
+        assert provenance.reports(turn, span.id) == [span]
     with pytest.raises(NotFound):
-        told.reports(turn, "0000000000000063")
+        provenance.reports(turn, "0000000000000063")

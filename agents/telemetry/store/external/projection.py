@@ -23,11 +23,11 @@ from agents.telemetry.reading.links import Links
 from agents.telemetry.reading.records import ForeignTurn
 from agents.telemetry.reading.remarks import only_first
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.store.external import apart, conversations, order, slices
-from agents.telemetry.store.external import turns as foreign_turns
-from agents.telemetry.store.external.intake import intake
+from agents.telemetry.store.external import large_turns, reader_process, related_traces, turn_order
+from agents.telemetry.store.external import write_turns as foreign_turns
+from agents.telemetry.store.external.backpressure import intake
 from agents.telemetry.store.external.owners import Owner
-from agents.telemetry.store.external.turns import Prepared
+from agents.telemetry.store.external.write_turns import Prepared
 
 log = logging.getLogger(__name__)
 
@@ -203,7 +203,7 @@ def _understood(waiting: _Waiting) -> _Projected | None:
 def _read(waiting: _Waiting) -> _Projected:
     spans = first_spans(encoding.unpack(kind, bytes(body)) for kind, body in waiting.bodies)
     links, records = turns.with_links(spans)
-    others = conversations.related(waiting.owner, waiting.trace, links)
+    others = related_traces.related(waiting.owner, waiting.trace, links)
     if others:
         _, records = turns.with_links([*spans, *(span for other in others for span in spans_of(other))])
     names = _names(waiting, links, others)
@@ -214,7 +214,7 @@ def _read(waiting: _Waiting) -> _Projected:
 
 def _names(waiting: _Waiting, links: Links, others: Sequence[int]) -> tuple[str, ...]:
     is_new = waiting.projected == 0 and not links.is_bare
-    return () if is_new else (waiting.name, *conversations.names(others))
+    return () if is_new else (waiting.name, *related_traces.names(others))
 
 
 def _warned(waiting: _Waiting, record: ForeignTurn, spans: int) -> ForeignTurn:
@@ -244,7 +244,7 @@ def _project_apart(waiting: _Waiting) -> None:
             return _by_slices(waiting)
         except TRANSIENT:
             raise
-        except (slices.Gone, apart.Stopped) as reason:
+        except (large_turns.Gone, reader_process.Stopped) as reason:
             return log.info("trace %s is left for later: %r", waiting.name, reason)
         except Exception as error:  # noqa: BLE001 - logged by `_give_up`; one trace must not stop the rest
             if not left or not isinstance(error, IntegrityError):
@@ -252,17 +252,17 @@ def _project_apart(waiting: _Waiting) -> None:
 
 
 def _by_slices(waiting: _Waiting) -> None:
-    with apart.reading() as reading:
+    with reader_process.reading() as reading:
         told = reading.tell(_bodies(waiting.trace))
         source = _source(told.format)
-        others = conversations.related(waiting.owner, waiting.trace, told.links)
+        others = related_traces.related(waiting.owner, waiting.trace, told.links)
         reading.tell_others(map(_bodies, others))
         kept: set[int] = set()
         some: list[Prepared] = []
         for head, steps in reading.turns():
             record = _warned(waiting, head.turn, told.spans)
             if len(head.steps) > STEPS_AT_ONCE:
-                made = slices.write(waiting.owner, waiting.trace, Head(record, head.steps), source, steps)
+                made = large_turns.write(waiting.owner, waiting.trace, Head(record, head.steps), source, steps)
             else:
                 record = replace(record, steps=tuple(step for more in steps for step in more))
                 made = foreign_turns.prepared(record, source)
@@ -280,7 +280,7 @@ def _keep_some(waiting: _Waiting, some: Sequence[Prepared]) -> list[int]:
 
     def job() -> list[int]:
         if _TRACE_THERE.first(waiting.trace) is None:
-            raise slices.Gone
+            raise large_turns.Gone
         return foreign_turns.write(waiting.owner, some)
 
     return writer.write(job) if some else []
@@ -317,7 +317,7 @@ def _store(projected: Sequence[_Projected]) -> None:
     there = {row[0] for row in _TRACES.all([made.of.trace for made in projected])}
     projected = [made for made in projected if made.of.trace in there]
     for made in projected:
-        conversations.remember(made.of.owner, made.of.trace, made.links)
+        related_traces.remember(made.of.owner, made.of.trace, made.links)
     keys = _write(projected)
     for made in projected:
         kept = {keys[made.of.owner, turn.id] for turn in made.turns}
@@ -329,7 +329,7 @@ def _settle(made: _Projected, kept: set[int]) -> None:
     """The same of one whose turns are stored already."""
     if _TRACE_THERE.first(made.of.trace) is None:
         return
-    conversations.remember(made.of.owner, made.of.trace, made.links)
+    related_traces.remember(made.of.owner, made.of.trace, made.links)
     _drop_others(made, kept)
     execute(_DONE, *_done(made, len(kept)))
 
@@ -347,7 +347,7 @@ def _write(projected: Sequence[_Projected]) -> dict[tuple[Owner, str], int]:
 
 
 def _done(made: _Projected, turns: int) -> tuple[object, ...]:
-    return (made.of.arrived, turns, *conversations.columns(made.links), made.of.trace)
+    return (made.of.arrived, turns, *related_traces.columns(made.links), made.of.trace)
 
 
 def _drop_others(made: _Projected, kept: set[int]) -> None:
@@ -360,7 +360,7 @@ def _drop_others(made: _Projected, kept: set[int]) -> None:
         if gone:
             delete_turns(list(gone), for_good=False)
             for session in set(gone.values()):
-                order.leave(session)
+                turn_order.leave(session)
 
 
 def _is_of(foreign: str, trace: str) -> bool:

@@ -10,7 +10,7 @@ import time
 from django.db import close_old_connections, connection
 
 from agents.base.store import trouble
-from agents.telemetry.store.external import apart, projection
+from agents.telemetry.store.external import projection, reader_process
 from agents.telemetry.store.external.projection import TRANSIENT, Sender
 
 log = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ class Projectors:
             one.start()
 
     def stop(self) -> None:
-        apart.stop()
+        reader_process.stop()
         for one in self._all:
             one.stop()
 

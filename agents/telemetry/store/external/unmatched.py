@@ -15,9 +15,9 @@ from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.store.external import sources
+from agents.telemetry.store.external import trace_deletion
 from agents.telemetry.store.external.projection import spans_of
-from agents.telemetry.store.external.told import first_report
+from agents.telemetry.store.external.provenance import first_report
 
 SHOWN = 100
 """Traces of a listing."""
@@ -72,7 +72,7 @@ def expire(before_us: int) -> int:
 
 def _forget(old: Any) -> int:
     keys = list(old.values_list("pk", flat=True)[:AT_ONCE])
-    sources.drop(keys)
+    trace_deletion.drop(keys)
     return len(keys)
 
 

@@ -8,7 +8,7 @@ from agents.base.store.sql import Select, execute, execute_many
 from agents.record.models.agents import Session
 from agents.record.models.turns import Turn
 from agents.record.store import deletion
-from agents.telemetry.store.external.places import Talk, is_made_up
+from agents.telemetry.store.external.find_or_create import Talk, is_made_up
 
 _NEWEST = Select(Turn, "number", "session_id = %s ORDER BY number DESC LIMIT 1")
 _LAST = Select(Turn, "id started_at", "session_id = %s ORDER BY number DESC LIMIT %s")

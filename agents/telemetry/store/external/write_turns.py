@@ -17,10 +17,10 @@ from agents.record.models.turns import Turn, TurnBody
 from agents.record.schemas.content import text_of
 from agents.record.store import search, tags
 from agents.telemetry.reading.records import ForeignTurn
-from agents.telemetry.store.external import order, places, step_rows, turn_rows
-from agents.telemetry.store.external import steps as foreign_steps
+from agents.telemetry.store.external import find_or_create, step_rows, turn_order, turn_rows
+from agents.telemetry.store.external import write_steps as foreign_steps
+from agents.telemetry.store.external.find_or_create import Agents, Talk, Talks
 from agents.telemetry.store.external.owners import Owner, foreign_id
-from agents.telemetry.store.external.places import Agents, Talk, Talks
 from agents.telemetry.store.external.step_rows import Said
 from agents.telemetry.store.external.turn_rows import Sums
 
@@ -134,7 +134,7 @@ def _draft(told: Prepared, old: _Old | None, agents: Agents, talks: Talks) -> _D
     record, source = told.record, told.source
     for name in record.agents:
         agents.of(name, record, source)
-    agent = agents.of(record.agent or places.UNKNOWN, record, source)
+    agent = agents.of(record.agent or find_or_create.UNKNOWN, record, source)
     talk = talks.of(record, agent, source)
     key = old.key if old else ids.new_key(record.started_us)
     steps = NO_STEPS if told.sums else foreign_steps.plan(key, record, told.steps, is_new=old is None)
@@ -149,7 +149,7 @@ def _join(talk: Talk, key: int, record: ForeignTurn, old: _Old | None) -> int:
     if old and old.session == talk.key:
         talk.is_moved |= old.started_us != record.started_us
         return old.number
-    number = order.next_number(talk)
+    number = turn_order.next_number(talk)
     talk.joined.append(key)
     talk.is_moved |= old is not None
     return number
@@ -187,6 +187,6 @@ def _settle(drafts: Sequence[_Draft], talks: Talks) -> None:
         changes.note(ChangeKind.TURN, draft.key)
     left = {draft.old.session for draft in drafts if draft.old and draft.old.session != draft.talk.key}
     for session in sorted(left):
-        order.leave(session)
+        turn_order.leave(session)
     for talk in talks.all():
-        order.keep(talk)
+        turn_order.keep(talk)

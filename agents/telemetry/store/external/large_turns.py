@@ -21,12 +21,12 @@ from agents.record.schemas.content import text_of
 from agents.record.store import search
 from agents.telemetry.reading.apart import SLICE, Head
 from agents.telemetry.reading.records import ForeignStep, ForeignTurn
-from agents.telemetry.store.external import step_rows, turns
-from agents.telemetry.store.external import steps as foreign_steps
+from agents.telemetry.store.external import step_rows, write_turns
+from agents.telemetry.store.external import write_steps as foreign_steps
 from agents.telemetry.store.external.owners import Owner, foreign_id
-from agents.telemetry.store.external.steps import Numbered
 from agents.telemetry.store.external.turn_rows import Sums
-from agents.telemetry.store.external.turns import Prepared
+from agents.telemetry.store.external.write_steps import Numbered
+from agents.telemetry.store.external.write_turns import Prepared
 
 REST = 0.5
 """How long others have the machine after each slice, as a share of what that took."""
@@ -47,17 +47,17 @@ def write(owner: Owner, trace: int, head: Head, source: Source, steps: Iterable[
         sliced.write(some)
         time.sleep((time.monotonic() - began) * REST)  # on a thread of its own: the writer is for others meanwhile
     sliced.drop_others()
-    return turns.prepared_beside(head.turn, source, sliced.sums, sliced.heard)
+    return write_turns.prepared_beside(head.turn, source, sliced.sums, sliced.heard)
 
 
 def _begun(owner: Owner, record: ForeignTurn, source: Source) -> int:
     """The key of the turn; one that was not there is now, and goes on."""
-    key = turns.key_of(owner, foreign_id(record.id))
+    key = write_turns.key_of(owner, foreign_id(record.id))
     if key is not None:
         return key
     open_ = replace(record, status="in_progress", ended_us=None, output=None, error=None)
-    begun = turns.prepared(open_, source)
-    [key] = writer.write(lambda: turns.write(owner, [begun]))
+    begun = write_turns.prepared(open_, source)
+    [key] = writer.write(lambda: write_turns.write(owner, [begun]))
     return key
 
 

@@ -44,7 +44,7 @@ class _Request(msgspec.Struct):
 
 
 def told(request: str) -> Told:
-    """From what `agents.telemetry.store.external.turns` keeps as a turn's request."""
+    """From what `agents.telemetry.store.external.write_turns` keeps as a turn's request."""
     try:
         return msgspec.json.decode(request or "{}", type=_Request).foreign
     except (msgspec.MsgspecError, RecursionError):
