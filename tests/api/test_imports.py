@@ -19,7 +19,7 @@ from agents.base.store import keys
 from agents.loop import current_service
 from agents.record.models.turns import Turn
 from agents.telemetry.models.imports import Import, ImportState
-from agents.telemetry.reading.pieces import pieces
+from agents.telemetry.reading.chunked_files import pieces
 from agents.telemetry.runner import import_queue
 from agents.telemetry.store import import_files, import_jobs
 from agents.telemetry.store.external.projector import projector

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.telemetry.reading import langsmith, mlflow, openai_agents, otlp
-from agents.telemetry.reading.decoded import Decoded
+from agents.telemetry.reading.decoding import Decoded
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from agents.telemetry.reading.spans import Span

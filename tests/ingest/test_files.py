@@ -9,7 +9,7 @@ import pytest
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import files
-from agents.telemetry.reading.sniffing import FileFormat, format_of
+from agents.telemetry.reading.detect_format import FileFormat, format_of
 from tests.ingest import captures
 from tests.ingest.test_otlp import TRACE, logs, request, span
 from tests.ingest.test_phoenix import SPAN as PHOENIX

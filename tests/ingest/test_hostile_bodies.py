@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading import files, langsmith, mlflow, openai_agents, otlp, phoenix, sniffing
-from agents.telemetry.reading.decoded import LONGEST_ID, Decoded
+from agents.telemetry.reading import detect_format, files, langsmith, mlflow, openai_agents, otlp, phoenix
+from agents.telemetry.reading.decoding import LONGEST_ID, Decoded
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from tests.ingest import captures
@@ -132,7 +132,7 @@ def test_any_bytes(data: bytes) -> None:
     read(otlp.logs_from_protobuf, data)
     read(langsmith.from_multipart, data, TYPE)
     read(langsmith.from_multipart, b"--capture\r\n" + data + b"\r\n--capture--", TYPE)
-    sniffing.format_of(data)
+    detect_format.format_of(data)
     for format_ in ("otlp", "claude_code", "codex", "gemini_cli", "mlflow"):
         read(files.decoded, format_, data)
 
@@ -155,7 +155,7 @@ def test_any_json(value: Any) -> None:
         read(decode, value)
     read(langsmith.from_run, value)
     read(gemini_cli.from_json, value)
-    sniffing.format_of(json.dumps(value).encode())
+    detect_format.format_of(json.dumps(value).encode())
     for decode, _ in SESSIONS.values():
         read(
             decode, [json.dumps(value), json.dumps({"type": "user", "sessionId": "s", "message": value, "uuid": value})]
@@ -168,7 +168,7 @@ def test_json_that_nests_without_end(opened: bytes) -> None:
     data = opened * 50_000
     for format_ in ("otlp", "claude_code", "codex", "gemini_cli"):
         read(files.decoded, format_, data)
-    assert sniffing.format_of(data) in (None, "otlp")
+    assert detect_format.format_of(data) in (None, "otlp")
     part = b'--capture\r\nContent-Disposition: form-data; name="post.1"\r\n\r\n%b\r\n--capture--' % data
     read(langsmith.from_multipart, part, TYPE)
 

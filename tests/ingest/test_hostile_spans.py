@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.telemetry.reading.links import of_trace
+from agents.telemetry.reading.conversation_links import of_trace
 from agents.telemetry.reading.spans import Format, Span, SpanEvent
 from agents.telemetry.reading.turns import of_spans
 from tests.ingest.story import agent, model, span, tool, user

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agents.telemetry.reading.links import Links, of_trace
+from agents.telemetry.reading.conversation_links import Links, of_trace
 from tests.ingest.story import agent, brought, model, span, tool, user, wished
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.telemetry.reading.links import of_trace
+from agents.telemetry.reading.conversation_links import of_trace
 from agents.telemetry.reading.records import ForeignTurn
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.turns import of_spans

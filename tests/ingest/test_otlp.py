@@ -13,8 +13,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import otlp
+from agents.telemetry.reading.sanitize import ATTRIBUTES, DEPTH, SLOTS, TOO_DEEP
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
-from agents.telemetry.reading.values import ATTRIBUTES, DEPTH, SLOTS, TOO_DEEP
 from tests.ingest import captures
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"

@@ -8,7 +8,7 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from agents.telemetry.reading.otlp_answers import Kind, to_response, to_status
+from agents.telemetry.reading.otlp_responses import Kind, to_response, to_status
 
 
 @pytest.mark.parametrize("kind", ["traces", "logs", "metrics"])

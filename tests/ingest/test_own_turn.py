@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading import own_turn
+from agents.telemetry.reading import exported_turns
+from agents.telemetry.reading.exported_turns import STEP, TURN
+from agents.telemetry.reading.import_overrides import named
 from agents.telemetry.reading.otlp import traces_from_json
-from agents.telemetry.reading.own_turn import STEP, TURN
-from agents.telemetry.reading.renaming import named
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.turns import of_spans
 from tests.ingest import reports
@@ -56,7 +56,7 @@ def test_what_is_no_record_leaves_the_span_to_its_other_words(value: Any) -> Non
     [turn] = of_spans(spans)
     assert (turn.agent, turn.session, len(turn.steps)) == ("forecaster", "talk-1", 3)
     with pytest.raises(InvalidRequest):
-        own_turn.from_json({"record": value})
+        exported_turns.from_json({"record": value})
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -73,7 +73,7 @@ def test_one_step_that_cannot_be_read_hides_no_other(value: Any) -> None:
 def test_the_turn_that_is_over_goes_before_the_one_that_ran() -> None:
     ended = {**GOOD, "status": "completed", "completed_at": "2026-01-01T00:00:01Z"}
     longer = {**GOOD, "metadata": {"much": "x" * 500}}
-    spans = [own_turn.from_json({"record": record}).spans[0] for record in (ended, longer)]
+    spans = [exported_turns.from_json({"record": record}).spans[0] for record in (ended, longer)]
     for order in (spans, spans[::-1]):
         [turn] = of_spans(order)
         assert turn.status == "completed"

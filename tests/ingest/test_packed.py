@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from agents.telemetry.reading import packed, pieces
-from agents.telemetry.reading.sniffing import format_of_file
+from agents.telemetry.reading import chunked_files, gzip_files
+from agents.telemetry.reading.detect_format import format_of_file
 from tests.ingest import captures, reports
 
 
@@ -18,11 +18,11 @@ def lines(*traces: int) -> bytes:
     return b"".join(json.dumps(body).encode() + b"\n" for body in bodies)
 
 
-def read(data: bytes) -> list[pieces.Piece]:
+def read(data: bytes) -> list[chunked_files.Piece]:
     file = io.BytesIO(data)
     format_ = format_of_file(file)
     assert format_ is not None
-    return list(pieces.pieces(file, format_))
+    return list(chunked_files.pieces(file, format_))
 
 
 @pytest.mark.parametrize("name", ["codex_rollout.jsonl", "claude_code.jsonl"])
@@ -42,20 +42,20 @@ def test_its_size_is_that_of_the_file() -> None:
 def test_one_that_is_cut_off_is_read_up_to_there() -> None:
     data = gzip.compress(lines(*range(1, 400)))
     *some, last = read(data[: len(data) // 2])
-    assert [skip.reason for skip in last.skipped] == [packed.BROKEN]
+    assert [skip.reason for skip in last.skipped] == [gzip_files.BROKEN]
     assert len({span.trace for piece in some for span in piece.spans}) > 50
 
 
 def test_so_is_one_with_something_else_behind() -> None:
     *some, last = read(gzip.compress(lines(1, 2)) + b"something else")
-    assert [skip.reason for skip in last.skipped] == [packed.BROKEN]
+    assert [skip.reason for skip in last.skipped] == [gzip_files.BROKEN]
     assert len({span.trace for piece in some for span in piece.spans}) == 2
 
 
 def test_one_that_only_fills_the_machine_is_not_read_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "HARMLESS", 2**20)
+    monkeypatch.setattr(gzip_files, "HARMLESS", 2**20)
     *some, last = read(gzip.compress(lines(1) + b"\n" * 32 * 2**20))
-    assert [skip.reason for skip in last.skipped] == [packed.TOO_DENSE]
+    assert [skip.reason for skip in last.skipped] == [gzip_files.TOO_DENSE]
     assert {span.trace for piece in some for span in piece.spans}
 
 

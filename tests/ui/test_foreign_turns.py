@@ -16,7 +16,7 @@ from agents.base.access import Actor
 from agents.base.store import changes, feed_cursor, keys
 from agents.pages.external import SWITCH
 from agents.pages.external_warnings import ADVICE, translated
-from agents.telemetry.reading import dialects, remarks
+from agents.telemetry.reading import dialects, turn_warnings
 from agents.telemetry.reading.dialects import openai_agents
 from agents.telemetry.reading.openai_agents import from_json
 from agents.telemetry.reading.otlp import logs_from_json
@@ -156,12 +156,12 @@ def _advice() -> list[str]:
 
 
 def test_all_that_is_remarked_can_be_said_in_other_languages() -> None:
-    kinds = (remarks.above_missing, remarks.only_first, remarks.cut)
+    kinds = (turn_warnings.above_missing, turn_warnings.only_first, turn_warnings.cut)
     counted = [said(count) for said in kinds for count in (1, 2, 7000)]
     assert len(_advice()) > 4
     for language in ("de", "fr"):
         with override(language):
-            for remark in (*remarks.SENTENCES, *counted, *_advice()):
+            for remark in (*turn_warnings.SENTENCES, *counted, *_advice()):
                 assert translated(remark) != remark
             assert translated("What nobody knows.") == "What nobody knows."
 

@@ -14,8 +14,8 @@ from django.core.management.base import CommandError
 
 from agents.base.access import Actor
 from agents.base.store import keys
-from agents.telemetry.reading.pieces import pieces
-from agents.telemetry.reading.sniffing import FileFormat, format_of_file
+from agents.telemetry.reading.chunked_files import pieces
+from agents.telemetry.reading.detect_format import FileFormat, format_of_file
 from agents.telemetry.store.importer import Importer, Report
 
 AUTO = "auto"

@@ -17,7 +17,7 @@ from agents.base.api.forms import FORM, read_form
 from agents.base.api.views import ApiView, answer
 from agents.base.errors import InvalidRequest, TooLarge
 from agents.loop.current_service import service
-from agents.telemetry.reading.sniffing import FileFormat
+from agents.telemetry.reading.detect_format import FileFormat
 from agents.telemetry.runner import import_queue
 from agents.telemetry.schemas.imports import ImportForm, ImportObject, ImportReport, SkippedLine, TurnCounts
 from agents.telemetry.store import import_files, import_jobs

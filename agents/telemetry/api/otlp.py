@@ -21,9 +21,9 @@ from agents.base.api.negotiation import for_caller, json_response
 from agents.base.api.views import ApiView
 from agents.base.errors import AgentsError, InvalidRequest, TooLarge, UnsupportedMedia
 from agents.telemetry.api import request_bodies
-from agents.telemetry.reading import otlp, otlp_answers
-from agents.telemetry.reading.decoded import Decoded
-from agents.telemetry.reading.otlp_answers import Form, Kind
+from agents.telemetry.reading import otlp, otlp_responses
+from agents.telemetry.reading.decoding import Decoded
+from agents.telemetry.reading.otlp_responses import Form, Kind
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.backlog import backlog
 from agents.telemetry.store.external.backpressure import intake
@@ -98,13 +98,13 @@ class OtlpView(Report):
             decoded = self._decoded()
         self.taken(decoded)
         form = self._form()
-        told = otlp_answers.to_response(self.signal, form, decoded.rejected, decoded.problem)
+        told = otlp_responses.to_response(self.signal, form, decoded.rejected, decoded.problem)
         return HttpResponse(told, content_type=PROTOBUF if form == "protobuf" else JSON)
 
 
 def _refused(error: AgentsError, request: HttpRequest, form: Form) -> HttpResponseBase:
     """An error as OTLP wants it; as JSON it is our own error body, too."""
-    status = otlp_answers.to_status(error.status, error.message, form)
+    status = otlp_responses.to_status(error.status, error.message, form)
     if form == "protobuf":
         return HttpResponse(status, status=error.status, content_type=PROTOBUF, headers=error.headers)
     ours = error.body(getattr(request, "request_id", ""))

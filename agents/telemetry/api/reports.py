@@ -14,7 +14,7 @@ from agents.base.errors import UnsupportedMedia
 from agents.telemetry.api import request_bodies
 from agents.telemetry.api.otlp import Report
 from agents.telemetry.reading import langsmith, openai_agents
-from agents.telemetry.reading.decoded import Decoded
+from agents.telemetry.reading.decoding import Decoded
 
 ACCEPTED = 202
 LIMIT_BYTES = 20 * 2**20

@@ -15,9 +15,9 @@ from agents.record.schemas.content import (
     ToolResponse,
     UserMessage,
 )
+from agents.telemetry.reading.coerce import json_of, said
 from agents.telemetry.reading.facts import Call, Message
-from agents.telemetry.reading.reading import json_of, said
-from agents.telemetry.reading.values import NAME, plain
+from agents.telemetry.reading.sanitize import NAME, plain
 
 _SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "token_limit", "out_of_tokens"})
 _FINISH = {

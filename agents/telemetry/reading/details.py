@@ -15,11 +15,11 @@ from agents.record.schemas.events import (
 )
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.calls import call_of, completion, content_of, response_to
+from agents.telemetry.reading.coerce import json_of, said
 from agents.telemetry.reading.facts import Call, Facts, Message
-from agents.telemetry.reading.parts import text_inside
-from agents.telemetry.reading.reading import json_of, said
+from agents.telemetry.reading.message_parts import text_inside
+from agents.telemetry.reading.sanitize import NAME, plain
 from agents.telemetry.reading.tree import Node
-from agents.telemetry.reading.values import NAME, plain
 
 MOST_DOCUMENTS = 1000
 

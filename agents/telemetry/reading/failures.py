@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from agents.record.schemas.events import ErrorInfo
+from agents.telemetry.reading.coerce import text
 from agents.telemetry.reading.facts import Facts
-from agents.telemetry.reading.reading import text
 from agents.telemetry.reading.spans import Span, SpanEvent
 
 LONGEST = 4000

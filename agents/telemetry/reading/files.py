@@ -7,11 +7,11 @@ from typing import Any
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import langsmith, mlflow, openai_agents, otlp, phoenix
-from agents.telemetry.reading.decoded import Decoded, Misshapen
+from agents.telemetry.reading.decoding import Decoded, Misshapen
+from agents.telemetry.reading.detect_format import FileFormat
+from agents.telemetry.reading.json_lines import Lines
 from agents.telemetry.reading.json_text import parsed
-from agents.telemetry.reading.lines import Lines
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
-from agents.telemetry.reading.sniffing import FileFormat
 from agents.telemetry.reading.spans import Span
 
 _SESSIONS: dict[str, Callable[[Iterable[bytes | str]], Decoded]] = {

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 
-from agents.telemetry.reading.decoded import Misshapen
+from agents.telemetry.reading.decoding import Misshapen
 
 _decode = msgspec.json.Decoder().decode
 

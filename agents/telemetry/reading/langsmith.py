@@ -19,7 +19,7 @@ import base64
 from typing import Any
 
 from agents.telemetry.reading import multipart
-from agents.telemetry.reading.decoded import (
+from agents.telemetry.reading.decoding import (
     Decoded,
     Misshapen,
     fields,
@@ -31,9 +31,9 @@ from agents.telemetry.reading.decoded import (
     told,
 )
 from agents.telemetry.reading.json_text import parsed
+from agents.telemetry.reading.sanitize import attributes, dicts
 from agents.telemetry.reading.spans import Span, SpanEvent
-from agents.telemetry.reading.times import nanoseconds
-from agents.telemetry.reading.values import attributes, dicts
+from agents.telemetry.reading.timestamps import nanoseconds
 
 Run = dict[str, object]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from agents.telemetry.reading.sanitize import ATTRIBUTES, SLOTS
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
-from agents.telemetry.reading.values import ATTRIBUTES, SLOTS
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 

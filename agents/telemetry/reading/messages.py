@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from agents.telemetry.reading.coerce import json_of, text
 from agents.telemetry.reading.facts import Call, Message, Role
-from agents.telemetry.reading.parts import add_part, text_inside
-from agents.telemetry.reading.reading import json_of, text
-from agents.telemetry.reading.values import SLOTS
+from agents.telemetry.reading.message_parts import add_part, text_inside
+from agents.telemetry.reading.sanitize import SLOTS
 
 DEEP = 8
 """How deep messages may lie in lists and wrappers."""

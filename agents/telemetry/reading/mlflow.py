@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import otlp_ids
-from agents.telemetry.reading.decoded import Decoded, Misshapen, fields, inside, objects, refusals, summary, told
+from agents.telemetry.reading.decoding import Decoded, Misshapen, fields, inside, objects, refusals, summary, told
+from agents.telemetry.reading.sanitize import attributes, dicts
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
-from agents.telemetry.reading.times import nanoseconds
-from agents.telemetry.reading.values import attributes, dicts
+from agents.telemetry.reading.timestamps import nanoseconds
 
 _FAILED = ("ERROR", "STATUS_CODE_ERROR")
 _WHY = "its trace id or span id is missing or is not MLflow's."

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agents.telemetry.reading.decoded import Misshapen
+from agents.telemetry.reading.decoding import Misshapen
 
 MOST = 20_000
 """Parts of one body."""

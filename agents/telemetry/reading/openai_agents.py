@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.decoded import (
+from agents.telemetry.reading.decoding import (
     Decoded,
     Misshapen,
     fields,
@@ -26,9 +26,9 @@ from agents.telemetry.reading.decoded import (
     summary,
     told,
 )
+from agents.telemetry.reading.sanitize import attributes
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.times import nanoseconds
-from agents.telemetry.reading.values import attributes
+from agents.telemetry.reading.timestamps import nanoseconds
 
 TRACE = "trace"
 _ASIDE = frozenset({"id", "trace_id", "parent_id", "started_at", "ended_at"})

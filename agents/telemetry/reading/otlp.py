@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import otlp_json, otlp_protobuf
-from agents.telemetry.reading.decoded import Decoded, Misshapen, fields, refusals
+from agents.telemetry.reading.decoding import Decoded, Misshapen, fields, refusals
 from agents.telemetry.reading.otlp_ids import Batch
 
 __all__ = ["Decoded", "logs_from_json", "logs_from_protobuf", "traces_from_json", "traces_from_protobuf"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading.decoded import Decoded, summary
+from agents.telemetry.reading.decoding import Decoded, summary
 from agents.telemetry.reading.spans import Span
 
 TRACE = 16

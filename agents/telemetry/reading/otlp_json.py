@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import otlp_ids
-from agents.telemetry.reading.decoded import Misshapen, called, fields, inside, objects
+from agents.telemetry.reading.decoding import Misshapen, called, fields, inside, objects
 from agents.telemetry.reading.otlp_ids import Batch
 from agents.telemetry.reading.otlp_protobuf import event_name, severity
 from agents.telemetry.reading.otlp_values import attributes_from_json, from_json
+from agents.telemetry.reading.sanitize import SLOTS, moment, text
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
-from agents.telemetry.reading.values import SLOTS, moment, text
 
 _KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 _NUMBERS: dict[object, int] = {f"SPAN_KIND_{name}": number for number, name in enumerate(_KINDS)}

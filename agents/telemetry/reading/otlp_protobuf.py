@@ -18,8 +18,8 @@ from agents.telemetry.reading import otlp_ids
 from agents.telemetry.reading.otlp_ids import Batch
 from agents.telemetry.reading.otlp_values import attributes_from_messages, from_message
 from agents.telemetry.reading.protobuf import Budget, broken, messages, weigh
+from agents.telemetry.reading.sanitize import SLOTS, moment, text
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
-from agents.telemetry.reading.values import SLOTS, moment, text
 
 _ERROR = 2  # Status.StatusCode
 SPANS = 10_000

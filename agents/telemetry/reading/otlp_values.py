@@ -10,8 +10,8 @@ import binascii
 from collections.abc import Callable
 from typing import Any
 
-from agents.telemetry.reading.decoded import Misshapen, called, fields, inside, objects
-from agents.telemetry.reading.values import ATTRIBUTES, DEPTH, SLOTS, TOO_DEEP, number, text
+from agents.telemetry.reading.decoding import Misshapen, called, fields, inside, objects
+from agents.telemetry.reading.sanitize import ATTRIBUTES, DEPTH, SLOTS, TOO_DEEP, number, text
 
 OBJECT_HINT = (
     'attributes are a list of {"key": …, "value": {"stringValue": …}} in OTLP/JSON, not an object. '

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import otlp_ids
-from agents.telemetry.reading.decoded import Decoded, Misshapen, fields, inside, objects, refusals, summary, told
+from agents.telemetry.reading.decoding import Decoded, Misshapen, fields, inside, objects, refusals, summary, told
+from agents.telemetry.reading.sanitize import ATTRIBUTES, DEPTH, attributes, dicts
 from agents.telemetry.reading.spans import Span, SpanEvent
-from agents.telemetry.reading.times import nanoseconds
-from agents.telemetry.reading.values import ATTRIBUTES, DEPTH, attributes, dicts
+from agents.telemetry.reading.timestamps import nanoseconds
 
 _KIND = "openinference.span.kind"
 _NESTED = frozenset(

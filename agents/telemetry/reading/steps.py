@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from agents.record.schemas.content import text_of
 from agents.record.schemas.events import ErrorInfo, InferenceDetail, ToolDetail
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.call_linking import Linked, Made, node_id
+from agents.telemetry.reading.coerce import LARGEST
 from agents.telemetry.reading.details import detail_of, made_tool
 from agents.telemetry.reading.facts import Facts
 from agents.telemetry.reading.failures import failure_of
-from agents.telemetry.reading.linking import Linked, Made, node_id
-from agents.telemetry.reading.reading import LARGEST
 from agents.telemetry.reading.records import ForeignStep, Status
+from agents.telemetry.reading.sanitize import NAME
 from agents.telemetry.reading.tree import Node
-from agents.telemetry.reading.values import NAME
 
 MADE = "made:"
 """Begins the id of a step that no span tells of; what follows is the call's id."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from agents.telemetry.reading import dialects, kinds
-from agents.telemetry.reading.dialects import claude_records, codex_records
+from agents.telemetry.reading.dialects import claude_code_logs, codex_logs
 from agents.telemetry.reading.facts import Facts
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.spans import Span
@@ -89,10 +89,10 @@ def _read(spans: dict[str, Span]) -> dict[str, Facts]:
             facts = dialects.read(span)
             if facts.kind:
                 known[span.id] = facts
-    if claude_records.is_told(spans.values()):
-        claude_records.add(spans.values(), known)
-    if codex_records.is_told(known):
-        codex_records.add(spans, known)
+    if claude_code_logs.is_told(spans.values()):
+        claude_code_logs.add(spans.values(), known)
+    if codex_logs.is_told(known):
+        codex_logs.add(spans, known)
     return known
 
 

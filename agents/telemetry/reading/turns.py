@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agents.telemetry.reading import own_turn
+from agents.telemetry.reading import exported_turns
+from agents.telemetry.reading.agent_names import own_of
+from agents.telemetry.reading.build_turn import NO_SESSION, turn_of
+from agents.telemetry.reading.conversation_links import Links, of_grown
+from agents.telemetry.reading.conversations import chain, talks
 from agents.telemetry.reading.groups import Group, Grouped, group
-from agents.telemetry.reading.links import Links, of_grown
-from agents.telemetry.reading.naming import own_of
+from agents.telemetry.reading.import_overrides import renamed
 from agents.telemetry.reading.records import ForeignTurn
-from agents.telemetry.reading.renaming import renamed
-from agents.telemetry.reading.sessions_of import session_of, session_of_resource
+from agents.telemetry.reading.span_metadata import session_of, session_of_resource
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.steps import ordered
-from agents.telemetry.reading.talks import chain, talks
-from agents.telemetry.reading.telling import NO_SESSION, turn_of
 from agents.telemetry.reading.tree import Trace, grow, unique
 
 
@@ -35,7 +35,7 @@ def with_links(spans: Iterable[Span]) -> tuple[Links, list[ForeignTurn]]:
 
 
 def _told(merged: dict[str, dict[str, Span]]) -> tuple[Links, list[ForeignTurn]]:
-    own = {name: turn for name, found in merged.items() if (turn := own_turn.turn_of(name, found)) is not None}
+    own = {name: turn for name, found in merged.items() if (turn := exported_turns.turn_of(name, found)) is not None}
     traces = {name: grow(name, found) for name, found in merged.items() if name not in own}
     grouped = {name: group(trace) for name, trace in traces.items()}
     links = Links()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.values import SLOTS
+from agents.telemetry.reading.sanitize import SLOTS
 
 DEEP = 16
 Tree = dict[str, Any]

@@ -16,8 +16,8 @@ from agents.base.store import scopes, trouble
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.telemetry.models.imports import Import, ImportState
-from agents.telemetry.reading.pieces import pieces
-from agents.telemetry.reading.sniffing import FileFormat, format_of_file
+from agents.telemetry.reading.chunked_files import pieces
+from agents.telemetry.reading.detect_format import FileFormat, format_of_file
 from agents.telemetry.store.importer import Importer, Report
 
 log = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from agents.base.models.scoped import ScopedQuerySet
 from agents.base.store.writer import writer
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
 from agents.telemetry.models.traces import Trace
-from agents.telemetry.reading.pieces import Piece
-from agents.telemetry.reading.renaming import named
+from agents.telemetry.reading.chunked_files import Piece
+from agents.telemetry.reading.import_overrides import named
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external import inbox, projection
 from agents.telemetry.store.external.owners import Owner, foreign_id, owner_of

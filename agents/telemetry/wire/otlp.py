@@ -11,7 +11,7 @@ turn                    ``invoke_agent {agent}``, the root; the session is ``gen
 
 Ids are made of ours: the trace is the 32 digits of the turn's id, a span the last 16 of the turn's or the step's,
 whose other digits are mostly the time. So a turn that is written twice is the same trace. With ``records`` each span
-has the whole of our own record beside the conventions' names (`agents.telemetry.reading.own_turn`), so that a
+has the whole of our own record beside the conventions' names (`agents.telemetry.reading.exported_turns`), so that a
 server like this one reads back what no convention can say. Costs are US dollars.
 """
 
@@ -33,7 +33,7 @@ from agents.record.schemas.events import (
     ToolDetail,
 )
 from agents.record.schemas.records import StepRecord, TurnRecord
-from agents.telemetry.reading.own_turn import STEP, TURN
+from agents.telemetry.reading.exported_turns import STEP, TURN
 from agents.telemetry.wire import otlp_messages as messages
 from agents.telemetry.wire.otlp_messages import Message
 

@@ -20,7 +20,7 @@ from agents.query.parser import parse
 from agents.record.models.turns import Turn
 from agents.record.schemas.content import MOST_TOKENS
 from agents.telemetry.models.traces import SpanBatch, Trace
-from agents.telemetry.reading import apart
+from agents.telemetry.reading import trace_worker
 from agents.telemetry.reading.otlp import traces_from_json
 from agents.telemetry.store.external import inbox, projection, trace_deletion
 from agents.telemetry.store.external import reader_process as readers
@@ -159,7 +159,7 @@ def test_those_that_rest_take_no_place_from_others(me: Actor, monkeypatch: pytes
 
 
 def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "MOST_SPANS", 6)
+    monkeypatch.setattr(trace_worker, "MOST_SPANS", 6)
     calls = [
         reports.span(1, number, "chat m", parent=1, at=number, gen_ai__operation__name="chat") for number in range(2, 9)
     ]
@@ -173,7 +173,7 @@ def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytes
 
 
 def test_so_is_one_with_endless_words(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "MOST_BYTES", 1)
+    monkeypatch.setattr(trace_worker, "MOST_BYTES", 1)
     for some in (reports.turn(1)[:1], reports.turn(1)[1:]):
         keep(me, *some)
     projector.wake()
@@ -212,7 +212,7 @@ def kill(pid: int) -> None:
 
 def starve(pid: int) -> None:
     """Give it no more memory than it has, once it is there."""
-    eventually(lambda: resource.prlimit(pid, resource.RLIMIT_AS)[0] == apart.MEMORY_BYTES)
+    eventually(lambda: resource.prlimit(pid, resource.RLIMIT_AS)[0] == trace_worker.MEMORY_BYTES)
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
     most = pages * resource.getpagesize()
     resource.prlimit(pid, resource.RLIMIT_AS, (most, most))

@@ -17,7 +17,7 @@ from agents.record.models.agents import Session
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.store.deletion import delete_sessions
 from agents.telemetry.models.traces import Trace
-from agents.telemetry.reading import apart
+from agents.telemetry.reading import trace_worker
 from agents.telemetry.reading.otlp import traces_from_json
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external import inbox, projection
@@ -26,7 +26,7 @@ from tests.ingest import captures, reports
 
 pytestmark = pytest.mark.django_db
 
-MANY = 2 * apart.SLICE + 50
+MANY = 2 * trace_worker.SLICE + 50
 TURN = [
     field.attname
     for field in Turn._meta.concrete_fields
@@ -128,7 +128,7 @@ def test_no_commit_writes_more_than_a_slice(me: Actor, monkeypatch: pytest.Monke
     with commits() as sizes:
         projector.wake()
     assert sum(sizes) == MANY
-    assert max(sizes) <= apart.SLICE
+    assert max(sizes) <= trace_worker.SLICE
 
 
 def test_nor_do_many_small_traces(me: Actor) -> None:

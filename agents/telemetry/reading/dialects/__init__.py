@@ -13,15 +13,15 @@ from agents.telemetry.reading.dialects import (
     codex,
     gemini_cli,
     genai,
+    generic,
     langfuse,
     langsmith,
     llama_stack,
     mlflow,
     openai_agents,
     openinference,
-    plain,
     pydantic_ai,
-    sessions,
+    session_files,
     traceloop,
     vercel,
 )
@@ -43,14 +43,14 @@ READERS: tuple[Reader, ...] = (
     pydantic_ai.read,
     codex.read,
     llama_stack.read,
-    plain.read,
+    generic.read,
 )
 FORMATS: dict[str, Reader] = {
     "openai_agents": openai_agents.read,
     "langsmith": langsmith.read,
-    "claude_code": sessions.read,
-    "codex": sessions.read,
-    "gemini_cli": sessions.read,
+    "claude_code": session_files.read,
+    "codex": session_files.read,
+    "gemini_cli": session_files.read,
 }
 """Formats that are no OpenTelemetry have one reader each, and no other."""
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.dialects.numbers import usage
+from agents.telemetry.reading.coerce import count, first_text, json_of, micros, said, text
+from agents.telemetry.reading.dialects.token_usage import usage
 from agents.telemetry.reading.facts import Facts, Message, Unread
-from agents.telemetry.reading.reading import count, first_text, json_of, micros, said, text
 from agents.telemetry.reading.spans import Span
 
 SCOPE = "com.anthropic.claude_code.tracing"

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from agents.record.schemas.content import Usage
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.dialects.numbers import usage
+from agents.telemetry.reading.coerce import count, first, first_text, text
+from agents.telemetry.reading.dialects.token_usage import usage
 from agents.telemetry.reading.facts import Facts
-from agents.telemetry.reading.reading import count, first, first_text, text
 from agents.telemetry.reading.spans import Span
 
 TURN, CALL, TOOL = "session_task.turn", "codex.sampling", "exec_command"

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import first, first_text, mapping, said, sequence, text
 from agents.telemetry.reading.facts import Facts, Message, Unread
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.messages import answered, asked
-from agents.telemetry.reading.reading import first, first_text, mapping, said, sequence, text
 from agents.telemetry.reading.spans import Span
 
 ADVICE = 'Gemini CLI did not send the words. "traces": true in the settings of its telemetry makes it send them.'

@@ -14,11 +14,11 @@ from typing import Any
 
 from agents.record.schemas.content import Usage
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import count, first, first_text, json_of, micros, nano, sequence, text
 from agents.telemetry.reading.dialects import genai_events
-from agents.telemetry.reading.dialects.numbers import usage
+from agents.telemetry.reading.dialects.token_usage import usage
 from agents.telemetry.reading.facts import NOTHING, Facts, Message, Unread
 from agents.telemetry.reading.messages import answered, asked
-from agents.telemetry.reading.reading import count, first, first_text, json_of, micros, nano, sequence, text
 from agents.telemetry.reading.spans import Span
 
 OPERATIONS = {

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import text
 from agents.telemetry.reading.facts import NOTHING, Facts, Message, Unread
 from agents.telemetry.reading.messages import messages_of
-from agents.telemetry.reading.reading import text
 from agents.telemetry.reading.spans import Span, SpanEvent
 
 DETAILS = "gen_ai.client.inference.operation.details"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from agents.telemetry.reading.coerce import mapping
 from agents.telemetry.reading.facts import Facts
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.messages import messages_of
-from agents.telemetry.reading.reading import mapping
-from agents.telemetry.reading.values import SLOTS
+from agents.telemetry.reading.sanitize import SLOTS
 
 _SPEAKERS = frozenset({"human", "user", "ai", "assistant", "system", "developer", "tool", "function"})
 

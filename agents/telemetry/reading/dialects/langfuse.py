@@ -11,10 +11,10 @@ from typing import Any
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.dialects.numbers import usage_of
+from agents.telemetry.reading.coerce import json_of, mapping, nano, text
+from agents.telemetry.reading.dialects.token_usage import usage_of
 from agents.telemetry.reading.facts import Facts, Unread
 from agents.telemetry.reading.messages import answered, asked
-from agents.telemetry.reading.reading import json_of, mapping, nano, text
 from agents.telemetry.reading.spans import Span
 
 _PREFIX = "langfuse.observation."

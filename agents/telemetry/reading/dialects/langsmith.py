@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import first_text, json_of, mapping, text
 from agents.telemetry.reading.dialects.langchain import answer_of_tool, spoken
 from agents.telemetry.reading.dialects.langfuse import documents_of, query_of
-from agents.telemetry.reading.dialects.numbers import usage_of
+from agents.telemetry.reading.dialects.token_usage import usage_of
 from agents.telemetry.reading.facts import Facts, Unread
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.messages import answered, asked
-from agents.telemetry.reading.reading import first_text, json_of, mapping, text
 from agents.telemetry.reading.spans import Span
 
 

@@ -8,9 +8,9 @@ with one ``run_shield_<id>`` a shield. Everything else are method calls of its p
 from __future__ import annotations
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import first_text, mapping, text
 from agents.telemetry.reading.facts import Facts, Unread
 from agents.telemetry.reading.messages import answered, asked
-from agents.telemetry.reading.reading import first_text, mapping, text
 from agents.telemetry.reading.spans import Span
 
 _MARKS = ("__type__", "__root__", "__root_span__", "agent_id", "turn_id", "step_id")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import json_of, mapping, nano, text
 from agents.telemetry.reading.dialects.langfuse import documents_of, query_of
-from agents.telemetry.reading.dialects.numbers import usage_of
+from agents.telemetry.reading.dialects.token_usage import usage_of
 from agents.telemetry.reading.facts import Facts, Unread
 from agents.telemetry.reading.messages import answered, asked
-from agents.telemetry.reading.reading import json_of, mapping, nano, text
 from agents.telemetry.reading.spans import Span
 
 _KINDS = {"unknown": kinds.CHAIN, "task": kinds.CHAIN, "workflow": kinds.WORKFLOW}

@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import count, first_text, json_of, mapping, nano, text
 from agents.telemetry.reading.dialects.langchain import answer_of_tool
-from agents.telemetry.reading.dialects.numbers import usage
+from agents.telemetry.reading.dialects.token_usage import usage
 from agents.telemetry.reading.facts import Facts, Message, Unread
 from agents.telemetry.reading.messages import HIDDEN, answered, asked, messages_of
-from agents.telemetry.reading.reading import count, first_text, json_of, mapping, nano, text
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.unflatten import unflatten
 

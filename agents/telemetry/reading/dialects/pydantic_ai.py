@@ -9,10 +9,10 @@ later; a run makes up a ``conversation.id`` of its own, also one inside a tool; 
 from __future__ import annotations
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.dialects.numbers import usage_of
+from agents.telemetry.reading.coerce import mapping, text
+from agents.telemetry.reading.dialects.token_usage import usage_of
 from agents.telemetry.reading.facts import Facts, Unread
 from agents.telemetry.reading.messages import answered, asked
-from agents.telemetry.reading.reading import mapping, text
 from agents.telemetry.reading.spans import Span
 
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import first_text, json_of, text
 from agents.telemetry.reading.dialects.langfuse import arguments_of
 from agents.telemetry.reading.facts import Facts, Message, Unread
 from agents.telemetry.reading.messages import messages_of
-from agents.telemetry.reading.reading import first_text, json_of, text
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.unflatten import unflatten
 

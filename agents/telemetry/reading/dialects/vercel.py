@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.dialects.numbers import usage
+from agents.telemetry.reading.coerce import count, first, first_text, json_of, mapping, micros, sequence, text
+from agents.telemetry.reading.dialects.token_usage import usage
 from agents.telemetry.reading.facts import Call, Facts, Message, Unread
 from agents.telemetry.reading.messages import asked
-from agents.telemetry.reading.reading import count, first, first_text, json_of, mapping, micros, sequence, text
 from agents.telemetry.reading.spans import Span
 
 

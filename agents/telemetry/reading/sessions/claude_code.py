@@ -21,11 +21,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agents.telemetry.reading.decoded import Decoded, identifier, told
-from agents.telemetry.reading.lines import Lines
-from agents.telemetry.reading.sessions.story import Line, Turn, inner, items, known
+from agents.telemetry.reading.decoding import Decoded, identifier, told
+from agents.telemetry.reading.json_lines import Lines
+from agents.telemetry.reading.sessions.session_turns import Line, Turn, inner, items, known
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.times import nanoseconds
+from agents.telemetry.reading.timestamps import nanoseconds
 
 _OVER = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _COMMANDS = ("<command-name>", "<command-message>")

@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from agents.telemetry.reading.decoded import Decoded, identifier, told
-from agents.telemetry.reading.lines import Lines
-from agents.telemetry.reading.sessions.story import Line, Turn, inner, items, known
+from agents.telemetry.reading.decoding import Decoded, identifier, told
+from agents.telemetry.reading.json_lines import Lines
+from agents.telemetry.reading.sessions.session_turns import Line, Turn, inner, items, known
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.times import nanoseconds
+from agents.telemetry.reading.timestamps import nanoseconds
 
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"})
 _NOT_SAID = ("<environment_context>", "<user_instructions>", "<permissions", "<turn_aborted>", "# AGENTS.md")

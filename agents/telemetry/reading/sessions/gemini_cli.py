@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agents.telemetry.reading.decoded import Decoded, fields, identifier, refusals, told
-from agents.telemetry.reading.lines import Lines
+from agents.telemetry.reading.decoding import Decoded, fields, identifier, refusals, told
+from agents.telemetry.reading.json_lines import Lines
 from agents.telemetry.reading.merging import more
-from agents.telemetry.reading.sessions.story import Line, Turn, inner, items, known
+from agents.telemetry.reading.sanitize import plain
+from agents.telemetry.reading.sessions.session_turns import Line, Turn, inner, items, known
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.times import nanoseconds
-from agents.telemetry.reading.values import plain
+from agents.telemetry.reading.timestamps import nanoseconds
 
 _NOT_SAID = ("<session_context>", "This is the Gemini CLI.")
 

@@ -19,8 +19,8 @@ from agents.record.models.choices import Source
 from agents.record.models.turns import Turn
 from agents.record.schemas.content import text_of
 from agents.record.store import search
-from agents.telemetry.reading.apart import SLICE, Head
 from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.trace_worker import SLICE, Head
 from agents.telemetry.store.external import step_rows, write_turns
 from agents.telemetry.store.external import write_steps as foreign_steps
 from agents.telemetry.store.external.owners import Owner, foreign_id

@@ -18,11 +18,11 @@ from agents.record.models.turns import Turn
 from agents.record.store.deletion import delete_turns
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading import turns
-from agents.telemetry.reading.apart import Head, first_spans
-from agents.telemetry.reading.links import Links
+from agents.telemetry.reading.conversation_links import Links
 from agents.telemetry.reading.records import ForeignTurn
-from agents.telemetry.reading.remarks import only_first
 from agents.telemetry.reading.spans import Span
+from agents.telemetry.reading.trace_worker import Head, first_spans
+from agents.telemetry.reading.turn_warnings import only_first
 from agents.telemetry.store.external import large_turns, reader_process, related_traces, turn_order
 from agents.telemetry.store.external import write_turns as foreign_turns
 from agents.telemetry.store.external.backpressure import intake

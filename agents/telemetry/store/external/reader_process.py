@@ -1,4 +1,4 @@
-"""The processes that read large traces (`agents.telemetry.reading.apart`), seen from here."""
+"""The processes that read large traces (`agents.telemetry.reading.trace_worker`), seen from here."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from agents.telemetry.reading.apart import Failed, Head, Told, frame, read, slices
 from agents.telemetry.reading.records import ForeignStep
+from agents.telemetry.reading.trace_worker import Failed, Head, Told, frame, read, slices
 
 _ROOT = Path(__file__).resolve().parents[4]
 _END = frame(b"")
@@ -108,7 +108,7 @@ class Reading:
 def reading() -> Iterator[Reading]:
     """A process that reads one trace, for as long as the block lasts."""
     process = subprocess.Popen(
-        (sys.executable, "-m", "agents.telemetry.reading.apart"),
+        (sys.executable, "-m", "agents.telemetry.reading.trace_worker"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agents.base.store.sql import Insert
 from agents.telemetry.models.traces import Trace, TraceLink
-from agents.telemetry.reading.links import Links
+from agents.telemetry.reading.conversation_links import Links
 from agents.telemetry.store.external.owners import Owner, mark
 
 MOST = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal
 
-from agents.telemetry.reading import packed
-from agents.telemetry.reading.decoded import Misshapen
+from agents.telemetry.reading import gzip_files
+from agents.telemetry.reading.decoding import Misshapen
 from agents.telemetry.reading.json_text import parsed
 
 FileFormat = Literal[
@@ -52,7 +52,7 @@ _MARKS: tuple[tuple[bytes, FileFormat], ...] = (
 
 def format_of_file(file: BinaryIO) -> FileFormat | None:
     """The format of a file that stands at its beginning, as it does afterwards, packed or not."""
-    return format_of(packed.head(file, HEAD))
+    return format_of(gzip_files.head(file, HEAD))
 
 
 def format_of(head: bytes) -> FileFormat | None:

@@ -12,12 +12,12 @@ from typing import Any
 
 from agents.record.schemas.content import Usage
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.dialects.numbers import usage, usage_of
+from agents.telemetry.reading.coerce import count, mapping, micros, text
+from agents.telemetry.reading.dialects.token_usage import usage, usage_of
 from agents.telemetry.reading.facts import Facts, Unread
 from agents.telemetry.reading.failures import error_of
+from agents.telemetry.reading.message_parts import text_inside
 from agents.telemetry.reading.messages import answered, asked
-from agents.telemetry.reading.parts import text_inside
-from agents.telemetry.reading.reading import count, mapping, micros, text
 from agents.telemetry.reading.spans import Span
 
 _KINDS = {"turn": kinds.AGENT, "model": kinds.LLM, "tool": kinds.TOOL, "agent": kinds.AGENT}

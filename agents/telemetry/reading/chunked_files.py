@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading import files, own_turn, packed
-from agents.telemetry.reading.decoded import Decoded, Misshapen, fields
+from agents.telemetry.reading import exported_turns, files, gzip_files
+from agents.telemetry.reading.decoding import Decoded, Misshapen, fields
+from agents.telemetry.reading.detect_format import FileFormat
 from agents.telemetry.reading.json_text import parsed
-from agents.telemetry.reading.sniffing import FileFormat
 from agents.telemetry.reading.spans import Span
 
 LONGEST = 64 * 2**20
@@ -64,7 +64,7 @@ class Piece:
 def pieces(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
     """What the file holds, which may be packed with gzip and stands at its beginning. What cannot be read is
     skipped; raises nothing for whatever it may be."""
-    made = _unpacked(file, format_) if packed.is_packed(file) else _plain(file, format_)
+    made = _unpacked(file, format_) if gzip_files.is_packed(file) else _plain(file, format_)
     for piece in made:
         for span in piece.spans:
             if span.format == "otlp":
@@ -78,7 +78,7 @@ def _plain(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
 
 def _unpacked(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
     """``size`` counts the bytes of the file, not of what is in it."""
-    content, read = packed.Unpacked(file), 0
+    content, read = gzip_files.Unpacked(file), 0
     for piece in _plain(cast(BinaryIO, io.BufferedReader(content, AT_ONCE)), format_):
         piece.size, read = file.tell() - read, file.tell()
         yield piece
@@ -178,7 +178,7 @@ def _document(lines: _Lines, begun: bytes, format_: FileFormat) -> Piece:
 def _read(piece: Piece, number: int, data: bytes, format_: FileFormat) -> None:
     try:
         value = parsed(data)
-        piece.add(own_turn.from_json(value) if format_ == "turns" else files.decoded(format_, data), number)
+        piece.add(exported_turns.from_json(value) if format_ == "turns" else files.decoded(format_, data), number)
     except Misshapen as wrong:
         piece.skipped.append(Skip(number, wrong.reason))
     except InvalidRequest as wrong:

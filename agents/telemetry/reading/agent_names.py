@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.reading import text
+from agents.telemetry.reading.coerce import text
+from agents.telemetry.reading.sanitize import NAME
 from agents.telemetry.reading.tree import Node
-from agents.telemetry.reading.values import NAME
 
 UNKNOWN = "unknown"
 _AROUND = re.compile(r"^(?:invoke_agent|create_agent|agent run)\s+|(?:\.(?:run|agent|invoke|arun|run_stream))+$")

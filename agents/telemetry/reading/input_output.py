@@ -7,13 +7,13 @@ from typing import Any
 
 from agents.record.schemas.content import CompletionMessage, UserMessage
 from agents.telemetry.reading.calls import completion, user_message
+from agents.telemetry.reading.coerce import json_of, said, sequence
 from agents.telemetry.reading.details import result_of
 from agents.telemetry.reading.facts import Facts, Message
+from agents.telemetry.reading.message_parts import text_inside
 from agents.telemetry.reading.messages import HIDDEN, messages_of
-from agents.telemetry.reading.parts import text_inside
-from agents.telemetry.reading.reading import json_of, said, sequence
+from agents.telemetry.reading.sanitize import plain
 from agents.telemetry.reading.tree import Node
-from agents.telemetry.reading.values import plain
 
 MOST_TOOLS = 256
 _ASKED = (

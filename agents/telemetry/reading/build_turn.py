@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 from agents.record.schemas.content import CompletionMessage
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.agent_names import agents_of, name_agents, own_of
+from agents.telemetry.reading.call_linking import link, node_id
 from agents.telemetry.reading.groups import Group
-from agents.telemetry.reading.linking import link, node_id
-from agents.telemetry.reading.naming import agents_of, name_agents, own_of
+from agents.telemetry.reading.input_output import input_of, instructions_of, output_of, tools_of
 from agents.telemetry.reading.outcome import Outcome, outcome_of
 from agents.telemetry.reading.records import ForeignStep, ForeignTurn
-from agents.telemetry.reading.remarks import warnings_of
-from agents.telemetry.reading.sessions_of import add_metadata, tags_of, user_of
+from agents.telemetry.reading.span_metadata import add_metadata, tags_of, user_of
 from agents.telemetry.reading.steps import made_model, ordered, steps_of
 from agents.telemetry.reading.tree import Node
-from agents.telemetry.reading.words import input_of, instructions_of, output_of, tools_of
+from agents.telemetry.reading.turn_warnings import warnings_of
 
 NO_SESSION = "trace:"
 """Begins the name of a session that no sender named; what follows is the trace it began with."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.reading import json_of, mapping, said, sequence, text
+from agents.telemetry.reading.coerce import json_of, mapping, said, sequence, text
 from agents.telemetry.reading.spans import Span
 
 MOST_FACTS = 64

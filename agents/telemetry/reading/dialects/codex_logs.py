@@ -19,11 +19,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import count, json_of, text
 from agents.telemetry.reading.dialects import codex
-from agents.telemetry.reading.dialects.numbers import usage
+from agents.telemetry.reading.dialects.token_usage import usage
 from agents.telemetry.reading.facts import Call, Facts, Message, Unread
 from agents.telemetry.reading.failures import error_of
-from agents.telemetry.reading.reading import count, json_of, text
 from agents.telemetry.reading.spans import Span, SpanEvent
 
 REDACTED = "[REDACTED]"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from agents.telemetry.reading.call_history import gave, got
+from agents.telemetry.reading.conversations import service_of, session_of_trace
 from agents.telemetry.reading.groups import Grouped, group
-from agents.telemetry.reading.histories import gave, got
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.talks import service_of, session_of_trace
 from agents.telemetry.reading.tree import Trace, grow, unique
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents.record.schemas.content import MOST_TOKENS, Usage
-from agents.telemetry.reading.reading import count
+from agents.telemetry.reading.coerce import count
 
 
 def usage(given: int, got: int, cached: int = 0, thought: int = 0, written: int = 0) -> Usage | None:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import Any
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import count, json_of, nano, text
 from agents.telemetry.reading.dialects import claude_code
 from agents.telemetry.reading.facts import Call, Facts, Message, Unread
 from agents.telemetry.reading.failures import error_of
-from agents.telemetry.reading.reading import count, json_of, nano, text
 from agents.telemetry.reading.spans import Span, SpanEvent
 
 Pair = tuple[Span, Facts]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from agents.record.schemas.content import ImageData, ImageItem, Url
+from agents.telemetry.reading.coerce import said, text
 from agents.telemetry.reading.facts import Call, Message
-from agents.telemetry.reading.reading import said, text
-from agents.telemetry.reading.values import SLOTS
+from agents.telemetry.reading.sanitize import SLOTS
 
 Part = dict[str, Any]
 

@@ -8,8 +8,8 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from agents.base.errors import InvalidRequest
+from agents.telemetry.reading.sanitize import text
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.values import text
 
 T = TypeVar("T")
 P = ParamSpec("P")

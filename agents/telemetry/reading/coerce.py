@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from agents.record.schemas.content import MOST_TOKENS
-from agents.telemetry.reading.values import plain
+from agents.telemetry.reading.sanitize import plain
 
 LARGEST = 2**63 - 1
 MOST_DOLLARS = 10_000

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agents.telemetry.reading.call_history import asks_anew, gave, goes_on, got
+from agents.telemetry.reading.coerce import text
 from agents.telemetry.reading.groups import Group
-from agents.telemetry.reading.histories import asks_anew, gave, goes_on, got
-from agents.telemetry.reading.reading import text
-from agents.telemetry.reading.sessions_of import session_of, session_of_resource
+from agents.telemetry.reading.span_metadata import session_of, session_of_resource
 from agents.telemetry.reading.tree import Node, Trace
 
 

@@ -1,6 +1,6 @@
 """A large trace, read in a process of its own: it takes seconds and hundreds of megabytes, and whoever asks
 something of the server meanwhile must not wait for either.
-``python -m agents.telemetry.reading.apart`` is that process.
+``python -m agents.telemetry.reading.trace_worker`` is that process.
 
 It is told reports (JSON lists of spans) as frames: four bytes that say how many follow, and those; an empty frame
 ends the reports of a trace. First come those of the trace, then, once `Told` was answered, those of the others of
@@ -28,7 +28,7 @@ from agents.record.schemas.content import CompletionMessage, Usage
 from agents.record.schemas.events import DETAILS, ErrorInfo
 from agents.record.schemas.turns import MESSAGES
 from agents.telemetry.reading import turns
-from agents.telemetry.reading.links import Links
+from agents.telemetry.reading.conversation_links import Links
 from agents.telemetry.reading.records import ForeignStep, ForeignTurn
 from agents.telemetry.reading.spans import Span
 

@@ -16,12 +16,12 @@ from pydantic import ValidationError
 from agents.base.errors import InvalidRequest
 from agents.record.schemas.events import DETAILS, OtherDetail, StepDetail
 from agents.record.schemas.records import StepRecord, TurnRecord
-from agents.telemetry.reading.decoded import Decoded, Misshapen
+from agents.telemetry.reading.coerce import text
+from agents.telemetry.reading.decoding import Decoded, Misshapen
 from agents.telemetry.reading.json_text import parsed
-from agents.telemetry.reading.reading import text
 from agents.telemetry.reading.records import ForeignStep, ForeignTurn, Status
+from agents.telemetry.reading.sanitize import DEPTH, NAME, plain
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.values import DEPTH, NAME, plain
 
 TURN, STEP = "agents.turn", "agents.step"
 """Attributes with the JSON of a record; a turn's has no steps where they have spans of their own."""

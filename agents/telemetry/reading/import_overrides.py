@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from agents.telemetry.reading.reading import text
+from agents.telemetry.reading.coerce import text
 from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.sanitize import NAME
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.values import NAME
 
 AGENT, SESSION = "import.agent", "import.session"
 """Of a span's resource."""

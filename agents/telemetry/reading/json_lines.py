@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from agents.telemetry.reading.decoded import Decoded, Misshapen, fields
+from agents.telemetry.reading.decoding import Decoded, Misshapen, fields
 from agents.telemetry.reading.json_text import parsed
+from agents.telemetry.reading.sanitize import plain
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.values import plain
 
 SHOWN = 5
 """Broken lines that are told one by one."""

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 
 from agents.base.timestamps import to_us
-from agents.telemetry.reading.values import moment
+from agents.telemetry.reading.sanitize import moment
 
 _LONGEST = 40
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import first_text
 from agents.telemetry.reading.facts import Facts
-from agents.telemetry.reading.reading import first_text
 from agents.telemetry.reading.spans import Span
 
 _MODELS = ("llm.model_name", "llm.request.model", "model_name", "ai.model.id")

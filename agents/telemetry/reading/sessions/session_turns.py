@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.decoded import LONGEST_ID
+from agents.telemetry.reading.decoding import LONGEST_ID
 from agents.telemetry.reading.spans import Format, Span
 
 Line = dict[str, Any]
