@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.feedback.store import feedback
-from agents.pages.places import later, places
+from agents.pages.page_hooks import later, places
 from agents.record.store import attached
 from agents.record.store.attached import Attached
 

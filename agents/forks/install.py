@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.pages.places import later, places
+from agents.pages.page_hooks import later, places
 
 
 def install() -> None:

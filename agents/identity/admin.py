@@ -23,7 +23,7 @@ from agents.base.models.scopes import Scope
 from agents.base.store import keys
 from agents.base.timestamps import to_us
 from agents.identity.admin_forms import AttributesForm
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ModelAdmin, ReadAdmin, RecordAdmin
 from agents.uikit.admin.current_actor import actor_of
 
@@ -74,11 +74,11 @@ class PeopleAdmin(_UserAdmin):
 
     @admin.display(description=_("last login"))
     def seen(self, user: User) -> str:
-        return columns.moment(user.last_login)
+        return cell_html.moment(user.last_login)
 
     @admin.display(description=_("joined"))
     def joined(self, user: User) -> str:
-        return columns.moment(user.date_joined)
+        return cell_html.moment(user.date_joined)
 
 
 class AttributesInline(_Inline):
@@ -121,7 +121,7 @@ class GroupsAdmin(GroupAdmin):
     @admin.display(description=_("attributes"))
     def given(self, group: Group) -> str:
         found = getattr(group, "attributes", None)
-        return columns.attributes(found.attributes if found else {})
+        return cell_html.attributes(found.attributes if found else {})
 
 
 @admin.register(ApiKey)
@@ -171,22 +171,22 @@ class ApiKeyAdmin(RecordAdmin):
     @admin.display(description=_("state"))
     def state(self, key: ApiKey) -> str:
         if key.revoked_at:
-            return columns.state("cancelled", _now("revoked"))
+            return cell_html.state("cancelled", _now("revoked"))
         if key.expires_at and to_us(key.expires_at) <= ids.now_us():
-            return columns.state("awaiting_input", _now("expired"))
-        return columns.state("completed", _now("active"))
+            return cell_html.state("awaiting_input", _now("expired"))
+        return cell_html.state("completed", _now("active"))
 
     @admin.display(description=_("created"))
     def created(self, key: ApiKey) -> str:
-        return columns.moment(key.created_at)
+        return cell_html.moment(key.created_at)
 
     @admin.display(description=_("last used"))
     def used(self, key: ApiKey) -> str:
-        return columns.moment(key.last_used_at)
+        return cell_html.moment(key.last_used_at)
 
     @admin.display(description=_("expires"))
     def expires(self, key: ApiKey) -> str:
-        return columns.moment(key.expires_at)
+        return cell_html.moment(key.expires_at)
 
 
 @admin.register(Scope)
@@ -198,4 +198,4 @@ class ScopeAdmin(ReadAdmin):
 
     @admin.display(description=_("attributes"))
     def words(self, scope: Scope) -> str:
-        return columns.attributes(scope.attributes)
+        return cell_html.attributes(scope.attributes)

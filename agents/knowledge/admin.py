@@ -20,12 +20,12 @@ from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
 from agents.knowledge.store import vector_dbs
 from agents.loop.current_service import service
 from agents.pages.admin.filters import OfVectorDB, Since
-from agents.uikit import format, marks
-from agents.uikit.admin import columns
+from agents.uikit import elements, format
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import RecordAdmin, StoreAdmin
-from agents.uikit.admin.cells import Owned, When
+from agents.uikit.admin.column_mixins import Owned, When
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.reach import counted, newest
+from agents.uikit.admin.row_limits import counted, newest
 
 if TYPE_CHECKING:
     _FormSet = BaseInlineFormSet[VectorDocument, VectorDB, Any]
@@ -44,15 +44,15 @@ class DocumentCells:
 
     @admin.display(description=_("document"))
     def title(self, document: VectorDocument) -> str:
-        return columns.link(Kind.VECTOR_DOCUMENT, document.pk, document.name or document.document_id)
+        return cell_html.link(Kind.VECTOR_DOCUMENT, document.pk, document.name or document.document_id)
 
     @admin.display(description=_("status"))
     def state(self, document: VectorDocument) -> str:
-        return marks.status(document.status)
+        return elements.status(document.status)
 
     @admin.display(description=_("type"))
     def mime(self, document: VectorDocument) -> str:
-        return columns.words(document.mime_type)
+        return cell_html.words(document.mime_type)
 
     @admin.display(description=_("size"))
     def its_size(self, document: VectorDocument) -> str:
@@ -68,7 +68,7 @@ class DocumentCells:
 
     @admin.display(description=_("created"))
     def created(self, document: VectorDocument) -> str:
-        return columns.moment(document.created_at)
+        return cell_html.moment(document.created_at)
 
 
 class _Newest(_FormSet):
@@ -138,15 +138,15 @@ class VectorDBAdmin(When, Owned, StoreAdmin):
 
     @admin.display(description=_("name"))
     def title(self, db: VectorDB) -> str:
-        return columns.words(db.name or db.identifier)
+        return cell_html.words(db.name or db.identifier)
 
     @admin.display(description=_("embedding model"))
     def its_model(self, db: VectorDB) -> str:
-        return columns.words(db.embedding_model)
+        return cell_html.words(db.embedding_model)
 
     @admin.display(description=_("dimension"))
     def dimension(self, db: VectorDB) -> str:
-        return format.whole(db.embedding_dimension) if db.embedding_dimension else columns.NOTHING
+        return format.whole(db.embedding_dimension) if db.embedding_dimension else cell_html.NOTHING
 
     @admin.display(description=_("searched"))
     def how(self, db: VectorDB) -> str:
@@ -157,31 +157,31 @@ class VectorDBAdmin(When, Owned, StoreAdmin):
         try:
             found = service().providers.library.how(record)
         except Unavailable:
-            return columns.NOTHING
+            return cell_html.NOTHING
         return ", ".join([found["search"], *(found[name] for name in ("served_by", "note") if name in found)])
 
     @admin.display(description=_("documents"))
     def its_documents(self, db: VectorDB) -> str:
-        return columns.listed(Kind.VECTOR_DOCUMENT, str(_("documents")), db=self.public_id(db))
+        return cell_html.listed(Kind.VECTOR_DOCUMENT, str(_("documents")), db=self.public_id(db))
 
     @admin.display(description=_("session"))
     def of_session(self, db: VectorDB) -> str:
-        return columns.link(Kind.SESSION, db.session_id, str(_("its session")))
+        return cell_html.link(Kind.SESSION, db.session_id, str(_("its session")))
 
     @admin.display(description=_("kept"))
     def kept(self, db: VectorDB) -> str:
         if db.expires_days is None:
             return _now("until it is deleted")
         words = ngettext("%(days)d day after its last use", "%(days)d days after its last use", db.expires_days)
-        return f"{words % {'days': db.expires_days}}, {columns.moment(db.last_active_at)}"
+        return f"{words % {'days': db.expires_days}}, {cell_html.moment(db.last_active_at)}"
 
     @admin.display(description=_("provider"))
     def provider(self, db: VectorDB) -> str:
-        return columns.words(db.provider_id)
+        return cell_html.words(db.provider_id)
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, db: VectorDB) -> str:
-        return columns.plain(db.metadata)
+        return cell_html.plain(db.metadata)
 
 
 @admin.register(VectorDocument)
@@ -219,25 +219,25 @@ class VectorDocumentAdmin(DocumentCells, RecordAdmin):
 
     @admin.display(description=_("document"))
     def named(self, document: VectorDocument) -> str:
-        return columns.words(document.name or document.document_id)
+        return cell_html.words(document.name or document.document_id)
 
     @admin.display(description=_("its own id"))
     def own_id(self, document: VectorDocument) -> str:
-        return columns.words(document.document_id)
+        return cell_html.words(document.document_id)
 
     @admin.display(description=_("vector database"))
     def in_db(self, document: VectorDocument) -> str:
-        return columns.link(Kind.VECTOR_DB, document.vector_db_id, str(document.vector_db))
+        return cell_html.link(Kind.VECTOR_DB, document.vector_db_id, str(document.vector_db))
 
     @admin.display(description=_("error"))
     def error_text(self, document: VectorDocument) -> str:
-        return columns.code(document.error)
+        return cell_html.code(document.error)
 
     @admin.display(description=_("beginning"))
     def beginning(self, document: VectorDocument) -> str:
         found = Chunk.objects.filter(document_id=document.pk).order_by("position").values_list("text", flat=True)
-        return columns.code("\n\n".join(found[:BEGINNING]))
+        return cell_html.code("\n\n".join(found[:BEGINNING]))
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, document: VectorDocument) -> str:
-        return columns.plain(document.metadata)
+        return cell_html.plain(document.metadata)

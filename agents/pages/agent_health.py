@@ -17,7 +17,7 @@ from agents.base.errors import Unavailable
 from agents.logs.pages.numbers import zone_of
 from agents.logs.schemas.numbers import Stats
 from agents.logs.store import numbers
-from agents.pages import measures, outliers, periods
+from agents.pages import outliers, period_metrics, periods
 from agents.pages.periods import Asked, Span
 from agents.record.store import agents
 from agents.record.store.agents import AgentRecord
@@ -70,9 +70,11 @@ def counted(actor: Actor, record: AgentRecord, span: Span) -> dict[str, Any]:
         return {
             "span": span,
             "here_url": here.url,
-            "figures": measures.figures(numbers.stats(actor, here.query), numbers.stats(actor, was.query), here, was),
-            "charts": measures.drawn(actor, base, span, models),
-            "table": measures.table(
+            "figures": period_metrics.figures(
+                numbers.stats(actor, here.query), numbers.stats(actor, was.query), here, was
+            ),
+            "charts": period_metrics.drawn(actor, base, span, models),
+            "table": period_metrics.table(
                 "tool", tools, calls, "count", title=_("Tools"), none=_("It called no tool in this time."), absent="–"
             ),
             "failures": outliers.failures(actor, here),

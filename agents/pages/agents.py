@@ -25,7 +25,7 @@ from agents.record.store.agents import AgentRecord
 from agents.telemetry.store.external import provenance
 from agents.uikit import format, json_view, sources
 from agents.uikit.access import PageRequest, page
-from agents.uikit.replies import turn_reply
+from agents.uikit.http_responses import turn_reply
 
 PAGE = 50
 

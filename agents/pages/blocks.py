@@ -15,8 +15,8 @@ from typing import Any, Literal
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from agents.pages import details
-from agents.pages.details import Picture
+from agents.pages import step_details
+from agents.pages.step_details import Picture
 from agents.record.schemas.turns import Cut, StepValue
 from agents.uikit import json_view, markdown
 
@@ -77,7 +77,7 @@ def data(value: Value, label: str = "") -> Block:
 
 def arguments(value: Value) -> Block:
     """What a tool is called with: JSON, or the program where that is all it is called with."""
-    code = details.program(value.text)
+    code = step_details.program(value.text)
     if code is None:
         return data(value)
     start, cut = _start(Value(value.name, code))
@@ -106,7 +106,7 @@ def _start(value: Value) -> tuple[str, str]:
 
 def pictures(content: Any) -> Iterator[Block]:
     """The images of a content: those that came along are shown, those from outside only named."""
-    return drawn(details.pictures(content))
+    return drawn(step_details.pictures(content))
 
 
 def drawn(found: Iterable[Picture], cuts: Iterable[Cut] = (), url: str = "") -> Iterator[Block]:

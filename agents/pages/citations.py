@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from django.utils.safestring import SafeString
 
-from agents.pages import blocks, details
+from agents.pages import blocks, step_details
 from agents.pages.blocks import Block, Value
 from agents.record.schemas.turns import StepValue
 from agents.responses.wire import citations
@@ -35,7 +35,7 @@ class Source:
     url: str = ""
 
 
-def results(tool: details.Tool) -> tuple[Block, ...]:
+def results(tool: step_details.Tool) -> tuple[Block, ...]:
     """The pieces of files that a search found, best first, each with its file and score."""
     return tuple(blocks.data(value, label) for value, label in _pieces(tool))
 
@@ -43,13 +43,13 @@ def results(tool: details.Tool) -> tuple[Block, ...]:
 def values(step: StepValue) -> list[Value]:
     """The whole texts of what a step found or listed, by name."""
     if step.type == "other":
-        other = details.read(step, details.Other)
+        other = step_details.read(step, step_details.Other)
         return _descriptions(other) if other and other.kind == LISTING else []
-    tool = details.read(step, details.Tool) if step.type == "tool_execution" else None
+    tool = step_details.read(step, step_details.Tool) if step.type == "tool_execution" else None
     return [value for value, _ in _pieces(tool)] if tool else []
 
 
-def _pieces(tool: details.Tool) -> list[tuple[Value, str]]:
+def _pieces(tool: step_details.Tool) -> list[tuple[Value, str]]:
     found = _listed(tool, "results") if tool.kind == "file_search" else []
     return [(Value(f"found-{number}", str(one.get("text") or "")), _label(one)) for number, one in enumerate(found)]
 
@@ -61,7 +61,7 @@ def _label(one: Mapping[str, Any]) -> str:
     return ", ".join(part for part in (name, fits) if part)
 
 
-def sources(tool: details.Tool) -> tuple[Source, ...]:
+def sources(tool: step_details.Tool) -> tuple[Source, ...]:
     """The pages that a search of the web found."""
     found = _listed(tool, "sources") if tool.kind == "web_search" else []
     return tuple(_page(one) for one in found[:SOURCES])
@@ -77,23 +77,23 @@ def _text(words: str) -> SafeString:
     return json_view.visible(escape(words[:LONGEST]))
 
 
-def _listed(tool: details.Tool, name: str) -> list[Mapping[str, Any]]:
+def _listed(tool: step_details.Tool, name: str) -> list[Mapping[str, Any]]:
     told = [answer.metadata for answer in tool.tool_responses if isinstance(answer.metadata, dict)]
     lists = [one[name] for one in told if isinstance(one.get(name), list)]
     return [entry for entries in lists for entry in entries if isinstance(entry, dict)]
 
 
-def listed(found: details.Other) -> tuple[Block, ...]:
+def listed(found: step_details.Other) -> tuple[Block, ...]:
     """The tools that a server said it has: their names, each with what it is for."""
     names = [str(one.get("name") or "?")[:LONGEST] for one in _tools(found)]
     return tuple(blocks.data(value, name) for value, name in zip(_descriptions(found), names, strict=True))
 
 
-def _descriptions(found: details.Other) -> list[Value]:
+def _descriptions(found: step_details.Other) -> list[Value]:
     return [Value(f"tool-{number}", str(one.get("description") or "")) for number, one in enumerate(_tools(found))]
 
 
-def _tools(found: details.Other) -> list[Mapping[str, Any]]:
+def _tools(found: step_details.Other) -> list[Mapping[str, Any]]:
     data = _decoded(found.data)
     tools = data.get("tools") if isinstance(data, dict) else None
     return [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
@@ -128,6 +128,6 @@ def file_names(steps: Iterable[StepValue]) -> dict[str, str]:
     names: dict[str, str] = {}
     for step in steps:
         if step.type == "tool_execution" and step.detail and b'"file_search"' in step.detail:
-            found = details.read(step, details.Tool) or details.Tool()
+            found = step_details.read(step, step_details.Tool) or step_details.Tool()
             names |= {str(one.get("file_id")): str(one.get("filename")) for one in _listed(found, "results")}
     return names

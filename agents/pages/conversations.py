@@ -11,12 +11,12 @@ from django.shortcuts import redirect
 from agents.base import ids
 from agents.base.errors import NotFound
 from agents.logs.pages.lists import SESSIONS
-from agents.pages import responses as legs
+from agents.pages import turn_responses
 from agents.record.store import session_order
 from agents.responses.store import conversations, responses
 from agents.responses.wire import items
 from agents.uikit.access import PageRequest, page
-from agents.uikit.replies import plain, plain_pieces
+from agents.uikit.http_responses import plain, plain_pieces
 
 
 @page("read")
@@ -43,13 +43,13 @@ def to_conversation(request: PageRequest, conversation_id: str) -> HttpResponse:
 @page("read")
 def response_as_json(request: PageRequest, response_id: str) -> HttpResponseBase:
     """A response as the Responses API gives it."""
-    return plain_pieces(legs.as_json(responses.get(request.actor, response_id)), "application/json")
+    return plain_pieces(turn_responses.as_json(responses.get(request.actor, response_id)), "application/json")
 
 
 @page("read")
 def response_stream(request: PageRequest, response_id: str) -> HttpResponseBase:
     """The stream of a response once more, to be read: what ``?stream=true`` sends to its caller."""
-    return plain_pieces(legs.stream(responses.get(request.actor, response_id)))
+    return plain_pieces(turn_responses.stream(responses.get(request.actor, response_id)))
 
 
 @page("read")

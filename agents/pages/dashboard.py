@@ -26,7 +26,7 @@ from agents.logs.pages.numbers import zone_of
 from agents.logs.schemas.numbers import Group
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, numbers, rows
-from agents.pages import measures, outliers, periods
+from agents.pages import outliers, period_metrics, periods
 from agents.pages.periods import Asked, Span
 from agents.uikit.access import PageRequest, page
 
@@ -78,7 +78,7 @@ class _Choice:
 def _asked(request: PageRequest) -> _Choice:
     sort = request.GET.get("sort", "")
     span = periods.span(request.GET.get("period", ""), ZoneInfo(zone_of(request)))
-    return _Choice(span, sort if sort in measures.SORTS else "count")
+    return _Choice(span, sort if sort in period_metrics.SORTS else "count")
 
 
 # ----------------------------------------------------------------------------------------------- now
@@ -131,8 +131,8 @@ def _counted(actor: Actor, asked: _Choice) -> dict[str, Any]:
     return {
         "span": span,
         "here_url": here.url,
-        "figures": measures.figures(now, numbers.stats(actor, was.query), here, was),
-        "charts": measures.drawn(actor, ALL, span, models),
+        "figures": period_metrics.figures(now, numbers.stats(actor, was.query), here, was),
+        "charts": period_metrics.drawn(actor, ALL, span, models),
         "tables": _tables(actor, here, models, asked.sort),
         "sorts": _sorts(asked),
         "slowest": outliers.largest(actor, here, "duration"),
@@ -146,19 +146,19 @@ def _sorts(asked: _Choice) -> list[tuple[str, str, bool]]:
     """(words, URL, whether it is so) of each order of the tables."""
     return [
         (_(words), f"/?{urlencode({'period': asked.span.name, 'sort': name})}#tables", name == asked.sort)
-        for name, (words, _amount) in measures.SORTS.items()
+        for name, (words, _amount) in period_metrics.SORTS.items()
     ]
 
 
-def _tables(actor: Actor, here: Asked, models: Sequence[Group], sort: str) -> list[measures.Table]:
+def _tables(actor: Actor, here: Asked, models: Sequence[Group], sort: str) -> list[period_metrics.Table]:
     none = _("None in this time.")
     agents, users = (numbers.groups(actor, here.query, [name]).groups for name in ("agent", "user"))
     calls = Asked(f"type:tool {here.text}", "step")
     tools = numbers.groups(actor, calls.query, ["tool"]).groups
     named = [group for group in users if group.values[0]]
     return [
-        measures.table("agent", agents, here, sort, title=_("Agents"), none=none, absent=_("no agent")),
-        measures.table("model", models, here, sort, title=_("Models"), none=none, absent=_("no model")),
-        measures.table("tool", tools, calls, sort, title=_("Tools"), none=none, absent=_("no name")),
-        measures.table("user", named, here, sort, title=_("Users"), none=_("No user was named."), absent=""),
+        period_metrics.table("agent", agents, here, sort, title=_("Agents"), none=none, absent=_("no agent")),
+        period_metrics.table("model", models, here, sort, title=_("Models"), none=none, absent=_("no model")),
+        period_metrics.table("tool", tools, calls, sort, title=_("Tools"), none=none, absent=_("no name")),
+        period_metrics.table("user", named, here, sort, title=_("Users"), none=_("No user was named."), absent=""),
     ]

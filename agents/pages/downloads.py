@@ -16,13 +16,13 @@ from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.base.reading import read
 from agents.llama_stack.turn_streams import pieces_of
-from agents.pages import blocks, details, raw, responses, step_values
+from agents.pages import blocks, raw_view, step_details, step_values, turn_responses
 from agents.pages.blocks import Value
-from agents.pages.details import Picture
+from agents.pages.step_details import Picture
 from agents.record.schemas.turns import Cut, StepValue
 from agents.record.store import large_values, read_turns, replay, step_pages, turns
 from agents.uikit.access import PageRequest, page
-from agents.uikit.replies import PLAIN, plain_pieces
+from agents.uikit.http_responses import PLAIN, plain_pieces
 
 CHUNK = large_values.BLOCK
 """Bytes that are read at a time."""
@@ -97,14 +97,14 @@ def _detail(step: StepValue) -> Iterator[bytes]:
 def of_turn(actor: Actor, turn_id: str, part: str) -> Source:
     """A message a turn was started with, or its answer. Raises NotFound."""
     turn = read_turns.head(actor, turns.key_of(turn_id))
-    answered = details.message(turn.output_message)
-    whole = [Value("answer", details.words(answered.content) if answered else "")]
+    answered = step_details.message(turn.output_message)
+    whole = [Value("answer", step_details.words(answered.content) if answered else "")]
     whole += [
-        Value(f"{name}-{number}", details.words(content))
-        for number, message in enumerate(details.messages(turn.input_messages))
+        Value(f"{name}-{number}", step_details.words(content))
+        for number, message in enumerate(step_details.messages(turn.input_messages))
         for name, content in (("input", message.content), ("context", message.context))
     ]
-    whole += responses.later_values(actor, turn.key)
+    whole += turn_responses.later_values(actor, turn.key)
     return source(_part(whole, part))
 
 
@@ -204,4 +204,4 @@ def turn_as_json(request: PageRequest, turn_id: str) -> HttpResponseBase:
 def turn_events(request: PageRequest, turn_id: str) -> HttpResponseBase:
     """All of a turn's events and deltas, one JSON object a line."""
     turn = read_turns.head(request.actor, turns.key_of(turn_id))
-    return plain_pieces(raw.events_json(entry for some in replay.windows(turn.key) for entry in some))
+    return plain_pieces(raw_view.events_json(entry for some in replay.windows(turn.key) for entry in some))

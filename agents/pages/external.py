@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from agents.pages import details, external_warnings
+from agents.pages import external_warnings, step_details
 from agents.record.schemas.turns import StepValue, TurnValue
 from agents.telemetry.store.external import provenance as told
 from agents.telemetry.store.external.provenance import Origin, Told
@@ -35,7 +35,7 @@ def about(turn: TurnValue, source: str, request: str) -> About | None:
     if not is_elsewhere(source):
         return None
     said = told.told(request)
-    is_hidden = not details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))
+    is_hidden = not step_details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))
     notices = [_SWITCHES.split(one) for one in _notices(said, is_hidden=is_hidden)]
     return About(source_word(source), told.origin(turn.key), said, notices, is_hidden)
 
@@ -55,11 +55,11 @@ def _notices(said: Told, *, is_hidden: bool) -> list[str]:
 
 def is_answered(turn: TurnValue) -> bool:
     """Whether a turn's answer is what one of the steps shown said."""
-    answer = details.message(turn.output_message)
-    words = details.words(answer.content).strip() if answer else ""
+    answer = step_details.message(turn.output_message)
+    words = step_details.words(answer.content).strip() if answer else ""
     return not words or any(words in _said(step) for step in turn.steps)
 
 
 def _said(step: StepValue) -> str:
-    found = details.read(step, details.Inference) if step.type == "inference" else None
-    return details.words(found.model_response.content) if found else ""
+    found = step_details.read(step, step_details.Inference) if step.type == "inference" else None
+    return step_details.words(found.model_response.content) if found else ""

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from agents.base import ids
-from agents.pages import details
+from agents.pages import step_details
 from agents.record.schemas.turns import StepValue, TurnValue
 from agents.telemetry.reading.steps import MADE
 
@@ -46,7 +46,7 @@ def kind_word(kind: str) -> str:
 
 def kind_of(step: StepValue) -> str:
     """What an ``other`` step is, '' where that is not told."""
-    found = details.read(step, details.Other) if step.type == "other" else None
+    found = step_details.read(step, step_details.Other) if step.type == "other" else None
     return found.kind if found else ""
 
 
@@ -68,11 +68,11 @@ def is_hidden(step: StepValue) -> bool:
         return False
     match step.type:
         case "inference":
-            found = details.read(step, details.Inference) or details.Inference()
+            found = step_details.read(step, step_details.Inference) or step_details.Inference()
             said = found.model_response
             return not (said.content or said.tool_calls or found.reasoning)
         case "tool_execution":
-            tool = details.read(step, details.Tool) or details.Tool()
+            tool = step_details.read(step, step_details.Tool) or step_details.Tool()
             return not tool.tool_responses and all(call.written in {"{}", ""} for call in tool.tool_calls)
         case _:
             return False
@@ -98,7 +98,7 @@ def _speaker(key: int, above: Mapping[int, int | None], agents: Mapping[int, str
     return agents.get(at, "") if at is not None else ""
 
 
-def handed(found: details.Other) -> tuple[str, str] | None:
+def handed(found: step_details.Other) -> tuple[str, str] | None:
     """From whom to whom, of a hand-off that tells."""
     data = data_of(found)
     match data.get("input"), data.get("output"):
@@ -107,7 +107,7 @@ def handed(found: details.Other) -> tuple[str, str] | None:
     return None
 
 
-def data_of(found: details.Other) -> dict[str, object]:
+def data_of(found: step_details.Other) -> dict[str, object]:
     try:
         data = msgspec.json.decode(found.data)
     except (msgspec.MsgspecError, RecursionError):
@@ -115,15 +115,15 @@ def data_of(found: details.Other) -> dict[str, object]:
     return data if isinstance(data, dict) else {}
 
 
-def texts(found: details.Other) -> list[tuple[str, str]]:
+def texts(found: step_details.Other) -> list[tuple[str, str]]:
     """What went in, what came out, and the rest, each by its name: text, or JSON text."""
     data = data_of(found)
     named = [(name, _text(data.pop(name))) for name in ("input", "output") if name in data]
-    return [*named, *([("data", details.encoded(data))] if data or not named else [])]
+    return [*named, *([("data", step_details.encoded(data))] if data or not named else [])]
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else details.encoded(value)
+    return value if isinstance(value, str) else step_details.encoded(value)
 
 
 LABELS = {"input": gettext_noop("given"), "output": gettext_noop("got"), "data": gettext_noop("besides")}

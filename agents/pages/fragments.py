@@ -16,22 +16,32 @@ from agents.logs.pages import turn_summary
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
 from agents.logs.store.adjacent_turns import Rank
-from agents.pages import blocks, citations, details, external_steps, responses, steps, timeline, turn_page_data, zoom
+from agents.pages import (
+    blocks,
+    citations,
+    external_steps,
+    step_cards,
+    step_details,
+    timeline,
+    timeline_overview,
+    turn_page_data,
+    turn_responses,
+)
 from agents.pages.blocks import Block, Value
-from agents.pages.details import Message
-from agents.pages.places import places
-from agents.pages.responses import Leg
-from agents.pages.steps import Typing
+from agents.pages.page_hooks import places
+from agents.pages.step_cards import Typing
+from agents.pages.step_details import Message
 from agents.pages.timeline import Timeline
+from agents.pages.timeline_overview import Overview
 from agents.pages.turn_page_data import Page
-from agents.pages.zoom import Overview
+from agents.pages.turn_responses import Leg
 from agents.record.schemas.turns import ItemValue, StepValue, TurnValue
 from agents.record.store import step_pages
 from agents.record.store.sessions import SessionRecord
 from agents.record.store.step_pages import Landmarks
 from agents.record.store.targets import About
 from agents.responses.wire import items
-from agents.uikit.marks import TYPE_WORDS
+from agents.uikit.elements import TYPE_WORDS
 from agents.uikit.templates import fragment
 
 OVERVIEW_FROM = 30
@@ -51,8 +61,8 @@ def step_card(
     """A step of a turn in the reader; a turn without an agent speaks by the name of its model. ``said`` is
     the control of its feedback, where something was said of it, ``depth`` how deep it is nested."""
     speaker = agent_name or turn.model
-    tools = partial(responses.client_tools, turn.key)
-    card = steps.card(turn, step, speaker, typing=typing, rendered=rendered, client_tools=tools, depth=depth)
+    tools = partial(turn_responses.client_tools, turn.key)
+    card = step_cards.card(turn, step, speaker, typing=typing, rendered=rendered, client_tools=tools, depth=depth)
     said = said or places.unsaid_of_step(turn.session, turn.key, step.key)
     return fragment("step_card.html", card=card, judged=said)
 
@@ -69,7 +79,7 @@ _SPEAKERS = {
 def turn_message(message: Message, name: str, url: str, role: str = "") -> str:
     """A message a turn, or a later leg of it, was started with. ``url`` leads to its whole text, of which
     ``name`` is the part; ``role`` is the speaker where the message does not tell."""
-    words, context = details.words(message.content), details.words(message.context)
+    words, context = step_details.words(message.content), step_details.words(message.context)
     said = role or message.role
     return fragment(
         "turn_message.html",
@@ -78,7 +88,7 @@ def turn_message(message: Message, name: str, url: str, role: str = "") -> str:
         blocks=[
             *([blocks.typed(Value(f"input-{name}", words))] if words else []),
             *blocks.pictures(message.content),
-            *(responses.call_block(call, number) for number, call in enumerate(message.tool_calls)),
+            *(turn_responses.call_block(call, number) for number, call in enumerate(message.tool_calls)),
         ],
         context=blocks.typed(Value(f"context-{name}", context)) if context else None,
         source=url,
@@ -94,7 +104,7 @@ def hidden_message() -> str:
 
 def turn_answer(message: Message, url: str, agent_name: str) -> str:
     """What a turn answered, by itself."""
-    said = blocks.said(Value("answer", details.words(message.content), said=True))
+    said = blocks.said(Value("answer", step_details.words(message.content), said=True))
     values = {"role": "assistant", "speaker": agent_name, "blocks": [said], "context": None, "source": url}
     return fragment("turn_message.html", **values)
 
@@ -102,17 +112,19 @@ def turn_answer(message: Message, url: str, agent_name: str) -> str:
 def leg_head(turn: TurnValue, leg: Leg, given: Sequence[ItemValue]) -> str:
     """Where a later response of a turn begins, with what it brought along beside answers to calls."""
     url = f"{turn_summary.turn_url(turn)}value/"
-    said = enumerate(responses.said_later(given))
+    said = enumerate(turn_responses.said_later(given))
     messages = [turn_message(message, f"{leg.number}-{place}", url) for place, message in said]
     return fragment("leg_head.html", leg=leg, messages=messages)
 
 
 def turn_leg(actor: Actor, turn: TurnValue) -> tuple[Leg, str] | None:
     """The last response of a turn that several are made of, and where it begins; None where none is."""
-    answered = responses.of_turn(actor, turn.key)
+    answered = turn_responses.of_turn(actor, turn.key)
     if not answered or answered[-1].number == 1:
         return None
-    return answered[-1], leg_head(turn, answered[-1], responses.inputs([answered[-1].record])[answered[-1].record.key])
+    return answered[-1], leg_head(
+        turn, answered[-1], turn_responses.inputs([answered[-1].record])[answered[-1].record.key]
+    )
 
 
 def turn_facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> str:
@@ -129,9 +141,9 @@ def _overview(page: Page) -> Overview | None:
     if page.asked.span is None and page.marks.total <= OVERVIEW_FROM:
         return None
     start, length = page.turn.started_at, turn_page_data.length_us(page)
-    buckets = step_pages.overview(page.turn.key, (start, start + length), zoom.BUCKETS)
+    buckets = step_pages.overview(page.turn.key, (start, start + length), timeline_overview.BUCKETS)
     drawn = page.asked.span or ((0, length) if page.is_whole else _drawn(page).span)
-    return zoom.overview(buckets, length, drawn, zoomed=page.asked.span is not None)
+    return timeline_overview.overview(buckets, length, drawn, zoomed=page.asked.span is not None)
 
 
 def paging(page: Page) -> dict[str, Any]:
@@ -166,7 +178,7 @@ def turn_side(page: Page) -> str:
         responses=page.answered,
         revision_at=ids.key_time_us(place.revision) if place.revision else None,
         rank=_rank(page),
-        documents=details.documents(place.request),
+        documents=step_details.documents(place.request),
         judged=places.said_of(page.actor, About(turn.session, turn.key)),
         about=page.about,
         with_timeline=with_timeline,
@@ -201,11 +213,11 @@ def session_turn(turn: TurnValue, row: TurnRow, branches_from: int | None = None
     """A turn in the thread of its session: what was asked, how many steps it took, the answer.
     ``branches_from`` is the turn it continues where that is not the one before it, ``kept`` the query string
     with which its page is opened."""
-    answer = details.message(turn.output_message)
-    words, cited = citations.cited(details.words(answer.content) if answer else "", turn.steps)
+    answer = step_details.message(turn.output_message)
+    words, cited = citations.cited(step_details.words(answer.content) if answer else "", turn.steps)
     done = Counter(name for step in turn.steps if (name := _done(step)))
     names = [f"{name} ×{count}" if count > 1 else name for name, count in done.items()]
-    asked = [blocks.typed(Value(f"input-{n}", details.words(one.content))) for n, one in _asked(turn)]
+    asked = [blocks.typed(Value(f"input-{n}", step_details.words(one.content))) for n, one in _asked(turn)]
     return fragment(
         "session_turn.html",
         row=row,
@@ -253,19 +265,19 @@ def _item_blocks(item: dict[str, Any]) -> Iterator[Block]:
     """An item's words and pictures; of one that is no message all that it is."""
     match item:
         case {"type": "message"}:
-            message = responses.message_of(item)
-            yield blocks.typed(Value("item", details.words(message.content)))
+            message = turn_responses.message_of(item)
+            yield blocks.typed(Value("item", step_details.words(message.content)))
             yield from blocks.pictures(message.content)
         case {"type": "function_call_output", "output": str(output)}:
             yield blocks.data(Value("item", output))
         case {"type": "function_call", "arguments": str(arguments)}:
             yield blocks.data(Value("item", arguments), label=str(item["name"]))
         case _:
-            yield blocks.data(Value("item", details.encoded(item)))
+            yield blocks.data(Value("item", step_details.encoded(item)))
 
 
 def _asked(turn: TurnValue) -> list[tuple[int, Message]]:
-    return [pair for pair in enumerate(details.messages(turn.input_messages)) if pair[1].role != "tool"]
+    return [pair for pair in enumerate(step_details.messages(turn.input_messages)) if pair[1].role != "tool"]
 
 
 def session_side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow], metadata: Mapping[str, Any]) -> str:

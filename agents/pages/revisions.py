@@ -15,9 +15,9 @@ from agents.base.errors import NotFound
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents
 from agents.record.store.agents import Revision
-from agents.uikit import format, text_differences
+from agents.uikit import format, text_diff
 from agents.uikit.access import PageRequest, page
-from agents.uikit.text_differences import Piece
+from agents.uikit.text_diff import Piece
 
 KEPT, LONGEST = 200, 600
 """Characters shown at either end of a text that is the same, and from how many on it is cut."""
@@ -99,7 +99,7 @@ def changes(first: AgentConfig, second: AgentConfig) -> Iterator[Changed]:
     one, two = _told(first), _told(second)
     for name in _differing(first, second):
         words = gettext(NAMES.get(name, format.words(name)))
-        pieces = text_differences.pieces(_laid_out(one.get(name)), _laid_out(two.get(name)))
+        pieces = text_diff.pieces(_laid_out(one.get(name)), _laid_out(two.get(name)))
         yield Changed(words, tuple(_runs(pieces, "inserted")), tuple(_runs(pieces, "deleted")))
 
 

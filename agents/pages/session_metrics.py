@@ -17,7 +17,7 @@ from agents.record.store import session_sums
 from agents.record.store.session_sums import Length
 from agents.record.store.sessions import SessionRecord
 from agents.uikit import format
-from agents.uikit.marks import status_word
+from agents.uikit.elements import status_word
 
 BARS = 120
 """Turns that have a bar: the last ones."""

@@ -20,7 +20,7 @@ from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, logs
 from agents.logs.store.logs import TurnPage
-from agents.pages import find, fragments, session_metrics, turn_actions
+from agents.pages import fragments, session_metrics, turn_actions, turn_search
 from agents.query.parser import parse
 from agents.query.tree import Query, Text, Words, all_of, conjuncts
 from agents.query.writer import written
@@ -30,7 +30,7 @@ from agents.record.store.sessions import SessionRecord
 from agents.responses.store import conversations
 from agents.uikit.access import PageRequest, page
 from agents.uikit.highlight import Phrase
-from agents.uikit.replies import turn_reply
+from agents.uikit.http_responses import turn_reply
 
 PAGE = 30
 """Turns on one page of a session."""
@@ -111,8 +111,8 @@ class Search:
 
 
 def _search(request: PageRequest) -> Search | None:
-    text = " ".join(request.GET.get("find", "")[: find.LONGEST].split())
-    wanted = find.asked(text)
+    text = " ".join(request.GET.get("find", "")[: turn_search.LONGEST].split())
+    wanted = turn_search.asked(text)
     return Search(text, tuple(wanted)) if wanted else None
 
 
@@ -169,7 +169,7 @@ def _thread(actor: Actor, session: SessionRecord, found: TurnPage, search: Searc
     turns = (each.turn for each in read_turns.parts_of_session(actor, session.key, sized) if each.turn.key in places)
     if search is not None:
         said = (fragments.session_turn(turn, row_of[turn.key], kept=f"?{search.query}") for turn in turns)
-        return [find.marked(html, search.phrases) for html in said]
+        return [turn_search.marked(html, search.phrases) for html in said]
     shown = [
         (place.first_item, 1, fragments.session_turn(turn, row_of[turn.key], place.branches_from))
         for turn in turns

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from agents.pages import blocks, citations, details, external_steps
+from agents.pages import blocks, citations, external_steps, step_details
 from agents.pages.blocks import Value
 from agents.record.schemas.turns import StepValue
 
@@ -18,17 +18,17 @@ def of(step: StepValue) -> list[Value]:
 
 
 def inference(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Inference)
+    found = step_details.read(step, step_details.Inference)
     if found is None:
         return []
-    words = details.pieces(found.model_response.content, "/model_response/content")
+    words = step_details.pieces(found.model_response.content, "/model_response/content")
     said = blocks.value("said", step, words, said=True)
     thought = blocks.value("reasoning", step, [(found.reasoning, "/reasoning")])
     return [value for value in (said, thought) if value.text]
 
 
 def tool(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Tool)
+    found = step_details.read(step, step_details.Tool)
     if found is None:
         return []
     called = [
@@ -36,7 +36,7 @@ def tool(step: StepValue) -> list[Value]:
         for n, call in enumerate(found.tool_calls)
     ]
     came = [
-        blocks.value(_numbered("result", n), step, details.pieces(one.content, f"/tool_responses/{n}/content"))
+        blocks.value(_numbered("result", n), step, step_details.pieces(one.content, f"/tool_responses/{n}/content"))
         for n, one in enumerate(found.tool_responses)
     ]
     return [*called, *came]
@@ -46,49 +46,49 @@ def _numbered(name: str, number: int) -> str:
     return f"{name}-{number}" if number else name
 
 
-def _field(call: details.Call) -> str:
+def _field(call: step_details.Call) -> str:
     return "arguments" if call.arguments_json is None else "arguments_json"
 
 
-def pictures(step: StepValue) -> list[details.Picture]:
+def pictures(step: StepValue) -> list[step_details.Picture]:
     """The images that a tool gave back."""
-    found = details.read(step, details.Tool) if step.type == "tool_execution" else None
+    found = step_details.read(step, step_details.Tool) if step.type == "tool_execution" else None
     return [
         picture
         for n, one in enumerate(found.tool_responses if found else ())
-        for picture in details.pictures(one.content, f"/tool_responses/{n}/content")
+        for picture in step_details.pictures(one.content, f"/tool_responses/{n}/content")
     ]
 
 
 def shield(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Shield)
+    found = step_details.read(step, step_details.Shield)
     violation = found.violation if found else None
     if violation is None:
         return []
-    return [Value("violation", details.encoded({"level": violation.violation_level, **violation.metadata}))]
+    return [Value("violation", step_details.encoded({"level": violation.violation_level, **violation.metadata}))]
 
 
 def memory(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Memory)
+    found = step_details.read(step, step_details.Memory)
     if found is None:
         return []
     passages = [_passage(step, number, chunk) for number, chunk in enumerate(found.chunks)]
-    context = blocks.value("context", step, details.pieces(found.inserted_context, "/inserted_context"))
+    context = blocks.value("context", step, step_details.pieces(found.inserted_context, "/inserted_context"))
     return passages or ([context] if context.text else [])
 
 
 def _passage(step: StepValue, number: int, chunk: dict[str, Any]) -> Value:
-    words = details.pieces(chunk.get("content"), f"/chunks/{number}/content")
-    return blocks.value(f"passage-{number}", step, words or [(details.encoded(chunk), "")])
+    words = step_details.pieces(chunk.get("content"), f"/chunks/{number}/content")
+    return blocks.value(f"passage-{number}", step, words or [(step_details.encoded(chunk), "")])
 
 
 def other(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Other)
+    found = step_details.read(step, step_details.Other)
     if found is None:
         return []
     if step.foreign and not step.cuts:
         return [Value(name, text) for name, text in external_steps.texts(found)]
-    written = details.text(found.data)
+    written = step_details.text(found.data)
     begun = any(cut.pointer == "/data" for cut in step.cuts)
     return [blocks.value("data", step, [(str(msgspec.json.decode(found.data)) if begun else written, "/data")])]
 

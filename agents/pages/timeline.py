@@ -13,10 +13,10 @@ from itertools import pairwise
 
 from django.utils.translation import gettext as _
 
-from agents.pages import details, external_steps
+from agents.pages import external_steps, step_details
 from agents.record.schemas.turns import StepValue, TurnValue
 from agents.uikit import format
-from agents.uikit.marks import TYPE_WORDS
+from agents.uikit.elements import TYPE_WORDS
 
 NARROWEST = 0.8
 """Percent of the width that a bar always has."""
@@ -243,7 +243,7 @@ def _bar(step: StepValue, span: Span, axis: _Axis, depth: int, beside: int) -> B
 
 def _name(step: StepValue) -> str:
     """What it worked with: of a retrieval where it looked."""
-    found = details.read(step, details.Memory) if step.type == "memory_retrieval" else None
+    found = step_details.read(step, step_details.Memory) if step.type == "memory_retrieval" else None
     return found.vector_db_ids if found and found.vector_db_ids else step.name
 
 

@@ -9,8 +9,8 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.loop.current_service import service
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
-from agents.pages import answers, response_requests
-from agents.pages.responses import client_tools
+from agents.pages import response_requests, tool_call_forms
+from agents.pages.turn_responses import client_tools
 from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, UserMessage
 from agents.record.store import agents, sessions, start_turn, turns
 from agents.record.store.sessions import SessionRecord
@@ -67,7 +67,7 @@ def try_agent(actor: Actor, agent: int, text: str, session: int | None = None) -
 
 def answer(actor: Actor, turn: int, posted: Mapping[str, str]) -> None:
     """Answer, for the client, the calls a turn waits for, as the fields of its form say
-    (`agents.pages.answers`). Raises InvalidRequest."""
+    (`agents.pages.tool_call_forms`). Raises InvalidRequest."""
     place = turns.place(actor, turn, action="run")
     if place.agent is None:
         return _answer_response(actor, place, posted)
@@ -75,7 +75,9 @@ def answer(actor: Actor, turn: int, posted: Mapping[str, str]) -> None:
     start_turn.check_unmoved(turn, place.next_seq)
     tools = agents.client_tools_of(turn)
     responses = [
-        ToolResponse(call_id=call.call_id, tool_name=call.tool_name, content=answers.content(call, tools, posted))
+        ToolResponse(
+            call_id=call.call_id, tool_name=call.tool_name, content=tool_call_forms.content(call, tools, posted)
+        )
         for call in calls
     ]
     body = ResumeTurn(tool_responses=responses, stream=True)
@@ -95,9 +97,9 @@ def _answer_response(actor: Actor, place: TurnPlace, posted: Mapping[str, str]) 
 def _answer_item(pending: Pending, tools: list[ToolDef], posted: Mapping[str, str]) -> response_requests.JSON:
     call = ToolCall.model_validate_json(pending.call)
     if pending.asks:
-        approve, reason = answers.decision(call, posted)
+        approve, reason = tool_call_forms.decision(call, posted)
         return response_requests.approval(pending, approve=approve, reason=reason)
-    return response_requests.output(call, answers.content(call, tools, posted))
+    return response_requests.output(call, tool_call_forms.content(call, tools, posted))
 
 
 def cancel(actor: Actor, turn: int) -> None:

@@ -11,11 +11,12 @@ from agents.base.access import Actor
 from agents.logs.pages.turn_summary import FINAL, WINDOW
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import logs
-from agents.pages import external, find, responses, zoom
+from agents.pages import external, timeline_overview, turn_responses
+from agents.pages import turn_search as find
 from agents.pages.external import About
-from agents.pages.find import Finding
-from agents.pages.responses import Leg
 from agents.pages.timeline import Span
+from agents.pages.turn_responses import Leg
+from agents.pages.turn_search import Finding
 from agents.record.schemas.turns import StepValue, TurnValue
 from agents.record.store import read_turns, step_pages, turns
 from agents.record.store.step_pages import Landmarks
@@ -41,7 +42,7 @@ def asked(params: Mapping[str, str]) -> Asked:
     return Asked(
         view=view if view in VIEWS else "reader",
         start=int(start) if start.isdecimal() and len(start) < 10 else None,
-        span=zoom.read(params.get("zoom", "")) if view == "timeline" else None,
+        span=timeline_overview.read(params.get("zoom", "")) if view == "timeline" else None,
         find=params.get("find", "").strip()[: find.LONGEST],
         hit=params.get("hit", ""),
     )
@@ -87,7 +88,7 @@ class Page:
         """The query string of another page of the same view."""
         given = {"view": self.asked.view if self.asked.view != "reader" else "", "find": self.asked.find}
         if self.asked.span is not None:
-            given["zoom"] = zoom.query(self.asked.span).partition("zoom=")[2]
+            given["zoom"] = timeline_overview.query(self.asked.span).partition("zoom=")[2]
         return "?" + urlencode({**{name: text for name, text in given.items() if text}, "from": start})
 
 
@@ -106,7 +107,7 @@ def _page(actor: Actor, asked: Asked, turn: TurnValue, row: TurnRow, place: Turn
     finding = find.finding(turn.key, asked.find, asked.hit) if asked.find else None
     start = _start(asked, turn, marks, finding)
     shown, total = _shown(asked, turn, marks, start)
-    answered = responses.of_turn(actor, turn.key) if row.api == "responses" else []
+    answered = turn_responses.of_turn(actor, turn.key) if row.api == "responses" else []
     turn = replace(turn, steps=shown)
     about = external.about(turn, row.source, place.request)
     return Page(actor, asked, turn, row, place, marks, start, total, answered, finding, about)

@@ -18,28 +18,28 @@ from agents.logs.pages import turn_summary
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
 from agents.pages import (
-    commands,
+    code_samples,
     curl,
-    details,
     external,
     external_steps,
-    find,
     fragments,
-    raw,
-    responses,
+    raw_view,
+    step_details,
     turn_actions,
     turn_page_data,
+    turn_responses,
+    turn_search,
 )
-from agents.pages.commands import Command
-from agents.pages.places import places
-from agents.pages.steps import Typing
+from agents.pages.code_samples import Command
+from agents.pages.page_hooks import places
+from agents.pages.step_cards import Typing
 from agents.pages.turn_page_data import VIEWS, Page
 from agents.query import parser
 from agents.record.schemas.turns import ItemValue, StepValue, TurnValue
 from agents.record.store import agents, replay, sessions, step_pages, turns
 from agents.telemetry.pages import external_spans
 from agents.uikit.access import PageRequest, page
-from agents.uikit.replies import turn_reply
+from agents.uikit.http_responses import turn_reply
 
 __all__ = ["VIEWS"]
 
@@ -126,22 +126,22 @@ def _link(key: int | None) -> str:
 
 def reader(page: Page) -> dict[str, Any]:
     """The messages and steps of a page as HTML."""
-    given = responses.inputs([leg.record for leg in page.answered])
+    given = turn_responses.inputs([leg.record for leg in page.answered])
     asked = _asked(page, given) if page.start == 0 else []
     cards = [html for _, html in sorted(_thread(page, given), key=lambda pair: pair[0])]
     cards += _answer(page)
     if page.finding is not None:
         phrases = page.finding.phrases
-        asked = [str(find.marked(html, phrases)) for html in asked]
-        cards = [str(find.marked(html, phrases)) for html in cards]
+        asked = [str(turn_search.marked(html, phrases)) for html in asked]
+        cards = [str(turn_search.marked(html, phrases)) for html in cards]
     return {"messages_html": asked, "steps_html": cards}
 
 
 def _asked(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> list[str]:
     """What the turn was started with."""
-    url, asked = f"{turn_summary.turn_url(page.turn)}value/", details.messages(page.turn.input_messages)
+    url, asked = f"{turn_summary.turn_url(page.turn)}value/", step_details.messages(page.turn.input_messages)
     first = [leg for leg in page.answered if leg.number == 1]
-    roles = responses.said_by(asked, given[first[0].record.key] if first else ())
+    roles = turn_responses.said_by(asked, given[first[0].record.key] if first else ())
     said = zip(asked, roles, strict=True)
     messages = [fragments.turn_message(message, str(place), url, role) for place, (message, role) in enumerate(said)]
     return messages or ([fragments.hidden_message()] if page.about and page.about.is_hidden else [])
@@ -176,7 +176,7 @@ def _answer(page: Page) -> list[str]:
     """What a foreign turn answered, where none of its steps said it."""
     if page.about is None or not page.is_last or external.is_answered(page.turn):
         return []
-    message = details.message(page.turn.output_message) or details.Message()
+    message = step_details.message(page.turn.output_message) or step_details.Message()
     return [fragments.turn_answer(message, f"{turn_summary.turn_url(page.turn)}value/", page.row.agent_name)]
 
 
@@ -202,16 +202,16 @@ def _timeline(page: Page) -> dict[str, Any]:
 
 
 def _raw(page: Page) -> dict[str, Any]:
-    first = min(page.asked.start or 0, max(page.turn.next_seq - 1, 0)) // raw.ENTRIES * raw.ENTRIES
-    told = [(leg, raw.response(leg.record)) for leg in page.answered]
+    first = min(page.asked.start or 0, max(page.turn.next_seq - 1, 0)) // raw_view.ENTRIES * raw_view.ENTRIES
+    told = [(leg, raw_view.response(leg.record)) for leg in page.answered]
     return {
-        "whole": raw.whole_turn(page.turn, is_whole=page.is_whole),
-        "lines": raw.lines(page.turn, first),
+        "whole": raw_view.whole_turn(page.turn, is_whole=page.is_whole),
+        "lines": raw_view.lines(page.turn, first),
         "first_event": first,
-        "last_event": min(first + raw.ENTRIES, page.turn.next_seq) - 1,
+        "last_event": min(first + raw_view.ENTRIES, page.turn.next_seq) - 1,
         "last_event_of_all": page.turn.next_seq - 1,
-        "events_before": page.query(max(first - raw.ENTRIES, 0)) if first else "",
-        "events_behind": page.query(first + raw.ENTRIES) if first + raw.ENTRIES < page.turn.next_seq else "",
+        "events_before": page.query(max(first - raw_view.ENTRIES, 0)) if first else "",
+        "events_behind": page.query(first + raw_view.ENTRIES) if first + raw_view.ENTRIES < page.turn.next_seq else "",
         "events_url": f"{turn_summary.turn_url(page.turn)}events.jsonl",
         "responses": told,
     }
@@ -219,17 +219,17 @@ def _raw(page: Page) -> dict[str, Any]:
 
 def _spans(page: Page) -> dict[str, Any]:
     """The raw view of a foreign turn: it has spans where others have events."""
-    first = min(page.asked.start or 0, raw.LAST_PAGE) // raw.ENTRIES * raw.ENTRIES
+    first = min(page.asked.start or 0, raw_view.LAST_PAGE) // raw_view.ENTRIES * raw_view.ENTRIES
     lines, total = external_spans.lines(page.turn, first)
     return {
-        "whole": raw.whole_turn(page.turn, is_whole=page.is_whole),
+        "whole": raw_view.whole_turn(page.turn, is_whole=page.is_whole),
         "spans": lines,
         "spans_url": f"{turn_summary.turn_url(page.turn)}spans.jsonl",
         "first_span": first + 1,
         "last_span": first + len(lines),
         "span_total": total,
-        "spans_before": page.query(max(first - raw.ENTRIES, 0)) if first else "",
-        "spans_behind": page.query(first + raw.ENTRIES) if first + raw.ENTRIES < total else "",
+        "spans_before": page.query(max(first - raw_view.ENTRIES, 0)) if first else "",
+        "spans_behind": page.query(first + raw_view.ENTRIES) if first + raw_view.ENTRIES < total else "",
     }
 
 
@@ -264,8 +264,8 @@ def _commands(request: PageRequest, page: Page) -> list[Command]:
         with_key=settings.REQUIRE_LOGIN,
     )
     if page.answered:
-        return commands.of_responses(where, page.turn, [leg.record for leg in page.answered])
-    return commands.of_agent(where, page.turn, page.place, page.row.session_name) if page.place.agent else []
+        return code_samples.of_responses(where, page.turn, [leg.record for leg in page.answered])
+    return code_samples.of_agent(where, page.turn, page.place, page.row.session_name) if page.place.agent else []
 
 
 # ------------------------------------------------------------------------------------------- acting

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from agents.base.words import words
 from agents.logs.store import logs
-from agents.pages import downloads, find
+from agents.pages import downloads, turn_search
 from agents.pages.downloads import Source
 from agents.record.store import find as found_in
 from agents.record.store import turns
@@ -23,8 +23,8 @@ from agents.record.store.large_values import BLOCK
 from agents.uikit import format, json_tree, json_view
 from agents.uikit.access import PageRequest, page
 from agents.uikit.highlight import Phrase
+from agents.uikit.http_responses import plain
 from agents.uikit.json_tree import Branch
-from agents.uikit.replies import plain
 
 RANGE = 64 * 1024
 """Bytes of a text on a page."""
@@ -120,7 +120,7 @@ def piece_of(source: Source, asked: Mapping[str, str]) -> Piece:
     """The range of a text that was asked for, from ``at`` on or from where it holds ``find``."""
     start, hit, said = _number(asked["at"], source.size), None, ""
     phrases: tuple[Phrase, ...] = ()
-    wanted = asked["find"].replace('"', "").strip()[: find.LONGEST]
+    wanted = asked["find"].replace('"', "").strip()[: turn_search.LONGEST]
     if wanted:
         phrases = (Phrase(tuple(words(wanted)), True),)
         hit, finished = position(source, wanted.lower().encode(errors="replace"), start)
@@ -133,7 +133,7 @@ def piece_of(source: Source, asked: Mapping[str, str]) -> Piece:
     end = start + len(text.encode(errors="replace"))
     html = json_view.visible(escape(text))
     return Piece(
-        find.marked(html, phrases) if phrases else html,
+        turn_search.marked(html, phrases) if phrases else html,
         start,
         end,
         source.size,

@@ -21,7 +21,7 @@ from agents.prices.store import prices as pricing
 from agents.record.models.prices import Price
 from agents.record.store import costs
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ModelAdmin, ReadAdmin
 from agents.uikit.admin.current_actor import actor_of
 
@@ -100,15 +100,17 @@ class PriceAdmin(ReadAdmin):
 
     @admin.display(description=_("from"))
     def begins(self, price: Price) -> str:
-        return columns.moment(price.starts_at)
+        return cell_html.moment(price.starts_at)
 
     @admin.display(description=_("state"))
     def state(self, price: Price) -> str:
         """Which of a model's prices is in force."""
         if price.pk not in costs.current(ids.now_us()):
-            return columns.NOTHING
+            return cell_html.NOTHING
         return (
-            columns.state("cancelled", _now("ended")) if price.closes else columns.state("completed", _now("current"))
+            cell_html.state("cancelled", _now("ended"))
+            if price.closes
+            else cell_html.state("completed", _now("current"))
         )
 
     @admin.display(description=_("input, per million tokens"))
@@ -130,4 +132,4 @@ class PriceAdmin(ReadAdmin):
 
 def _dollars(nano: int | None) -> str:
     """Billionths of a dollar per token as dollars per million tokens."""
-    return columns.NOTHING if nano is None else format.dollars(nano / 1000, 3)
+    return cell_html.NOTHING if nano is None else format.dollars(nano / 1000, 3)

@@ -20,10 +20,10 @@ from agents.pages.admin.filters import Since, WordFilter
 from agents.relay import store as completions
 from agents.relay.models import ChatCompletion, CompletionStatus
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import StoreAdmin
-from agents.uikit.admin.cells import Owned, Worded
-from agents.uikit.admin.reach import newest
+from agents.uikit.admin.column_mixins import Owned, Worded
+from agents.uikit.admin.row_limits import newest
 
 MESSAGES = 200
 """Messages of a conversation that are shown: the last, which were new."""
@@ -73,7 +73,7 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
 
     @admin.display(description=_("model"))
     def by_model(self, call: ChatCompletion) -> str:
-        return columns.words(call.model)
+        return cell_html.words(call.model)
 
     @admin.display(description=_("tokens in"))
     def tokens_in(self, call: ChatCompletion) -> str:
@@ -98,15 +98,15 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
 
     @admin.display(description=_("error"))
     def error_text(self, call: ChatCompletion) -> str:
-        return columns.plain(_body(call).get("error"))
+        return cell_html.plain(_body(call).get("error"))
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, call: ChatCompletion) -> str:
-        return columns.plain(_body(call).get("metadata"))
+        return cell_html.plain(_body(call).get("metadata"))
 
     @admin.display(description=_("body"))
     def body_text(self, call: ChatCompletion) -> str:
-        return columns.code(columns.unpacked(call.encoding, call.body))
+        return cell_html.code(cell_html.unpacked(call.encoding, call.body))
 
 
 def _body(call: ChatCompletion) -> dict[str, JSON]:
@@ -121,8 +121,8 @@ def _body(call: ChatCompletion) -> dict[str, JSON]:
 
 def _talk(messages: list[JSON]) -> str:
     """Who said what, as text."""
-    said = [(_role(one), columns.code(text)) for one in messages for text in _texts(one)]
-    return render_to_string("admin/agents/talk.html", {"said": said}) if said else columns.NOTHING
+    said = [(_role(one), cell_html.code(text)) for one in messages for text in _texts(one)]
+    return render_to_string("admin/agents/talk.html", {"said": said}) if said else cell_html.NOTHING
 
 
 def _role(message: JSON) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from agents.uikit import format, marks, sources
+from agents.uikit import elements, format, sources
 
 register = template.Library()
 
@@ -14,6 +14,6 @@ register.filter("words", format.words)
 register.filter("source_word", sources.source_word)
 register.filter("share", format.percent)
 register.filter("svg", lambda number: f"{number:g}")  # a number of a drawing, in no language
-register.simple_tag(marks.icon)
-register.simple_tag(marks.status)
-register.simple_tag(marks.time)
+register.simple_tag(elements.icon)
+register.simple_tag(elements.status)
+register.simple_tag(elements.time)

@@ -24,9 +24,9 @@ from agents.tools.admin_forms import ToolGroupForm
 from agents.tools.models import ToolGroup
 from agents.tools.runner import toolgroups as asking
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ManagedAdmin
-from agents.uikit.admin.cells import Owned, When
+from agents.uikit.admin.column_mixins import Owned, When
 from agents.uikit.admin.current_actor import actor_of
 
 ASKED_AT_ONCE = 20
@@ -87,45 +87,45 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
 
     @admin.display(description=_("name"))
     def title(self, group: ToolGroup) -> str:
-        return columns.words(group.name)
+        return cell_html.words(group.name)
 
     @admin.display(description=_("provider"))
     def provider(self, group: ToolGroup) -> str:
-        return columns.words(group.provider_id)
+        return cell_html.words(group.provider_id)
 
     @admin.display(description=_("endpoint"))
     def endpoint(self, group: ToolGroup) -> str:
-        return columns.words(redaction.shown_url(group.uri))
+        return cell_html.words(redaction.shown_url(group.uri))
 
     @admin.display(description=_("arguments"))
     def args_text(self, group: ToolGroup) -> str:
-        return columns.code(group.args if group.args != "{}" else "")
+        return cell_html.code(group.args if group.args != "{}" else "")
 
     @admin.display(description=_("tools"))
     def tool_count(self, group: ToolGroup) -> str:
-        return format.whole(len(toolgroups.tools_of(group))) if group.listed_at else columns.NOTHING
+        return format.whole(len(toolgroups.tools_of(group))) if group.listed_at else cell_html.NOTHING
 
     @admin.display(description=_("state"))
     def state(self, group: ToolGroup) -> str:
         if group.listed_at:
-            return columns.state("completed", _now("answered"))
+            return cell_html.state("completed", _now("answered"))
         if group.note:
-            return columns.state("failed", _now("never answered"))
-        return columns.state("queued", _now("never asked"))
+            return cell_html.state("failed", _now("never answered"))
+        return cell_html.state("queued", _now("never asked"))
 
     @admin.display(description=_("when last asked"))
     def note_text(self, group: ToolGroup) -> str:
         """What was wrong then."""
-        return columns.words(group.note)
+        return cell_html.words(group.note)
 
     @admin.display(description=_("listed"))
     def listed(self, group: ToolGroup) -> str:
-        return columns.moment(group.listed_at)
+        return cell_html.moment(group.listed_at)
 
     @admin.display(description=_("headers"))
     def header_names(self, group: ToolGroup) -> str:
         opened = toolgroups.opened(group)
-        return columns.words(", ".join(f"{name}: ***" for name in opened.headers))
+        return cell_html.words(", ".join(f"{name}: ***" for name in opened.headers))
 
     @admin.display(description=_("tools"))
     def its_tools(self, group: ToolGroup) -> str:
@@ -133,7 +133,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
             {"name": tool.name, "description": tool.description, "parameters": _parameters(tool)}
             for tool in toolgroups.tools_of(group)
         ]
-        return render_to_string("admin/agents/tools.html", {"tools": tools}) if tools else columns.NOTHING
+        return render_to_string("admin/agents/tools.html", {"tools": tools}) if tools else cell_html.NOTHING
 
 
 def _parameters(tool: ToolDef) -> str:

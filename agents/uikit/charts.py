@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
 from agents.base.timestamps import to_datetime
-from agents.uikit import format, spelling
+from agents.uikit import format, locale_formats
 
 HEIGHT = 120
 """Pixels of what is drawn, without the words below it."""
@@ -292,7 +292,7 @@ def _minutes(moment: datetime) -> int:
 
 def _when(moment: datetime, step: int) -> str:
     if step >= 1440 or (moment.hour, moment.minute) == (0, 0):
-        return spelling.day(moment)
+        return locale_formats.day(moment)
     return f"{moment:%H:%M}"
 
 

@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 
 from agents.base.timestamps import to_datetime
-from agents.uikit import spelling
+from agents.uikit import locale_formats
 
 NOTHING = "–"
 """Shown where there is no value; an unknown cost is not a cost of 0."""
@@ -20,7 +20,7 @@ _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60, 3_600, 86_400
 
 def duration(ms: float | None) -> str:
     """Milliseconds as ``440 ms``, ``1.9 s``, ``2 m 05 s``, ``3 h 07 m``, ``2 d 04 h``."""
-    return NOTHING if ms is None else spelling.number(_duration(ms))
+    return NOTHING if ms is None else locale_formats.number(_duration(ms))
 
 
 def length(ms: float | None) -> str:
@@ -28,7 +28,7 @@ def length(ms: float | None) -> str:
     if ms is None:
         return NOTHING
     full = _duration(ms)
-    return spelling.number(full.replace(".0 s", " s").replace(" m 00 s", " m").replace(" h 00 m", " h"))
+    return locale_formats.number(full.replace(".0 s", " s").replace(" m 00 s", " m").replace(" h 00 m", " h"))
 
 
 def _duration(ms: float) -> str:
@@ -55,18 +55,18 @@ def count(number: int | None) -> str:
         return NOTHING
     for power, size in enumerate((1_000_000_000, 1_000_000)):
         if number >= size:
-            return spelling.large(_floor_tenth(number, size), power)
+            return locale_formats.large(_floor_tenth(number, size), power)
     return whole(number)
 
 
 def whole(number: int) -> str:
     """``1,204,367``: every digit."""
-    return spelling.number(f"{number:,}")
+    return locale_formats.number(f"{number:,}")
 
 
 def decimal(number: float, places: int) -> str:
     """``0.83``, with so many places."""
-    return spelling.number(f"{number:,.{places}f}")
+    return locale_formats.number(f"{number:,.{places}f}")
 
 
 def _floor_tenth(number: int, size: int) -> str:
@@ -80,22 +80,22 @@ def cost(usd: float | None) -> str:
     if usd is None:
         return NOTHING
     if usd <= 0:
-        return spelling.dollars("0")
+        return locale_formats.dollars("0")
     if usd < 0.001:
-        return f"<{spelling.dollars('0.001')}"
-    return spelling.dollars(f"{usd:.3f}" if usd < 0.9995 else f"{usd:,.2f}")
+        return f"<{locale_formats.dollars('0.001')}"
+    return locale_formats.dollars(f"{usd:.3f}" if usd < 0.9995 else f"{usd:,.2f}")
 
 
 def dollars(usd: float, places: int) -> str:
     """``$0.50``: an amount with so many places, whatever it is."""
-    return spelling.dollars(f"{usd:,.{places}f}")
+    return locale_formats.dollars(f"{usd:,.{places}f}")
 
 
 def percent(part: int, whole: int) -> str:
     """``2.1 %``; a few of very many are ``<0.1 %`` and all but a few ``>99.9 %``, never 0 or 100."""
     if whole <= 0:
         return NOTHING
-    return spelling.number(_percent(100 * part / whole))
+    return locale_formats.number(_percent(100 * part / whole))
 
 
 def _percent(share: float) -> str:
@@ -119,7 +119,7 @@ def clock(at_us: int) -> str:
 
 def day(at_us: int) -> str:
     """``20 Nov``, in UTC."""
-    return spelling.day(to_datetime(at_us))
+    return locale_formats.day(to_datetime(at_us))
 
 
 def moment(at_us: int) -> str:
@@ -129,7 +129,7 @@ def moment(at_us: int) -> str:
 
 def date(at: datetime) -> str:
     """``20 Nov 2026``, in the zone of the moment."""
-    return f"{spelling.day(at)} {at.year}"
+    return f"{locale_formats.day(at)} {at.year}"
 
 
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")

@@ -13,7 +13,7 @@ from django.templatetags.static import static
 from django.utils.translation import gettext, ngettext
 from jinja2 import Environment, StrictUndefined
 
-from agents.uikit import format, highlight, marks, sources
+from agents.uikit import elements, format, highlight, sources
 
 
 def environment(**options: Any) -> Environment:
@@ -29,10 +29,10 @@ def environment(**options: Any) -> Environment:
     }
     made.globals |= {
         "static": static,
-        "icon": marks.icon,
-        "status": marks.status,
-        "time": marks.time,
-        "type_word": marks.type_word,
+        "icon": elements.icon,
+        "status": elements.status,
+        "time": elements.time,
+        "type_word": elements.type_word,
         "source_word": sources.source_word,
         "pieces": highlight.pieces,
     }

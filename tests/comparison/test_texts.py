@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agents.uikit.text_differences import pieces
+from agents.uikit.text_diff import pieces
 
 HOSTILE = "<script>alert(1)</script> \x00 \u202e rtl"
 

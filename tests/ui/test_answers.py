@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.base.errors import InvalidRequest
-from agents.pages import answers
+from agents.pages import tool_call_forms
 from agents.record.schemas.content import ToolCall, ToolDef
 
 SCHEMA: dict[str, Any] = {
@@ -34,11 +34,11 @@ def told(**posted: str) -> Any:
     """What the model is told by a form of these fields (short names)."""
     names = {"decision": "decision:c1", "reason": "reason:c1", "answer": "call:c1"}
     form = {names.get(name, f"argument:c1:{name}"): value for name, value in posted.items()}
-    return json.loads(answers.content(call(), TOOLS, form))
+    return json.loads(tool_call_forms.content(call(), TOOLS, form))
 
 
 def test_the_schema_orders_the_fields_and_tells_their_kinds() -> None:
-    found = {field.name: field for field in answers.fields(GIVEN, SCHEMA)}
+    found = {field.name: field for field in tool_call_forms.fields(GIVEN, SCHEMA)}
     assert {name: field.kind for name, field in found.items()} == {
         "order": "number",
         "speed": "choice",
@@ -56,7 +56,7 @@ def test_the_schema_orders_the_fields_and_tells_their_kinds() -> None:
 
 
 def test_without_a_schema_the_values_tell() -> None:
-    found = answers.fields({"a": 1, "b": True, "c": "x", "d": [1], "e": None}, {})
+    found = tool_call_forms.fields({"a": 1, "b": True, "c": "x", "d": [1], "e": None}, {})
     assert [field.kind for field in found] == ["number", "truth", "text", "json", "json"]
 
 
@@ -64,13 +64,13 @@ def test_without_a_schema_the_values_tell() -> None:
     "schema", [{"properties": 5}, {"properties": {"a": 5, "b": {"enum": [1, {}]}}, "required": [1]}]
 )
 def test_a_schema_that_is_none_is_as_good_as_none(schema: dict[str, Any]) -> None:
-    assert {field.name for field in answers.fields({"a": 1, "b": 2}, schema)} == {"a", "b"}
-    assert answers.fields("no object", SCHEMA) == ()
-    assert answers.fields({str(number): 1 for number in range(100)}, {}) == ()
+    assert {field.name for field in tool_call_forms.fields({"a": 1, "b": 2}, schema)} == {"a", "b"}
+    assert tool_call_forms.fields("no object", SCHEMA) == ()
+    assert tool_call_forms.fields({str(number): 1 for number in range(100)}, {}) == ()
 
 
 def test_to_approve_says_so_and_nothing_else() -> None:
-    unchanged = {field.name: field.value for field in answers.fields(GIVEN, SCHEMA)}
+    unchanged = {field.name: field.value for field in tool_call_forms.fields(GIVEN, SCHEMA)}
     assert told(decision="approve") == told(decision="approve", **unchanged) == {"approved": True}
     # a browser sends its own kind of line ends
     assert told(decision="approve", note="two\r\nlines") == {"approved": True}
@@ -88,8 +88,8 @@ def test_to_refuse_tells_why() -> None:
 
 
 def test_an_answer_is_passed_on_as_it_is() -> None:
-    assert answers.content(call(), TOOLS, {"call:c1": "<b> {"}) == "<b> {"
-    assert answers.content(call(), TOOLS, {"decision:c1": "nonsense", "call:c1": "x"}) == "x"
+    assert tool_call_forms.content(call(), TOOLS, {"call:c1": "<b> {"}) == "<b> {"
+    assert tool_call_forms.content(call(), TOOLS, {"decision:c1": "nonsense", "call:c1": "x"}) == "x"
 
 
 @pytest.mark.parametrize(("field", "value"), [("order", "eight"), ("order", '"8"'), ("order", "true"), ("lines", "[")])

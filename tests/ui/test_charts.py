@@ -9,7 +9,7 @@ import pytest
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from agents.pages import measures
+from agents.pages import period_metrics
 from agents.uikit import charts, format
 from agents.uikit.charts import Point, Series
 from tests.ui.markup import elements, unsafe, words
@@ -25,7 +25,7 @@ def points(*values: tuple[float | None, ...]) -> list[Point]:
 
 
 def bars(*values: tuple[float | None, ...]) -> charts.Chart:
-    return charts.bars(points(*values), SERIES, words=measures.whole, label="Turns")
+    return charts.bars(points(*values), SERIES, words=period_metrics.whole, label="Turns")
 
 
 def test_bars_stand_on_the_ground_one_upon_the_other() -> None:
@@ -69,7 +69,7 @@ def test_a_line_breaks_where_there_is_no_value() -> None:
     ],
 )
 def test_a_scale_has_round_numbers_and_holds_all(most: float, top: float, ticks: list[str]) -> None:
-    found, lines = charts.scale(max(most, 1), measures.whole, least=1)
+    found, lines = charts.scale(max(most, 1), period_metrics.whole, least=1)
     assert found == top >= most
     assert [tick.label for tick in lines] == ticks
     assert 1 <= len(lines) <= 4
@@ -87,7 +87,7 @@ def test_a_scale_has_round_numbers_and_holds_all(most: float, top: float, ticks:
     ],
 )
 def test_a_scale_of_time_is_counted_as_clocks_count(most_ms: float, labels: list[str]) -> None:
-    top, ticks = charts.scale(most_ms, measures.length, charts.DURATIONS)
+    top, ticks = charts.scale(most_ms, period_metrics.length, charts.DURATIONS)
     assert top >= most_ms
     assert [tick.label for tick in ticks] == labels
 
@@ -161,4 +161,4 @@ def test_without_numbers_there_is_a_line_of_words() -> None:
 
 def test_names_are_hostile() -> None:
     series = [Series("series-1", "<script>alert(1)</script>\"'")]
-    drawn(charts.bars([Point(START, (1.0,), '/logs/?q="><script>')], series, words=measures.money, label='"><b>'))
+    drawn(charts.bars([Point(START, (1.0,), '/logs/?q="><script>')], series, words=period_metrics.money, label='"><b>'))

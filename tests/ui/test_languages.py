@@ -21,7 +21,8 @@ from agents.query.parser import read
 from agents.server.socket import fragments as shown
 from agents.server.socket.fragments import Form
 from agents.server.socket.guard import language_of
-from agents.uikit import format, marks
+from agents.uikit import elements as marks
+from agents.uikit import format
 from tests.builders import make_turn
 from tests.cases import sparing
 from tests.conftest import Clock

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from agents.base import ids
-from agents.pages import citations, details, step_values
-from agents.pages.details import Other, Tool
+from agents.pages import citations, step_details, step_values
+from agents.pages.step_details import Other, Tool
 from agents.record.schemas.turns import StepValue
 from agents.responses.wire.citations import unmarked
 
@@ -37,7 +37,7 @@ def searched(kind: str, **metadata: Any) -> StepValue:
 
 
 def tool(value: StepValue) -> Tool:
-    found = details.read(value, Tool)
+    found = step_details.read(value, Tool)
     assert found is not None
     return found
 
@@ -81,10 +81,10 @@ def test_what_cannot_be_read_is_left_out(metadata: dict[str, Any]) -> None:
 def test_the_tools_of_a_server_are_named_with_what_they_are_for() -> None:
     tools = [{"name": "boil", "description": "Boils <it>"}, {"name": None}, 7]
     value = step({"kind": "mcp_list_tools", "data": {"server_label": "lab", "tools": tools}}, "other")
-    found = details.read(value, Other)
+    found = step_details.read(value, Other)
     assert found is not None
     assert [(one.label, "&lt;it&gt;" in one.html) for one in citations.listed(found)] == [("boil", True), ("?", False)]
     assert {one.name: one.text for one in step_values.of(value)}["tool-0"] == "Boils <it>"
-    nothing = details.read(step({"kind": "mcp_list_tools", "data": []}, "other"), Other)
+    nothing = step_details.read(step({"kind": "mcp_list_tools", "data": []}, "other"), Other)
     assert nothing is not None
     assert citations.listed(nothing) == ()

@@ -10,7 +10,7 @@ import pytest
 
 from agents.logs.pages.turn_summary import error_words
 from agents.pages import step_values
-from agents.pages.steps import Card, Typing, card
+from agents.pages.step_cards import Card, Typing, card
 from agents.record.schemas.events import ErrorInfo, StepType
 from agents.record.schemas.turns import StepValue, TurnValue
 from tests.ui.markup import words

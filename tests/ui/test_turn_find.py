@@ -7,7 +7,7 @@ from django.test import Client
 
 from agents.base.access import Actor
 from agents.base.store import keys
-from agents.pages import find
+from agents.pages import turn_search
 from agents.uikit.highlight import Phrase
 from tests.builders import Recorded, make_turn
 from tests.runtime.test_loop import tool
@@ -81,11 +81,11 @@ KETTLE = (Phrase(("kettle",), True),)
     ],
 )
 def test_marks_stand_in_text_only(html: str, expected: str) -> None:
-    assert find.marked(html, KETTLE) == expected
+    assert turn_search.marked(html, KETTLE) == expected
 
 
 def test_quoted_words_are_a_phrase_and_others_may_be_begun() -> None:
-    assert [(each.text, each.prefix) for each in find.asked('"blue kettle" pan "- " "')] == [
+    assert [(each.text, each.prefix) for each in turn_search.asked('"blue kettle" pan "- " "')] == [
         ("blue kettle", False),
         ("pan", True),
     ]

@@ -7,7 +7,7 @@ from django.test import Client
 
 from agents.base.access import Actor
 from agents.base.store import keys
-from agents.pages import zoom
+from agents.pages import timeline_overview
 from agents.record.models.turns import Step
 from agents.record.store import read_turns
 from agents.record.store.step_pages import Bucket
@@ -63,12 +63,12 @@ def test_an_empty_part_says_so(client: Client, me: Actor) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "..", "a..b", "-1..5", "5..1", "nan..1", "inf..inf", "1e400..2", "0..1e30"])
 def test_what_is_no_span_is_not_one(text: str) -> None:
-    assert zoom.read(text) is None
+    assert timeline_overview.read(text) is None
 
 
 def test_a_span_goes_there_and_back() -> None:
-    assert zoom.read("1500..3000.5") == (1_500_000, 3_000_500)
-    assert zoom.query((1_500_000, 3_000_500)) == "?view=timeline&zoom=1500..3000.5"
+    assert timeline_overview.read("1500..3000.5") == (1_500_000, 3_000_500)
+    assert timeline_overview.query((1_500_000, 3_000_500)) == "?view=timeline&zoom=1500..3000.5"
 
 
 def test_nested_and_parallel_steps_are_told(client: Client, me: Actor) -> None:
@@ -87,7 +87,7 @@ def test_nested_and_parallel_steps_are_told(client: Client, me: Actor) -> None:
 
 def test_the_overview_tells_its_failures_and_where_it_leads() -> None:
     buckets = [Bucket(0, (("inference", 3),), 0), Bucket(199, (("inference", 1), ("tool_execution", 9)), 2)]
-    found = zoom.overview(buckets, 100_000_000, (50_000_000, 60_000_000), zoomed=True)
+    found = timeline_overview.overview(buckets, 100_000_000, (50_000_000, 60_000_000), zoomed=True)
     assert [column.failed for column in found.columns] == [False, True, False]
     assert [each.title for each in found.slices] == ["0 to 5 s, 3 steps", "1 m 35 s to 1 m 40 s, 10 steps, 2 failed"]
     assert (found.x, found.width) == (50.0, 10.0)

@@ -16,7 +16,7 @@ from agents.forks.schemas.comparison import Comparison, Difference, PairCounts, 
 from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import Origin
 from agents.record.schemas.turns import StepValue, TurnValue
-from agents.uikit.text_differences import WORDS, pieces
+from agents.uikit.text_diff import WORDS, pieces
 
 _WORD = re.compile(r"\w+")
 CLOSENESS = 4_000

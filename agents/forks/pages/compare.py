@@ -20,8 +20,8 @@ from agents.forks.store import comparison_input
 from agents.logs.schemas.rows import TurnRow
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
-from agents.uikit.marks import type_word
-from agents.uikit.text_differences import Piece, pieces
+from agents.uikit.elements import type_word
+from agents.uikit.text_diff import Piece, pieces
 
 WINDOW = 100
 """Rows of steps on one page; steps that are the same and follow each other are one row."""

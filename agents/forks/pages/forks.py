@@ -24,8 +24,8 @@ from agents.loop.current_service import service
 from agents.record.schemas.turns import StepValue, TurnValue
 from agents.record.store import agents, read_turns, step_pages, turns
 from agents.uikit.access import PageRequest, page
-from agents.uikit.marks import type_word
-from agents.uikit.replies import turn_reply
+from agents.uikit.elements import type_word
+from agents.uikit.http_responses import turn_reply
 
 STRATEGIES = ("greedy", "top_p", "top_k")
 LONGEST = 200_000

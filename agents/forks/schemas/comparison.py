@@ -7,7 +7,7 @@ from typing import Any, Literal
 from agents.base.schemas.wire import Sent, StepKey, TurnKey
 from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import Origin, StepStatus, StepType
-from agents.uikit.text_differences import Piece
+from agents.uikit.text_diff import Piece
 
 
 class TextDifference(Sent):

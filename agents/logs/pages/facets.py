@@ -15,7 +15,7 @@ from agents.base.errors import QuerySyntax
 from agents.base.words import fold
 from agents.query.chips import with_term, without_term
 from agents.query.tree import Not, Period, Query, Term, Whole, conjuncts, disjuncts
-from agents.uikit.marks import status_word, type_word
+from agents.uikit.elements import status_word, type_word
 from agents.uikit.sources import source_word
 
 SHOWN = 8

@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 
 from agents.logs.schemas.rows import StepMark, TurnRow
 from agents.uikit import format
-from agents.uikit.marks import status_word, type_word
+from agents.uikit.elements import status_word, type_word
 
 WIDTH, HEIGHT = 160, 12
 """Pixels."""

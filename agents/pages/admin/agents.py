@@ -21,11 +21,11 @@ from agents.pages.admin.forms import AgentForm
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.turns import Turn
 from agents.record.store import agents
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ManagedAdmin
-from agents.uikit.admin.cells import When
+from agents.uikit.admin.column_mixins import When
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.reach import counted
+from agents.uikit.admin.row_limits import counted
 
 if TYPE_CHECKING:
     _FormSet = BaseInlineFormSet[AgentRevision, Agent, Any]
@@ -66,15 +66,15 @@ class RevisionInline(_Inline):
 
     @admin.display(description=_("made"))
     def made(self, revision: AgentRevision) -> str:
-        return columns.moment(revision.created_at)
+        return cell_html.moment(revision.created_at)
 
     @admin.display(description=_("by"))
     def by(self, revision: AgentRevision) -> str:
-        return str(revision.author or columns.NOTHING)
+        return str(revision.author or cell_html.NOTHING)
 
     @admin.display(description=_("configuration"))
     def body(self, revision: AgentRevision) -> str:
-        return columns.folded(revision.config)
+        return cell_html.folded(revision.config)
 
 
 @admin.register(Agent)
@@ -146,22 +146,22 @@ class AgentAdmin(When, ManagedAdmin):
 
     @admin.display(description=_("name"))
     def title(self, agent: Agent) -> str:
-        return columns.words(agent.name)
+        return cell_html.words(agent.name)
 
     @admin.display(description=_("model"))
     def by_model(self, agent: Agent) -> str:
-        return columns.words(agent.model)
+        return cell_html.words(agent.model)
 
     @admin.display(description=_("state"))
     def state(self, agent: Agent) -> str:
         if agent.disabled_at:
-            return columns.state("cancelled", _now("disabled"))
-        return columns.state("completed", _now("enabled"))
+            return cell_html.state("cancelled", _now("disabled"))
+        return cell_html.state("completed", _now("enabled"))
 
     @admin.display(description=_("revision"))
     def revision_number(self, agent: Agent) -> str:
-        return str(agent.revision.number) if agent.revision else columns.NOTHING
+        return str(agent.revision.number) if agent.revision else cell_html.NOTHING
 
     @admin.display(description=_("sessions"))
     def its_sessions(self, agent: Agent) -> str:
-        return columns.listed(Kind.SESSION, str(_("sessions")), agent=ids.public(Kind.AGENT, agent.pk))
+        return cell_html.listed(Kind.SESSION, str(_("sessions")), agent=ids.public(Kind.AGENT, agent.pk))

@@ -19,7 +19,7 @@ from agents.record.models.choices import Api, Source, StepStatus, StepType, Turn
 from agents.record.store import agents
 from agents.uikit import format
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.reach import newest
+from agents.uikit.admin.row_limits import newest
 
 LONGEST = 50
 """Choices beside a list."""

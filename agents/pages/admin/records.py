@@ -27,10 +27,10 @@ from agents.pages.admin.turns import FIRST_WORDS, PREVIEWS
 from agents.record.models.turns import Item, Step, StepDetail
 from agents.record.store import large_values
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ReadAdmin, RecordAdmin
-from agents.uikit.admin.cells import Took, Used, Worded
-from agents.uikit.admin.reach import REACH, newest
+from agents.uikit.admin.column_mixins import Took, Used, Worded
+from agents.uikit.admin.row_limits import REACH, newest
 
 
 @admin.register(Step)
@@ -61,35 +61,35 @@ class StepAdmin(Took, Used, Worded, RecordAdmin):
 
     @admin.display(description=_("name"))
     def called(self, step: Step) -> str:
-        return columns.words(step.name or str(step.tool or step.model or ""))
+        return cell_html.words(step.name or str(step.tool or step.model or ""))
 
     @admin.display(description=_("turn"))
     def of_turn(self, step: Step) -> str:
         body = getattr(step.turn, "body", None)
-        return columns.link(Kind.TURN, step.turn_id, Truncator(body.input_preview if body else "").chars(FIRST_WORDS))
+        return cell_html.link(Kind.TURN, step.turn_id, Truncator(body.input_preview if body else "").chars(FIRST_WORDS))
 
     @admin.display(description=_("inside the step"))
     def inside(self, step: Step) -> str:
-        return columns.link(Kind.STEP, step.parent_id)
+        return cell_html.link(Kind.STEP, step.parent_id)
 
     @admin.display(description=_("kind"))
     def kind_name(self, step: Step) -> str:
-        return columns.words(str(step.kind or ""))
+        return cell_html.words(str(step.kind or ""))
 
     @admin.display(description=_("type of error"))
     def error_kind(self, step: Step) -> str:
-        return columns.words(str(step.error_type or ""))
+        return cell_html.words(str(step.error_type or ""))
 
     @admin.display(description=_("error"))
     def error_text(self, step: Step) -> str:
-        return columns.code(StepDetail.objects.filter(pk=step.pk).values_list("error", flat=True).first() or "")
+        return cell_html.code(StepDetail.objects.filter(pk=step.pk).values_list("error", flat=True).first() or "")
 
     @admin.display(description=_("content"))
     def body(self, step: Step) -> str:
         found = StepDetail.objects.filter(pk=step.pk).values_list("encoding", "body").first()
         if found and found[0] == large_values.OUTLINE:
-            return columns.code(large_values.outline(*found).body.decode(), begun=True)
-        return columns.code(columns.unpacked(*found)) if found else columns.NOTHING
+            return cell_html.code(large_values.outline(*found).body.decode(), begun=True)
+        return cell_html.code(cell_html.unpacked(*found)) if found else cell_html.NOTHING
 
     @admin.display(description=_("violation"))
     def violates(self, step: Step) -> str:
@@ -101,7 +101,7 @@ class StepAdmin(Took, Used, Worded, RecordAdmin):
 
     @admin.display(description=_("price"))
     def price_words(self, step: Step) -> str:
-        return str(step.price or columns.NOTHING)
+        return str(step.price or cell_html.NOTHING)
 
 
 @admin.register(Item)
@@ -123,19 +123,19 @@ class ItemAdmin(RecordAdmin):
 
     @admin.display(description=_("session"))
     def in_session(self, item: Item) -> str:
-        return columns.link(Kind.SESSION, item.session_id, str(item.session))
+        return cell_html.link(Kind.SESSION, item.session_id, str(item.session))
 
     @admin.display(description=_("turn"))
     def of_turn(self, item: Item) -> str:
-        return columns.link(Kind.TURN, item.turn_id, str(_("turn")))
+        return cell_html.link(Kind.TURN, item.turn_id, str(_("turn")))
 
     @admin.display(description=_("step"))
     def of_step(self, item: Item) -> str:
-        return columns.link(Kind.STEP, item.step_id, str(_("step")))
+        return cell_html.link(Kind.STEP, item.step_id, str(_("step")))
 
     @admin.display(description=_("content"))
     def text(self, item: Item) -> str:
-        return columns.code(bytes(item.body).decode(errors="replace"))
+        return cell_html.code(bytes(item.body).decode(errors="replace"))
 
 
 _KINDS = {
@@ -181,4 +181,4 @@ class ChangeAdmin(ReadAdmin):
     @admin.display(description=_("record"))
     def record(self, change: Change) -> str:
         kind = _KINDS[ChangeKind(change.kind)]
-        return ids.public(kind, change.key) if change.deleted else columns.link(kind, change.key)
+        return ids.public(kind, change.key) if change.deleted else cell_html.link(kind, change.key)

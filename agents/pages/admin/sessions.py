@@ -16,10 +16,10 @@ from agents.record.models.agents import Session
 from agents.record.models.turns import Item, Turn
 from agents.record.store import sessions
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import StoreAdmin
-from agents.uikit.admin.cells import Owned, Used, When, Worded
-from agents.uikit.admin.reach import counted, newest
+from agents.uikit.admin.column_mixins import Owned, Used, When, Worded
+from agents.uikit.admin.row_limits import counted, newest
 
 
 @admin.register(Session)
@@ -54,26 +54,26 @@ class SessionAdmin(When, Used, Worded, Owned, StoreAdmin):
 
     @admin.display(description=_("name"))
     def title(self, session: Session) -> str:
-        return columns.words(session.name)
+        return cell_html.words(session.name)
 
     @admin.display(description=_("agent"))
     def by_agent(self, session: Session) -> str:
-        return columns.link(Kind.AGENT, session.agent_id, str(session.agent or ""))
+        return cell_html.link(Kind.AGENT, session.agent_id, str(session.agent or ""))
 
     @admin.display(description=_("turns"))
     def its_turns(self, session: Session) -> str:
         public_id = ids.public(Kind.SESSION, session.pk)
-        return columns.listed(Kind.TURN, format.whole(session.turn_count), session=public_id)
+        return cell_html.listed(Kind.TURN, format.whole(session.turn_count), session=public_id)
 
     @admin.display(description=_("items"))
     def its_items(self, session: Session) -> str:
         public_id = ids.public(Kind.SESSION, session.pk)
-        return columns.listed(Kind.ITEM, format.whole(session.item_count), session=public_id)
+        return cell_html.listed(Kind.ITEM, format.whole(session.item_count), session=public_id)
 
     @admin.display(description=_("running turn"))
     def running(self, session: Session) -> str:
-        return columns.link(Kind.TURN, session.active_turn)
+        return cell_html.link(Kind.TURN, session.active_turn)
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, session: Session) -> str:
-        return columns.plain(session.metadata)
+        return cell_html.plain(session.metadata)

@@ -30,9 +30,9 @@ from agents.pages.admin.filters import (
 from agents.query import parser
 from agents.record.models.turns import Response, Turn, TurnBody
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import RecordAdmin
-from agents.uikit.admin.cells import Owned, Took, Used, Worded
+from agents.uikit.admin.column_mixins import Owned, Took, Used, Worded
 from agents.uikit.admin.current_actor import actor_of
 
 FIRST_WORDS = 80
@@ -81,53 +81,53 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     @admin.display(description=_("agent"))
     def by_agent(self, turn: Turn) -> str:
-        return columns.link(Kind.AGENT, turn.agent_id, str(turn.agent or ""))
+        return cell_html.link(Kind.AGENT, turn.agent_id, str(turn.agent or ""))
 
     @admin.display(description=_("session"))
     def in_session(self, turn: Turn) -> str:
-        return columns.link(Kind.SESSION, turn.session_id, str(turn.session))
+        return cell_html.link(Kind.SESSION, turn.session_id, str(turn.session))
 
     @admin.display(description=_("branches from"))
     def branches_from(self, turn: Turn) -> str:
-        return columns.link(Kind.TURN, turn.parent_id)
+        return cell_html.link(Kind.TURN, turn.parent_id)
 
     @admin.display(description=_("steps"))
     def its_steps(self, turn: Turn) -> str:
-        return columns.listed(Kind.STEP, format.whole(turn.step_count), turn=self.public_id(turn))
+        return cell_html.listed(Kind.STEP, format.whole(turn.step_count), turn=self.public_id(turn))
 
     @admin.display(description=_("legs"))
     def its_legs(self, turn: Turn) -> str:
-        return columns.listed(Kind.RESPONSE, format.whole(turn.leg_count), turn=self.public_id(turn))
+        return cell_html.listed(Kind.RESPONSE, format.whole(turn.leg_count), turn=self.public_id(turn))
 
     @admin.display(description=_("items"))
     def its_items(self, turn: Turn) -> str:
-        return columns.listed(Kind.ITEM, str(_("of this turn")), turn=self.public_id(turn))
+        return cell_html.listed(Kind.ITEM, str(_("of this turn")), turn=self.public_id(turn))
 
     # ---------------------------------------------------------------------------------------- bodies
 
     @admin.display(description=_("first words"))
     def first_words(self, turn: Turn) -> str:
-        return columns.words(Truncator(_body(turn).input_preview).chars(FIRST_WORDS))
+        return cell_html.words(Truncator(_body(turn).input_preview).chars(FIRST_WORDS))
 
     @admin.display(description=_("asked"))
     def asked(self, turn: Turn) -> str:
-        return columns.code(_body(turn).input_messages)
+        return cell_html.code(_body(turn).input_messages)
 
     @admin.display(description=_("answered"))
     def answered(self, turn: Turn) -> str:
-        return columns.code(_body(turn).output_message)
+        return cell_html.code(_body(turn).output_message)
 
     @admin.display(description=_("error"))
     def error_text(self, turn: Turn) -> str:
-        return columns.code(_body(turn).error)
+        return cell_html.code(_body(turn).error)
 
     @admin.display(description=_("request"))
     def as_received(self, turn: Turn) -> str:
-        return columns.code(_body(turn).request)
+        return cell_html.code(_body(turn).request)
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, turn: Turn) -> str:
-        return columns.plain(_body(turn).metadata)
+        return cell_html.plain(_body(turn).metadata)
 
     @admin.display(description=_("characters replaced"), boolean=True)
     def sanitized(self, turn: Turn) -> bool:
@@ -137,11 +137,11 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     @admin.display(description=_("model"))
     def model_name(self, turn: Turn) -> str:
-        return columns.words(str(turn.model or ""))
+        return cell_html.words(str(turn.model or ""))
 
     @admin.display(description=_("type of error"))
     def error_kind(self, turn: Turn) -> str:
-        return columns.words(str(turn.error_type or ""))
+        return cell_html.words(str(turn.error_type or ""))
 
     @admin.display(description=_("counts"))
     def counts(self, turn: Turn) -> str:
@@ -156,11 +156,11 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
     @admin.display(description=_("API key"))
     def by_key(self, turn: Turn) -> str:
         key = ApiKey.objects.filter(pk=turn.actor_key).first() if turn.actor_key else None
-        return columns.link(Kind.KEY, turn.actor_key, str(key or ""))
+        return cell_html.link(Kind.KEY, turn.actor_key, str(key or ""))
 
     @admin.display(description=_("lease"))
     def lease(self, turn: Turn) -> str:
-        return f"{turn.lease_owner}, {columns.moment(turn.lease_until)}" if turn.lease_owner else columns.NOTHING
+        return f"{turn.lease_owner}, {cell_html.moment(turn.lease_until)}" if turn.lease_owner else cell_html.NOTHING
 
 
 def _body(turn: Turn) -> TurnBody:
@@ -188,19 +188,19 @@ class ResponseAdmin(Used, Worded, RecordAdmin):
 
     @admin.display(description=_("turn"))
     def of_turn(self, leg: Response) -> str:
-        return columns.link(Kind.TURN, leg.turn_id, Truncator(_body(leg.turn).input_preview).chars(FIRST_WORDS))
+        return cell_html.link(Kind.TURN, leg.turn_id, Truncator(_body(leg.turn).input_preview).chars(FIRST_WORDS))
 
     @admin.display(description=_("continues"))
     def continues(self, leg: Response) -> str:
-        return columns.link(Kind.RESPONSE, leg.previous_id)
+        return cell_html.link(Kind.RESPONSE, leg.previous_id)
 
     @admin.display(description=_("created"))
     def created(self, leg: Response) -> str:
-        return columns.moment(leg.created_at)
+        return cell_html.moment(leg.created_at)
 
     @admin.display(description=_("ended"))
     def ended(self, leg: Response) -> str:
-        return columns.moment(leg.completed_at)
+        return cell_html.moment(leg.completed_at)
 
     @admin.display(description=_("events"))
     def events(self, leg: Response) -> str:
@@ -208,4 +208,4 @@ class ResponseAdmin(Used, Worded, RecordAdmin):
 
     @admin.display(description=_("request"))
     def body(self, leg: Response) -> str:
-        return columns.code(columns.unpacked(leg.request_encoding, leg.request))
+        return cell_html.code(cell_html.unpacked(leg.request_encoding, leg.request))

@@ -12,15 +12,15 @@ from django.utils.translation import gettext as _
 
 from agents.logs.pages import turn_summary
 from agents.logs.store import logs
-from agents.pages.raw import ENTRIES, Line
+from agents.pages.raw_view import ENTRIES, Line
 from agents.record.schemas.turns import TurnValue
 from agents.record.store import read_turns, turns
 from agents.telemetry.reading.spans import Span, SpanLink
 from agents.telemetry.store.external import provenance
 from agents.uikit import format, json_tree, json_view
 from agents.uikit.access import PageRequest, page
+from agents.uikit.http_responses import plain
 from agents.uikit.json_tree import Branch
-from agents.uikit.replies import plain
 
 
 def lines(turn: TurnValue, first: int) -> tuple[list[Line], int]:

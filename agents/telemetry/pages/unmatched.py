@@ -9,7 +9,7 @@ from django.shortcuts import render
 
 from agents.telemetry.store.external import unmatched
 from agents.uikit.access import PageRequest, page
-from agents.uikit.replies import plain
+from agents.uikit.http_responses import plain
 
 
 @page("read")

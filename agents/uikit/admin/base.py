@@ -22,9 +22,9 @@ from agents.base.errors import AgentsError, Conflict
 from agents.base.ids import Kind
 from agents.base.models.scoped import ScopedQuerySet
 from agents.uikit import format
-from agents.uikit.admin.columns import record_url
+from agents.uikit.admin.cell_html import record_url
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.reach import CappedPaginator
+from agents.uikit.admin.row_limits import CappedPaginator
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]

@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.base.access import Actor
 from agents.base.store.registered import Registry
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ManagedAdmin
-from agents.uikit.admin.cells import Owned, When
+from agents.uikit.admin.column_mixins import Owned, When
 from agents.uikit.admin.current_actor import actor_of
 
 ACCESS = (_("Access"), {"fields": ("public_id", "owned_by", "scope_words", "created")})
@@ -55,19 +55,19 @@ class RegisteredAdmin(When, Owned, ManagedAdmin):
 
     @admin.display(description=_("name"))
     def title(self, record: Any) -> str:
-        return columns.words(record.identifier)
+        return cell_html.words(record.identifier)
 
     @admin.display(description=_("provider"))
     def by_provider(self, record: Any) -> str:
-        return columns.words(record.provider)
+        return cell_html.words(record.provider)
 
     @admin.display(description=_("model there"))
     def called_there(self, record: Any) -> str:
-        return columns.words(record.resource)
+        return cell_html.words(record.resource)
 
     @admin.display(description=_("parameters"))
     def params_text(self, record: Any) -> str:
-        return columns.plain(record.params)
+        return cell_html.plain(record.params)
 
 
 def _named(fields: tuple[str, ...]) -> tuple[str, ...]:

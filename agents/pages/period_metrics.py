@@ -14,7 +14,7 @@ from agents.base.access import Actor
 from agents.logs.schemas.numbers import Group, Stats
 from agents.logs.store import numbers
 from agents.pages.periods import Asked, Span
-from agents.uikit import charts, format, spelling
+from agents.uikit import charts, format, locale_formats
 from agents.uikit.charts import Chart, Point, Series
 
 OUTCOMES = {
@@ -105,7 +105,7 @@ def changed(now: float | None, was: float | None) -> str:
     if abs(by) < 0.5:
         return "±0 %"
     told = f"{by:+,.0f} %".replace("-", "−") if abs(by) < 1000 else f"×{now / was:,.0f}"
-    return spelling.number(told)
+    return locale_formats.number(told)
 
 
 # -------------------------------------------------------------------------------------------- charts

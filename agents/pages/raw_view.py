@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from agents.base import ids
 from agents.llama_stack.wire import turn_json
-from agents.pages import responses
+from agents.pages import turn_responses
 from agents.record.schemas.events import EVENT, Delta, Entry
 from agents.record.schemas.turns import TurnValue
 from agents.record.store import event_page
@@ -83,8 +83,8 @@ class Response:
 
 def response(record: ResponseRecord) -> Response:
     """A response for the page."""
-    found = list(itertools.islice(_frames(responses.stream(record)), ENTRIES + 1))
-    return Response(_beginning(responses.as_json(record)), found[:ENTRIES], len(found) > ENTRIES)
+    found = list(itertools.islice(_frames(turn_responses.stream(record)), ENTRIES + 1))
+    return Response(_beginning(turn_responses.as_json(record)), found[:ENTRIES], len(found) > ENTRIES)
 
 
 def _beginning(pieces: Iterator[bytes]) -> Shown:

@@ -12,9 +12,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop
 
 from agents.base.access import Actor
-from agents.pages import blocks, details
+from agents.pages import blocks, step_details
 from agents.pages.blocks import Block, Value
-from agents.pages.details import Call, Message
+from agents.pages.step_details import Call, Message
 from agents.record.schemas.content import ToolDef
 from agents.record.schemas.events import LAST_TYPES, Delta, Entry
 from agents.record.schemas.turns import ItemValue
@@ -202,7 +202,7 @@ def later_values(actor: Actor, turn: int) -> list[Value]:
     records = [record for record in responses.of_turn(actor, turn) if record.number > 1]
     given = inputs(records)
     return [
-        Value(f"input-{record.number}-{place}", details.words(message.content))
+        Value(f"input-{record.number}-{place}", step_details.words(message.content))
         for record in records
         for place, message in enumerate(said_later(given[record.key]))
     ]

@@ -16,10 +16,10 @@ from django.utils.translation import ngettext
 
 from agents.base import ids
 from agents.logs.pages.turn_summary import error_words
-from agents.pages import answers, blocks, citations, details, external_steps, step_values
+from agents.pages import blocks, citations, external_steps, step_details, step_values, tool_call_forms
 from agents.pages.blocks import Block, Value
 from agents.pages.citations import Source
-from agents.pages.places import places
+from agents.pages.page_hooks import places
 from agents.record.schemas.content import ToolDef
 from agents.record.schemas.turns import StepValue, TurnValue
 from agents.uikit import format
@@ -64,7 +64,7 @@ class Card:
     call_id: str = ""
     asks: bool = False
     is_last_call: bool = False
-    fields: tuple[answers.Field, ...] = ()
+    fields: tuple[tool_call_forms.Field, ...] = ()
     since: int | None = None
     elapsed_ms: float | None = None
     typing: Typing | None = None
@@ -137,7 +137,7 @@ def _inference(
 ) -> Card:
     if base.is_open:
         return replace(base, speaker=agent_name, title=step.name, typing=typing or Typing())
-    found = details.read(step, details.Inference)
+    found = step_details.read(step, step_details.Inference)
     whole = {value.name: value for value in step_values.inference(step)}
     words, cited = citations.cited(whole["said"].text, turn.steps) if "said" in whole else ("", ())
     return replace(
@@ -153,7 +153,7 @@ def _inference(
     )
 
 
-def _inference_note(base: Card, found: details.Inference | None, *, spoke: bool) -> str:
+def _inference_note(base: Card, found: step_details.Inference | None, *, spoke: bool) -> str:
     if found is None:
         return ""
     if found.finish_reason == "length":
@@ -168,7 +168,7 @@ def _inference_note(base: Card, found: details.Inference | None, *, spoke: bool)
 
 
 def _tool(base: Card, turn: TurnValue, step: StepValue, client_tools: Callable[[], list[ToolDef]]) -> Card:
-    found = details.read(step, details.Tool) or details.Tool()
+    found = step_details.read(step, step_details.Tool) or step_details.Tool()
     waits = step.status == "awaiting_input" and turn.status == "awaiting_input" and bool(found.tool_calls)
     asks = waits and found.approval == "requested"
     images = blocks.drawn(step_values.pictures(step), step.cuts, base.url)
@@ -195,12 +195,12 @@ def _piece(value: Value) -> Block:
     return blocks.arguments(value) if value.name.startswith("arguments") else blocks.data(value)
 
 
-def _fields(call: details.Call, tools: list[ToolDef]) -> tuple[answers.Field, ...]:
+def _fields(call: step_details.Call, tools: list[ToolDef]) -> tuple[tool_call_forms.Field, ...]:
     try:
         arguments = msgspec.json.decode(call.written)
     except (ValueError, RecursionError):
         return ()
-    return answers.fields(arguments, answers.schema_of(tools, call.tool_name))
+    return tool_call_forms.fields(arguments, tool_call_forms.schema_of(tools, call.tool_name))
 
 
 def _tells(value: Value, error: str) -> bool:
@@ -208,7 +208,7 @@ def _tells(value: Value, error: str) -> bool:
     return not (value.name.startswith("result") and value.text in {"", error})
 
 
-def _where(step: StepValue, found: details.Tool, waits: bool) -> str:
+def _where(step: StepValue, found: step_details.Tool, waits: bool) -> str:
     if found.approval:
         return _asked(step, found, waits)
     if waits:
@@ -223,7 +223,7 @@ def _where(step: StepValue, found: details.Tool, waits: bool) -> str:
     return _("ran on the server") if step.server_side else _("answered by the client")
 
 
-def _asked(step: StepValue, found: details.Tool, waits: bool) -> str:
+def _asked(step: StepValue, found: step_details.Tool, waits: bool) -> str:
     """What became of the question whether a call may be made."""
     label = {"label": found.label or "?"}
     if waits:
@@ -247,7 +247,7 @@ def _last_waiting(steps: Sequence[StepValue]) -> int | None:
 
 
 def _shield(base: Card, step: StepValue, agent_name: str) -> Card:
-    found = details.read(step, details.Shield) or details.Shield(touchpoint=step.name)
+    found = step_details.read(step, step_details.Shield) or step_details.Shield(touchpoint=step.name)
     violation = found.violation
     blocked = violation is not None and violation.violation_level == "error"
     words = violation.user_message if violation and blocked else None
@@ -262,7 +262,7 @@ def _shield(base: Card, step: StepValue, agent_name: str) -> Card:
     )
 
 
-def _shield_note(base: Card, found: details.Shield) -> str:
+def _shield_note(base: Card, found: step_details.Shield) -> str:
     names = ", ".join(found.shields)
     if base.is_open:
         return _("are asked")
@@ -277,7 +277,7 @@ def _shield_note(base: Card, found: details.Shield) -> str:
 
 
 def _memory(base: Card, step: StepValue) -> Card:
-    found = details.read(step, details.Memory)
+    found = step_details.read(step, step_details.Memory)
     shown = step_values.memory(step)[:PASSAGES]
     labels = [_passage_label(chunk) for chunk in found.chunks] if found else []
     return replace(
@@ -296,13 +296,13 @@ def _passage_label(chunk: dict[str, Any]) -> str:
     return ", ".join(part for part in (str(chunk.get("document_id") or "")[:200], fits) if part)
 
 
-def _memory_note(base: Card, step: StepValue, found: details.Memory | None) -> str:
+def _memory_note(base: Card, step: StepValue, found: step_details.Memory | None) -> str:
     if base.is_open:
         return _("is looking")
     if found is None or base.status != "completed":
         return ""
     count = len(found.chunks)
-    if not count and not details.words(found.inserted_context):
+    if not count and not step_details.words(found.inserted_context):
         return _("nothing found")
     said = ngettext("%(count)d passage", "%(count)d passages", count) % {"count": count} if count else _("text")
     return _("%(passages)s from %(place)s") % {"passages": said, "place": found.vector_db_ids or step.name or "?"}
@@ -312,7 +312,7 @@ def _memory_note(base: Card, step: StepValue, found: details.Memory | None) -> s
 
 
 def _other(base: Card, step: StepValue) -> Card:
-    found = details.read(step, details.Other)
+    found = step_details.read(step, step_details.Other)
     if found and found.kind == citations.LISTING:
         return _listing(base, step, found)
     if found and step.foreign:
@@ -326,7 +326,7 @@ def _other(base: Card, step: StepValue) -> Card:
     )
 
 
-def _foreign(base: Card, step: StepValue, found: details.Other) -> Card:
+def _foreign(base: Card, step: StepValue, found: step_details.Other) -> Card:
     """A step of an agent that runs elsewhere: hand-offs say who to whom, agents and what holds steps together
     are called by their names, all else by what it is."""
     word, is_known = external_steps.kind_word(found.kind), found.kind in external_steps.KINDS
@@ -342,7 +342,7 @@ def _foreign(base: Card, step: StepValue, found: details.Other) -> Card:
     )
 
 
-def _listing(base: Card, step: StepValue, found: details.Other) -> Card:
+def _listing(base: Card, step: StepValue, found: step_details.Other) -> Card:
     """What a server of tools said it has."""
     tools = citations.listed(found)
     count = ngettext("%(count)d tool", "%(count)d tools", len(tools)) % {"count": len(tools)}

@@ -19,7 +19,7 @@ from agents.base import ids
 from agents.base.ids import Kind
 from agents.base.store.encoding import PLAIN
 from agents.base.timestamps import to_us
-from agents.uikit import format, marks
+from agents.uikit import elements, format
 
 NOTHING = format.NOTHING
 SHOWN = 50_000
@@ -85,7 +85,7 @@ def tokens(record: Any) -> str:
 
 def state(name: str, word: str) -> str:
     """A state that is no status of a turn, drawn like one."""
-    return format_html('<span class="status" data-status="{}">{}{}</span>', name, marks.icon(name), word)
+    return format_html('<span class="status" data-status="{}">{}{}</span>', name, elements.icon(name), word)
 
 
 def attributes(found: Mapping[str, Any]) -> str:

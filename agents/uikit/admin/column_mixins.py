@@ -7,8 +7,8 @@ from typing import Any
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from agents.uikit import format, marks
-from agents.uikit.admin import columns
+from agents.uikit import elements, format
+from agents.uikit.admin import cell_html
 
 
 class When:
@@ -16,15 +16,15 @@ class When:
 
     @admin.display(description=_("created"))
     def created(self, record: Any) -> str:
-        return columns.moment(record.created_at)
+        return cell_html.moment(record.created_at)
 
     @admin.display(description=_("updated"))
     def updated(self, record: Any) -> str:
-        return columns.moment(record.updated_at)
+        return cell_html.moment(record.updated_at)
 
     @admin.display(description=_("expires"))
     def expires(self, record: Any) -> str:
-        return columns.moment(record.expires_at)
+        return cell_html.moment(record.expires_at)
 
 
 class Took:
@@ -32,19 +32,19 @@ class Took:
 
     @admin.display(description=_("started"))
     def started(self, record: Any) -> str:
-        return columns.moment(record.started_at)
+        return cell_html.moment(record.started_at)
 
     @admin.display(description=_("ended"))
     def ended(self, record: Any) -> str:
-        return columns.moment(record.completed_at)
+        return cell_html.moment(record.completed_at)
 
     @admin.display(description=_("duration"))
     def took(self, record: Any) -> str:
-        return columns.took(record.duration_us)
+        return cell_html.took(record.duration_us)
 
     @admin.display(description=_("first token after"))
     def first_token(self, record: Any) -> str:
-        return columns.took(record.ttft_us)
+        return cell_html.took(record.ttft_us)
 
 
 class Used:
@@ -56,11 +56,11 @@ class Used:
 
     @admin.display(description=_("tokens"))
     def token_sums(self, record: Any) -> str:
-        return columns.tokens(record)
+        return cell_html.tokens(record)
 
     @admin.display(description=_("cost"))
     def cost(self, record: Any) -> str:
-        return columns.money(record.cost_nano)
+        return cell_html.money(record.cost_nano)
 
 
 class Worded:
@@ -68,7 +68,7 @@ class Worded:
 
     @admin.display(description=_("status"))
     def state(self, record: Any) -> str:
-        return marks.status(record.get_status_display())
+        return elements.status(record.get_status_display())
 
     @admin.display(description=_("API"))
     def by_api(self, record: Any) -> str:
@@ -84,7 +84,7 @@ class Owned:
 
     @admin.display(description=_("owner"))
     def owned_by(self, record: Any) -> str:
-        return str(record.owner or columns.NOTHING)
+        return str(record.owner or cell_html.NOTHING)
 
     @admin.display(description=_("scope"))
     def scope_words(self, record: Any) -> str:
