@@ -18,9 +18,9 @@ from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.events import Delta, Entry
 from agents.record.store import agents, recorder, sessions, start_turn
 from agents.record.store.agents import AgentRecord
-from agents.record.store.recorder import Leg
+from agents.record.store.recorder import TurnRef
 from agents.record.store.sessions import NewSession
-from agents.record.store.start_turn import NewLeg, NewTurn
+from agents.record.store.start_turn import NewResponse, NewTurn
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.settings import settings_json
 from tests.runtime.play import make_run, play
@@ -46,7 +46,7 @@ class Recorded:
     session: int
     agent: AgentRecord
     entries: Sequence[Entry]
-    leg: Leg
+    leg: TurnRef
 
     @property
     def public_id(self) -> str:
@@ -96,7 +96,7 @@ def make_response(actor: Actor, script: str = "say Hello.", *, said: str = "hi",
     made = _run(script, turn, session, run)
     body = CreateResponse(model=said, input=said, instructions=said, metadata={"of": said})
     settings = settings_json(body, conversation=None)
-    leg = NewLeg(key, b"{}", Api.RESPONSES, model=said, settings=settings.decode())
+    leg = NewResponse(key, b"{}", Api.RESPONSES, model=said, settings=settings.decode())
     new = NewTurn(
         key=turn,
         session=session,
@@ -106,7 +106,7 @@ def make_response(actor: Actor, script: str = "say Hello.", *, said: str = "hi",
         provider=made.inference.name,
         messages=made.input_messages,
         request="{}",
-        leg=leg,
+        response=leg,
         queued=False,
         opens=NewSession(session, name=said, api=Api.RESPONSES),
         metadata=body.metadata,
@@ -124,7 +124,7 @@ def _run(script: str, turn: int, session: int, more: dict[str, Any]) -> Run:
 
 def open_turn(
     actor: Actor, agent: AgentRecord, run: Run, opening: Any, metadata: Mapping[str, Any] | None = None
-) -> Leg:
+) -> TurnRef:
     """Store the beginning of a turn."""
     new = NewTurn(
         key=run.turn,
@@ -135,14 +135,14 @@ def open_turn(
         provider=run.inference.name,
         messages=run.input_messages,
         request="{}",
-        leg=NewLeg(ids.new_key(), b"{}"),
+        response=NewResponse(ids.new_key(), b"{}"),
         queued=False,
         metadata=metadata or {},
     )
     return start_turn.open_turn(actor, new, [opening], "tester")[0]
 
 
-def record(leg: Leg, entries: Sequence[Entry], cuts: Sequence[int] = ()) -> None:
+def record(leg: TurnRef, entries: Sequence[Entry], cuts: Sequence[int] = ()) -> None:
     """Record entries in batches cut at these places."""
     bounds = [0, *sorted({cut % (len(entries) + 1) for cut in cuts}), len(entries)]
     for start, end in itertools.pairwise(bounds):

@@ -28,7 +28,7 @@ from agents.loop.slots import Slot, Slots
 from agents.loop.tasks import Runner
 from agents.record.schemas.events import Delta, Entry, Event
 from agents.record.store import recorder
-from agents.record.store.recorder import Leg
+from agents.record.store.recorder import TurnRef
 from agentsite import equipment
 
 
@@ -48,7 +48,7 @@ class IdleRunner(Runner):
 class InlineRunner(IdleRunner):
     """Plays a run to its end in the thread that starts it, and records it at once."""
 
-    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+    def start(self, loop: Loop, leg: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
         async def play() -> list[Entry]:
             return [entry async for entry in loop.events()]
 

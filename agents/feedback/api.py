@@ -23,10 +23,15 @@ from agents.feedback.store import feedback
 from agents.feedback.store.feedback import Judgement, Said
 from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
-from agents.record.store.targets import About, What
+from agents.record.store.targets import RecordTarget, TargetKind
 
 PAGE, CAP = 100, 1000
-_WHAT: dict[str, What] = {"turn_id": "turn", "session_id": "session", "step_id": "step", "response_id": "response"}
+_WHAT: dict[str, TargetKind] = {
+    "turn_id": "turn",
+    "session_id": "session",
+    "step_id": "step",
+    "response_id": "response",
+}
 
 _ONE = "The id of what the feedback is about: exactly one of turn_id, session_id, step_id and response_id is given."
 
@@ -74,7 +79,7 @@ class FeedbackOne(ApiView):
         return nothing()
 
 
-def _named(given: dict[str, Any]) -> tuple[What, str]:
+def _named(given: dict[str, Any]) -> tuple[TargetKind, str]:
     """What is judged, and its id. Raises InvalidRequest unless it is exactly one thing."""
     named = [(name, public_id) for name, public_id in given.items() if public_id]
     if len(named) != 1:
@@ -136,7 +141,7 @@ class _RecordTags(ApiView):
     """Tags of a record. PUT adds to those there are, DELETE takes away; both tell what there is then."""
 
     actions = {"put": "run", "delete": "run"}
-    what: ClassVar[What]
+    what: ClassVar[TargetKind]
 
     def added(self, public_id: str) -> HttpResponseBase:
         body: TagNames = self.body(TagNames)
@@ -150,14 +155,14 @@ class _RecordTags(ApiView):
         found = self._about(public_id)
         return answer(Tags(tags=targets.change_tags(found, remove=names)))
 
-    def _about(self, public_id: str) -> About:
+    def _about(self, public_id: str) -> RecordTarget:
         return targets.find(self.actor, self.what, public_id, "run")
 
 
 _TAG = OpenApiParameter("tag", str, many=True, required=True)
 
 
-def _tags(what: What) -> type[ApiView]:
+def _tags(what: TargetKind) -> type[ApiView]:
     """The view of one level, with its own entry in the OpenAPI."""
     param = f"{what}_id"
 

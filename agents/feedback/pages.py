@@ -23,7 +23,7 @@ from agents.feedback.store.feedback import Judgement, Said
 from agents.logs.pages.turn_summary import WINDOW, window_query
 from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 from agents.uikit.access import PageRequest, page
 from agents.uikit.templates import fragment
 
@@ -46,7 +46,7 @@ class Line:
     step_url: str = ""
 
 
-def _url(about: About) -> str:
+def _url(about: RecordTarget) -> str:
     """Where a record is judged."""
     if about.turn is None:
         return f"/sessions/{ids.public(ids.Kind.SESSION, about.session)}/judged/"
@@ -54,7 +54,7 @@ def _url(about: About) -> str:
     return f"{turn}judged/" if about.step is None else f"{turn}steps/{_name(about)}/judged/"
 
 
-def _name(about: About) -> str:
+def _name(about: RecordTarget) -> str:
     """The public id of what is judged."""
     if about.step is not None:
         return ids.public(ids.Kind.STEP, about.step)
@@ -66,7 +66,7 @@ def _name(about: About) -> str:
 # ---------------------------------------------------------------------------------------- fragments
 
 
-def section(actor: Actor, about: About) -> str:
+def section(actor: Actor, about: RecordTarget) -> str:
     """What is said of a record, of a turn's steps too, and the fields to say something."""
     # before the rows are read: what changes in between is then sent again rather than missed
     cursor = feed_cursor.newest(actor)
@@ -84,20 +84,20 @@ def section(actor: Actor, about: About) -> str:
     )
 
 
-def _said(actor: Actor, about: About) -> list[Said]:
+def _said(actor: Actor, about: RecordTarget) -> list[Said]:
     if about.turn is None:
         return feedback.of_session(actor, about.session)
     said = feedback.of_turn(actor, about.turn)
     return said if about.step is None else [one for one in said if one.about == about]
 
 
-def _is_shown(about: About, said: Said) -> bool:
+def _is_shown(about: RecordTarget, said: Said) -> bool:
     """The reader's own bare thumb is seen by the button that is pressed."""
     bare = not said.judgement.comment and not said.judgement.name
     return not (bare and said.own and said.about == about)
 
 
-def _line(about: About, said: Said, numbers: Mapping[int, int]) -> Line:
+def _line(about: RecordTarget, said: Said, numbers: Mapping[int, int]) -> Line:
     number = numbers.get(said.about.step or 0)
     if number is None or about.turn is None or about.step is not None:
         return Line(said)
@@ -118,15 +118,15 @@ def step_controls(actor: Actor, session: int, turn: int, more: int | None = None
     for one in feedback.of_turn(actor, turn):
         if one.about.step is not None:
             by_step.setdefault(one.about.step, []).append(one)
-    return {step: _control(actor, About(session, turn, step), said) for step, said in by_step.items()}
+    return {step: _control(actor, RecordTarget(session, turn, step), said) for step, said in by_step.items()}
 
 
 def unsaid(session: int, turn: int, step: int) -> str:
     """The control of a step that nothing was said of."""
-    return _control(ANONYMOUS, About(session, turn, step), ())
+    return _control(ANONYMOUS, RecordTarget(session, turn, step), ())
 
 
-def _control(actor: Actor, about: About, said: Sequence[Said]) -> str:
+def _control(actor: Actor, about: RecordTarget, said: Sequence[Said]) -> str:
     words = sum(1 for one in said if one.judgement.comment or one.judgement.name)
     return fragment("judged_step.html", name=_name(about), url=_url(about), thumbs=_thumbs(actor, said), words=words)
 
@@ -160,7 +160,7 @@ def session_judged(request: PageRequest, session_id: str) -> HttpResponseBase:
     return _answer(request, about, f"/sessions/{session_id}/")
 
 
-def _answer(request: PageRequest, about: About, back: str, step: int | None = None) -> HttpResponseBase:
+def _answer(request: PageRequest, about: RecordTarget, back: str, step: int | None = None) -> HttpResponseBase:
     if request.method == "POST":
         _say(request, about)
         wants_json = request.headers.get("Accept", "").startswith("application/json")
@@ -175,20 +175,20 @@ def _behind(back: str) -> str:
     return back if "#" in back else f"{back}#feedback"
 
 
-def _parts(actor: Actor, about: About) -> list[str]:
+def _parts(actor: Actor, about: RecordTarget) -> list[str]:
     """What an open page renders again after something was said: the section of its record, and the
     controls of the steps that something was said of."""
     if about.turn is None:
         return [section(actor, about)]
     controls = step_controls(actor, about.session, about.turn, about.step)
     own = [section(actor, about)] if about.step is not None else []
-    return [*own, section(actor, About(about.session, about.turn)), *controls.values()]
+    return [*own, section(actor, RecordTarget(about.session, about.turn)), *controls.values()]
 
 
 # -------------------------------------------------------------------------------------------- saying
 
 
-def _say(request: HttpRequest, about: About) -> None:
+def _say(request: HttpRequest, about: RecordTarget) -> None:
     """Do what the pressed button says; the fields of other records in the same form count for nothing."""
     actor: Actor = request.actor  # type: ignore[attr-defined]  # set by `page`
     name = _name(about)
@@ -201,7 +201,7 @@ def _say(request: HttpRequest, about: About) -> None:
         _act(actor, about, request.POST.get("act", ""), comment, tag)
 
 
-def _act(actor: Actor, about: About, act: str, comment: str, tag: str) -> None:
+def _act(actor: Actor, about: RecordTarget, act: str, comment: str, tag: str) -> None:
     match act:
         case "up" | "down":
             feedback.judge(actor, about, [Judgement(rating=act, comment=_comment(comment))])
@@ -215,7 +215,7 @@ def _act(actor: Actor, about: About, act: str, comment: str, tag: str) -> None:
             raise InvalidRequest(_("There is nothing said yet: write a comment or a tag first."), param="act")
 
 
-def _taggable(actor: Actor, about: About) -> About:
+def _taggable(actor: Actor, about: RecordTarget) -> RecordTarget:
     if "run" not in actor.actions:
         raise NotAllowed(_("Your account may not tag."), code="missing_action")
     return about

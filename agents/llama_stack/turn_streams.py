@@ -19,7 +19,7 @@ from agents.loop.service import Started
 from agents.record import live
 from agents.record.schemas.events import Cursor, Delta, TurnEnded
 from agents.record.store import read_turns
-from agents.record.store.read_turns import Parts
+from agents.record.store.read_turns import PartialTurn
 
 
 def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = False) -> AsyncIterator[bytes]:
@@ -50,11 +50,11 @@ async def settled(actor: Actor, started: Started) -> HttpResponseBase:
 
 def whole_turn(actor: Actor, turn: int, action: Action = "read") -> HttpResponseBase:
     """A turn as it is now. Raises NotFound."""
-    found = read_turns.parts(actor, turn, action)
+    found = read_turns.partial_turn(actor, turn, action)
     return large_answers.answer(found.weight, pieces_of(found))
 
 
-def pieces_of(found: Parts) -> Iterator[bytes]:
+def pieces_of(found: PartialTurn) -> Iterator[bytes]:
     """A turn as JSON."""
     return turn_pieces(found.turn, found.details.of)
 
@@ -64,6 +64,6 @@ def _failed(end: TurnEnded, actor: Actor, turn: int, request_id: str) -> HttpRes
     status = error_status(end.error) if end.status == "failed" else 409
     error = AgentsError(words, code=end.error.type if end.error else end.status)
     error.type = type_of(status)
-    told, found = msgspec.json.encode(error.body(request_id)), read_turns.parts(actor, turn, "run")
+    told, found = msgspec.json.encode(error.body(request_id)), read_turns.partial_turn(actor, turn, "run")
     pieces = chain([told[:-1], b',"turn":'], pieces_of(found), [b"}"])
     return large_answers.answer(found.weight, pieces, status=status, headers={"x-should-retry": "false"})

@@ -44,7 +44,7 @@ from agents.record.schemas.events import (
     TurnStarted,
 )
 from agents.record.schemas.items import input_item, input_items, items_of, joined_calls, system_item
-from agents.record.schemas.pieces import Pieces
+from agents.record.schemas.pieces import ChunkedText
 
 
 @dataclass(slots=True)
@@ -52,8 +52,8 @@ class Draft:
     """What an open step has received so far."""
 
     started: StepStarted
-    text: Pieces = field(default_factory=Pieces)
-    reasoning: Pieces = field(default_factory=Pieces)
+    text: ChunkedText = field(default_factory=ChunkedText)
+    reasoning: ChunkedText = field(default_factory=ChunkedText)
     model: str = ""
 
     def detail(self) -> StepDetail:

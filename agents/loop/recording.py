@@ -23,7 +23,7 @@ from agents.base.store.writer import writer
 from agents.record.bus import TurnLog
 from agents.record.schemas.events import Cursor, Delta, Entry, ErrorInfo, Event, position
 from agents.record.store import closing, recorder
-from agents.record.store.recorder import Leg, Superseded
+from agents.record.store.recorder import Superseded, TurnRef
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class Recording:
     """One run's way into the store and the live log, in order. ``stop`` ends the run when it can be
     recorded no more; ``failed`` says so."""
 
-    def __init__(self, leg: Leg, turn_log: TurnLog, keeper: DeltaKeeper, stop: Callable[[], object]) -> None:
+    def __init__(self, leg: TurnRef, turn_log: TurnLog, keeper: DeltaKeeper, stop: Callable[[], object]) -> None:
         self.leg, self.log, self._keeper, self._stop = leg, turn_log, keeper, stop
         self._loop = asyncio.get_running_loop()
         self._held: list[Entry] = []

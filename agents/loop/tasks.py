@@ -19,7 +19,7 @@ from agents.loop.slots import Slot, Slots
 from agents.record.bus import TurnLog, hub
 from agents.record.schemas.events import ErrorInfo, Event, FinalStatus
 from agents.record.store import turns
-from agents.record.store.recorder import Leg, Superseded
+from agents.record.store.recorder import Superseded, TurnRef
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ Stop = tuple[FinalStatus, str]
 class _Running:
     """A run that is on its way."""
 
-    def __init__(self, leg: Leg) -> None:
+    def __init__(self, leg: TurnRef) -> None:
         self.leg = leg
         self.stopped: Stop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -74,12 +74,12 @@ class Runner:
         """The turns of these runs."""
         return frozenset(turn for turn, _ in tuple(self._runs))
 
-    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+    def start(self, loop: Loop, leg: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
         """Run a leg whose first events are stored, for as long as its actor may run, and leave its slot then.
         From any thread; returns at once."""
         self._loop.call_soon_threadsafe(self._spawn, loop, leg, opening, actor, slot)
 
-    def _spawn(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+    def _spawn(self, loop: Loop, leg: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
         turn_log = hub.open(leg.turn, opening[0].seq)
         turn_log.append(opening)
         running = self._runs[leg.turn, leg.epoch] = _Running(leg)
@@ -130,7 +130,7 @@ class Runner:
         await self._settle(recording)
 
     @staticmethod
-    async def _begin(leg: Leg) -> None:
+    async def _begin(leg: TurnRef) -> None:
         """Say that a queued turn runs, as soon as the store takes it. Raises Superseded."""
         while True:
             try:

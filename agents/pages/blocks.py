@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from agents.pages import step_details
 from agents.pages.step_details import Picture
-from agents.record.schemas.turns import Cut, StepValue
+from agents.record.schemas.turns import StepSnapshot, TruncatedText
 from agents.uikit import json_view, markdown
 
 Style = Literal["json", "text", "said", "typed", "picture", "link"]
@@ -41,7 +41,7 @@ class Value:
     text: str
     said: bool = False
     whole: int = 0
-    pieces: tuple[str | Cut, ...] = ()
+    pieces: tuple[str | TruncatedText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Block:
     label: str = ""
 
 
-def value(name: str, step: StepValue, texts: Sequence[tuple[str, str]], *, said: bool = False) -> Value:
+def value(name: str, step: StepSnapshot, texts: Sequence[tuple[str, str]], *, said: bool = False) -> Value:
     """A value of a step, joined of these texts with their places in its detail."""
     cuts = {cut.pointer: cut for cut in step.cuts}
     told = [(text, cuts.get(pointer)) for text, pointer in texts if text]
@@ -109,7 +109,7 @@ def pictures(content: Any) -> Iterator[Block]:
     return drawn(step_details.pictures(content))
 
 
-def drawn(found: Iterable[Picture], cuts: Iterable[Cut] = (), url: str = "") -> Iterator[Block]:
+def drawn(found: Iterable[Picture], cuts: Iterable[TruncatedText] = (), url: str = "") -> Iterator[Block]:
     """Images; one that is only begun here is shown from ``url``."""
     sizes = {cut.pointer: cut.size for cut in cuts}
     for number, picture in enumerate(found):

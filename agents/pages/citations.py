@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from agents.pages import blocks, step_details
 from agents.pages.blocks import Block, Value
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 from agents.responses.wire import citations
 from agents.uikit import format, json_view
 
@@ -40,7 +40,7 @@ def results(tool: step_details.Tool) -> tuple[Block, ...]:
     return tuple(blocks.data(value, label) for value, label in _pieces(tool))
 
 
-def values(step: StepValue) -> list[Value]:
+def values(step: StepSnapshot) -> list[Value]:
     """The whole texts of what a step found or listed, by name."""
     if step.type == "other":
         other = step_details.read(step, step_details.Other)
@@ -109,7 +109,7 @@ def _decoded(raw: msgspec.Raw) -> Any:
 # ------------------------------------------------------------------------------------------ citations
 
 
-def cited(words: str, steps: Iterable[StepValue]) -> tuple[str, tuple[Source, ...]]:
+def cited(words: str, steps: Iterable[StepSnapshot]) -> tuple[str, tuple[Source, ...]]:
     """What was said with its marks of files as numbers, and the files these numbers stand for."""
     if "<|file-" not in words:
         return words, ()
@@ -123,7 +123,7 @@ def cited(words: str, steps: Iterable[StepValue]) -> tuple[str, tuple[Source, ..
     return text, tuple(shown[:SOURCES])
 
 
-def file_names(steps: Iterable[StepValue]) -> dict[str, str]:
+def file_names(steps: Iterable[StepSnapshot]) -> dict[str, str]:
     """What the files are called that these steps found, by their ids."""
     names: dict[str, str] = {}
     for step in steps:

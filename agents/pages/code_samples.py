@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from agents.pages import curl, openai_code, response_requests
 from agents.pages.curl import Place
 from agents.record.schemas.content import ToolCall
-from agents.record.schemas.turns import TurnValue
+from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store import turns
-from agents.record.store.turns import TurnPlace
+from agents.record.store.turns import TurnTarget
 from agents.responses.store.responses import ResponseRecord
 
 MORE = "Tell me more."
@@ -28,7 +28,7 @@ class Command:
     code: str
 
 
-def of_agent(place: Place, turn: TurnValue, stands: TurnPlace, name: str) -> list[Command]:
+def of_agent(place: Place, turn: TurnSnapshot, stands: TurnTarget, name: str) -> list[Command]:
     """Those of a turn of the Agents API, in whose session ``name`` they ask."""
     asked, own = json.loads(turn.input_messages), json.loads(stands.request or "{}")
     found = [
@@ -38,7 +38,7 @@ def of_agent(place: Place, turn: TurnValue, stands: TurnPlace, name: str) -> lis
     return [command for command in found if command.code]
 
 
-def of_responses(place: Place, turn: TurnValue, records: Sequence[ResponseRecord]) -> list[Command]:
+def of_responses(place: Place, turn: TurnSnapshot, records: Sequence[ResponseRecord]) -> list[Command]:
     """Those of a turn that responses are made of."""
     wanted = []
     if records[-1].is_last:
@@ -63,7 +63,7 @@ def _answers(turn: int) -> list[response_requests.JSON]:
     """An answer to everything a turn waits for, to be filled in."""
     return [
         response_requests.approval(one, approve=True)
-        if one.asks
+        if one.needs_approval
         else response_requests.output(ToolCall.model_validate_json(one.call), "…")
         for one in turns.pending_calls(turn)
     ]

@@ -19,7 +19,7 @@ from agents.llama_stack.turn_streams import pieces_of
 from agents.pages import blocks, raw_view, step_details, step_values, turn_responses
 from agents.pages.blocks import Value
 from agents.pages.step_details import Picture
-from agents.record.schemas.turns import Cut, StepValue
+from agents.record.schemas.turns import StepSnapshot, TruncatedText
 from agents.record.store import large_values, read_turns, replay, step_pages, turns
 from agents.uikit.access import PageRequest, page
 from agents.uikit.http_responses import PLAIN, plain_pieces
@@ -40,7 +40,7 @@ class Source:
 
     name: str
     step: int
-    pieces: tuple[bytes | Cut, ...]
+    pieces: tuple[bytes | TruncatedText, ...]
 
     @property
     def size(self) -> int:
@@ -56,20 +56,24 @@ class Source:
             at += _size(piece)
         return b"".join(out)
 
-    def _range(self, piece: bytes | Cut, first: int, last: int) -> bytes:
-        return large_values.read(self.step, piece.part, first, last) if isinstance(piece, Cut) else piece[first:last]
+    def _range(self, piece: bytes | TruncatedText, first: int, last: int) -> bytes:
+        return (
+            large_values.read(self.step, piece.part, first, last)
+            if isinstance(piece, TruncatedText)
+            else piece[first:last]
+        )
 
 
-def _size(piece: bytes | Cut) -> int:
-    return piece.size if isinstance(piece, Cut) else len(piece)
+def _size(piece: bytes | TruncatedText) -> int:
+    return piece.size if isinstance(piece, TruncatedText) else len(piece)
 
 
 def source(value: Value, step: int = 0) -> Source:
     """Where all of a value is."""
-    pieces: list[bytes | Cut] = []
+    pieces: list[bytes | TruncatedText] = []
     for piece in value.pieces or (value.text,):
         pieces += [b"\n"] if pieces else []
-        pieces.append(piece if isinstance(piece, Cut) else piece.encode(errors="replace"))
+        pieces.append(piece if isinstance(piece, TruncatedText) else piece.encode(errors="replace"))
     return Source(value.name, step, tuple(pieces))
 
 
@@ -81,7 +85,7 @@ def of_step(actor: Actor, turn_id: str, step_id: str, part: str) -> Source:
     return Source("", step.key, (b"".join(_detail(step)),))
 
 
-def find_step(actor: Actor, turn_id: str, step_id: str) -> StepValue:
+def find_step(actor: Actor, turn_id: str, step_id: str) -> StepSnapshot:
     """A step of a turn, its long texts only begun. Raises NotFound."""
     turn, key = read_turns.head(actor, turns.key_of(turn_id)), ids.parse(ids.Kind.STEP, step_id)
     found = step_pages.some(turn.key, [key] if key is not None else [])
@@ -90,7 +94,7 @@ def find_step(actor: Actor, turn_id: str, step_id: str) -> StepValue:
     return found[0]
 
 
-def _detail(step: StepValue) -> Iterator[bytes]:
+def _detail(step: StepSnapshot) -> Iterator[bytes]:
     return step_pages.detail(step.key) if step.cuts else iter([step.detail or b"{}"])
 
 
@@ -166,7 +170,7 @@ def _range(header: str, size: int) -> tuple[int, int] | None:
     return (start, end) if start < end else None
 
 
-def _picture(step: StepValue, number: int) -> HttpResponse:
+def _picture(step: StepSnapshot, number: int) -> HttpResponse:
     """An image that is too large to stand in a page."""
     found = step_values.pictures(step)
     if number >= len(found):
@@ -197,7 +201,7 @@ def _image(data: str) -> HttpResponse:
 @page("read")
 def turn_as_json(request: PageRequest, turn_id: str) -> HttpResponseBase:
     """The turn as the Agents API gives it."""
-    return plain_pieces(pieces_of(read_turns.parts(request.actor, turns.key_of(turn_id))), "application/json")
+    return plain_pieces(pieces_of(read_turns.partial_turn(request.actor, turns.key_of(turn_id))), "application/json")
 
 
 @page("read")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from agents.pages import external_warnings, step_details
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.telemetry.store.external import provenance as told
 from agents.telemetry.store.external.provenance import Origin, Told
 from agents.uikit.sources import is_elsewhere, source_word
@@ -30,7 +30,7 @@ class About:
     is_hidden: bool
 
 
-def about(turn: TurnValue, source: str, request: str) -> About | None:
+def about(turn: TurnSnapshot, source: str, request: str) -> About | None:
     """None for a turn that ran here."""
     if not is_elsewhere(source):
         return None
@@ -40,7 +40,7 @@ def about(turn: TurnValue, source: str, request: str) -> About | None:
     return About(source_word(source), told.origin(turn.key), said, notices, is_hidden)
 
 
-def _asks_models(turn: TurnValue) -> bool:
+def _asks_models(turn: TurnSnapshot) -> bool:
     return any(step.type == "inference" for step in turn.steps)
 
 
@@ -53,13 +53,13 @@ def _notices(said: Told, *, is_hidden: bool) -> list[str]:
     return notices
 
 
-def is_answered(turn: TurnValue) -> bool:
+def is_answered(turn: TurnSnapshot) -> bool:
     """Whether a turn's answer is what one of the steps shown said."""
     answer = step_details.message(turn.output_message)
     words = step_details.words(answer.content).strip() if answer else ""
     return not words or any(words in _said(step) for step in turn.steps)
 
 
-def _said(step: StepValue) -> str:
+def _said(step: StepSnapshot) -> str:
     found = step_details.read(step, step_details.Inference) if step.type == "inference" else None
     return step_details.words(found.model_response.content) if found else ""

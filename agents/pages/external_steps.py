@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 
 from agents.base import ids
 from agents.pages import step_details
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.telemetry.reading.steps import MADE
 
 KINDS = {
@@ -44,25 +44,25 @@ def kind_word(kind: str) -> str:
     return _(KINDS[kind]) if kind in KINDS else kind
 
 
-def kind_of(step: StepValue) -> str:
+def kind_of(step: StepSnapshot) -> str:
     """What an ``other`` step is, '' where that is not told."""
     found = step_details.read(step, step_details.Other) if step.type == "other" else None
     return found.kind if found else ""
 
 
-def is_made(step: StepValue) -> bool:
+def is_made(step: StepSnapshot) -> bool:
     """Whether no span tells of it: it was read out of its neighbours' messages."""
     return step.foreign.startswith(MADE)
 
 
-def span_url(turn: TurnValue, step: StepValue) -> str:
+def span_url(turn: TurnSnapshot, step: StepSnapshot) -> str:
     """Where the span a step was made of stands as it came; '' where there is none."""
     if not step.foreign or is_made(step):
         return ""
     return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/spans/{quote(step.foreign, safe='')}/"
 
 
-def is_hidden(step: StepValue) -> bool:
+def is_hidden(step: StepSnapshot) -> bool:
     """Whether the words of a model or a tool were not sent: one that is over always has some."""
     if not step.foreign or step.status != "completed":
         return False
@@ -82,7 +82,7 @@ def not_captured() -> str:
     return _("not captured by the sender")
 
 
-def speakers(steps: Sequence[StepValue], otherwise: str) -> Mapping[int, str]:
+def speakers(steps: Sequence[StepSnapshot], otherwise: str) -> Mapping[int, str]:
     """Who did each of these steps: the agent of the nearest step above that is one's."""
     above = {step.key: step.parent for step in steps}
     agents = {step.key: step.name for step in steps if step.name and kind_of(step) == "agent"}

@@ -35,11 +35,11 @@ from agents.pages.timeline import Timeline
 from agents.pages.timeline_overview import Overview
 from agents.pages.turn_page_data import Page
 from agents.pages.turn_responses import Leg
-from agents.record.schemas.turns import ItemValue, StepValue, TurnValue
+from agents.record.schemas.turns import ItemSnapshot, StepSnapshot, TurnSnapshot
 from agents.record.store import step_pages
 from agents.record.store.sessions import SessionRecord
 from agents.record.store.step_pages import Landmarks
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 from agents.responses.wire import items
 from agents.uikit.elements import TYPE_WORDS
 from agents.uikit.templates import fragment
@@ -49,8 +49,8 @@ OVERVIEW_FROM = 30
 
 
 def step_card(
-    turn: TurnValue,
-    step: StepValue,
+    turn: TurnSnapshot,
+    step: StepSnapshot,
     agent_name: str,
     *,
     typing: Typing | None = None,
@@ -109,7 +109,7 @@ def turn_answer(message: Message, url: str, agent_name: str) -> str:
     return fragment("turn_message.html", **values)
 
 
-def leg_head(turn: TurnValue, leg: Leg, given: Sequence[ItemValue]) -> str:
+def leg_head(turn: TurnSnapshot, leg: Leg, given: Sequence[ItemSnapshot]) -> str:
     """Where a later response of a turn begins, with what it brought along beside answers to calls."""
     url = f"{turn_summary.turn_url(turn)}value/"
     said = enumerate(turn_responses.said_later(given))
@@ -117,7 +117,7 @@ def leg_head(turn: TurnValue, leg: Leg, given: Sequence[ItemValue]) -> str:
     return fragment("leg_head.html", leg=leg, messages=messages)
 
 
-def turn_leg(actor: Actor, turn: TurnValue) -> tuple[Leg, str] | None:
+def turn_leg(actor: Actor, turn: TurnSnapshot) -> tuple[Leg, str] | None:
     """The last response of a turn that several are made of, and where it begins; None where none is."""
     answered = turn_responses.of_turn(actor, turn.key)
     if not answered or answered[-1].number == 1:
@@ -127,7 +127,7 @@ def turn_leg(actor: Actor, turn: TurnValue) -> tuple[Leg, str] | None:
     )
 
 
-def turn_facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> str:
+def turn_facts(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) -> str:
     """The line of facts in the head of a turn's page."""
     return fragment("turn_facts.html", row=row, facts=turn_summary.facts(turn, row, marks))
 
@@ -179,7 +179,7 @@ def turn_side(page: Page) -> str:
         revision_at=ids.key_time_us(place.revision) if place.revision else None,
         rank=_rank(page),
         documents=step_details.documents(place.request),
-        judged=places.said_of(page.actor, About(turn.session, turn.key)),
+        judged=places.said_of(page.actor, RecordTarget(turn.session, turn.key)),
         about=page.about,
         with_timeline=with_timeline,
         wide=False,
@@ -209,7 +209,7 @@ NAMED_STEPS = 8
 """Steps named in the folded line of a turn in its session's thread."""
 
 
-def session_turn(turn: TurnValue, row: TurnRow, branches_from: int | None = None, kept: str = "") -> str:
+def session_turn(turn: TurnSnapshot, row: TurnRow, branches_from: int | None = None, kept: str = "") -> str:
     """A turn in the thread of its session: what was asked, how many steps it took, the answer.
     ``branches_from`` is the turn it continues where that is not the one before it, ``kept`` the query string
     with which its page is opened."""
@@ -235,7 +235,7 @@ def session_turn(turn: TurnValue, row: TurnRow, branches_from: int | None = None
     )
 
 
-def _done(step: StepValue) -> str:
+def _done(step: StepSnapshot) -> str:
     """What a step was, in the folded line of its turn; '' where it only held others together."""
     kind = external_steps.kind_of(step)
     if step.type == "tool_execution":
@@ -245,7 +245,7 @@ def _done(step: StepValue) -> str:
     return external_steps.kind_word(kind) if kind in external_steps.KINDS else _(TYPE_WORDS[step.type])
 
 
-def loose_items(conversation_id: str, value: ItemValue) -> list[str]:
+def loose_items(conversation_id: str, value: ItemSnapshot) -> list[str]:
     """What was put into a session by hand, in its thread."""
     return [_loose_item(conversation_id, item) for item in items.of_row(value)]
 
@@ -276,7 +276,7 @@ def _item_blocks(item: dict[str, Any]) -> Iterator[Block]:
             yield blocks.data(Value("item", step_details.encoded(item)))
 
 
-def _asked(turn: TurnValue) -> list[tuple[int, Message]]:
+def _asked(turn: TurnSnapshot) -> list[tuple[int, Message]]:
     return [pair for pair in enumerate(step_details.messages(turn.input_messages)) if pair[1].role != "tool"]
 
 
@@ -284,7 +284,7 @@ def session_side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow], 
     """The column beside a session's thread: its sums and metadata, its turns in short, what is said of it."""
     return fragment(
         "session_side.html",
-        judged=places.said_of(actor, About(session.key)),
+        judged=places.said_of(actor, RecordTarget(session.key)),
         session=session,
         session_id=session.public_id,
         conversation_id=ids.openai(ids.Kind.SESSION, session.key),

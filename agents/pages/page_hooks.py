@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.module_loading import import_string
 
 from agents.base.access import Actor
-from agents.record.schemas.turns import StepValue, TurnValue
-from agents.record.store.targets import About
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
+from agents.record.store.targets import RecordTarget
 
 
 @dataclass(slots=True)
@@ -23,12 +23,12 @@ class Places:
     in words. ``fork_url``: where a turn is forked from a step.
     """
 
-    said_of: Callable[[Actor, About], str] = lambda actor, about: ""
+    said_of: Callable[[Actor, RecordTarget], str] = lambda actor, about: ""
     said_of_steps: Callable[[Actor, int, int], Mapping[int, str]] = lambda actor, session, turn: {}
     unsaid_of_step: Callable[[int, int, int], str] = lambda session, turn, step: ""
     lineage: Callable[[Actor, int], Any] = lambda actor, turn: None
-    origin: Callable[[StepValue], str] = lambda step: ""
-    fork_url: Callable[[TurnValue, StepValue], str] = lambda turn, step: ""
+    origin: Callable[[StepSnapshot], str] = lambda step: ""
+    fork_url: Callable[[TurnSnapshot, StepSnapshot], str] = lambda turn, step: ""
 
 
 places = Places()

@@ -15,9 +15,9 @@ from agents.base import ids
 from agents.llama_stack.wire import turn_json
 from agents.pages import turn_responses
 from agents.record.schemas.events import EVENT, Delta, Entry
-from agents.record.schemas.turns import TurnValue
+from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store import event_page
-from agents.record.store.event_page import Happened, Typed
+from agents.record.store.event_page import DeltaLine, EventLine
 from agents.responses.store.responses import ResponseRecord
 from agents.uikit import format, json_view
 from agents.uikit.json_view import Shown
@@ -39,7 +39,7 @@ class Line:
     cut: str
 
 
-def whole_turn(turn: TurnValue, *, is_whole: bool) -> Shown:
+def whole_turn(turn: TurnSnapshot, *, is_whole: bool) -> Shown:
     """The turn as the Agents API shows it, or its beginning where not all of its steps are there."""
     found = json_view.shown(turn_json(turn).decode())
     if is_whole and not any(step.cuts for step in turn.steps):
@@ -47,20 +47,20 @@ def whole_turn(turn: TurnValue, *, is_whole: bool) -> Shown:
     return replace(found, cut=_("%(size)s and more") % {"size": found.cut or json_view.size(len(turn_json(turn)))})
 
 
-def lines(turn: TurnValue, first: int) -> list[Line]:
+def lines(turn: TurnSnapshot, first: int) -> list[Line]:
     """The turn's log for the page, from event number ``first`` on."""
     found = event_page.lines(turn.key, first, ENTRIES)
-    return [_happened(turn, line) if isinstance(line, Happened) else _typed(line) for line in found]
+    return [_happened(turn, line) if isinstance(line, EventLine) else _typed(line) for line in found]
 
 
-def _happened(turn: TurnValue, event: Happened) -> Line:
+def _happened(turn: TurnSnapshot, event: EventLine) -> Line:
     body = json_view.shown(event.body.decode())
     since = format.duration((event.at - turn.started_at) / 1000)
     cut = json_view.size(len(event.body) + event.cut) if event.cut else body.cut
     return Line(str(event.seq), event.type, since, event.name, body.html, cut)
 
 
-def _typed(run: Typed) -> Line:
+def _typed(run: DeltaLine) -> Line:
     """Neighbouring deltas of one channel, with where they begin."""
     count = ngettext("%(count)d delta", "%(count)d deltas", run.count) % {"count": run.count}
     letters = _("%(count)d characters") % {"count": run.letters}

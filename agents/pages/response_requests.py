@@ -14,7 +14,7 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.loop.current_service import service
 from agents.record.schemas.content import ToolCall
-from agents.record.store.turns import Pending
+from agents.record.store.turns import AwaitedCall
 from agents.responses.runner.responses import Asked, begin
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import responses
@@ -76,7 +76,7 @@ def output(call: ToolCall, words: str) -> JSON:
     return {"type": "function_call_output", "call_id": call.call_id, "output": words}
 
 
-def approval(pending: Pending, *, approve: bool, reason: str = "") -> JSON:
+def approval(pending: AwaitedCall, *, approve: bool, reason: str = "") -> JSON:
     """The client's word on a call it was asked about."""
     request_id = ids.part("mcpr", ids.Kind.STEP, pending.step)
     word = {"type": "mcp_approval_response", "approval_request_id": request_id, "approve": approve}

@@ -14,7 +14,7 @@ from agents.base.access import Actor
 from agents.pages.periods import Asked
 from agents.record.models.choices import TurnStatus
 from agents.record.store import session_sums
-from agents.record.store.session_sums import Length
+from agents.record.store.session_sums import TurnDuration
 from agents.record.store.sessions import SessionRecord
 from agents.uikit import format
 from agents.uikit.elements import status_word
@@ -53,7 +53,7 @@ class Figure:
 
 def metrics(actor: Actor, session: SessionRecord) -> str:
     """The part of the page, rendered; nothing for a session without turns."""
-    bars = drawn(session_sums.lengths(actor, session.key, BARS))
+    bars = drawn(session_sums.turn_durations(actor, session.key, BARS))
     shown = {"figures": _figures(actor, session), "bars": bars, "width": len(bars) * STEP, "label": _label(bars)}
     return render_to_string("agents/_session_metrics.html", shown)
 
@@ -74,13 +74,13 @@ def _figures(actor: Actor, session: SessionRecord) -> list[Figure]:
     return found if sums.turns else []
 
 
-def drawn(lengths: Sequence[Length]) -> list[Bar]:
+def drawn(lengths: Sequence[TurnDuration]) -> list[Bar]:
     """As tall as a turn was long beside the longest."""
     most = max((each.duration_us or 0 for each in lengths), default=0) or 1
     return [_bar(place, each, most) for place, each in enumerate(lengths)]
 
 
-def _bar(place: int, turn: Length, most: int) -> Bar:
+def _bar(place: int, turn: TurnDuration, most: int) -> Bar:
     height = round(max(HEIGHT * (turn.duration_us or 0) / most, LOWEST), 1)
     took = format.duration(None if turn.duration_us is None else turn.duration_us / 1000)
     words = {"number": turn.number + 1, "status": status_word(turn.status.label), "took": took}

@@ -163,10 +163,10 @@ def _thread(actor: Actor, session: SessionRecord, found: TurnPage, search: Searc
     """The turns of a page, oldest first: with the items that are no turn's where they were put in, or with
     what is searched for marked."""
     keys = [row.id for row in found.rows]
-    row_of, places = {row.id: row for row in found.rows}, session_order.places(session.key, keys)
+    row_of, places = {row.id: row for row in found.rows}, session_order.positions(session.key, keys)
     sized = read_turns.sizes_of_session(actor, session.key, keys)
     # what is large of a step is not shown here, and of the turns few are in memory at a time
-    turns = (each.turn for each in read_turns.parts_of_session(actor, session.key, sized) if each.turn.key in places)
+    turns = (each.turn for each in read_turns.partial_turns(actor, session.key, sized) if each.turn.key in places)
     if search is not None:
         said = (fragments.session_turn(turn, row_of[turn.key], kept=f"?{search.query}") for turn in turns)
         return [turn_search.marked(html, search.phrases) for html in said]

@@ -21,7 +21,7 @@ from agents.pages.blocks import Block, Value
 from agents.pages.citations import Source
 from agents.pages.page_hooks import places
 from agents.record.schemas.content import ToolDef
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit import format
 
 PASSAGES = 20
@@ -85,8 +85,8 @@ class Card:
 
 
 def card(
-    turn: TurnValue,
-    step: StepValue,
+    turn: TurnSnapshot,
+    step: StepSnapshot,
     agent_name: str,
     *,
     typing: Typing | None = None,
@@ -122,7 +122,7 @@ def card(
             return _other(base, step)
 
 
-def took(step: StepValue) -> str:
+def took(step: StepSnapshot) -> str:
     """How long a finished step lasted."""
     if step.completed_at is None or external_steps.is_made(step):
         return ""
@@ -133,7 +133,7 @@ def took(step: StepValue) -> str:
 
 
 def _inference(
-    base: Card, turn: TurnValue, step: StepValue, agent_name: str, typing: Typing | None, rendered: bool
+    base: Card, turn: TurnSnapshot, step: StepSnapshot, agent_name: str, typing: Typing | None, rendered: bool
 ) -> Card:
     if base.is_open:
         return replace(base, speaker=agent_name, title=step.name, typing=typing or Typing())
@@ -167,7 +167,7 @@ def _inference_note(base: Card, found: step_details.Inference | None, *, spoke: 
 # ----------------------------------------------------------------------------------------------- tools
 
 
-def _tool(base: Card, turn: TurnValue, step: StepValue, client_tools: Callable[[], list[ToolDef]]) -> Card:
+def _tool(base: Card, turn: TurnSnapshot, step: StepSnapshot, client_tools: Callable[[], list[ToolDef]]) -> Card:
     found = step_details.read(step, step_details.Tool) or step_details.Tool()
     waits = step.status == "awaiting_input" and turn.status == "awaiting_input" and bool(found.tool_calls)
     asks = waits and found.approval == "requested"
@@ -208,7 +208,7 @@ def _tells(value: Value, error: str) -> bool:
     return not (value.name.startswith("result") and value.text in {"", error})
 
 
-def _where(step: StepValue, found: step_details.Tool, waits: bool) -> str:
+def _where(step: StepSnapshot, found: step_details.Tool, waits: bool) -> str:
     if found.approval:
         return _asked(step, found, waits)
     if waits:
@@ -223,7 +223,7 @@ def _where(step: StepValue, found: step_details.Tool, waits: bool) -> str:
     return _("ran on the server") if step.server_side else _("answered by the client")
 
 
-def _asked(step: StepValue, found: step_details.Tool, waits: bool) -> str:
+def _asked(step: StepSnapshot, found: step_details.Tool, waits: bool) -> str:
     """What became of the question whether a call may be made."""
     label = {"label": found.label or "?"}
     if waits:
@@ -239,14 +239,14 @@ def _asked(step: StepValue, found: step_details.Tool, waits: bool) -> str:
     return said % label
 
 
-def _last_waiting(steps: Sequence[StepValue]) -> int | None:
+def _last_waiting(steps: Sequence[StepSnapshot]) -> int | None:
     return next((step.key for step in reversed(steps) if step.status == "awaiting_input"), None)
 
 
 # --------------------------------------------------------------------------------------------- shields
 
 
-def _shield(base: Card, step: StepValue, agent_name: str) -> Card:
+def _shield(base: Card, step: StepSnapshot, agent_name: str) -> Card:
     found = step_details.read(step, step_details.Shield) or step_details.Shield(touchpoint=step.name)
     violation = found.violation
     blocked = violation is not None and violation.violation_level == "error"
@@ -276,7 +276,7 @@ def _shield_note(base: Card, found: step_details.Shield) -> str:
 # ------------------------------------------------------------------------------------------- retrieval
 
 
-def _memory(base: Card, step: StepValue) -> Card:
+def _memory(base: Card, step: StepSnapshot) -> Card:
     found = step_details.read(step, step_details.Memory)
     shown = step_values.memory(step)[:PASSAGES]
     labels = [_passage_label(chunk) for chunk in found.chunks] if found else []
@@ -296,7 +296,7 @@ def _passage_label(chunk: dict[str, Any]) -> str:
     return ", ".join(part for part in (str(chunk.get("document_id") or "")[:200], fits) if part)
 
 
-def _memory_note(base: Card, step: StepValue, found: step_details.Memory | None) -> str:
+def _memory_note(base: Card, step: StepSnapshot, found: step_details.Memory | None) -> str:
     if base.is_open:
         return _("is looking")
     if found is None or base.status != "completed":
@@ -311,7 +311,7 @@ def _memory_note(base: Card, step: StepValue, found: step_details.Memory | None)
 # ----------------------------------------------------------------------------------------------- other
 
 
-def _other(base: Card, step: StepValue) -> Card:
+def _other(base: Card, step: StepSnapshot) -> Card:
     found = step_details.read(step, step_details.Other)
     if found and found.kind == citations.LISTING:
         return _listing(base, step, found)
@@ -326,7 +326,7 @@ def _other(base: Card, step: StepValue) -> Card:
     )
 
 
-def _foreign(base: Card, step: StepValue, found: step_details.Other) -> Card:
+def _foreign(base: Card, step: StepSnapshot, found: step_details.Other) -> Card:
     """A step of an agent that runs elsewhere: hand-offs say who to whom, agents and what holds steps together
     are called by their names, all else by what it is."""
     word, is_known = external_steps.kind_word(found.kind), found.kind in external_steps.KINDS
@@ -342,7 +342,7 @@ def _foreign(base: Card, step: StepValue, found: step_details.Other) -> Card:
     )
 
 
-def _listing(base: Card, step: StepValue, found: step_details.Other) -> Card:
+def _listing(base: Card, step: StepSnapshot, found: step_details.Other) -> Card:
     """What a server of tools said it has."""
     tools = citations.listed(found)
     count = ngettext("%(count)d tool", "%(count)d tools", len(tools)) % {"count": len(tools)}

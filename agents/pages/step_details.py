@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -96,7 +96,7 @@ class Other(msgspec.Struct):
     data: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-def read(step: StepValue, kind: type[T]) -> T | None:
+def read(step: StepSnapshot, kind: type[T]) -> T | None:
     """A step's detail as its kind; None when there is none yet, or it cannot be read."""
     try:
         return msgspec.json.decode(step.detail, type=kind) if step.detail else None

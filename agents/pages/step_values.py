@@ -9,15 +9,15 @@ import msgspec
 
 from agents.pages import blocks, citations, external_steps, step_details
 from agents.pages.blocks import Value
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 
 
-def of(step: StepValue) -> list[Value]:
+def of(step: StepSnapshot) -> list[Value]:
     """The whole texts a step holds, by name."""
     return [*_VALUES[step.type](step), *citations.values(step)]
 
 
-def inference(step: StepValue) -> list[Value]:
+def inference(step: StepSnapshot) -> list[Value]:
     found = step_details.read(step, step_details.Inference)
     if found is None:
         return []
@@ -27,7 +27,7 @@ def inference(step: StepValue) -> list[Value]:
     return [value for value in (said, thought) if value.text]
 
 
-def tool(step: StepValue) -> list[Value]:
+def tool(step: StepSnapshot) -> list[Value]:
     found = step_details.read(step, step_details.Tool)
     if found is None:
         return []
@@ -50,7 +50,7 @@ def _field(call: step_details.Call) -> str:
     return "arguments" if call.arguments_json is None else "arguments_json"
 
 
-def pictures(step: StepValue) -> list[step_details.Picture]:
+def pictures(step: StepSnapshot) -> list[step_details.Picture]:
     """The images that a tool gave back."""
     found = step_details.read(step, step_details.Tool) if step.type == "tool_execution" else None
     return [
@@ -60,7 +60,7 @@ def pictures(step: StepValue) -> list[step_details.Picture]:
     ]
 
 
-def shield(step: StepValue) -> list[Value]:
+def shield(step: StepSnapshot) -> list[Value]:
     found = step_details.read(step, step_details.Shield)
     violation = found.violation if found else None
     if violation is None:
@@ -68,7 +68,7 @@ def shield(step: StepValue) -> list[Value]:
     return [Value("violation", step_details.encoded({"level": violation.violation_level, **violation.metadata}))]
 
 
-def memory(step: StepValue) -> list[Value]:
+def memory(step: StepSnapshot) -> list[Value]:
     found = step_details.read(step, step_details.Memory)
     if found is None:
         return []
@@ -77,12 +77,12 @@ def memory(step: StepValue) -> list[Value]:
     return passages or ([context] if context.text else [])
 
 
-def _passage(step: StepValue, number: int, chunk: dict[str, Any]) -> Value:
+def _passage(step: StepSnapshot, number: int, chunk: dict[str, Any]) -> Value:
     words = step_details.pieces(chunk.get("content"), f"/chunks/{number}/content")
     return blocks.value(f"passage-{number}", step, words or [(step_details.encoded(chunk), "")])
 
 
-def other(step: StepValue) -> list[Value]:
+def other(step: StepSnapshot) -> list[Value]:
     found = step_details.read(step, step_details.Other)
     if found is None:
         return []
@@ -93,7 +93,7 @@ def other(step: StepValue) -> list[Value]:
     return [blocks.value("data", step, [(str(msgspec.json.decode(found.data)) if begun else written, "/data")])]
 
 
-_VALUES: dict[str, Callable[[StepValue], list[Value]]] = {
+_VALUES: dict[str, Callable[[StepSnapshot], list[Value]]] = {
     "inference": inference,
     "tool_execution": tool,
     "shield_call": shield,

@@ -14,7 +14,7 @@ from itertools import pairwise
 from django.utils.translation import gettext as _
 
 from agents.pages import external_steps, step_details
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit import format
 from agents.uikit.elements import TYPE_WORDS
 
@@ -77,9 +77,9 @@ class Timeline:
 
 
 def timeline(
-    turn: TurnValue,
+    turn: TurnSnapshot,
     now_us: int,
-    steps: Sequence[StepValue] | None = None,
+    steps: Sequence[StepSnapshot] | None = None,
     *,
     span: Span | None = None,
     depths: Mapping[int, int] | None = None,
@@ -100,7 +100,7 @@ def timeline(
     )
 
 
-def _extent(shown: Sequence[StepValue], spans: Mapping[int, Span]) -> Span:
+def _extent(shown: Sequence[StepSnapshot], spans: Mapping[int, Span]) -> Span:
     first = 0 if not shown or shown[0].number == 0 else min(start for start, _end in spans.values())
     return first, max((end for _start, end in spans.values()), default=0)
 
@@ -122,7 +122,7 @@ def _beside(spans: Mapping[int, Span], deep: Mapping[int, int]) -> dict[int, int
     return out
 
 
-def _span(turn: TurnValue, step: StepValue, now_us: int) -> Span:
+def _span(turn: TurnSnapshot, step: StepSnapshot, now_us: int) -> Span:
     start = max(step.started_at - turn.started_at, 0)
     end = step.completed_at if step.completed_at is not None else (turn.completed_at or now_us)
     return start, max(end - turn.started_at, start)
@@ -131,7 +131,7 @@ def _span(turn: TurnValue, step: StepValue, now_us: int) -> Span:
 # ------------------------------------------------------------------------------------------ the axis
 
 
-def _label(step: StepValue) -> str:
+def _label(step: StepSnapshot) -> str:
     if step.type == "other" and step.detail and b'"kind":"mcp_list_tools"' in step.detail:
         return _("Tools of")
     if step.foreign and (kind := external_steps.kind_of(step)):
@@ -141,11 +141,11 @@ def _label(step: StepValue) -> str:
     return format.capitalised(_(TYPE_WORDS[step.type]))
 
 
-def _is_wait(step: StepValue) -> bool:
+def _is_wait(step: StepSnapshot) -> bool:
     return step.type == "tool_execution" and not step.server_side and not step.foreign
 
 
-def _waits(steps: Sequence[StepValue], spans: dict[int, Span]) -> list[Span]:
+def _waits(steps: Sequence[StepSnapshot], spans: dict[int, Span]) -> list[Span]:
     """When nothing but the client was at work, in order."""
     busy = _joined(spans[step.key] for step in steps if not _is_wait(step))
     out: list[Span] = []
@@ -222,7 +222,7 @@ def tick_words(time: int) -> str:
 # ------------------------------------------------------------------------------------------ the bars
 
 
-def _bar(step: StepValue, span: Span, axis: _Axis, depth: int, beside: int) -> Bar:
+def _bar(step: StepSnapshot, span: Span, axis: _Axis, depth: int, beside: int) -> Bar:
     start, end = axis.place(span[0]), axis.place(span[1])
     width = 0.0 if external_steps.is_made(step) else max(end - start, NARROWEST)
     return Bar(
@@ -241,13 +241,13 @@ def _bar(step: StepValue, span: Span, axis: _Axis, depth: int, beside: int) -> B
     )
 
 
-def _name(step: StepValue) -> str:
+def _name(step: StepSnapshot) -> str:
     """What it worked with: of a retrieval where it looked."""
     found = step_details.read(step, step_details.Memory) if step.type == "memory_retrieval" else None
     return found.vector_db_ids if found and found.vector_db_ids else step.name
 
 
-def _took(step: StepValue, span: Span) -> str:
+def _took(step: StepSnapshot, span: Span) -> str:
     if step.status == "awaiting_input":
         return _("waiting")
     if step.completed_at is None:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.pages.timeline import Span, tick_words
-from agents.record.store.step_pages import Bucket
+from agents.record.store.step_pages import StepBucket
 from agents.uikit import format
 
 BUCKETS = 200
@@ -86,7 +86,7 @@ def query(span: Span) -> str:
     return f"?view=timeline&zoom={span[0] / 1000:.15g}..{span[1] / 1000:.15g}"
 
 
-def overview(buckets: Sequence[Bucket], total: int, shown: Span, *, zoomed: bool) -> Overview:
+def overview(buckets: Sequence[StepBucket], total: int, shown: Span, *, zoomed: bool) -> Overview:
     """``total`` is the length of the turn, ``shown`` the span of time that is drawn below it."""
     total = max(total, _SHORTEST)
     start, end = max(min(shown[0], total), 0), min(shown[1], total)
@@ -109,7 +109,7 @@ def _words(time: int) -> str:
     return tick_words(time - time % 1_000)
 
 
-def _columns(buckets: Sequence[Bucket]) -> Iterator[Column]:
+def _columns(buckets: Sequence[StepBucket]) -> Iterator[Column]:
     """A column for each type of a slice, one upon the other."""
     most = log1p(max((bucket.count for bucket in buckets), default=1))
     width = 100 / BUCKETS
@@ -122,7 +122,7 @@ def _columns(buckets: Sequence[Bucket]) -> Iterator[Column]:
             yield Column(round(bucket.number * width, 2), width, round(y, 1), round(part, 1), type_, failed)
 
 
-def _slices(buckets: Sequence[Bucket], total: int) -> list[Slice]:
+def _slices(buckets: Sequence[StepBucket], total: int) -> list[Slice]:
     """Links to equal parts of the time, those without a step left out."""
     each = BUCKETS // SLICES
     out = []
@@ -134,7 +134,7 @@ def _slices(buckets: Sequence[Bucket], total: int) -> list[Slice]:
     return out
 
 
-def _title(span: Span, inside: Sequence[Bucket]) -> str:
+def _title(span: Span, inside: Sequence[StepBucket]) -> str:
     count, failed = sum(each.count for each in inside), sum(each.failed for each in inside)
     said = [
         _("%(start)s to %(end)s") % {"start": _words(span[0]), "end": _words(span[1])},

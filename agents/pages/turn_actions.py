@@ -14,7 +14,7 @@ from agents.pages.turn_responses import client_tools
 from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, UserMessage
 from agents.record.store import agents, sessions, start_turn, turns
 from agents.record.store.sessions import SessionRecord
-from agents.record.store.turns import Pending, TurnPlace
+from agents.record.store.turns import AwaitedCall, TurnTarget
 
 NAME = 60
 """Characters of the first message that name a session begun on a page."""
@@ -48,7 +48,7 @@ def say_after(actor: Actor, turn: int, text: str) -> str:
     """Go on from the last response of a turn, or in the session of one that has an agent; returns the
     public id of the new turn. Raises what beginning it raises."""
     _check_said(text)
-    place = turns.place(actor, turn, action="run")
+    place = turns.target(actor, turn, action="run")
     if place.agent is not None:
         return say(actor, place.session, text)
     return response_requests.ask(actor, response_requests.continued(response_requests.last_of(actor, turn), text))
@@ -68,7 +68,7 @@ def try_agent(actor: Actor, agent: int, text: str, session: int | None = None) -
 def answer(actor: Actor, turn: int, posted: Mapping[str, str]) -> None:
     """Answer, for the client, the calls a turn waits for, as the fields of its form say
     (`agents.pages.tool_call_forms`). Raises InvalidRequest."""
-    place = turns.place(actor, turn, action="run")
+    place = turns.target(actor, turn, action="run")
     if place.agent is None:
         return _answer_response(actor, place, posted)
     calls = [ToolCall.model_validate_json(pending.call) for pending in turns.pending_calls(turn)]
@@ -84,7 +84,7 @@ def answer(actor: Actor, turn: int, posted: Mapping[str, str]) -> None:
     service().resume_turn(actor, place, service().config_of(actor, place), body, raw=b"", retry=None)
 
 
-def _answer_response(actor: Actor, place: TurnPlace, posted: Mapping[str, str]) -> None:
+def _answer_response(actor: Actor, place: TurnTarget, posted: Mapping[str, str]) -> None:
     last, pending = response_requests.last_of(actor, place.key), turns.pending_calls(place.key)
     if not pending:
         raise InvalidRequest("This turn waits for no answer.")
@@ -94,9 +94,9 @@ def _answer_response(actor: Actor, place: TurnPlace, posted: Mapping[str, str]) 
     response_requests.ask(actor, response_requests.continued(last, given))
 
 
-def _answer_item(pending: Pending, tools: list[ToolDef], posted: Mapping[str, str]) -> response_requests.JSON:
+def _answer_item(pending: AwaitedCall, tools: list[ToolDef], posted: Mapping[str, str]) -> response_requests.JSON:
     call = ToolCall.model_validate_json(pending.call)
-    if pending.asks:
+    if pending.needs_approval:
         approve, reason = tool_call_forms.decision(call, posted)
         return response_requests.approval(pending, approve=approve, reason=reason)
     return response_requests.output(call, tool_call_forms.content(call, tools, posted))

@@ -17,10 +17,10 @@ from agents.pages.external import About
 from agents.pages.timeline import Span
 from agents.pages.turn_responses import Leg
 from agents.pages.turn_search import Finding
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns, step_pages, turns
 from agents.record.store.step_pages import Landmarks
-from agents.record.store.turns import TurnPlace
+from agents.record.store.turns import TurnTarget
 
 VIEWS = ("reader", "timeline", "raw")
 
@@ -56,9 +56,9 @@ class Page:
 
     actor: Actor
     asked: Asked
-    turn: TurnValue
+    turn: TurnSnapshot
     row: TurnRow
-    place: TurnPlace
+    place: TurnTarget
     marks: Landmarks
     start: int
     total: int
@@ -67,7 +67,7 @@ class Page:
     about: About | None = None
 
     @property
-    def shown(self) -> Sequence[StepValue]:
+    def shown(self) -> Sequence[StepSnapshot]:
         return self.turn.steps
 
     @property
@@ -98,11 +98,11 @@ def load(actor: Actor, turn_id: str, asked: Asked) -> Page:
     turn = read_turns.head(actor, key)
     rows = logs.turn_rows(actor, [key])
     if not rows:
-        raise turns.missing(key)
-    return _page(actor, asked, turn, rows[0], turns.place(actor, key))
+        raise turns.not_found(key)
+    return _page(actor, asked, turn, rows[0], turns.target(actor, key))
 
 
-def _page(actor: Actor, asked: Asked, turn: TurnValue, row: TurnRow, place: TurnPlace) -> Page:
+def _page(actor: Actor, asked: Asked, turn: TurnSnapshot, row: TurnRow, place: TurnTarget) -> Page:
     marks = landmarks(row)
     finding = find.finding(turn.key, asked.find, asked.hit) if asked.find else None
     start = _start(asked, turn, marks, finding)
@@ -118,7 +118,7 @@ def landmarks(row: TurnRow) -> Landmarks:
     return step_pages.landmarks(row.id, failed=row.counts.errors > 0, waits=row.status not in FINAL)
 
 
-def _start(asked: Asked, turn: TurnValue, marks: Landmarks, finding: Finding | None) -> int:
+def _start(asked: Asked, turn: TurnSnapshot, marks: Landmarks, finding: Finding | None) -> int:
     """The first step of the page: as asked, that with the hit, the last page of a running turn, the first."""
     last = max(marks.total - 1, 0) // WINDOW * WINDOW
     if asked.view == "raw":
@@ -130,7 +130,7 @@ def _start(asked: Asked, turn: TurnValue, marks: Landmarks, finding: Finding | N
     return 0 if turn.status in FINAL or asked.span else last
 
 
-def _shown(asked: Asked, turn: TurnValue, marks: Landmarks, start: int) -> tuple[tuple[StepValue, ...], int]:
+def _shown(asked: Asked, turn: TurnSnapshot, marks: Landmarks, start: int) -> tuple[tuple[StepSnapshot, ...], int]:
     if asked.span is None:
         return step_pages.steps(turn.key, start, WINDOW), marks.total
     span = turn.started_at + asked.span[0], turn.started_at + asked.span[1]

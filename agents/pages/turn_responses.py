@@ -17,7 +17,7 @@ from agents.pages.blocks import Block, Value
 from agents.pages.step_details import Call, Message
 from agents.record.schemas.content import ToolDef
 from agents.record.schemas.events import LAST_TYPES, Delta, Entry
-from agents.record.schemas.turns import ItemValue
+from agents.record.schemas.turns import ItemSnapshot
 from agents.record.store import agents, items, replay
 from agents.responses.runner.outcome import outcome_of
 from agents.responses.runner.responses import head_of
@@ -180,7 +180,7 @@ def _definition(tool: Mapping[str, Any]) -> ToolDef:
 # ---------------------------------------------------------------------------------------------- input
 
 
-def said_by(asked: Sequence[Message], given: Sequence[ItemValue]) -> list[str]:
+def said_by(asked: Sequence[Message], given: Sequence[ItemSnapshot]) -> list[str]:
     """The roles of the messages a turn was started with, a developer's told from the system's where
     the items say so."""
     roles = [message.role for message in asked]
@@ -192,7 +192,7 @@ def said_by(asked: Sequence[Message], given: Sequence[ItemValue]) -> list[str]:
     return roles
 
 
-def inputs(records: Sequence[ResponseRecord]) -> dict[int, list[ItemValue]]:
+def inputs(records: Sequence[ResponseRecord]) -> dict[int, list[ItemSnapshot]]:
     """What these responses were asked with, by their keys. The caller has been let in to them."""
     return items.own_inputs(records)
 
@@ -208,7 +208,7 @@ def later_values(actor: Actor, turn: int) -> list[Value]:
     ]
 
 
-def said_later(given: Sequence[ItemValue]) -> list[Message]:
+def said_later(given: Sequence[ItemSnapshot]) -> list[Message]:
     """The messages a response brought along beside answers to calls."""
     return [message_of(item) for item in items_json(given) if item["type"] == "message"]
 

@@ -35,7 +35,7 @@ from agents.pages.page_hooks import places
 from agents.pages.step_cards import Typing
 from agents.pages.turn_page_data import VIEWS, Page
 from agents.query import parser
-from agents.record.schemas.turns import ItemValue, StepValue, TurnValue
+from agents.record.schemas.turns import ItemSnapshot, StepSnapshot, TurnSnapshot
 from agents.record.store import agents, replay, sessions, step_pages, turns
 from agents.telemetry.pages import external_spans
 from agents.uikit.access import PageRequest, page
@@ -137,7 +137,7 @@ def reader(page: Page) -> dict[str, Any]:
     return {"messages_html": asked, "steps_html": cards}
 
 
-def _asked(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> list[str]:
+def _asked(page: Page, given: Mapping[int, Sequence[ItemSnapshot]]) -> list[str]:
     """What the turn was started with."""
     url, asked = f"{turn_summary.turn_url(page.turn)}value/", step_details.messages(page.turn.input_messages)
     first = [leg for leg in page.answered if leg.number == 1]
@@ -147,7 +147,7 @@ def _asked(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> list[str]:
     return messages or ([fragments.hidden_message()] if page.about and page.about.is_hidden else [])
 
 
-def _thread(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> Iterator[tuple[float, str]]:
+def _thread(page: Page, given: Mapping[int, Sequence[ItemSnapshot]]) -> Iterator[tuple[float, str]]:
     """The steps and, between them, where later responses begin and what these brought along: each with
     its place."""
     rendered = within_budget(page.shown)
@@ -180,7 +180,7 @@ def _answer(page: Page) -> list[str]:
     return [fragments.turn_answer(message, f"{turn_summary.turn_url(page.turn)}value/", page.row.agent_name)]
 
 
-def within_budget(shown: Sequence[StepValue]) -> set[int]:
+def within_budget(shown: Sequence[StepSnapshot]) -> set[int]:
     """The inferences whose Markdown a page renders."""
     left, chosen = MARKDOWN_BUDGET, set()
     for step in reversed(shown):
@@ -190,7 +190,7 @@ def within_budget(shown: Sequence[StepValue]) -> set[int]:
     return chosen
 
 
-def _typing(turn: TurnValue, step: StepValue) -> Typing | None:
+def _typing(turn: TurnSnapshot, step: StepSnapshot) -> Typing | None:
     """What an open inference has said, so that a reload in mid-run loses nothing."""
     if step.type != "inference" or step.status != "in_progress":
         return None

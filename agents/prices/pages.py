@@ -17,7 +17,7 @@ from agents.logs.store import numbers
 from agents.pages.periods import Asked
 from agents.prices.store import prices as pricing
 from agents.record.store import costs
-from agents.record.store.costs import Known
+from agents.record.store.costs import PriceEntry
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 
@@ -82,7 +82,7 @@ class Told:
     current: bool
 
 
-def _told(rows: list[Known]) -> list[Told]:
+def _told(rows: list[PriceEntry]) -> list[Told]:
     return [
         Told(
             row.model,

@@ -31,7 +31,7 @@ from agents.loop.store.registered_models import registered_models
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import StepStarted
 from agents.record.store import agents, sessions
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 from agents.relay import store as completions
 from agents.relay.models import CompletionStatus
 from agents.relay.store import Record
@@ -177,14 +177,14 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     named["view_id"] = saved_views.create(owner, View("", words, f'"{words}"', "turn", shared=False)).public_id
     named["import_id"] = import_jobs.create(owner, NewImport(words, 1, "auto", words, words)).public_id
     named["trace_id"] = make_trace(owner, words)
-    named["feedback_id"] = make_feedback(owner, About(session, failed.turn), words)
+    named["feedback_id"] = make_feedback(owner, RecordTarget(session, failed.turn), words)
     more = {"vector_db_id": db, **make_registered(owner, canary), "completion_id": make_completion(owner, words)}
     more |= {**make_files(owner, words), **make_conversation(owner, words)}
     more["response_id"] = make_response(owner, f"think {words}\nsay {words}", said=words).public_id
     return Chain(name, canary, {**named, "key_id": make_key(owner, words)[0], **more})
 
 
-def make_feedback(owner: Actor, about: About, words: str) -> str:
+def make_feedback(owner: Actor, about: RecordTarget, words: str) -> str:
     """What the owner says of a record."""
     return ids.public(ids.Kind.FEEDBACK, feedback.add(owner, about, Judgement(rating="down", comment=words)))
 

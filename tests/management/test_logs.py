@@ -17,7 +17,7 @@ from agents.base.store import changes, keys
 from agents.query.parser import parse
 from agents.record.models.turns import Turn
 from agents.record.store import reindexing, targets
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 from agents.server.command_line import tailing
 from tests.builders import make_agent, make_session, make_turn
 from tests.runtime.test_loop import tool
@@ -127,7 +127,7 @@ def test_each_row_comes_when_it_fits_and_when_its_status_changes() -> None:
     waits = itertools.count()
 
     def wait(_: float) -> None:
-        about = About(turn.session, turn.turn)
+        about = RecordTarget(turn.session, turn.turn)
         match next(waits):
             case 0:
                 targets.change_tags(about, add=["vip"])

@@ -21,7 +21,7 @@ from agents.loop.inference.scripted import Scripted
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.service import Service
 from agents.record.schemas.content import ToolResponse, UserMessage
-from agents.record.schemas.turns import TurnValue
+from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store import agents as agent_store
 from agents.record.store import read_turns, turns
 from agents.record.store.agents import AgentRecord
@@ -80,7 +80,7 @@ class Stage:
 
     def answer(self, turn: int, *words: str) -> None:
         """Answer for the client what a turn waits for, or, where it waits for nothing, a call it never made."""
-        place = turns.place(self.actor, turn, action="run")
+        place = turns.target(self.actor, turn, action="run")
         calls = [call for call in self.waiting(turn)] or [{"call_id": "unseen", "tool_name": "unseen"}]
         answers = [
             ToolResponse(call_id=call["call_id"], tool_name=call["tool_name"], content=text)
@@ -96,7 +96,7 @@ class Stage:
         body = ForkTurn.model_validate({"step": step, "tools": tools, "changes": changes})
         return fork.begin(self.service, Asked(self.actor, turn, body, raw=b"{}")).turn
 
-    def turn(self, key: int) -> TurnValue:
+    def turn(self, key: int) -> TurnSnapshot:
         return read_turns.turn(self.actor, key)
 
     def agent(self, key: str) -> AgentRecord:
@@ -112,7 +112,7 @@ def respond_more(actor: Actor, response_id: str, *outputs: tuple[str, str], say:
     return respond(actor, given=items, previous_response_id=response_id, **more)[0]
 
 
-def shape(turn: TurnValue) -> list[tuple[str, str, str]]:
+def shape(turn: TurnSnapshot) -> list[tuple[str, str, str]]:
     return [(step.type, step.name, step.status) for step in turn.steps]
 
 
@@ -122,5 +122,5 @@ def key_of(turn_id: str) -> int:
     return key
 
 
-def said(turn: TurnValue) -> Sequence[bytes]:
+def said(turn: TurnSnapshot) -> Sequence[bytes]:
     return [step.detail or b"" for step in turn.steps if step.type == "inference"]

@@ -21,7 +21,7 @@ from agents.record.models.agents import Session
 from agents.record.models.choices import TurnStatus
 from agents.record.models.turns import Step, Turn
 from agents.record.schemas.content import ToolResponse, UserMessage
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import closing, read_turns, turns
 from tests.builders import make_agent, make_session
 from tests.depth import deep
@@ -76,7 +76,7 @@ def said(*lines: str) -> CreateTurn:
     return CreateTurn(messages=[UserMessage(content="\n".join(["!script", *lines]))])
 
 
-def played(service: Service, actor: Actor, machine: Machine, restarts: bool) -> list[TurnValue]:
+def played(service: Service, actor: Actor, machine: Machine, restarts: bool) -> list[TurnSnapshot]:
     """A turn that waits, its expiry or its answer, and a new one behind it."""
     agent = make_agent(actor, toolgroups=["builtin::demo"], client_tools=[{"name": "ask"}])
     session = make_session(actor, agent)
@@ -88,7 +88,7 @@ def played(service: Service, actor: Actor, machine: Machine, restarts: bool) -> 
         machine.restart()
     closing.recover(ids.now_us())
     closing.expire_waiting(ids.now_us())
-    where = turns.place(actor, first, action="run")
+    where = turns.target(actor, first, action="run")
     if where.status == TurnStatus.AWAITING_INPUT:
         [pending] = turns.pending_calls(first)
         answer = ToolResponse(call_id=json.loads(pending.call)["call_id"], tool_name="ask", content="yes")
@@ -98,8 +98,8 @@ def played(service: Service, actor: Actor, machine: Machine, restarts: bool) -> 
     last = service.start_turn(actor, agent, session, said("say Here again.")).turn
     closing.recover(ids.now_us())
 
-    assert turns.place(actor, last).status == TurnStatus.COMPLETED
-    assert turns.place(actor, first).status in (TurnStatus.COMPLETED, TurnStatus.CANCELLED)
+    assert turns.target(actor, last).status == TurnStatus.COMPLETED
+    assert turns.target(actor, first).status in (TurnStatus.COMPLETED, TurnStatus.CANCELLED)
     assert Session.objects.unscoped("test").get(pk=session).active_turn is None
     of_turns = Turn.objects.unscoped("test").filter(pk__in=(first, last)).values_list("duration_us", flat=True)
     of_steps = Step.objects.unscoped("test").filter(turn_id__in=(first, last)).values_list("duration_us", flat=True)
@@ -116,7 +116,7 @@ def test_the_clock_is_set_at_any_moment_of_a_turn(name: str, place: tuple[Servic
         made = [key for turn in found for key in (turn.key, *(step.key for step in turn.steps))]
         begun = [step.started_at for turn in found for step in turn.steps]
         assert (made, begun) == (sorted(made), sorted(begun))
-        everything: list[TurnValue | StepValue] = [*found, *(step for turn in found for step in turn.steps)]
+        everything: list[TurnSnapshot | StepSnapshot] = [*found, *(step for turn in found for step in turn.steps)]
         for one in everything:
             assert one.completed_at is None or one.completed_at >= one.started_at
         assert machine.looks >= at

@@ -74,14 +74,14 @@ class Race:
     def resume(self, service: Service) -> None:
         answer = ToolResponse(call_id=self.call.call_id, tool_name="ask", content="yes")
         body = ResumeTurn(tool_responses=[answer])
-        where = turns.place(self.actor, self.turn, action="run")
+        where = turns.target(self.actor, self.turn, action="run")
         service.resume_turn(self.actor, where, self.made.agent.config, body, raw=b"{}", retry=None)
 
     def cancel(self, service: Service) -> TurnStatus:
         """The status that is acknowledged."""
         stopped = service.cancel_turn(self.actor, self.turn)
         self.course.on_loop(settled(self.actor, stopped))
-        return turns.place(self.actor, self.turn).status
+        return turns.target(self.actor, self.turn).status
 
     def expire(self, service: Service) -> None:
         closing.expire_waiting(ids.now_us() + 30 * 86_400_000_000)
@@ -139,7 +139,7 @@ class Race:
             assert not journal.objects.filter(turn_id=self.turn).exists()
 
     def _check_there(self, outcomes: dict[str, Outcome]) -> None:
-        status = turns.place(self.actor, self.turn).status
+        status = turns.target(self.actor, self.turn).status
         assert status == self.statuses[-1]
         assert status not in GOING
         session = Session.objects.unscoped("test").get(pk=self.made.session)
@@ -155,7 +155,7 @@ class Race:
         if status == TurnStatus.COMPLETED:
             assert len(noted) == 2
         for said in self._done(outcomes, "say"):
-            assert turns.place(self.actor, said.value).status == TurnStatus.COMPLETED
+            assert turns.target(self.actor, said.value).status == TurnStatus.COMPLETED
 
 
 def race(place: tuple[Course, Actor], seed: int) -> None:

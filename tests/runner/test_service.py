@@ -24,19 +24,19 @@ def service(django_db_setup: None, django_db_blocker: Any) -> Iterator[Service]:
         yield made
 
 
-def resume(service: Service, actor: Actor, made: Recorded, place: turns.TurnPlace, *call_ids: str) -> None:
+def resume(service: Service, actor: Actor, made: Recorded, place: turns.TurnTarget, *call_ids: str) -> None:
     answers = [ToolResponse(call_id=call_id, tool_name="ask", content="yes") for call_id in call_ids]
     body = ResumeTurn(tool_responses=answers)
     service.resume_turn(actor, place, made.agent.config, body, raw=b"{}", retry=None)
 
 
-def waiting(actor: Actor) -> tuple[Recorded, turns.TurnPlace, str]:
+def waiting(actor: Actor) -> tuple[Recorded, turns.TurnTarget, str]:
     """A turn that waits, as it was read, and the call it waits for."""
     made = make_turn(actor, "call ask {}\nthen\nsay Thanks.", client_tools=[ToolDef(name="ask")])
     [pending] = turns.pending_calls(made.turn)
     return (
         made,
-        turns.place(actor, made.turn, action="run"),
+        turns.target(actor, made.turn, action="run"),
         pending.call.decode().split('"call_id":"')[1].split('"')[0],
     )
 

@@ -21,7 +21,7 @@ from agents.record.models.turns import Turn, TurnBody
 from agents.record.schemas.content import ImageData, ImageItem, TextItem, UserMessage
 from agents.record.schemas.events import OtherDetail, StepEnded, StepStarted
 from agents.record.store import recorder, tags
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 from agents.safety.providers.scripted import PhraseShield
 from tests.builders import Recorded, make_agent, make_response, make_session, make_turn
 from tests.conftest import Clock
@@ -106,14 +106,16 @@ def hand_over(running: Recorded, clock: Clock) -> None:
 
 def judge(actor: Actor, made: list[Recorded]) -> None:
     """Thumbs, scores and comments on sessions, turns and steps."""
-    first, second, third = (About(one.session, one.turn) for one in made[:3])
+    first, second, third = (RecordTarget(one.session, one.turn) for one in made[:3])
     feedback.add(actor, first, Judgement(rating="up", name="helpful", value=0.9))
     feedback.add(actor, second, Judgement(rating="down", comment="Quite wrong!"))
     feedback.add(actor, second, Judgement(name="helpful", value=-1.5, comment="Straße"))
     feedback.add(actor, third, Judgement(name="helpful", value=0.5))
-    feedback.add(actor, About(made[0].session), Judgement(rating="down", comment="all of it wrong"))
+    feedback.add(actor, RecordTarget(made[0].session), Judgement(rating="down", comment="all of it wrong"))
     step = next(entry.step for entry in made[1].entries if hasattr(entry, "step"))
-    feedback.add(actor, About(made[1].session, made[1].turn, step), Judgement(rating="down", name="helpful", value=0.1))
+    feedback.add(
+        actor, RecordTarget(made[1].session, made[1].turn, step), Judgement(rating="down", name="helpful", value=0.1)
+    )
 
 
 def describe(actor: Actor, made: list[Recorded]) -> None:

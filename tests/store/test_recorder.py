@@ -97,9 +97,9 @@ def test_a_batch_written_twice_counts_once(admin: Actor) -> None:
 
 
 def _leg(made: Any) -> Any:
-    from agents.record.store.recorder import Leg
+    from agents.record.store.recorder import TurnRef
 
-    return Leg(made.turn, made.session)
+    return TurnRef(made.turn, made.session)
 
 
 def test_the_log_of_an_ended_turn_is_one_row(admin: Actor) -> None:

@@ -89,7 +89,7 @@ def test_it_finds_the_steps_with_all_words(admin: Actor) -> None:
     assert 3 in numbers(made, "kettle", "1")
     assert numbers(made, "kett") == numbers(other, "kett") != ()
     assert numbers(made, "kettle", "nowhere") == ()
-    assert find.steps_with(made.turn, []) == find.Found()
+    assert find.steps_with(made.turn, []) == find.StepMatches()
 
 
 def test_it_finds_words_behind_what_the_index_holds(admin: Actor) -> None:

@@ -23,8 +23,8 @@ from agents.record.schemas.events import (
     TurnStarted,
 )
 from agents.record.store import agents, recorder, sessions, start_turn
-from agents.record.store.recorder import Leg
-from agents.record.store.start_turn import NewLeg, NewTurn
+from agents.record.store.recorder import TurnRef
+from agents.record.store.start_turn import NewResponse, NewTurn
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ def log_turn(
         provider="demo",
         messages=begun.input_messages,
         request="",
-        leg=NewLeg(ids.new_key(), b""),
+        response=NewResponse(ids.new_key(), b""),
         queued=False,
     )
     start_turn.open_turn(actor, new, [begun], owner="test")
     events, at = _worked(steps, at)
     if status is not None:
         events.append(_end(len(events) + 1, at, status, answered, error))
-    leg = Leg(key, session)
+    leg = TurnRef(key, session)
     writer.write(lambda: recorder.record(leg, events))
     return ids.public(ids.Kind.TURN, key)
 

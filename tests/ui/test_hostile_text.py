@@ -54,8 +54,8 @@ from agents.record.schemas.events import (
     TurnStarted,
 )
 from agents.record.store import agents, recorder, sessions, start_turn
-from agents.record.store.recorder import Leg
-from agents.record.store.start_turn import NewLeg, NewTurn
+from agents.record.store.recorder import TurnRef
+from agents.record.store.start_turn import NewResponse, NewTurn
 from tests.depth import deep
 from tests.inprocess import collect_static, inline_service
 from tests.ui.markup import VOID, words
@@ -140,7 +140,7 @@ def _turn(actor: Actor, session: int, texts: Sequence[str]) -> int:
         provider=first,
         messages=opening.input_messages,
         request="{}",
-        leg=NewLeg(ids.new_key(), b"{}"),
+        response=NewResponse(ids.new_key(), b"{}"),
         queued=False,
         end_user=first,
     )
@@ -150,7 +150,7 @@ def _turn(actor: Actor, session: int, texts: Sequence[str]) -> int:
     final = CompletionMessage(content=MARKDOWN + "\n\n".join(texts), stop_reason="end_of_turn")
     error = ErrorInfo(type=first, message="\n".join(texts), provider=first)
     events.append(TurnEnded(seq=next(numbers), at=at, status="failed", output_message=final, error=error, reason=first))
-    writer.write(lambda: recorder.record(Leg(key, session), events))
+    writer.write(lambda: recorder.record(TurnRef(key, session), events))
     return key
 
 

@@ -15,7 +15,7 @@ from agents.base.store import keys
 from agents.feedback.store import feedback
 from agents.feedback.store.feedback import Judgement
 from agents.record.schemas.events import StepStarted
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 from tests.builders import Recorded, make_turn
 from tests.ui.markup import elements, unsafe, words
 from tests.ui.pages import get, url_of
@@ -114,7 +114,7 @@ def test_a_script_gets_the_parts_that_changed(client: Client, turn: Recorded) ->
 
 def test_others_are_seen_with_their_names(client: Client, turn: Recorded, make_user: Callable[..., Actor]) -> None:
     mate = make_user("mate", roles=["admin"])
-    about = About(turn.session, turn.turn)
+    about = RecordTarget(turn.session, turn.turn)
     feedback.add(mate, about, Judgement(rating="up"))
     feedback.add(mate, about, Judgement(name="helpful", value=0.25, author="customer 17"))
     page = get(client, f"{url_of(turn)}judged/?parts=1")

@@ -243,7 +243,7 @@ def test_to_go_on_from_an_earlier_response_makes_a_branch(client: Client, me: Ac
     first, turn = respond(me, "say One.")
     respond(me, "say Two.", previous_response_id=first)
     turn_actions.say_after(me, turns.key_of(turn), "Other two?")
-    session = ids.public(ids.Kind.SESSION, turns.place(me, turns.key_of(turn)).session)
+    session = ids.public(ids.Kind.SESSION, turns.target(me, turns.key_of(turn)).session)
     page = get(client, f"/sessions/{session}/")
     assert unsafe(page) == []
     branches = [each for each in elements(page, "section") if "data-branch" in each]
@@ -344,7 +344,7 @@ def test_a_query_that_is_an_id_leads_to_what_it_names(client: Client, me: Actor,
     response, turn = respond(me, "say Hello.")
     led = client.get(path, {"q": f" {response} "}, follow=True)
     assert led.redirect_chain[-1] == (f"/turns/{turn}/", 302)
-    conversation = ids.openai(ids.Kind.SESSION, turns.place(me, turns.key_of(turn)).session)
+    conversation = ids.openai(ids.Kind.SESSION, turns.target(me, turns.key_of(turn)).session)
     assert "/sessions/" in client.get(path, {"q": conversation}, follow=True).redirect_chain[-1][0]
 
 

@@ -10,14 +10,14 @@ import pytest
 from agents.base import ids
 from agents.pages import citations, step_details, step_values
 from agents.pages.step_details import Other, Tool
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 from agents.responses.wire.citations import unmarked
 
 FILE = "file-0123"
 
 
-def step(detail: Any, kind: Any = "tool_execution") -> StepValue:
-    return StepValue(
+def step(detail: Any, kind: Any = "tool_execution") -> StepSnapshot:
+    return StepSnapshot(
         key=ids.new_key(),
         number=0,
         round=0,
@@ -31,12 +31,12 @@ def step(detail: Any, kind: Any = "tool_execution") -> StepValue:
     )
 
 
-def searched(kind: str, **metadata: Any) -> StepValue:
+def searched(kind: str, **metadata: Any) -> StepSnapshot:
     answer = {"call_id": "c", "tool_name": "t", "content": "raw", "metadata": metadata}
     return step({"tool_calls": [], "tool_responses": [answer], "kind": kind})
 
 
-def tool(value: StepValue) -> Tool:
+def tool(value: StepSnapshot) -> Tool:
     found = step_details.read(value, Tool)
     assert found is not None
     return found

@@ -15,7 +15,7 @@ from agents.pages import session_metrics, sessions
 from agents.record.models.choices import TurnStatus
 from agents.record.models.prices import Price
 from agents.record.store import costs
-from agents.record.store.session_sums import Length
+from agents.record.store.session_sums import TurnDuration
 from agents.uikit import format
 from tests.conftest import Clock
 from tests.ui.asked_numbers import get, links, part, said, stats
@@ -82,7 +82,9 @@ def test_every_turn_has_a_bar_that_leads_to_it(client: Client, session: int) -> 
 
 
 def test_bars_are_as_tall_as_turns_were_long() -> None:
-    lengths = [Length(ids.new_key(), n, TurnStatus.COMPLETED, 0, us, 0) for n, us in enumerate([1000, 500, 1, None])]
+    lengths = [
+        TurnDuration(ids.new_key(), n, TurnStatus.COMPLETED, 0, us, 0) for n, us in enumerate([1000, 500, 1, None])
+    ]
     found = session_metrics.drawn(lengths)
     assert [(bar.x, bar.y, bar.height) for bar in found] == [(0, 0, 28), (8, 14, 14), (16, 25, 3), (24, 25, 3)]
 

@@ -12,14 +12,14 @@ from agents.logs.pages.turn_summary import error_words
 from agents.pages import step_values
 from agents.pages.step_cards import Card, Typing, card
 from agents.record.schemas.events import ErrorInfo, StepType
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from tests.ui.markup import words
 
 START = 1_795_000_000_000_000
 
 
-def step(kind: StepType, detail: Any = None, **more: Any) -> StepValue:
-    made = StepValue(
+def step(kind: StepType, detail: Any = None, **more: Any) -> StepSnapshot:
+    made = StepSnapshot(
         key=5,
         number=3,
         round=0,
@@ -34,8 +34,8 @@ def step(kind: StepType, detail: Any = None, **more: Any) -> StepValue:
     return replace(made, **more)
 
 
-def shown(one: StepValue, *others: StepValue, status: Any = "completed", **more: Any) -> Card:
-    turn = TurnValue(
+def shown(one: StepSnapshot, *others: StepSnapshot, status: Any = "completed", **more: Any) -> Card:
+    turn = TurnSnapshot(
         key=1, session=2, status=status, model="fast", started_at=START, input_messages=b"[]", steps=(one, *others)
     )
     return card(turn, one, "support", **more)

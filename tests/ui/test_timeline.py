@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from agents.pages.timeline import NARROWEST, Timeline, tick_words, timeline
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 
 START = 1_795_000_000_000_000
 SECOND = 1_000_000
 
 
-def step(number: int, start_s: float, end_s: float | None, **more: Any) -> StepValue:
-    made = StepValue(
+def step(number: int, start_s: float, end_s: float | None, **more: Any) -> StepSnapshot:
+    made = StepSnapshot(
         key=100 + number,
         number=number,
         round=0,
@@ -29,12 +29,12 @@ def step(number: int, start_s: float, end_s: float | None, **more: Any) -> StepV
     return replace(made, **more)
 
 
-def client(number: int, start_s: float, end_s: float | None, **more: Any) -> StepValue:
+def client(number: int, start_s: float, end_s: float | None, **more: Any) -> StepSnapshot:
     return step(number, start_s, end_s, type="tool_execution", name="approve", server_side=False, **more)
 
 
-def drawn(*steps: StepValue, now_s: float = 0, **more: Any) -> Timeline:
-    turn = TurnValue(
+def drawn(*steps: StepSnapshot, now_s: float = 0, **more: Any) -> Timeline:
+    turn = TurnSnapshot(
         key=1, session=2, status="in_progress", model="fast", started_at=START, input_messages=b"[]", steps=steps
     )
     return timeline(replace(turn, **more), START + round(now_s * SECOND))

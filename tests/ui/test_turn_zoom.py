@@ -10,7 +10,7 @@ from agents.base.store import keys
 from agents.pages import timeline_overview
 from agents.record.models.turns import Step
 from agents.record.store import read_turns
-from agents.record.store.step_pages import Bucket
+from agents.record.store.step_pages import StepBucket
 from tests.builders import Recorded, make_turn
 from tests.runtime.test_loop import tool
 from tests.ui.markup import elements, unsafe, words
@@ -86,7 +86,7 @@ def test_nested_and_parallel_steps_are_told(client: Client, me: Actor) -> None:
 
 
 def test_the_overview_tells_its_failures_and_where_it_leads() -> None:
-    buckets = [Bucket(0, (("inference", 3),), 0), Bucket(199, (("inference", 1), ("tool_execution", 9)), 2)]
+    buckets = [StepBucket(0, (("inference", 3),), 0), StepBucket(199, (("inference", 1), ("tool_execution", 9)), 2)]
     found = timeline_overview.overview(buckets, 100_000_000, (50_000_000, 60_000_000), zoomed=True)
     assert [column.failed for column in found.columns] == [False, True, False]
     assert [each.title for each in found.slices] == ["0 to 5 s, 3 steps", "1 m 35 s to 1 m 40 s, 10 steps, 2 failed"]

@@ -24,7 +24,7 @@ from agents.base.words import index_text
 from agents.feedback.models import Feedback, Rating
 from agents.record.models.turns import Turn
 from agents.record.store import targets
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 
 RATINGS = {each.label: each.value for each in Rating}
 MOST = 200
@@ -49,7 +49,7 @@ class Said:
     reader speaks there for itself, ``mine`` that it may take it back."""
 
     key: int
-    about: About
+    about: RecordTarget
     judgement: Judgement
     created_at: int
     updated_at: int
@@ -64,27 +64,27 @@ class Said:
 # ------------------------------------------------------------------------------------------- writing
 
 
-def add(actor: Actor, about: About, said: Judgement) -> int:
+def add(actor: Actor, about: RecordTarget, said: Judgement) -> int:
     """Store a judgement; returns its key. Raises as `judge`."""
     return judge(actor, about, [said])[0]
 
 
-def judge(actor: Actor, about: About, said: Sequence[Judgement], names: Collection[str] = ()) -> list[int]:
+def judge(actor: Actor, about: RecordTarget, said: Sequence[Judgement], names: Collection[str] = ()) -> list[int]:
     """Store judgements and tag the record with ``names``, all or nothing; returns their keys. Raises
     NotFound for a record that was deleted meanwhile, InvalidRequest when the author has said too much."""
     keys = [ids.new_key() for _ in said]
 
     def job() -> list[int]:
-        targets.hold(about)
+        targets.lock(about)
         stored = [_put(actor, key, about, each) for key, each in zip(keys, said, strict=True)]
         targets.tag(about, names)
-        targets.tell(about)
+        targets.note_change(about)
         return stored
 
     return writer.write(job)
 
 
-def _put(actor: Actor, key: int, about: About, said: Judgement) -> int:
+def _put(actor: Actor, key: int, about: RecordTarget, said: Judgement) -> int:
     now, author = ids.now_us(), said.author or actor.name[:200]
     name = terms.intern(TermKind.SCORE, said.name)
     rows = list(_earlier(actor, about, author).order_by("pk"))
@@ -107,23 +107,23 @@ def _put(actor: Actor, key: int, about: About, said: Judgement) -> int:
     return int(row.pk)
 
 
-def unrate(actor: Actor, about: About) -> None:
+def unrate(actor: Actor, about: RecordTarget) -> None:
     """Take one's own thumb back; a comment that came with it stays."""
 
     def job() -> None:
         for row in _earlier(actor, about, actor.name[:200]).exclude(rating=None):
             _take_from(row, Judgement(rating="up"), None)
-        targets.tell(about)
+        targets.note_change(about)
 
     writer.write(job)
 
 
-def _earlier(actor: Actor, about: About, author: str) -> QuerySet[Feedback]:
+def _earlier(actor: Actor, about: RecordTarget, author: str) -> QuerySet[Feedback]:
     """What an author has said of a record."""
     return Feedback.objects.filter(**_place(about), author_id=actor.user_id, author_name=author)
 
 
-def _place(about: About) -> dict[str, Any]:
+def _place(about: RecordTarget) -> dict[str, Any]:
     return {"session_id": about.session, "turn_id": about.turn, "step_id": about.step}
 
 
@@ -153,19 +153,19 @@ def _take_from(row: Feedback, said: Judgement, name: int | None) -> None:
         row.save()
 
 
-def withdraw(actor: Actor, public_id: str) -> About:
+def withdraw(actor: Actor, public_id: str) -> RecordTarget:
     """Take a judgement back: one's own, or anyone's for an admin. Returns what it was about. Raises
     NotFound."""
     key = ids.parse(ids.Kind.FEEDBACK, public_id)
     mine = Q() if actor.is_admin else Q(author_id=actor.user_id or 0)
 
-    def job() -> About:
+    def job() -> RecordTarget:
         row = Feedback.objects.filter(mine, pk=key or 0).first()
         if row is None:
             raise NotFound(f"Feedback '{public_id[:80]}' not found.")
-        about = About(row.session_id, row.turn_id, row.step_id)
+        about = RecordTarget(row.session_id, row.turn_id, row.step_id)
         row.delete()
-        targets.tell(about)
+        targets.note_change(about)
         return about
 
     return writer.write(job)
@@ -190,7 +190,7 @@ def of_keys(actor: Actor, keys: Collection[int]) -> list[Said]:
     return [found[key] for key in dict.fromkeys(keys) if key in found]
 
 
-def page(actor: Actor, about: About, *, after: int | None = None, limit: int = 100) -> tuple[list[Said], bool]:
+def page(actor: Actor, about: RecordTarget, *, after: int | None = None, limit: int = 100) -> tuple[list[Said], bool]:
     """What was said of a record and all that is below it, newest first, behind ``after``; and whether
     there is more."""
     condition = _below(actor, about)
@@ -200,7 +200,7 @@ def page(actor: Actor, about: About, *, after: int | None = None, limit: int = 1
     return [_said(actor, row) for row in rows[:limit]], len(rows) > limit
 
 
-def _below(actor: Actor, about: About) -> Q:
+def _below(actor: Actor, about: RecordTarget) -> Q:
     if about.step is not None:
         return Q(step_id=about.step)
     if about.turn is not None:
@@ -225,7 +225,7 @@ def _said(actor: Actor, row: Feedback) -> Said:
     by_actor = actor.user_id is not None and row.author_id == actor.user_id
     return Said(
         row.pk,
-        About(row.session_id, row.turn_id, row.step_id),
+        RecordTarget(row.session_id, row.turn_id, row.step_id),
         _judgement(row),
         to_us(row.created_at),
         to_us(row.updated_at),

@@ -24,13 +24,13 @@ from agents.loop.service import Service, Started
 from agents.record.schemas.agents import ForkSettings
 from agents.record.schemas.chat import paired
 from agents.record.schemas.content import TextItem, TurnMessage, UserMessage
-from agents.record.schemas.turns import MESSAGES, StepValue, TurnValue
+from agents.record.schemas.turns import MESSAGES, StepSnapshot, TurnSnapshot
 from agents.record.store import agents as agent_store
 from agents.record.store import forks, history, read_turns, retries, start_turn, turns
 from agents.record.store.forks import NewFork
 from agents.record.store.retries import Retry
-from agents.record.store.start_turn import NewLeg, NewTurn
-from agents.record.store.turns import TurnPlace
+from agents.record.store.start_turn import NewResponse, NewTurn
+from agents.record.store.turns import TurnTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class Asked:
 class Source:
     """What is forked, and where. ``messages`` are those that the fork begins with."""
 
-    place: TurnPlace
-    value: TurnValue
-    step: StepValue
+    place: TurnTarget
+    value: TurnSnapshot
+    step: StepSnapshot
     messages: Sequence[TurnMessage]
 
 
@@ -123,10 +123,10 @@ def _source(asked: Asked) -> Source:
     return Source(place, value, step, _reworded(messages, asked.body.changes.input))
 
 
-def check(actor: Actor, turn: int) -> TurnPlace:
+def check(actor: Actor, turn: int) -> TurnTarget:
     """Where a turn stands that can be forked. Raises NotFound, Conflict while it runs, InvalidRequest for one
     that was run elsewhere or is not wholly kept."""
-    place = turns.place(actor, turn, action="run")
+    place = turns.target(actor, turn, action="run")
     place.check_here()
     if place.is_live:
         raise Conflict("The turn is still running: fork it once it is over.", code="turn_running")
@@ -135,7 +135,7 @@ def check(actor: Actor, turn: int) -> TurnPlace:
     return place
 
 
-def step_of(turn: TurnValue, name: int | str) -> StepValue:
+def step_of(turn: TurnSnapshot, name: int | str) -> StepSnapshot:
     """A step of a turn by its id, or its place from 1. Raises InvalidRequest."""
     text = str(name)
     key = ids.parse(ids.Kind.STEP, text)
@@ -148,7 +148,7 @@ def step_of(turn: TurnValue, name: int | str) -> StepValue:
     raise InvalidRequest(words, param="step", code="unknown_step")
 
 
-def _check_changes(body: ForkTurn, step: StepValue) -> None:
+def _check_changes(body: ForkTurn, step: StepSnapshot) -> None:
     changes = body.changes
     if changes.tool_result is not None and not takes_result(step):
         words = "changes.tool_result: only a step that ran a tool has a result to change."
@@ -158,7 +158,7 @@ def _check_changes(body: ForkTurn, step: StepValue) -> None:
         raise InvalidRequest(words, param="changes.input")
 
 
-def takes_result(step: StepValue) -> bool:
+def takes_result(step: StepSnapshot) -> bool:
     """Whether a step has a result that a fork may change."""
     return step.type == "tool_execution" and b'"approval":"' not in (step.detail or b"")
 
@@ -200,7 +200,7 @@ def _of_agent(service: Service, asked: Asked, source: Source) -> Made:
         provider_data=asked.provider_data,
     )
     run = replace(run, documents=_documents(run, place.key))
-    new = _new(asked, source, key, run, NewLeg(ids.new_key(), asked.raw, model=run.model, retry=asked.retry))
+    new = _new(asked, source, key, run, NewResponse(ids.new_key(), asked.raw, model=run.model, retry=asked.retry))
     before = ForkSettings.model_validate_json(forks.settings_of(place.key))
     settings = ForkSettings(**{**before.given, **changes.given})
     fork = replace(_fork(asked, source), settings=settings.model_dump_json(exclude_none=True))
@@ -231,7 +231,7 @@ def _of_responses(service: Service, asked: Asked, source: Source) -> Made:
     return Made(new, runs, restarts=True)
 
 
-def _new(asked: Asked, source: Source, key: int, run: Run, leg: NewLeg) -> NewTurn:
+def _new(asked: Asked, source: Source, key: int, run: Run, leg: NewResponse) -> NewTurn:
     """What both APIs' forks have in common."""
     items = forks.inputs(source.place.key) if asked.body.changes.input is None else None
     return NewTurn(
@@ -243,7 +243,7 @@ def _new(asked: Asked, source: Source, key: int, run: Run, leg: NewLeg) -> NewTu
         provider=run.inference.name,
         messages=source.messages,
         request="{}",
-        leg=replace(leg, items=items),
+        response=replace(leg, items=items),
         queued=False,
     )
 

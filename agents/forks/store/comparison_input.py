@@ -68,7 +68,7 @@ def side(actor: Actor, key: int) -> Side:
     """A turn. Raises NotFound, also for one the actor may not see."""
     turn, rows = read_turns.head(actor, key), logs.turn_rows(actor, [key])
     if not rows:
-        raise turns.missing(key)
+        raise turns.not_found(key)
     steps = step_pages.steps(key, 0, STEPS)
     return Side(
         turn, rows[0], steps, step_pages.landmarks(key, failed=False, waits=False).total, parameters(actor, key)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_noop
 from agents.base import ids
 from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import ErrorInfo
-from agents.record.schemas.turns import TurnValue
+from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store.step_pages import Landmarks
 
 WINDOW = 200
@@ -39,7 +39,7 @@ class Facts:
     failures: int
 
 
-def facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> Facts:
+def facts(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) -> Facts:
     """``marks`` say where the steps are to which it leads, unless all steps are there."""
     marks = marks or landmarks(turn)
     waits = marks.waiting is not None and row.status == "awaiting_input"
@@ -54,7 +54,7 @@ def facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> Fact
     )
 
 
-def landmarks(turn: TurnValue) -> Landmarks:
+def landmarks(turn: TurnSnapshot) -> Landmarks:
     """Those of a turn of which all steps are there."""
     failed = next((step.number for step in turn.steps if step.status == "failed"), None)
     waiting = next((step for step in turn.steps if step.status == "awaiting_input"), None)
@@ -79,11 +79,11 @@ def _duration_ms(row: TurnRow, waiting_since: int | None) -> float | None:
     return row.duration_ms
 
 
-def turn_url(turn: TurnValue) -> str:
+def turn_url(turn: TurnSnapshot) -> str:
     return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/"
 
 
-def step_url(turn: TurnValue, number: int) -> str:
+def step_url(turn: TurnSnapshot, number: int) -> str:
     """Where a step stands in the reader, on whichever page of it."""
     return f"{turn_url(turn)}{window_query(number // WINDOW * WINDOW)}#step-{number}"
 

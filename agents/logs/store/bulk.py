@@ -20,7 +20,7 @@ from agents.record.models.agents import Session
 from agents.record.models.choices import LIVE
 from agents.record.models.turns import Response, Step, Turn
 from agents.record.store import deletion, removal, tags, targets
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 
 PIECE = 100
 """Rows of one job."""
@@ -79,14 +79,14 @@ def _tag(actor: Actor, level: Level, keys: Sequence[int], *, add: Collection[str
         if remove:
             tags.remove(remove, **found)
         for about in abouts:
-            targets.tell(about)
+            targets.note_change(about)
         return len(abouts)
 
     done = writer.write(job)
     return Outcome(done=done, closed=len(keys) - done)
 
 
-def _abouts(actor: Actor, level: Level, keys: Sequence[int]) -> list[About]:
+def _abouts(actor: Actor, level: Level, keys: Sequence[int]) -> list[RecordTarget]:
     """What the actor may run of these."""
     chosen = list(keys)
     match level:
@@ -102,7 +102,7 @@ def _abouts(actor: Actor, level: Level, keys: Sequence[int]) -> list[About]:
             found = rows.values_list("turn__session_id", "turn_id")
         case _:
             raise InvalidRequest("level: rows of this level have no tags.", param="level")
-    return [About(*row) for row in found]
+    return [RecordTarget(*row) for row in found]
 
 
 def delete(actor: Actor, level: Level, keys: Sequence[int]) -> Outcome:
@@ -141,7 +141,7 @@ def _delete(level: Level, keys: list[int]) -> int:
     found = dict(rows.values_list("pk", "session_id"))
     deletion.delete_turns(list(found))
     for session in set(found.values()):
-        targets.tell(About(session))
+        targets.note_change(RecordTarget(session))
     return len(found)
 
 

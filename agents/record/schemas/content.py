@@ -180,7 +180,7 @@ class ToolConfig(Wire):
     system_message_behavior: Annotated[Literal["append", "replace"], null_is("append")] = "append"
 
 
-MOST_TOKENS = 10**7
+MAX_TOKENS = 10**7
 """Tokens of one inference: as many as the largest context that is sold. More is a mistake or malice, and the sum of a
 turn must fit into the 31 bits that PostgreSQL has for it."""
 

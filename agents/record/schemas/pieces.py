@@ -9,7 +9,7 @@ FRESH = 512
 """Pieces that are joined at a time."""
 
 
-class Pieces:
+class ChunkedText:
     """Pieces in order: ``str()`` is the text, iterating gives them as they came. A list of them would cost some
     sixty bytes a piece; here it is the length, and a text that is joined now and then."""
 

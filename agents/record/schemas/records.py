@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from agents.base.schemas.wire import Moment, Wire
-from agents.record.schemas.content import MOST_TOKENS, CompletionMessage, TurnMessage, Usage
+from agents.record.schemas.content import MAX_TOKENS, CompletionMessage, TurnMessage, Usage
 from agents.record.schemas.events import ErrorInfo, StepStatus, StepType, TurnStatus
 
 VERSION: Literal[1] = 1
@@ -22,7 +22,7 @@ Past = Annotated[Moment, Field(ge=0, le=253_402_300_799_000_000)]
 """A moment that a calendar has."""
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Micros = Annotated[int, Field(ge=0, lt=2**63)]
-Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+Tokens = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 Cost = Annotated[int, Field(ge=0, le=10_000 * 10**9)]
 """At most what `agents.telemetry.reading` takes for the price of a call."""
 

@@ -30,7 +30,7 @@ MESSAGES = TypeAdapter(list[TurnMessage])
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TruncatedText:
     """A text of a detail of which only the beginning is there: its place as a JSON pointer, its bytes as a
     whole, and the number under which the store has it."""
 
@@ -40,7 +40,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class StepValue:
+class StepSnapshot:
     """``detail`` is the event's detail as JSON without nulls; ``None`` while nothing is known.
     Times are microseconds since 1970. ``cuts`` are the texts that ``detail`` only begins, where it was read
     for showing; ``parent`` is the step this one was done in. ``foreign`` is what a step of an agent that runs
@@ -61,11 +61,11 @@ class StepValue:
     ttft_us: int | None = None
     parent: int | None = None
     foreign: str = ""
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[TruncatedText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class TurnValue:
+class TurnSnapshot:
     """``steps`` are in order. ``input_messages`` (an array) and ``output_message`` (None while there
     is no answer) are JSON as encoded, nulls left out: whoever only passes them on need not parse."""
 
@@ -76,42 +76,42 @@ class TurnValue:
     started_at: int
     input_messages: bytes
     completed_at: int | None = None
-    steps: tuple[StepValue, ...] = ()
+    steps: tuple[StepSnapshot, ...] = ()
     output_message: bytes | None = None
     error: ErrorInfo | None = None
     usage: Usage = field(default_factory=Usage)
     next_seq: int = 0
 
 
-Whole = Callable[[StepValue], StepValue]
+LoadDetail = Callable[[StepSnapshot], StepSnapshot]
 """Gives a step what it lacked."""
 
 
-def as_it_is(step: StepValue) -> StepValue:
+def unchanged(step: StepSnapshot) -> StepSnapshot:
     """For steps that lack nothing."""
     return step
 
 
 @dataclass(frozen=True, slots=True)
-class ItemValue:
+class ItemSnapshot:
     """An item of a session: its chat message(s) as JSON, the form it came in, and what it is made of:
     its step, and of a model's message the steps of the client's calls it asked for."""
 
     key: int
     body: bytes
     wire: bytes = b""
-    step: StepValue | None = None
-    calls: tuple[StepValue, ...] = ()
+    step: StepSnapshot | None = None
+    calls: tuple[StepSnapshot, ...] = ()
 
 
-def fold(key: int, session: int, events: Iterable[Event]) -> TurnValue:
+def fold(key: int, session: int, events: Iterable[Event]) -> TurnSnapshot:
     """The turn after these events, all of them from number 0. Raises ValueError when the first
     is not the turn's start."""
     stream = iter(events)
     first = next(stream, None)
     if not isinstance(first, TurnStarted):
         raise ValueError("a turn begins with turn.started")
-    turn = TurnValue(
+    turn = TurnSnapshot(
         key=key,
         session=session,
         status="in_progress",
@@ -125,7 +125,7 @@ def fold(key: int, session: int, events: Iterable[Event]) -> TurnValue:
     return turn
 
 
-def apply(turn: TurnValue, event: Event) -> TurnValue:
+def apply(turn: TurnSnapshot, event: Event) -> TurnSnapshot:
     """The turn after one more event."""
     turn = replace(turn, next_seq=event.seq + 1)
     match event:
@@ -154,8 +154,8 @@ def _json(message: CompletionMessage | None) -> bytes | None:
     return message.model_dump_json(exclude_none=True).encode() if message else None
 
 
-def _begin(event: StepStarted) -> StepValue:
-    return StepValue(
+def _begin(event: StepStarted) -> StepSnapshot:
+    return StepSnapshot(
         key=event.step,
         number=event.number,
         round=event.round,
@@ -168,7 +168,7 @@ def _begin(event: StepStarted) -> StepValue:
     )
 
 
-def _end(step: StepValue, event: StepEnded) -> StepValue:
+def _end(step: StepSnapshot, event: StepEnded) -> StepSnapshot:
     if step.key != event.step:
         return step
     return replace(

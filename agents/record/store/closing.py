@@ -30,7 +30,7 @@ from agents.record.schemas.events import (
     TurnEnded,
 )
 from agents.record.store import large_values, recorder, replay
-from agents.record.store.recorder import Leg
+from agents.record.store.recorder import TurnRef
 
 OPEN = (StepStatus.IN_PROGRESS, StepStatus.AWAITING_INPUT)
 WAITING, RUNNING = (TurnStatus.AWAITING_INPUT,), tuple(LIVE)
@@ -73,7 +73,7 @@ def close_turn(
         reason=reason,
         text_kept=kept,
     )
-    recorder.record(Leg(key, turn.session_id, epoch=turn.lease_epoch), [*events, end])
+    recorder.record(TurnRef(key, turn.session_id, epoch=turn.lease_epoch), [*events, end])
     return True
 
 

@@ -91,7 +91,7 @@ def _first(model: str, at_us: int) -> _Row | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PriceEntry:
     """A price as it was told, amounts in billionths of a dollar per token, from a moment on (microseconds).
     ``current``: it is in force."""
 
@@ -105,13 +105,13 @@ class Known:
     current: bool
 
 
-def history(at_us: int) -> dict[str, list[Known]]:
+def history(at_us: int) -> dict[str, list[PriceEntry]]:
     """All prices by the name of the model, the newest of each first; ``at_us`` says what is in force."""
     forget()
-    now, out = current(at_us), dict[str, list[Known]]()
+    now, out = current(at_us), dict[str, list[PriceEntry]]()
     for row in sorted(_rows(), key=lambda row: (row.model, -row.starts_at)):
         known = (row.input_nano, row.output_nano, row.cached_nano, row.reasoning_nano, row.closes, row.key in now)
-        out.setdefault(row.model, []).append(Known(row.model, row.starts_at, *known))
+        out.setdefault(row.model, []).append(PriceEntry(row.model, row.starts_at, *known))
     return out
 
 

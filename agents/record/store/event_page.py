@@ -23,7 +23,7 @@ from agents.record.store import large_values
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class EventLine:
     """An event; ``body`` is all of it as JSON, ``cut`` the bytes of what its detail only begins."""
 
     seq: int
@@ -35,7 +35,7 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class DeltaLine:
     """Deltas of one channel behind an event, without a gap: how many, of how many characters, and the
     beginning of the text."""
 
@@ -76,16 +76,16 @@ _SOME = Select(Event, "body", "turn_id = %s AND seq >= %s AND seq < %s ORDER BY 
 _BATCHES = Select(DeltaBatch, "body", "turn_id = %s AND after >= %s AND after < %s ORDER BY after, first_ordinal")
 _pack, _head, _run = msgspec.json.Decoder(_Pack), msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Run)
 
-Line = Happened | Typed
+LogLine = EventLine | DeltaLine
 
 
-def lines(turn: int, first: int, count: int) -> list[Line]:
+def lines(turn: int, first: int, count: int) -> list[LogLine]:
     """The log from event number ``first`` on."""
     packed = _PACK.first(turn)
     bodies, runs = _packed(packed[0], first, count) if packed else _open(turn, first, count)
     heads = [_head.decode(body) for body in bodies]
     outlines = _outlines({_step(head) for head in heads if head.type == "step.ended"} | {run.step for run in runs})
-    behind: dict[int, list[Typed]] = {}
+    behind: dict[int, list[DeltaLine]] = {}
     for run in sorted(runs, key=lambda run: run.ordinal):
         behind.setdefault(run.after, []).append(_typed(run, outlines))
     return [
@@ -116,22 +116,22 @@ def _outlines(steps: Collection[int]) -> dict[int, large_values.Outline]:
     return {step: large_values.outline(kind, body) for step, kind, body in rows}
 
 
-def _happened(head: _Head, body: bytes, outlines: Mapping[int, large_values.Outline]) -> Happened:
+def _happened(head: _Head, body: bytes, outlines: Mapping[int, large_values.Outline]) -> EventLine:
     found = outlines.get(_step(head)) if head.type == "step.ended" else None
     cut = 0
     if found is not None:
         body = b'%b,"detail":%b}' % (body[:-1], found.body)
         cut = sum(part.size for part in found.parts)
-    return Happened(head.seq, head.type, to_us(head.at), head.name, body, cut)
+    return EventLine(head.seq, head.type, to_us(head.at), head.name, body, cut)
 
 
-def _typed(run: _Run, outlines: Mapping[int, large_values.Outline]) -> Typed:
+def _typed(run: _Run, outlines: Mapping[int, large_values.Outline]) -> DeltaLine:
     letters = sum(run.lengths)
     text = run.text
     if text is None:
         said = _said(outlines.get(run.step), run)
         text = said[run.offset : run.offset + letters]
-    return Typed(run.after, run.ordinal, run.channel, len(run.lengths), letters, text)
+    return DeltaLine(run.after, run.ordinal, run.channel, len(run.lengths), letters, text)
 
 
 class _Call(msgspec.Struct):

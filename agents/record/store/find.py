@@ -23,7 +23,7 @@ PATIENCE_S = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StepMatches:
     """The numbers of the steps that hold all the words, in order; ``complete`` is off where not everything
     was looked at, or where there are more."""
 
@@ -31,21 +31,21 @@ class Found:
     complete: bool = True
 
 
-def steps_with(turn: int, asked: Sequence[Words]) -> Found:
+def steps_with(turn: int, asked: Sequence[Words]) -> StepMatches:
     """The steps of a turn that hold all these phrases."""
     if not asked:
-        return Found()
+        return StepMatches()
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=turn)
     first, last = rows.aggregate(first=Min("pk"), last=Max("pk")).values()
     if first is None:
-        return Found()
+        return StepMatches()
     holding = rows
     for words in asked:
         holding = holding.filter(pk__in=search.containing("step", words, keys=(first, last + 1)))
     numbers = set(holding.order_by("number").values_list("number", flat=True)[: MOST + 1])
     further, complete = _in_blocks(turn, (first, last), asked)
     ordered = sorted(numbers | further)
-    return Found(tuple(ordered[:MOST]), complete and len(ordered) <= MOST)
+    return StepMatches(tuple(ordered[:MOST]), complete and len(ordered) <= MOST)
 
 
 def _in_blocks(turn: int, keys: tuple[int, int], asked: Sequence[Words]) -> tuple[set[int], bool]:

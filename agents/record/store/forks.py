@@ -34,7 +34,7 @@ class NewFork:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ForkPosition:
     """Where a turn stands: what it continues, and the number of the item before which its history ends."""
 
     parent: int | None
@@ -48,18 +48,18 @@ _FORK = Select(Fork, "history_end", "turn_id = %s")
 _ADD = Insert(Fork, "turn_id session_id source_id step_id step_number history_end replays changes settings")
 
 
-def place_of(turn: int) -> Place:
+def position_of(turn: int) -> ForkPosition:
     """Where a turn, and each fork of it, stands. Raises InvalidRequest for one that is gone."""
     row, first = _TURN.first(turn), _FIRST.first(turn)
     if row is None or first is None:
         raise InvalidRequest("The turn was deleted just now.", code="turn_deleted")
     fork = _FORK.first(turn)
-    return Place(row[0], first[0], fork[0] if fork else first[1])
+    return ForkPosition(row[0], first[0], fork[0] if fork else first[1])
 
 
 def add(turn: int, session: int, new: NewFork) -> None:
     """Store what a turn is a fork of, in the caller's transaction."""
-    end = place_of(new.source).history_end
+    end = position_of(new.source).history_end
     _ADD.one(turn, session, new.source, new.step, new.step_number, end, new.replays, new.changes, new.settings)
 
 

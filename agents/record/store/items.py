@@ -15,7 +15,7 @@ from agents.base.store.portions import Sized
 from agents.base.store.sql import columns
 from agents.record.models.agents import Session
 from agents.record.models.turns import Item, Step
-from agents.record.schemas.turns import ItemValue, StepValue
+from agents.record.schemas.turns import ItemSnapshot, StepSnapshot
 from agents.record.store import history, read_turns
 
 _ROW = ", ".join(f"i.{name}" for name in columns(Item, "id turn_id step_id number body wire"))
@@ -40,14 +40,14 @@ _HIGHEST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ItemQuery:
     """Items in order of their numbers: the SQL that tells them, in parts that lie one behind the other."""
 
     parts: tuple[_Part, ...]
 
     def walk(
         self, *, newest_first: bool = False, start: int | None = None, at_once: int = WINDOW
-    ) -> Iterator[ItemValue]:
+    ) -> Iterator[ItemSnapshot]:
         """The rows of the line one after the other, from the number ``start`` on; at most ``at_once`` are in memory."""
         for part in reversed(self.parts) if newest_first else self.parts:
             yield from part.walk(newest_first, start, min(at_once, WINDOW))
@@ -76,7 +76,7 @@ class _Part:
             cursor.execute(f"{self.head} SELECT {columns} {self.where} AND {more}", [*self.params, *params])
             return list(cursor.fetchall())
 
-    def walk(self, newest_first: bool, start: int | None, at_once: int) -> Iterator[ItemValue]:
+    def walk(self, newest_first: bool, start: int | None, at_once: int) -> Iterator[ItemSnapshot]:
         behind, order = ("<=", "DESC") if newest_first else (">=", "ASC")
         at = start if start is not None else _HIGHEST if newest_first else 0
         while True:
@@ -91,7 +91,7 @@ class _Part:
             at = sized[-1][0] + (-1 if newest_first else 1)
 
 
-class Response(Protocol):
+class ResponseItemRange(Protocol):
     """A response, as far as says where its input and its history are among the items of its session."""
 
     @property
@@ -110,31 +110,31 @@ class Response(Protocol):
     def previous(self) -> int | None: ...
 
 
-def of_session(session: int) -> Line:
+def of_session(session: int) -> ItemQuery:
     """All visible items of a session."""
     where = f"FROM agents_item i WHERE i.session_id = %s AND NOT i.hidden AND {_ON_TRUNK}"
-    return Line((_Part(where, (session, session)),))
+    return ItemQuery((_Part(where, (session, session)),))
 
 
-def input_of(record: Response) -> Line:
+def input_of(record: ResponseItemRange) -> ItemQuery:
     """The whole input of a response: what was said before it, and its own."""
     own = "FROM agents_item i WHERE i.turn_id = %s AND i.number >= %s AND i.number < %s"
     mine = _Part(own, (record.turn, record.first_item, record.first_item + record.input_items))
     if not record.branched:
         where = f"FROM agents_item i WHERE i.session_id = %s AND i.number < {_END} AND NOT i.hidden AND {_ON_TRUNK}"
         before = _Part(where, (record.session, record.turn, record.first_item, record.session))
-        return Line((before, mine))
+        return ItemQuery((before, mine))
     if record.previous is None:
-        return Line((mine,))
-    return Line((_Part(history.ON_PATH, (record.previous, record.previous), history.PATH), mine))
+        return ItemQuery((mine,))
+    return ItemQuery((_Part(history.ON_PATH, (record.previous, record.previous), history.PATH), mine))
 
 
-def upto(record: Response) -> Line:
+def upto(record: ResponseItemRange) -> ItemQuery:
     """Everything that was said up to the end of a response."""
-    return Line((_Part(history.ON_PATH, (record.key, record.key), history.PATH),))
+    return ItemQuery((_Part(history.ON_PATH, (record.key, record.key), history.PATH),))
 
 
-def near(actor: Actor, item_id: str) -> list[ItemValue]:
+def near(actor: Actor, item_id: str) -> list[ItemSnapshot]:
     """The rows among which an item is, by its public id; none that the actor may not see. An item that a
     turn made is named by one of its steps, which need not be that of its row."""
     step, row = ids.parse_part(ids.Kind.STEP, item_id), ids.parse_part(ids.Kind.ITEM, item_id)
@@ -149,7 +149,7 @@ def near(actor: Actor, item_id: str) -> list[ItemValue]:
     return list(_items(_rows("FROM agents_item i WHERE i.id = %s AND NOT i.hidden", [row])))
 
 
-def own_inputs(records: Sequence[Response]) -> dict[int, list[ItemValue]]:
+def own_inputs(records: Sequence[ResponseItemRange]) -> dict[int, list[ItemSnapshot]]:
     """What these responses were asked with, by their keys: one query for the rows of all."""
     if not records:
         return {}
@@ -175,12 +175,12 @@ def _row(row: tuple[Any, ...]) -> _Row:
     return _Row(key, turn, step, number, bytes(body), bytes(wire))
 
 
-def _items(rows: Sequence[_Row]) -> Iterator[ItemValue]:
+def _items(rows: Sequence[_Row]) -> Iterator[ItemSnapshot]:
     """Rows with their steps, and those of a model's message with the client's calls of its round."""
     made = {row.step: row.turn for row in rows if row.turn is not None and row.step is not None and not row.wire}
-    found, details = read_turns.parts_of(set(made.values()), of_clients_and=list(made))
+    found, details = read_turns.partial_steps(set(made.values()), of_clients_and=list(made))
     steps = {step.key: step for some in found.values() for step in some}
-    calls: dict[tuple[int, int], list[StepValue]] = {}
+    calls: dict[tuple[int, int], list[StepSnapshot]] = {}
     for turn, some in found.items():
         for step in some:
             if not step.server_side:
@@ -188,7 +188,7 @@ def _items(rows: Sequence[_Row]) -> Iterator[ItemValue]:
     for row in rows:
         origin = steps.get(row.step or 0)
         if origin is None:
-            yield ItemValue(row.key, row.body, row.wire)
+            yield ItemSnapshot(row.key, row.body, row.wire)
             continue
         asked = calls.get((row.turn or 0, origin.round), ()) if origin.type == "inference" else ()
-        yield ItemValue(row.key, row.body, row.wire, details.of(origin), tuple(map(details.of, asked)))
+        yield ItemSnapshot(row.key, row.body, row.wire, details.of(origin), tuple(map(details.of, asked)))

@@ -19,7 +19,7 @@ from agents.base import ids
 from agents.base.store import encoding
 from agents.base.store.sql import Insert, Select, execute
 from agents.record.models.turns import ValueBlock
-from agents.record.schemas.turns import Cut
+from agents.record.schemas.turns import TruncatedText
 
 THRESHOLD = 64 * 1024
 """Bytes of a detail that is kept in one piece."""
@@ -44,7 +44,7 @@ _WHOLE_KINDS = frozenset({"mcp_list_tools"})
 """Kinds of other steps whose data is read as a whole."""
 
 
-class Part(msgspec.Struct, array_like=True, frozen=True):
+class LargeText(msgspec.Struct, array_like=True, frozen=True):
     """A text that is kept elsewhere: ``start`` and ``end`` are the bytes of the outline its beginning
     stands in, ``size`` its own bytes."""
 
@@ -57,16 +57,16 @@ class Part(msgspec.Struct, array_like=True, frozen=True):
 
 class Outline(msgspec.Struct, array_like=True, frozen=True):
     body: bytes
-    parts: list[Part]
+    parts: list[LargeText]
 
     @property
-    def cuts(self) -> tuple[Cut, ...]:
+    def cuts(self) -> tuple[TruncatedText, ...]:
         """What is only begun in it."""
-        return tuple(Cut(part.pointer, part.size, number) for number, part in enumerate(self.parts))
+        return tuple(TruncatedText(part.pointer, part.size, number) for number, part in enumerate(self.parts))
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitDetail:
     """A detail taken apart: its outline and the texts that go elsewhere, in order."""
 
     outline: Outline
@@ -96,10 +96,10 @@ def _blocks(text: bytes) -> Iterator[bytes]:
         yield text[start : start + BLOCK]
 
 
-def split(detail: bytes) -> Split | None:
+def split(detail: bytes) -> SplitDetail | None:
     """Take a detail's long texts out; None where it has none, or they are not found as they were
     written."""
-    parts, texts, pieces = list[Part](), list[bytes](), list[bytes]()
+    parts, texts, pieces = list[LargeText](), list[bytes](), list[bytes]()
     at = length = 0
     for pointer, text, is_json in _long(msgspec.json.decode(detail), ""):
         written = text.encode() if is_json else msgspec.json.encode(text)
@@ -111,9 +111,9 @@ def split(detail: bytes) -> Split | None:
         length += place - at + len(head)
         at = place + len(written)
         texts.append(text.encode())
-        parts.append(Part(pointer, length - len(head), length, len(texts[-1]), is_json))
+        parts.append(LargeText(pointer, length - len(head), length, len(texts[-1]), is_json))
     body = b"".join([*pieces, detail[at:]])
-    return Split(Outline(body, parts), texts) if parts and _is_sound(body, parts) else None
+    return SplitDetail(Outline(body, parts), texts) if parts and _is_sound(body, parts) else None
 
 
 def _long(value: Any, pointer: str) -> Iterator[tuple[str, str, bool]]:
@@ -153,7 +153,7 @@ def _place(detail: bytes, written: bytes, at: int) -> int:
     return -1
 
 
-def _is_sound(body: bytes, parts: Sequence[Part]) -> bool:
+def _is_sound(body: bytes, parts: Sequence[LargeText]) -> bool:
     """Whether the beginnings stand where their texts belong."""
     try:
         decoded = msgspec.json.decode(body)

@@ -23,7 +23,7 @@ from agents.record.models.choices import StepStatus, StepType, TurnStatus
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import large_values
 from agents.record.store.history import OFF_PATH
 
@@ -56,7 +56,7 @@ _STATUS = {choice.value: choice.label for choice in (*TurnStatus, *StepStatus)}
 _TYPE = {choice.value: choice.label for choice in StepType}
 
 
-class Details:
+class StepDetails:
     """What is large of the details of steps, read when it is asked for; ``weight`` are about its bytes."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Details:
         self._left[step] = kind, stored
         self.weight += weight
 
-    def of(self, step: StepValue) -> StepValue:
+    def of(self, step: StepSnapshot) -> StepSnapshot:
         """A step with all of its detail; nothing, where it was deleted meanwhile."""
         if step.key not in self._left:
             return step
@@ -85,35 +85,35 @@ _STORED = Select(StepDetail, "encoding body", "step_id = %s")
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PartialTurn:
     """A turn whose steps lack what is large of them."""
 
-    turn: TurnValue
-    details: Details
+    turn: TurnSnapshot
+    details: StepDetails
 
     @property
     def weight(self) -> int:
         """About its bytes."""
         return self.details.weight + len(self.turn.input_messages)
 
-    def whole(self) -> TurnValue:
+    def complete(self) -> TurnSnapshot:
         return replace(self.turn, steps=tuple(map(self.details.of, self.turn.steps)))
 
 
-def turn(actor: Actor, key: int, action: Action = "read") -> TurnValue:
+def turn(actor: Actor, key: int, action: Action = "read") -> TurnSnapshot:
     """One turn. Raises NotFound, also for one the actor may not see."""
-    return parts(actor, key, action).whole()
+    return partial_turn(actor, key, action).complete()
 
 
-def parts(actor: Actor, key: int, action: Action = "read") -> Parts:
+def partial_turn(actor: Actor, key: int, action: Action = "read") -> PartialTurn:
     """One turn, to be read step by step. Raises NotFound, also for one the actor may not see."""
     found, details = _turns(actor, "t.id = %s", [key], action)
     if not found:
         raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
-    return Parts(found[0], details)
+    return PartialTurn(found[0], details)
 
 
-def head(actor: Actor, key: int, action: Action = "read") -> TurnValue:
+def head(actor: Actor, key: int, action: Action = "read") -> TurnSnapshot:
     """A turn without its steps. Raises NotFound, also for one the actor may not see."""
     found, _ = _turns(actor, "t.id = %s", [key], action, steps=False)
     if not found:
@@ -138,11 +138,11 @@ def sizes_of_session(actor: Actor, session: int, only: Sequence[int] | None = No
         return list(cursor.fetchall())
 
 
-def parts_of_session(actor: Actor, session: int, sized: Iterable[Sized[int]]) -> Iterator[Parts]:
+def partial_turns(actor: Actor, session: int, sized: Iterable[Sized[int]]) -> Iterator[PartialTurn]:
     """These turns of a session in order, as they are read."""
     for keys in portions.groups(sized):
         turns, details = _turns(actor, *_of_session(session, keys))
-        yield from (Parts(one, details) for one in turns)
+        yield from (PartialTurn(one, details) for one in turns)
 
 
 def _of_session(session: int, only: Sequence[int] | None) -> tuple[str, list[int]]:
@@ -153,8 +153,8 @@ def _of_session(session: int, only: Sequence[int] | None) -> tuple[str, list[int
 
 def _turns(
     actor: Actor, which: str, values: list[int], action: Action = "read", *, steps: bool = True
-) -> tuple[list[TurnValue], Details]:
-    details = Details()
+) -> tuple[list[TurnSnapshot], StepDetails]:
+    details = StepDetails()
     visible, more = visible_where(actor, action)
     where, params = f"{which} AND {visible}", [*values, *more]
     with connection.cursor() as cursor:
@@ -169,9 +169,9 @@ def _turns(
     return [_turn(row, names, tuple(own.get(row[0], ()))) for row in found], details
 
 
-def _turn(row: tuple[Any, ...], names: dict[int | None, str], steps: tuple[StepValue, ...]) -> TurnValue:
+def _turn(row: tuple[Any, ...], names: dict[int | None, str], steps: tuple[StepSnapshot, ...]) -> TurnSnapshot:
     key, session, status, model, started, completed, next_seq, *tokens, asked, answer, error = row
-    return TurnValue(
+    return TurnSnapshot(
         key=key,
         session=session,
         status=_STATUS[status],
@@ -202,31 +202,31 @@ def _usage(input_tokens: int, output_tokens: int, cached_tokens: int, reasoning_
     )
 
 
-def _steps(cursor: Any, where: str, params: list[int], details: Details) -> dict[int, list[StepValue]]:
+def _steps(cursor: Any, where: str, params: list[int], details: StepDetails) -> dict[int, list[StepSnapshot]]:
     cursor.execute(
         f"SELECT {STEP}, {_DETAIL} FROM agents_turn t "  # noqa: S608 - made of constants only
         "JOIN agents_step s ON s.turn_id = t.id LEFT JOIN agents_stepdetail d ON d.step_id = s.id "
         f"WHERE {where} ORDER BY s.turn_id, s.number",
         params,
     )
-    out: dict[int, list[StepValue]] = {}
+    out: dict[int, list[StepSnapshot]] = {}
     for row in cursor.fetchall():
         out.setdefault(row[0], []).append(_step(row, details))
     return out
 
 
-def steps_of(turns: Collection[int]) -> dict[int, list[StepValue]]:
+def steps_of(turns: Collection[int]) -> dict[int, list[StepSnapshot]]:
     """The steps of turns whose reader was let in, in order."""
-    found, details = parts_of(turns)
+    found, details = partial_steps(turns)
     return {turn: [details.of(step) for step in steps] for turn, steps in found.items()}
 
 
-def parts_of(
+def partial_steps(
     turns: Collection[int], *, of_clients_and: Sequence[int] | None = None
-) -> tuple[dict[int, list[StepValue]], Details]:
+) -> tuple[dict[int, list[StepSnapshot]], StepDetails]:
     """The same without what is large of them, and that; or only the calls of clients among them, and the steps
     that are named."""
-    details = Details()
+    details = StepDetails()
     if not turns:
         return {}, details
     where, params = f"t.id IN ({_marks(turns)})", list(turns)
@@ -241,7 +241,7 @@ def _marks(values: Collection[int]) -> str:
     return ", ".join(["%s"] * len(values)) or "NULL"
 
 
-def _step(row: tuple[Any, ...], details: Details) -> StepValue:
+def _step(row: tuple[Any, ...], details: StepDetails) -> StepSnapshot:
     key, kind, length, body, error = row[1], *row[15:]
     detail = None
     if kind is not None:
@@ -253,10 +253,10 @@ def _step(row: tuple[Any, ...], details: Details) -> StepValue:
     return step_value(row[:15], detail, error)
 
 
-def step_value(row: Sequence[Any], detail: bytes | None, error: str | None, **more: Any) -> StepValue:
+def step_value(row: Sequence[Any], detail: bytes | None, error: str | None, **more: Any) -> StepSnapshot:
     """A step from the columns `STEP` of its row, and what it holds."""
     _, key, number, round_, type_, name, status, server_side, started, completed, ttft_us, *tokens = row
-    return StepValue(
+    return StepSnapshot(
         key=key,
         number=number,
         round=round_,

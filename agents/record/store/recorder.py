@@ -48,7 +48,7 @@ _ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire"
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
+class TurnRef:
     """Where events belong, and in whose name they are written: ``epoch`` is the turn's while its writer holds it."""
 
     turn: int
@@ -71,7 +71,7 @@ def preview(text: str) -> str:
 
 
 def record(
-    leg: Leg,
+    leg: TurnRef,
     events: Sequence[AnyEvent],
     deltas: Sequence[Delta] = (),
     *,
@@ -101,7 +101,7 @@ def record(
 _EPOCHS = SelectAmong(Turn, "id lease_epoch", "id")
 
 
-def record_typing(batches: Sequence[tuple[Leg, Sequence[Delta]]]) -> frozenset[int]:
+def record_typing(batches: Sequence[tuple[TurnRef, Sequence[Delta]]]) -> frozenset[int]:
     """Write what was typed in several turns, in the caller's transaction. Of turns that are in other hands
     nothing is written; returns these."""
     epochs = dict(_EPOCHS.all([leg.turn for leg, _ in batches]))
@@ -112,7 +112,7 @@ def record_typing(batches: Sequence[tuple[Leg, Sequence[Delta]]]) -> frozenset[i
 class _Changes:
     """What a batch changes of a turn, its body and its session: one statement each."""
 
-    def __init__(self, leg: Leg, turn_started_at: int) -> None:
+    def __init__(self, leg: TurnRef, turn_started_at: int) -> None:
         self.leg, self.turn_started_at = leg, turn_started_at
         self.turn, self.body, self.session = Update(Turn), Update(TurnBody), Update(Session)
         self.items: list[tuple[int | None, bytes]] = []
@@ -136,7 +136,7 @@ class _Changes:
         changes.note(ChangeKind.TURN, self.leg.turn)
 
 
-def _fold(leg: Leg, events: Sequence[AnyEvent], turn_started_at: int) -> None:
+def _fold(leg: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> None:
     change = _Changes(leg, turn_started_at)
     change.priced = steps.costs(event for event in events if isinstance(event, StepEnded))
     of_steps = [event for event in events if isinstance(event, StepStarted | StepEnded)]

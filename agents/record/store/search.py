@@ -40,7 +40,7 @@ class StepText(NamedTuple):
     problem: str = ""
 
 
-class TurnWords(NamedTuple):
+class TurnTokens(NamedTuple):
     """The words of a turn, by part, as `words_of` and `joined` give them."""
 
     input: str = ""
@@ -50,32 +50,32 @@ class TurnWords(NamedTuple):
     steps: str = ""
 
 
-StepWords = tuple[str, ...]
+StepTokens = tuple[str, ...]
 """The words of a step, in the order of `STEP`."""
 
 
 def index_turn(turn: int, asked: str, metadata: str = "") -> None:
     """Index what was asked in a new turn."""
-    put_turns([(turn, words_of_turn(asked, metadata))])
+    put_turns([(turn, turn_tokens(asked, metadata))])
 
 
-def words_of_turn(asked: str, metadata: str = "") -> TurnWords:
+def turn_tokens(asked: str, metadata: str = "") -> TurnTokens:
     """The words that a new turn is found by."""
-    return TurnWords(input=words_of(asked), metadata=words_of(metadata))
+    return TurnTokens(input=index_tokens(asked), metadata=index_tokens(metadata))
 
 
 def index_answer(turn: int, answered: str, problem: str = "") -> None:
     """Index (again) what a turn answered, and what its steps hold."""
-    output = words_of(answered)
+    output = index_tokens(answered)
     steps = joined(_steps_of(turn), output)
-    parts = {"output": output, "problem": words_of(problem), "steps": steps}
+    parts = {"output": output, "problem": index_tokens(problem), "steps": steps}
     columns = [*parts, *(f"{part}_words" for part in parts if connection.vendor == "postgresql")]
     vectors = [_vector(words) for words in parts.values()] if connection.vendor == "postgresql" else []
     marks = ", ".join(f"{column} = %s{'::tsvector' if column.endswith('_words') else ''}" for column in columns)
     execute(f"UPDATE agents_turn_search SET {marks} WHERE {_key()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
 
 
-def _steps_of(turn: int) -> list[StepWords]:
+def _steps_of(turn: int) -> list[StepTokens]:
     sql = (
         "SELECT said, args, result, problem FROM agents_step_search AS found "  # noqa: S608 - constants
         f"JOIN agents_step AS step ON step.id = found.{_key()} WHERE step.turn_id = %s ORDER BY step.number"
@@ -85,7 +85,7 @@ def _steps_of(turn: int) -> list[StepWords]:
         return list(cursor.fetchall())
 
 
-def joined(steps: Iterable[StepWords], output: str) -> str:
+def joined(steps: Iterable[StepTokens], output: str) -> str:
     """All that the steps of a turn hold, the answer itself left out: it stands beside them."""
     pieces, room = [], LIMIT
     for piece in (piece for words in steps for piece in words if piece and piece != output):
@@ -99,24 +99,24 @@ def joined(steps: Iterable[StepWords], output: str) -> str:
 
 def index_step(step: int, text: StepText) -> None:
     """Index (again) what a step said, called, got or met."""
-    put_steps([(step, words_of_step(text))])
+    put_steps([(step, step_tokens(text))])
 
 
-def words_of(text: str) -> str:
+def index_tokens(text: str) -> str:
     """A text as the index holds it."""
     return index_text(text[:LIMIT]) if text else ""
 
 
-def words_of_step(text: StepText) -> StepWords:
-    return tuple(map(words_of, text))
+def step_tokens(text: StepText) -> StepTokens:
+    return tuple(map(index_tokens, text))
 
 
-def put_steps(found: Iterable[tuple[int, StepWords]]) -> None:
+def put_steps(found: Iterable[tuple[int, StepTokens]]) -> None:
     """Put documents of steps in the place of those there are, by their keys."""
     _put("step", found)
 
 
-def put_turns(found: Iterable[tuple[int, TurnWords]]) -> None:
+def put_turns(found: Iterable[tuple[int, TurnTokens]]) -> None:
     """The same of turns."""
     _put("turn", found)
 

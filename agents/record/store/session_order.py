@@ -7,14 +7,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from agents.record.models.turns import Item, Response, Turn
-from agents.record.schemas.turns import ItemValue
+from agents.record.schemas.turns import ItemSnapshot
 
 MOST = 500
 """Items of no turn that a session's page shows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TurnPosition:
     """Where a turn stands in its session: ``first_item`` numbers what it begins with, ``branches_from``
     is the turn it continues where that is not the one before it."""
 
@@ -28,10 +28,10 @@ class LooseItem:
     """An item that is no turn's, with its number in the session."""
 
     number: int
-    value: ItemValue
+    value: ItemSnapshot
 
 
-def places(session: int, turns: Collection[int]) -> dict[int, Place]:
+def positions(session: int, turns: Collection[int]) -> dict[int, TurnPosition]:
     """Where these turns of a session stand. The caller has been let in to it."""
     rows = Turn.objects.unscoped("their session was read").filter(session_id=session, pk__in=turns)
     found = {key: (number, parent) for key, number, parent in rows.values_list("pk", "number", "parent_id")}
@@ -41,7 +41,9 @@ def places(session: int, turns: Collection[int]) -> dict[int, Place]:
     legs = Response.objects.unscoped("their session was read").filter(turn_id__in=turns, number=1)
     firsts = dict(legs.values_list("turn_id", "first_item"))
     return {
-        key: Place(number, firsts.get(key, 0), parent if parent not in (None, last.get(number, parent)) else None)
+        key: TurnPosition(
+            number, firsts.get(key, 0), parent if parent not in (None, last.get(number, parent)) else None
+        )
         for key, (number, parent) in found.items()
     }
 
@@ -58,4 +60,4 @@ def loose_items(session: int) -> list[LooseItem]:
     has been let in to it."""
     rows = Item.objects.unscoped("its session was read").filter(session_id=session, turn=None, hidden=False)
     found = rows.order_by("number").values_list("number", "pk", "body", "wire")[:MOST]
-    return [LooseItem(number, ItemValue(key, bytes(body), bytes(wire))) for number, key, body, wire in found]
+    return [LooseItem(number, ItemSnapshot(key, bytes(body), bytes(wire))) for number, key, body, wire in found]

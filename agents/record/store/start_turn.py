@@ -31,7 +31,7 @@ from agents.record.schemas.items import input_items
 from agents.record.store import closing, forks, history, recorder, replay, retries, search, sessions, staging, tags
 from agents.record.store.forks import NewFork
 from agents.record.store.history import NewItem
-from agents.record.store.recorder import Leg, preview
+from agents.record.store.recorder import TurnRef, preview
 from agents.record.store.retries import AlreadyRun, Retry
 from agents.record.store.sessions import NewSession
 
@@ -39,7 +39,7 @@ LEASE_S = 30
 
 
 @dataclass(frozen=True, slots=True)
-class NewLeg:
+class NewResponse:
     """What is stored of a leg when it begins. ``body`` is the request as received, ``settings`` what
     a response repeats of it, ``items`` the input as history keeps it, with the form it came in
     (None: as its messages say)."""
@@ -69,7 +69,7 @@ class NewTurn:
     provider: str
     messages: Sequence[TurnMessage]
     request: str
-    leg: NewLeg
+    response: NewResponse
     queued: bool
     source: Source = Source.NATIVE
     end_user: str = ""
@@ -90,14 +90,14 @@ def busy(session: int) -> Conflict:
 # ------------------------------------------------------------------------------------------- opening
 
 
-def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[Leg, int]:
+def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[TurnRef, int]:
     """Store a new turn with its first events and take its session's lock; returns its place and
     the number of its first item. A turn of the session that waits for its client is closed as
     cancelled. Raises Conflict while another runs, AlreadyRun for a request that is run already."""
     made = _Made.of(new, opening)
     if not made.staged:
         return writer.write(lambda: _open(actor, new, opening, owner, made))
-    _refuse_repeat(new.leg.retry)
+    _refuse_repeat(new.response.retry)
     with staging.staged(actor, made.staged, new.key, made.items):
         return writer.write(lambda: _open(actor, new, opening, owner, made))
 
@@ -132,7 +132,7 @@ class _Made:
     body: tuple[Any, ...]
     request: tuple[int, bytes]
     items: Sequence[NewItem]
-    words: search.TurnWords
+    words: search.TurnTokens
     events: dict[int, bytes]
     staged: NewSession | None
 
@@ -140,21 +140,21 @@ class _Made:
     def of(cls, new: NewTurn, opening: Sequence[Event]) -> _Made:
         words = _words(new.messages)
         metadata = msgspec.json.encode(new.metadata).decode()
-        items = new.leg.items
+        items = new.response.items
         if items is None:
             items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
         return cls(
             body=(preview(words), "", _dump(new.messages), "", new.request, "", metadata, _attachments(new), False),
-            request=encoding.pack(new.leg.body),
+            request=encoding.pack(new.response.body),
             items=items,
-            words=search.words_of_turn(words, metadata_text(new.metadata)),
+            words=search.turn_tokens(words, metadata_text(new.metadata)),
             events=replay.slim(opening),
             staged=new.opens if not new.earlier and len(items) > staging.AT_ONCE else None,
         )
 
 
-def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, made: _Made) -> tuple[Leg, int]:
-    _refuse_repeat(new.leg.retry)
+def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, made: _Made) -> tuple[TurnRef, int]:
+    _refuse_repeat(new.response.retry)
     at = opening[0].at
     if made.staged:
         staging.show(new.session)
@@ -169,7 +169,7 @@ def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, made
     items = made.items
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
     leg_place = _LegPlace(1, opening[0].seq, at, 0, place.items, len(items), place.previous)
-    _add_leg(new.key, new.leg, status, leg_place, made.request)
+    _add_leg(new.key, new.response, status, leg_place, made.request)
     if not made.staged:
         history.append(new.session, new.key, place.items, items)
     search.put_turns([(new.key, made.words)])
@@ -181,7 +181,7 @@ def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, made
     else:
         forks.add(new.key, new.session, new.fork)
     change.write("id", new.session)
-    leg = Leg(new.key, new.session, new.await_days)
+    leg = TurnRef(new.key, new.session, new.await_days)
     recorder.record(leg, opening, written=made.events)
     changes.note(ChangeKind.SESSION, new.session)
     return leg, place.items
@@ -221,7 +221,7 @@ def _place(new: NewTurn, at_us: int) -> _Place:
 def _beside(new: NewTurn, fork: NewFork) -> _Place:
     """The place of a fork: its source's, with numbers of its own."""
     _, turns, items, scope, branched = _session_row(new.session)
-    place = forks.place_of(fork.source)
+    place = forks.position_of(fork.source)
     return _Place(place.parent, place.previous, turns, items, scope, bool(branched))
 
 
@@ -253,7 +253,7 @@ def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, place: _Place) ->
     newest = _NEWEST.first(new.session)
     number = newest[0] + 1 if newest else 0  # not how many there are: some may have been deleted
     identity = (new.key, new.session, new.agent, new.revision, place.parent, number, actor.user_id, place.scope)
-    kind = (new.leg.api.value, new.source.value, status.value, "", model, provider, end_user, at)
+    kind = (new.response.api.value, new.source.value, status.value, "", model, provider, end_user, at)
     lease = (actor.key_id, owner, at + LEASE_S * 1_000_000)
     _ADD_TURN.one(*identity, *kind, *([0] * 10), 1, 0, *lease)
 
@@ -307,7 +307,7 @@ class _LegPlace:
     previous: int | None
 
 
-def _add_leg(turn: int, new: NewLeg, status: TurnStatus, place: _LegPlace, request: tuple[int, bytes]) -> None:
+def _add_leg(turn: int, new: NewResponse, status: TurnStatus, place: _LegPlace, request: tuple[int, bytes]) -> None:
     encoded, packed = request
     model = terms.intern(TermKind.MODEL, new.model)
     identity = (new.key, turn, place.number, place.previous, new.api.value, model, status.value)
@@ -330,24 +330,24 @@ class Resumption:
     opening: Sequence[Event]
     first_step: int
     waiting: bool
-    leg: NewLeg
+    response: NewResponse
 
 
 _ANSWERED = "UPDATE agents_response SET status = %s WHERE turn_id = %s AND status = %s"
 
 
-def resume_turn(again: Resumption, owner: str) -> Leg:
+def resume_turn(again: Resumption, owner: str) -> TurnRef:
     """Continue a turn with its client's answers and take the session's lock. Raises Conflict when
     someone else was first, AlreadyRun for a request that is run already."""
-    request, events = encoding.pack(again.leg.body), replay.slim(again.opening)
+    request, events = encoding.pack(again.response.body), replay.slim(again.opening)
     return writer.write(lambda: _resume(again, owner, request, events))
 
 
-def _resume(again: Resumption, owner: str, request: tuple[int, bytes], events: dict[int, bytes]) -> Leg:
+def _resume(again: Resumption, owner: str, request: tuple[int, bytes], events: dict[int, bytes]) -> TurnRef:
     key, opening = again.turn, again.opening[0]
     assert isinstance(opening, TurnResumed)  # a resume opens so
-    leg = Leg(key, again.session, epoch=again.epoch + 1)
-    _refuse_repeat(again.leg.retry)
+    leg = TurnRef(key, again.session, epoch=again.epoch + 1)
+    _refuse_repeat(again.response.retry)
     _lock(again.session, key)
     before = TurnStatus.AWAITING_INPUT if again.waiting else TurnStatus.COMPLETED
     read = Turn.objects.unscoped("resume").filter(pk=key, status=before, next_seq=opening.seq, lease_epoch=again.epoch)
@@ -368,7 +368,7 @@ def _resume(again: Resumption, owner: str, request: tuple[int, bytes], events: d
     given = len(opening.tool_responses) + len(opening.input_messages)
     last, items = _LAST_LEG.first(key), _session_row(again.session)[2]
     place = _LegPlace(opening.leg, opening.seq, opening.at, again.first_step, items, given, last[0] if last else None)
-    _add_leg(key, again.leg, TurnStatus.IN_PROGRESS, place, request)
+    _add_leg(key, again.response, TurnStatus.IN_PROGRESS, place, request)
     recorder.record(leg, again.opening, written=events)
     return leg
 

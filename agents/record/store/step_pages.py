@@ -14,7 +14,7 @@ from django.db import connection
 from agents.base.store.sql import Select
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.models.turns import Step, StepDetail
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 from agents.record.store import large_values, read_turns
 
 Span = tuple[int, int]
@@ -63,12 +63,12 @@ _FROM = (
 )
 
 
-def steps(turn: int, first: int, count: int) -> tuple[StepValue, ...]:
+def steps(turn: int, first: int, count: int) -> tuple[StepSnapshot, ...]:
     """The steps with the numbers from ``first`` on."""
     return _read(f"{_FROM} AND s.number >= %s AND s.number < %s ORDER BY s.number", [turn, first, first + count])
 
 
-def some(turn: int, keys: Collection[int]) -> tuple[StepValue, ...]:
+def some(turn: int, keys: Collection[int]) -> tuple[StepSnapshot, ...]:
     """These steps of a turn, in order; those of others are left out."""
     if not keys:
         return ()
@@ -88,7 +88,7 @@ def detail(step: int) -> Iterator[bytes]:
 _TOUCHES = "AND s.started_at <= %s AND (s.completed_at IS NULL OR s.completed_at >= %s)"
 
 
-def within(turn: int, span: Span, first: int, count: int) -> tuple[StepValue, ...]:
+def within(turn: int, span: Span, first: int, count: int) -> tuple[StepSnapshot, ...]:
     """The steps that were under way in a span of time, with numbers from ``first`` on, so many."""
     text = f"{_FROM} {_TOUCHES} AND s.number >= %s ORDER BY s.number LIMIT %s"
     return _read(text, [turn, span[1], span[0], first, count])
@@ -102,14 +102,14 @@ def count_within(turn: int, span: Span) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _read(text: str, params: Sequence[Any]) -> tuple[StepValue, ...]:
+def _read(text: str, params: Sequence[Any]) -> tuple[StepSnapshot, ...]:
     with connection.cursor() as cursor:
         cursor.execute(text, params)
         rows = cursor.fetchall()
     return tuple(map(_step, rows))
 
 
-def _step(row: tuple[Any, ...]) -> StepValue:
+def _step(row: tuple[Any, ...]) -> StepSnapshot:
     parent, foreign, kind, body, error = row[15:]
     if kind is None:
         return read_turns.step_value(row[:15], None, None, parent=parent, foreign=foreign or "")
@@ -117,7 +117,7 @@ def _step(row: tuple[Any, ...]) -> StepValue:
     return read_turns.step_value(row[:15], found.body, error, parent=parent, foreign=foreign or "", cuts=found.cuts)
 
 
-def depths(shown: Sequence[StepValue]) -> dict[int, int]:
+def depths(shown: Sequence[StepSnapshot]) -> dict[int, int]:
     """How deep these steps are nested, by their keys; steps around them may be of elsewhere."""
     around = {step.key: step.parent for step in shown}
     for _ in range(DEEPEST):
@@ -142,7 +142,7 @@ def _upwards(key: int, around: dict[int, int | None]) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class StepBucket:
     """The steps that began in a slice of a turn's time: how many of each type, and how many failed."""
 
     number: int
@@ -157,7 +157,7 @@ class Bucket:
 _TYPE = {choice.value: choice.label for choice in StepType}
 
 
-def overview(turn: int, span: Span, buckets: int) -> list[Bucket]:
+def overview(turn: int, span: Span, buckets: int) -> list[StepBucket]:
     """The steps of a turn counted in so many equal slices of a span of time; empty ones are left out."""
     text = (
         "SELECT (started_at - %s) * %s / %s AS slice, type, count(*), "
@@ -171,6 +171,6 @@ def overview(turn: int, span: Span, buckets: int) -> list[Bucket]:
     for number, type_, count, failed in rows:
         slices.setdefault(min(max(int(number), 0), buckets - 1), []).append((_TYPE[type_], int(count), int(failed)))
     return [
-        Bucket(number, tuple((type_, count) for type_, count, _ in found), sum(failed for *_, failed in found))
+        StepBucket(number, tuple((type_, count) for type_, count, _ in found), sum(failed for *_, failed in found))
         for number, found in sorted(slices.items())
     ]

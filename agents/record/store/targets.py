@@ -18,11 +18,11 @@ from agents.record.models.turns import Response, Step, Turn
 from agents.record.store import tags
 from agents.record.store.tags import tags_of
 
-What = Literal["session", "turn", "step", "response"]
+TargetKind = Literal["session", "turn", "step", "response"]
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RecordTarget:
     """A step of a turn, a turn of a session, or a session, by their keys."""
 
     session: int
@@ -34,7 +34,7 @@ class About:
         return self.step or self.turn or self.session
 
 
-def find(actor: Actor, what: What, public_id: str, action: Action = "read") -> About:
+def find(actor: Actor, what: TargetKind, public_id: str, action: Action = "read") -> RecordTarget:
     """Raises NotFound, also for what the actor may not see. A response stands for its turn."""
     match what:
         case "session":
@@ -48,7 +48,7 @@ def find(actor: Actor, what: What, public_id: str, action: Action = "read") -> A
             found = _row(Response, key, actor, action, "turn__session_id", "turn_id")
     if found is None:
         raise NotFound(f"{what.capitalize()} '{public_id[:80]}' not found.")
-    return About(*found)
+    return RecordTarget(*found)
 
 
 def _row(model: Any, key: int | None, actor: Actor, action: Action, *columns: str) -> tuple[int, ...] | None:
@@ -58,7 +58,7 @@ def _row(model: Any, key: int | None, actor: Actor, action: Action, *columns: st
     return found
 
 
-def hold(about: About) -> None:
+def lock(about: RecordTarget) -> None:
     """Keep others from writing about the record until the transaction ends. Raises NotFound for one that
     was deleted meanwhile."""
     model: Any = Turn if about.turn is not None else Session
@@ -67,7 +67,7 @@ def hold(about: About) -> None:
         raise NotFound("What this is about was deleted meanwhile.")
 
 
-def tell(about: About) -> None:
+def note_change(about: RecordTarget) -> None:
     """Note, within a transaction, that something was said of a record."""
     changes.note(ChangeKind.SESSION, about.session)
     if about.turn is not None:
@@ -76,7 +76,7 @@ def tell(about: About) -> None:
         changes.note(ChangeKind.STEP, about.step)
 
 
-def tags_of_target(about: About) -> list[str]:
+def tags_of_target(about: RecordTarget) -> list[str]:
     """The tags of the record itself, in order."""
     if about.step is not None:
         found = tags_of(StepTag, "step_id", [about.step])
@@ -93,27 +93,27 @@ def step_numbers(steps: Collection[int]) -> dict[int, int]:
     return dict(rows.values_list("pk", "number")) if steps else {}
 
 
-def tag(about: About, names: Collection[str]) -> None:
+def tag(about: RecordTarget, names: Collection[str]) -> None:
     """Tag a record, within the caller's transaction."""
     if names:
         tags.add(names, **_keys(about))
 
 
-def change_tags(about: About, *, add: Collection[str] = (), remove: Collection[str] = ()) -> list[str]:
+def change_tags(about: RecordTarget, *, add: Collection[str] = (), remove: Collection[str] = ()) -> list[str]:
     """Tag a record, and take tags away; returns those it then has. Raises NotFound for one that was
     deleted meanwhile."""
 
     def job() -> None:
-        hold(about)
+        lock(about)
         tag(about, add)
         tags.remove(remove, **_keys(about))
-        tell(about)
+        note_change(about)
 
     writer.write(job)
     return tags_of_target(about)
 
 
-def _keys(about: About) -> dict[str, list[int]]:
+def _keys(about: RecordTarget) -> dict[str, list[int]]:
     if about.step is not None:
         return {"steps": [about.step]}
     return {"turns": [about.turn]} if about.turn is not None else {"sessions": [about.session]}

@@ -18,9 +18,9 @@ from agents.base.timestamps import to_datetime, to_us
 from agents.record.models.choices import FOREIGN, LIVE, Source, StepStatus, TurnStatus
 from agents.record.models.turns import Response, Step, Turn
 from agents.record.schemas.content import ToolResponse
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 from agents.record.store import closing, large_values
-from agents.record.store.recorder import Leg, Superseded
+from agents.record.store.recorder import Superseded, TurnRef
 from agents.record.store.start_turn import LEASE_S
 
 
@@ -32,7 +32,7 @@ def key_of(public_id: str) -> int:
     return key
 
 
-def missing(key: int) -> NotFound:
+def not_found(key: int) -> NotFound:
     return NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
 
 
@@ -52,7 +52,7 @@ def check_answers(pending: Sequence[str], responses: Sequence[ToolResponse]) -> 
         raise InvalidRequest(words, param="tool_responses", code="missing_call_id")
 
 
-def check_unanswered(steps: Sequence[StepValue], responses: Sequence[ToolResponse]) -> None:
+def check_unanswered(steps: Sequence[StepSnapshot], responses: Sequence[ToolResponse]) -> None:
     """Raises Conflict when one of a turn's steps already holds an answer to the same call."""
     details = [msgspec.json.decode(step.detail, type=_Answers) for step in steps if step.detail]
     answered = {answer.call_id for detail in details for answer in detail.tool_responses}
@@ -85,7 +85,7 @@ def renew_leases(keys: Sequence[int], owner: str, now_us: int) -> None:
     writer.write(lambda: rows.update(lease_until=until))
 
 
-def mark_running(leg: Leg) -> None:
+def mark_running(leg: TurnRef) -> None:
     """A queued turn has begun. Raises Superseded when it is in other hands."""
 
     def job() -> None:
@@ -103,7 +103,7 @@ def mark_running(leg: Leg) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnPlace:
+class TurnTarget:
     """Where a turn stands, without its contents. Two places of the same ``epoch`` are in the same hands."""
 
     key: int
@@ -149,15 +149,15 @@ def agent_of(key: int, session: int) -> int | None:
     return agent
 
 
-def place(actor: Actor, key: int, *, session: int | None = None, action: Action = "read") -> TurnPlace:
+def target(actor: Actor, key: int, *, session: int | None = None, action: Action = "read") -> TurnTarget:
     """Where a turn stands. Raises NotFound, also for one of another session or not to be seen."""
     rows = Turn.objects.visible_to(actor, action).filter(pk=key)
     if session is not None:
         rows = rows.filter(session_id=session)
     row = rows.select_related("body").first()
     if row is None:
-        raise missing(key)
-    return TurnPlace(
+        raise not_found(key)
+    return TurnTarget(
         key=row.pk,
         session=row.session_id,
         agent=row.agent_id,
@@ -176,7 +176,7 @@ def place(actor: Actor, key: int, *, session: int | None = None, action: Action 
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class AwaitedCall:
     """A client's call a turn waits for, or a call of ours it is to approve. ``call`` is its ToolCall as
     JSON, ``detail`` all its step holds."""
 
@@ -186,12 +186,12 @@ class Pending:
     detail: bytes
 
     @property
-    def asks(self) -> bool:
+    def needs_approval(self) -> bool:
         """Whether the client's approval is waited for."""
         return b'"approval":"requested"' in self.detail
 
 
-def pending_calls(key: int) -> list[Pending]:
+def pending_calls(key: int) -> list[AwaitedCall]:
     """What a turn waits for, in order."""
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key, status=StepStatus.AWAITING_INPUT)
     out = []
@@ -200,7 +200,7 @@ def pending_calls(key: int) -> list[Pending]:
     ):
         whole = large_values.unpack(step, kind, body)
         detail = msgspec.json.decode(whole, type=_Calls)
-        out.append(Pending(step, to_us(started), bytes(detail.tool_calls[0]), whole))
+        out.append(AwaitedCall(step, to_us(started), bytes(detail.tool_calls[0]), whole))
     return out
 
 
@@ -218,10 +218,10 @@ def state(key: int) -> tuple[TurnStatus, int] | None:
     return (TurnStatus(row[0]), row[1]) if row else None
 
 
-def leg_start(turn: int, number: int) -> int:
+def response_start(turn: int, number: int) -> int:
     """The number of the first event of a leg. Raises NotFound where the turn is gone."""
     rows = Response.objects.unscoped("its turn is visible").filter(turn_id=turn, number=number)
     first: int | None = rows.values_list("first_seq", flat=True).first()
     if first is None:
-        raise missing(turn)
+        raise not_found(turn)
     return first

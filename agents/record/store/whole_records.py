@@ -18,7 +18,7 @@ from agents.record.models.choices import Api, Source, TurnStatus
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.schemas.records import VERSION, TurnRecord
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns
 from agents.record.store.tags import tags_of
 
@@ -33,7 +33,7 @@ def of_turn(actor: Actor, key: int) -> Json:
     return of_value(actor, read_turns.turn(actor, key))
 
 
-def of_value(actor: Actor, turn: TurnValue) -> Json:
+def of_value(actor: Actor, turn: TurnSnapshot) -> Json:
     """The same of one that was read already."""
     row = Turn.objects.unscoped("turn checked").filter(pk=turn.key).values(*_TURN).first()
     if row is None:
@@ -121,7 +121,7 @@ def _body(turn: int) -> Json:
     return {"metadata": metadata, "foreign": {k: v for k, v in (foreign or {}).items() if k != "traces"}}
 
 
-def _step(step: StepValue, cost_nano: int | None, parent: int | None) -> Json:
+def _step(step: StepSnapshot, cost_nano: int | None, parent: int | None) -> Json:
     spent = step.usage.model_dump(exclude_defaults=True)
     return _told(
         {

@@ -17,7 +17,7 @@ from agents.base.api.negotiation import json_response
 from agents.base.api.views import ApiView, Awaited, answer, as_json
 from agents.base.reading import read
 from agents.loop.current_service import service
-from agents.record.schemas.turns import ItemValue
+from agents.record.schemas.turns import ItemSnapshot
 from agents.record.store import items, sessions
 from agents.record.store.history import NewItem
 from agents.responses.api.item_lists import find_item, item_page
@@ -118,7 +118,7 @@ class ConversationItems(ApiView):
 
 def _added(record: ConversationRecord, rows: Sequence[NewItem]) -> HttpResponseBase:
     conversations.add(record, rows)
-    shown = items_json(ItemValue(row.key, row.body, row.wire) for row in rows)
+    shown = items_json(ItemSnapshot(row.key, row.body, row.wire) for row in rows)
     return list_json(((encode(item),) for item in shown), [item["id"] for item in shown], more=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 from agents.responses.runner.responses import head_of
 from agents.responses.store.responses import ResponseRecord, Told
 from agents.responses.wire import responses as wire
@@ -31,6 +31,6 @@ def outcome_of(record: ResponseRecord, told: Told) -> Outcome:
     )
 
 
-def _finish(step: StepValue) -> str | None:
+def _finish(step: StepSnapshot) -> str | None:
     found: str | None = msgspec.json.decode(step.detail or b"{}").get("finish_reason")
     return found

@@ -36,8 +36,8 @@ from agents.record.schemas.turns import MESSAGES
 from agents.record.store import history, read_turns, retries, start_turn, turns
 from agents.record.store.retries import Retry
 from agents.record.store.sessions import NewSession
-from agents.record.store.start_turn import NewLeg, NewTurn, Resumption
-from agents.record.store.turns import TurnPlace
+from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
+from agents.record.store.turns import TurnTarget
 from agents.responses.runner import input, join, tools
 from agents.responses.runner.input import Answers, Given, Place
 from agents.responses.schemas.requests import CreateResponse, McpTool
@@ -105,7 +105,7 @@ def _first(service: Service, asked: Asked) -> Begun:
 
 def _begin(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
     if place.waiting is not None and asked.body.store:
-        where = turns.place(asked.actor, place.waiting, action="run")  # before what it waits for
+        where = turns.target(asked.actor, place.waiting, action="run")  # before what it waits for
         pending = turns.pending_calls(place.waiting)
         answers = input.answers(given, pending, required=place.after is not None)
         if answers is not None:
@@ -163,7 +163,7 @@ def _store(
         provider=run.inference.name,
         messages=given.messages,
         request="{}",
-        leg=_leg(asked, head, given),
+        response=_leg(asked, head, given),
         queued=queued,
         end_user=body.safety_identifier or body.user or "",
         after=place.after.key if place.after else None,
@@ -182,8 +182,8 @@ def _head(asked: Asked, place: Place) -> ResponseHead:
     return ResponseHead(ids.new_key(), ids.now_us(), settings)
 
 
-def _leg(asked: Asked, head: ResponseHead, given: Given) -> NewLeg:
-    return NewLeg(
+def _leg(asked: Asked, head: ResponseHead, given: Given) -> NewResponse:
+    return NewResponse(
         head.key,
         _without_secrets(asked),
         Api.RESPONSES,
@@ -219,7 +219,7 @@ def _history(place: Place, session: int, first_item: int | None, given: Given) -
 # --------------------------------------------------------------------------------------------- resume
 
 
-def _resume(service: Service, asked: Asked, place: Place, where: TurnPlace, given: Given, answers: Answers) -> Begun:
+def _resume(service: Service, asked: Asked, place: Place, where: TurnTarget, given: Given, answers: Answers) -> Begun:
     value = read_turns.turn(asked.actor, where.key, "run")
     start_turn.check_unmoved(where.key, where.next_seq)
     next_step, next_round = turns.counts(where.key)

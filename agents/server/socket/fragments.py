@@ -17,7 +17,7 @@ from agents.logs.store import logs
 from agents.logs.store.rows import Row
 from agents.pages import fragments, turn_page_data
 from agents.query.tree import Query
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns, step_pages
 
 
@@ -68,7 +68,7 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
     return out
 
 
-def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[StepValue, ...]:
+def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[StepSnapshot, ...]:
     """The steps that events are about, among the last of their turn."""
     last = step_pages.steps(turn, max(total - WINDOW, 0), WINDOW)
     known = {step.key for step in last}
@@ -76,7 +76,7 @@ def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[Ste
     return (*step_pages.some(turn, {key for key in named if key is not None and key not in known}), *last)
 
 
-def _leg(actor: Actor, turn: TurnValue) -> list[dict[str, Any]]:
+def _leg(actor: Actor, turn: TurnSnapshot) -> list[dict[str, Any]]:
     """Where a response begins that continues a turn: it stands among the steps, before its first."""
     begun = fragments.turn_leg(actor, turn)
     if begun is None:

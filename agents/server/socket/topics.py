@@ -100,7 +100,7 @@ def _narrowed(kind: str, public_id: str, q: str) -> str:
 
 async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
     key = turns.key_of(public_id)
-    await read(turns.place, wanted.actor, key)
+    await read(turns.target, wanted.actor, key)
     try:
         after = parse_cursor(wanted.after)
     except ValueError as error:
@@ -113,7 +113,7 @@ async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
             yield b'"live"}'
             op = "events"
         if not batch:
-            await read(turns.place, wanted.actor, key)  # it may have been taken from us
+            await read(turns.target, wanted.actor, key)  # it may have been taken from us
         if len(batch) < live.BATCH:  # one that is catching up need not wait for the others
             await _next_tick()
 

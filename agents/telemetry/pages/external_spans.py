@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from agents.logs.pages import turn_summary
 from agents.logs.store import logs
 from agents.pages.raw_view import ENTRIES, Line
-from agents.record.schemas.turns import TurnValue
+from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store import read_turns, turns
 from agents.telemetry.reading.spans import Span, SpanLink
 from agents.telemetry.store.external import provenance
@@ -23,13 +23,13 @@ from agents.uikit.http_responses import plain
 from agents.uikit.json_tree import Branch
 
 
-def lines(turn: TurnValue, first: int) -> tuple[list[Line], int]:
+def lines(turn: TurnSnapshot, first: int) -> tuple[list[Line], int]:
     """The spans of a turn's traces from that number on, for the raw view; and how many there are."""
     spans, there = provenance.some_spans(turn.key, first, ENTRIES)
     return [_line(turn, number, span) for number, span in enumerate(spans, first)], there
 
 
-def _line(turn: TurnValue, number: int, span: Span) -> Line:
+def _line(turn: TurnSnapshot, number: int, span: Span) -> Line:
     body = json_view.shown(_json(span))
     began = span.start_ns or min((event.at_ns for event in span.events if event.at_ns), default=0)
     since = (began // 1000 - turn.started_at) / 1000
@@ -93,7 +93,7 @@ def _named(whole: Branch) -> bool:
     return any(member.name == "attributes" for member in whole.members)
 
 
-def _about(request: PageRequest, turn: TurnValue, found: Sequence[Span], body: bytes) -> dict[str, Any]:
+def _about(request: PageRequest, turn: TurnSnapshot, found: Sequence[Span], body: bytes) -> dict[str, Any]:
     span = max(found, key=lambda each: (not each.is_log, each.end_ns))
     rows = logs.turn_rows(request.actor, [turn.key])
     number = provenance.step_of(turn.key, span.id)
@@ -110,7 +110,7 @@ def _about(request: PageRequest, turn: TurnValue, found: Sequence[Span], body: b
     }
 
 
-def _facts(turn: TurnValue, span: Span) -> list[tuple[str, str]]:
+def _facts(turn: TurnSnapshot, span: Span) -> list[tuple[str, str]]:
     """What identifies a span, and by whom it was made."""
     known = (
         (_("span"), span.id),

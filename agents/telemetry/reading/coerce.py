@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from agents.record.schemas.content import MOST_TOKENS
+from agents.record.schemas.content import MAX_TOKENS
 from agents.telemetry.reading.sanitize import plain
 
 LARGEST = 2**63 - 1
@@ -75,13 +75,13 @@ def said(value: Any) -> str:
 
 
 def count(value: Any) -> int:
-    """A number of tokens or the like, at most `MOST_TOKENS`; 0 of what is none."""
+    """A number of tokens or the like, at most `MAX_TOKENS`; 0 of what is none."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return min(max(value, 0), MOST_TOKENS)
+        return min(max(value, 0), MAX_TOKENS)
     if isinstance(value, float) and math.isfinite(value):
-        return min(max(int(value), 0), MOST_TOKENS)
+        return min(max(int(value), 0), MAX_TOKENS)
     if isinstance(value, str) and len(value) <= 19 and value.isascii() and value.isdigit():
-        return min(int(value), MOST_TOKENS)
+        return min(int(value), MAX_TOKENS)
     return 0
 
 

@@ -18,7 +18,7 @@ from agents.base.store import keys
 from agents.logs.store import numbers
 from agents.query.parser import parse
 from agents.record.models.turns import Turn
-from agents.record.schemas.content import MOST_TOKENS
+from agents.record.schemas.content import MAX_TOKENS
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading import trace_worker
 from agents.telemetry.reading.otlp import traces_from_json
@@ -101,9 +101,9 @@ def test_one_that_cannot_be_stored_holds_up_no_other(me: Actor, caplog: pytest.L
 
 def test_no_call_spends_more_than_can_be_summed(me: Actor) -> None:
     turn = spend(me, 2**63 - 1, "9e9")
-    assert (turn.input_tokens, turn.output_tokens) == (3 * MOST_TOKENS, 3 * MOST_TOKENS)
+    assert (turn.input_tokens, turn.output_tokens) == (3 * MAX_TOKENS, 3 * MAX_TOKENS)
     assert turn.cost_nano is None
-    assert numbers.stats(me, parse("", now_us=0)).tokens.input_tokens == 3 * MOST_TOKENS
+    assert numbers.stats(me, parse("", now_us=0)).tokens.input_tokens == 3 * MAX_TOKENS
 
 
 def test_one_that_cannot_be_read_holds_up_no_other(me: Actor, caplog: pytest.LogCaptureFixture) -> None:

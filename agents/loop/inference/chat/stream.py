@@ -19,7 +19,7 @@ from agents.loop.inference.base import Chunk, Finish, Reasoning, Text
 from agents.loop.inference.chat.call_parts import CallOrder, TooManyCalls, random_call_id
 from agents.loop.inference.chat.faults import Complaint, Faults
 from agents.loop.inference.chat.sse import EventSplitter, EventTooLarge
-from agents.record.schemas.content import MOST_TOKENS, Usage
+from agents.record.schemas.content import MAX_TOKENS, Usage
 
 _DONE = b"[DONE]"
 
@@ -244,7 +244,7 @@ def _usage(counts: JSON) -> Usage | None:
 
 def _count_in(counts: JSON, name: str) -> int:
     value = counts.get(name) if isinstance(counts, dict) else None
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
+    return value if type(value) is int and 0 <= value <= MAX_TOKENS else 0
 
 
 # A surrogate pair, a lone half, or any other escape (so that an escaped backslash is not read as

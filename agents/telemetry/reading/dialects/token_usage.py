@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.record.schemas.content import MOST_TOKENS, Usage
+from agents.record.schemas.content import MAX_TOKENS, Usage
 from agents.telemetry.reading.coerce import count
 
 
@@ -18,10 +18,10 @@ def usage(given: int, got: int, cached: int = 0, thought: int = 0, written: int 
     if thought > got:
         got += thought
     return Usage(
-        input_tokens=min(given, MOST_TOKENS),
-        output_tokens=min(got, MOST_TOKENS),
-        cached_tokens=min(cached, MOST_TOKENS),
-        reasoning_tokens=min(thought, MOST_TOKENS),
+        input_tokens=min(given, MAX_TOKENS),
+        output_tokens=min(got, MAX_TOKENS),
+        cached_tokens=min(cached, MAX_TOKENS),
+        reasoning_tokens=min(thought, MAX_TOKENS),
     )
 
 

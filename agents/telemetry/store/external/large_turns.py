@@ -73,7 +73,7 @@ class _Sliced:
     last: dict[str, int]
     sums: Sums
     place: int = 0
-    heard: list[search.StepWords] = field(default_factory=list)
+    heard: list[search.StepTokens] = field(default_factory=list)
     room: int = search.LIMIT
     answered: str = ""
 
@@ -87,7 +87,7 @@ class _Sliced:
             step: known.get(foreign_id(step)) or ids.new_key(began or record.started_us) for step, began in head.steps
         }
         last = foreign_steps.places(step for step, _ in head.steps)
-        answered = search.words_of(text_of(record.output.content) if record.output else "")
+        answered = search.index_tokens(text_of(record.output.content) if record.output else "")
         return cls(trace, turn, record, keys, last, Sums.of(record, (), None), answered=answered)
 
     def write(self, steps: Sequence[ForeignStep]) -> None:
@@ -107,7 +107,7 @@ class _Sliced:
         foreign_steps.write_some(self.turn, planned)
         return planned.cost_nano
 
-    def _hear(self, words: Iterable[search.StepWords]) -> None:
+    def _hear(self, words: Iterable[search.StepTokens]) -> None:
         """Keep the words by which the turn is found: as many as
         `agents.record.store.search.joined` takes, and one more."""
         for one in words:

@@ -36,7 +36,7 @@ class Said:
 
     detail: bytes | None
     error: str
-    words: search.StepWords
+    words: search.StepTokens
 
 
 def said(step: ForeignStep) -> Said:
@@ -46,7 +46,7 @@ def said(step: ForeignStep) -> Said:
     return Said(
         detail=step.detail.model_dump_json(exclude_none=True).encode() if is_known else None,
         error=error.model_dump_json(exclude_none=True) if error else "",
-        words=search.words_of_step(searchable_text.of_step(step.detail, error)) if is_known else (),
+        words=search.step_tokens(searchable_text.of_step(step.detail, error)) if is_known else (),
     )
 
 

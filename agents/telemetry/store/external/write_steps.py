@@ -54,7 +54,7 @@ class Plan:
     cost_nano: int | None
 
 
-def words(record: ForeignTurn, said: Sequence[Said]) -> Iterable[search.StepWords]:
+def words(record: ForeignTurn, said: Sequence[Said]) -> Iterable[search.StepTokens]:
     """Of each step that has any, in order, those it is found by."""
     last = sorted(places(step.id for step in record.steps).values())
     return (said[place].words for place in last if said[place].detail is not None)

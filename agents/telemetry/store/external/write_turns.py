@@ -62,7 +62,7 @@ class Prepared:
     source: Source
     steps: Sequence[Said]
     body: Sequence[Any]
-    words: search.TurnWords
+    words: search.TurnTokens
     sums: Sums | None = None
 
 
@@ -72,19 +72,19 @@ def prepared(record: ForeignTurn, source: Source) -> Prepared:
     return Prepared(foreign_id(record.id), record, source, steps, turn_rows.body(record), words)
 
 
-def prepared_beside(record: ForeignTurn, source: Source, sums: Sums, heard: Iterable[search.StepWords]) -> Prepared:
+def prepared_beside(record: ForeignTurn, source: Source, sums: Sums, heard: Iterable[search.StepTokens]) -> Prepared:
     """The same of a turn whose steps are stored already, with the words that these are found by."""
     words = _words(record, heard)
     return Prepared(foreign_id(record.id), record, source, (), turn_rows.body(record), words, sums)
 
 
-def _words(record: ForeignTurn, heard: Iterable[search.StepWords]) -> search.TurnWords:
-    answered = search.words_of(text_of(record.output.content) if record.output else "")
-    return search.TurnWords(
-        search.words_of(turn_rows.asked(record)),
+def _words(record: ForeignTurn, heard: Iterable[search.StepTokens]) -> search.TurnTokens:
+    answered = search.index_tokens(text_of(record.output.content) if record.output else "")
+    return search.TurnTokens(
+        search.index_tokens(turn_rows.asked(record)),
         answered,
-        search.words_of(record.error.message if record.error else ""),
-        search.words_of(metadata_text(record.metadata)),
+        search.index_tokens(record.error.message if record.error else ""),
+        search.index_tokens(metadata_text(record.metadata)),
         search.joined(heard, answered),
     )
 
