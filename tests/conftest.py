@@ -25,6 +25,8 @@ gc.set_threshold(50_000, 20, 100)
 # a shell that starts a command behind itself lets it ignore SIGINT, and every server we start would inherit that
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+pytest_plugins = [f"tests.fixtures.{name}" for name in ("admin", "api", "live", "pages")]
+
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 START_US = 1_795_000_000_000_000
 """A moment in November 2026, where the clock of a test stands."""

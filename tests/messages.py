@@ -23,8 +23,8 @@ from django.utils.translation.template import templatize
 from jinja2 import Environment
 
 from agents.query.fields import FIELDS
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "agents" / "locale"
 LANGUAGES = ("de", "fr")
 ROWS = ROOT / "templates" / "rows"

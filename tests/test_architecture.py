@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests import ROOT
+
 FILE_LINES, FUNCTION_LINES, PARAMETERS = 400, 60, 10
 NAMES_NOBODY_UNDERSTANDS = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base2"}
 

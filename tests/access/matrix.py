@@ -46,9 +46,9 @@ from agents.telemetry.store import import_jobs
 from agents.telemetry.store.external import inbox, trace_deletion, unmatched
 from agents.telemetry.store.external.projector import projector
 from agents.telemetry.store.import_jobs import NewImport
-from tests.builders import make_agent, make_response, make_session, make_turn
-from tests.cases import sparing
-from tests.runtime.play import LOOKUP
+from tests.loop.play import LOOKUP
+from tests.support.builders import make_agent, make_response, make_session, make_turn
+from tests.support.cases import sparing
 
 # ---------------------------------------------------------------------------------------------- actors
 

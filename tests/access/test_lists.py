@@ -17,8 +17,8 @@ from agents.query.parser import parse
 from agents.server.api.urls import routes
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
 from tests.access.matrix import KINDS, Who, World, api_status
-from tests.cases import sparing
-from tests.inprocess import told
+from tests.support.cases import sparing
+from tests.support.inprocess import told
 
 LEVELS = ("session", "turn", "response", "step")
 SEARCHES = (

@@ -31,8 +31,8 @@ from agents.telemetry.api.reports import AgentsTraces, LangSmithBatch, LangSmith
 from agents.tools.api.tools import ToolGroupDetail
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
 from tests.access.matrix import EVERYONE, OWNED, Target, Who, World, api_status
-from tests.cases import sparing
-from tests.inprocess import told
+from tests.support.cases import sparing
+from tests.support.inprocess import told
 
 # ------------------------------------------------------------------------------------------- declared
 

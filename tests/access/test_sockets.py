@@ -24,7 +24,7 @@ from agents.server.routing import websocket
 from agents.server.socket import lists, topics
 from tests.access.asking import leaks as all_leaks
 from tests.access.matrix import FEW, Chain, Who, World
-from tests.cases import sparing
+from tests.support.cases import sparing
 
 HOST = b"testserver"
 UNAUTHENTICATED = 4401

@@ -22,10 +22,10 @@ from agents.server.api.urls import routes
 from agentsite import equipment
 from tests.access.asking import PARAM, Cell, ask, filled
 from tests.access.matrix import OWNED, Chain, Target, build, make_key, make_user
-from tests.cases import sparing
-from tests.inprocess import idle_service, told
-from tests.server import issuer as issuers
-from tests.server.issuer import CLIENT, SECRET, Issuer
+from tests.support.cases import sparing
+from tests.support.inprocess import idle_service, told
+from tests.support.live import issuer as issuers
+from tests.support.live.issuer import CLIENT, SECRET, Issuer
 
 LONG = "alice" * 60
 NAMED: dict[str, dict[str, Any]] = {

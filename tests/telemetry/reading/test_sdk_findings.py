@@ -1,0 +1,87 @@
+"""What real SDKs were seen to report otherwise than had been thought; found by ``python -m tests.sdks``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agents.record.schemas.content import text_of
+from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.spans import Span
+from agents.telemetry.reading.turns import of_spans
+from tests.telemetry.reading.story import SECOND, START, brought, model, span, user, wished
+
+
+def run(id_: str, kind: str, **more: Any) -> Span:
+    """A run of LangSmith's."""
+    extra = {"metadata": {"lc_agent_name": "helper"}}
+    given = {"run_type": kind, "extra": extra, **more.pop("attributes")}
+    return span(id_, format="langsmith", attributes=given, **more)
+
+
+def one_turn(*spans: Span) -> ForeignTurn:
+    (turn,) = of_spans(spans)
+    return turn
+
+
+# ------------------------------------------------------------------------------------------------------ LangChain
+
+FAILED = {"type": "tool", "content": "no such city", "name": "look", "tool_call_id": "c1", "status": "error"}
+"""A tool's answer where the tool handles its failures (``handle_tool_error``): the run has no error."""
+
+
+def graph(inputs: Any) -> Span:
+    return run("graph", "chain", attributes={"inputs": inputs, "outputs": {"messages": []}}, took=10)
+
+
+@pytest.mark.parametrize("status", ["error", "success"])
+def test_langsmiths_tool_has_failed_where_its_message_says_so(status: str) -> None:
+    outputs = {"output": {**FAILED, "status": status}}
+    tool = run("look", "tool", parent="graph", at=1, attributes={"inputs": {"city": "x"}, "outputs": outputs})
+    (step,) = one_turn(graph({}), tool).steps
+    assert (step.status, step.error is not None) == (("failed", True) if status == "error" else ("completed", False))
+    assert step.detail.tool_responses[0].content == "no such city"  # type: ignore[union-attr]  # a tool's
+
+
+@pytest.mark.parametrize("written", [FAILED, {"type": "tool", "data": FAILED}, {"lc": 1, "kwargs": FAILED}])
+def test_openinferences_tool_has_failed_where_its_message_says_so(written: Any) -> None:
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "look", "output.value": json.dumps(written)}
+    agent = span("agent", took=10, attributes={"openinference.span.kind": "AGENT", "agent.name": "helper"})
+    (step,) = one_turn(agent, span("look", parent="agent", at=1, attributes=attributes)).steps
+    assert step.error is not None
+    assert (step.status, step.error.message) == ("failed", "no such city")
+    assert step.detail.tool_calls[0].call_id == "c1"  # type: ignore[union-attr]  # a tool's
+
+
+def test_a_turn_whose_tool_failed_and_that_ended_well_is_completed() -> None:
+    tool = run("look", "tool", parent="graph", at=1, attributes={"inputs": {}, "outputs": {"output": FAILED}})
+    assert one_turn(graph({}), tool).status == "completed"
+
+
+@pytest.mark.parametrize("speaker", ["user", "human"])
+def test_a_pair_of_speaker_and_words_is_a_message(speaker: str) -> None:
+    turn = one_turn(graph({"messages": [["system", "Be brief."], [speaker, "Where?"]]}))
+    assert [text_of(message.content) for message in turn.input] == ["Where?"]
+
+
+@pytest.mark.parametrize("messages", [[["user"]], [["user", 5]], [[5, "user"]], [["x", "y"]], "user", {}, [None, []]])
+def test_what_is_no_such_pair_is_left_as_it_is(messages: Any) -> None:
+    (turn,) = of_spans([graph({"messages": messages})])
+    assert turn.status == "completed"
+
+
+# --------------------------------------------------------------------------------------- a client without tools
+
+
+def test_a_made_tool_begins_where_the_model_that_asked_for_it_ended() -> None:
+    turns = of_spans(
+        [
+            model("m", user("Where?"), calls=(("c1", "look", {}),), trace="t1", at=0),
+            model("n", user("Where?"), wished("c1"), brought("c1", "x"), calls=(("c2", "look", {}),), trace="t2", at=2),
+            model("o", user("Where?"), wished("c2"), brought("c2", "y"), answer="Here it is.", trace="t3", at=4),
+        ],
+    )
+    made = [one for turn in turns for one in turn.steps if one.made]
+    assert [one.started_us for one in made] == [(START + SECOND) // 1000, (START + 3 * SECOND) // 1000]
