@@ -13,7 +13,7 @@ from django.conf import settings
 
 from agents.base import ids, rights
 from agents.base.reading import read
-from agents.base.store import changes, tokens, trouble
+from agents.base.store import changes, failures, tokens
 from agents.base.store.statistics import Statistics
 from agents.base.store.writer import writer
 from agents.knowledge.store import files, indexing
@@ -133,7 +133,7 @@ class Lifecycle:
         await read(import_queue.beat)
 
     async def _recover(self) -> None:
-        if trouble.noted.recent(CALM_S):
+        if failures.noted.recent(CALM_S):
             return
         await read(closing.recover, ids.now_us(), self.runner.running)
         await read(indexing.fail_lost, ids.now_us(), current_service.service().indexer.running)
@@ -154,7 +154,7 @@ class Lifecycle:
         await asyncio.get_running_loop().run_in_executor(None, self._memory.give_back)
 
     async def _learn(self) -> None:
-        if not trouble.noted.recent(CALM_S):
+        if not failures.noted.recent(CALM_S):
             await read(self._statistics.renew)
 
     async def _seal(self) -> None:

@@ -16,7 +16,7 @@ from django.test.utils import setup_databases, teardown_databases
 
 from agents.base import ids, reading
 from agents.base.access import ACTIONS, Actor
-from agents.base.store import keys, readiness, scopes, terms, trouble
+from agents.base.store import failures, keys, readiness, scopes, terms
 from agents.knowledge.store import vectors
 from agents.record.store import costs
 
@@ -56,7 +56,7 @@ def _one_thread_for_loops() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _fresh_caches() -> Iterator[None]:
     """What the process remembers of one test's database is wrong in the next."""
-    for module in (keys, costs, readiness, scopes, terms, trouble, vectors):
+    for module in (keys, costs, readiness, scopes, terms, failures, vectors):
         module.forget()
     yield
     ids.use_clock(None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agents.feedback.store import feedback
 from agents.pages.page_hooks import later, places
-from agents.record.store import attached
-from agents.record.store.attached import Attached
+from agents.record.store import deletion_hooks
+from agents.record.store.deletion_hooks import Attached
 
 
 def install() -> None:
@@ -15,7 +15,7 @@ def install() -> None:
         steps=feedback.drop_of_steps,
         merged=feedback.merge_steps,
     )
-    attached.add("feedback", about)
+    deletion_hooks.add("feedback", about)
     places.said_of = later("agents.feedback.pages.section")
     places.said_of_steps = later("agents.feedback.pages.step_controls")
     places.unsaid_of_step = later("agents.feedback.pages.unsaid")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agents.knowledge.store import vector_dbs
-from agents.record.store import attached
-from agents.record.store.attached import Attached
+from agents.record.store import deletion_hooks
+from agents.record.store.deletion_hooks import Attached
 
 
 def install() -> None:
-    attached.add("knowledge", Attached(sessions=vector_dbs.drop_of_sessions))
+    deletion_hooks.add("knowledge", Attached(sessions=vector_dbs.drop_of_sessions))

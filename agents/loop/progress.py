@@ -16,6 +16,7 @@ from agents.loop.protocols.shields import Said
 from agents.loop.protocols.tools import Labelled
 from agents.loop.replay import Outcome, Player
 from agents.loop.run import PendingCall, Resume, Run
+from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import (
     CompletionMessage,
     ToolCall,
@@ -44,7 +45,6 @@ from agents.record.schemas.events import (
     TurnStarted,
 )
 from agents.record.schemas.items import input_item, input_items, items_of, joined_calls, system_item
-from agents.record.schemas.pieces import ChunkedText
 
 
 @dataclass(slots=True)

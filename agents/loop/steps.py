@@ -22,6 +22,7 @@ from agents.loop.protocols.tools import Labelled, Offered, Tool, ToolContext, To
 from agents.loop.replay import Outcome
 from agents.loop.replayed_steps import take_over
 from agents.loop.run_tool import cut_for_model, run_one
+from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import CompletionMessage, StopReason, ToolCall, ToolResponse, text_of
 from agents.record.schemas.events import (
     Delta,
@@ -35,7 +36,6 @@ from agents.record.schemas.events import (
     ShieldDetail,
     StepStarted,
 )
-from agents.record.schemas.pieces import ChunkedText
 
 STOP_REASONS: dict[str | None, StopReason] = {
     "stop": "end_of_turn",

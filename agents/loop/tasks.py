@@ -12,7 +12,7 @@ from typing import Any
 from agents.base import rights
 from agents.base.access import Actor
 from agents.base.reading import read
-from agents.base.store import trouble
+from agents.base.store import failures
 from agents.loop.loop import Loop
 from agents.loop.recording import AGAIN_S, DeltaKeeper, Recording
 from agents.loop.slots import Slot, Slots
@@ -136,7 +136,7 @@ class Runner:
             try:
                 return await read(turns.mark_running, leg)
             except Exception as error:
-                if trouble.of(error) is None:
+                if failures.of(error) is None:
                     raise
             await asyncio.sleep(AGAIN_S)
 

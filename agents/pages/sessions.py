@@ -15,7 +15,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.base.store import feed_cursor as places
-from agents.base.words import words
+from agents.base.tokenizer import words
 from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, logs

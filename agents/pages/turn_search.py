@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 from django.utils.safestring import SafeString
 
-from agents.base.words import words
+from agents.base.tokenizer import words
 from agents.query.tree import Words
-from agents.record.store import find
+from agents.record.store import search_in_turn
 from agents.uikit import highlight, json_view
 from agents.uikit.highlight import Phrase
 
@@ -81,7 +81,7 @@ def finding(turn: int, text: str, hit: str) -> Finding | None:
     wanted = asked(text)
     if not wanted:
         return None
-    found = find.steps_with(turn, wanted)
+    found = search_in_turn.steps_with(turn, wanted)
     phrases = tuple(Phrase(tuple(words(each.text)), each.prefix) for each in wanted)
     number = int(hit) - 1 if hit.isdecimal() and len(hit) < 7 else 0
     place = min(max(number, 0), len(found.numbers) - 1) if found.numbers else None

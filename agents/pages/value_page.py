@@ -13,11 +13,11 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from agents.base.words import words
+from agents.base.tokenizer import words
 from agents.logs.store import logs
 from agents.pages import downloads, turn_search
 from agents.pages.downloads import Source
-from agents.record.store import find as found_in
+from agents.record.store import search_in_turn as found_in
 from agents.record.store import turns
 from agents.record.store.large_values import BLOCK
 from agents.uikit import format, json_tree, json_view

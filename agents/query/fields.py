@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Literal
 
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 from agents.query.tree import LEVELS, Level, Op, Unit
 
 Kind = Literal["text", "choice", "number", "time", "flag", "id", "data"]

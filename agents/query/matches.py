@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import eq, ge, gt, le, lt
 from typing import Any, assert_never
 
-from agents.base.words import fold, index_text
+from agents.base.tokenizer import fold, index_text
 from agents.query.fields import FIELDS, FREE_TEXT, Field, bare_id, is_id, level_of
 from agents.query.record import Record, Row
 from agents.query.tree import (

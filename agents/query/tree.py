@@ -22,7 +22,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 
 Level = Literal["agent", "session", "turn", "response", "step"]
 LEVELS: tuple[Level, ...] = ("agent", "session", "turn", "response", "step")

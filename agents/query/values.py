@@ -6,7 +6,7 @@ import re
 from typing import assert_never
 
 from agents.base.errors import QuerySyntax
-from agents.base.words import fold, words
+from agents.base.tokenizer import fold, words
 from agents.query.fields import Field, nearest
 from agents.query.numbers import read_number, read_numbers
 from agents.query.scanner import Scalar, shown

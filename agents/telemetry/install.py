@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agents.record.store import attached
-from agents.record.store.attached import Attached
+from agents.record.store import deletion_hooks
+from agents.record.store.deletion_hooks import Attached
 from agents.telemetry.store.external import trace_deletion
 
 
 def install() -> None:
-    attached.add("telemetry", Attached(sources=trace_deletion.forget))
+    deletion_hooks.add("telemetry", Attached(sources=trace_deletion.forget))

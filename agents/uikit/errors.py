@@ -11,7 +11,7 @@ from django.template.loader import get_template
 from django.utils.translation import gettext as _
 
 from agents.base.errors import AgentsError, InvalidRequest, NotAllowed, NotFound, Unavailable
-from agents.base.store import trouble
+from agents.base.store import failures
 
 _TEMPLATES = {400: "400.html", 403: "403.html", 404: "404.html"}
 
@@ -61,7 +61,7 @@ def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
 
 def _trouble(request: HttpRequest, error: BaseException | None) -> Unavailable | None:
     """The same as the API says, in the reader's words."""
-    found = trouble.unavailable(error, f"request={getattr(request, 'request_id', '')}") if error else None
+    found = failures.unavailable(error, f"request={getattr(request, 'request_id', '')}") if error else None
     if found is not None:
         found.message = _("The server cannot reach its data, or not write it. Try again in a moment.")
     return found

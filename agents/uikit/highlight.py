@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import category
 
-from agents.base.words import words
+from agents.base.tokenizer import words
 from agents.query.tree import And, Node, Or, Query, Scope, Term, Text, Words
 
 Piece = tuple[str, bool]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.base.words import LONGEST, fold, index_text, words
+from agents.base.tokenizer import LONGEST, fold, index_text, words
 
 
 @pytest.mark.parametrize(

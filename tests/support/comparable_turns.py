@@ -8,7 +8,7 @@ import msgspec
 
 from agents.base.access import Actor, system
 from agents.record.models.turns import Turn
-from agents.record.store import whole_records
+from agents.record.store import turn_records
 
 OPEN = {"queued": "in_progress"}
 WAITING = {"awaiting_input": "in_progress"}
@@ -22,7 +22,7 @@ def of_owner(actor: Actor) -> Any:
 def seen(turns: Any) -> list[dict[str, Any]]:
     """All turns of a query, by the time they began."""
     keys = turns.values_list("pk", flat=True)
-    found = [msgspec.json.decode(whole_records.encoded(whole_records.of_turn(system("test"), key))) for key in keys]
+    found = [msgspec.json.decode(turn_records.encoded(turn_records.of_turn(system("test"), key))) for key in keys]
     found.sort(key=lambda record: (record["started_at"], record["model"], repr(record.get("input"))))
     places: dict[str, int] = {}
     return [_turn(record, places) for record in found]

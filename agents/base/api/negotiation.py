@@ -22,7 +22,7 @@ from rest_framework.renderers import JSONRenderer
 
 from agents.base.api import large_answers
 from agents.base.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia, type_of
-from agents.base.store import trouble
+from agents.base.store import failures
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def for_caller(error: Exception, request: HttpRequest | None) -> AgentsError:
     if isinstance(error, AgentsError):
         return error
     where = f"request={getattr(request, 'request_id', '')}"
-    unavailable = trouble.unavailable(error, where)
+    unavailable = failures.unavailable(error, where)
     if unavailable is not None:
         return unavailable
     log.error("%s: unexpected error", where, exc_info=error)

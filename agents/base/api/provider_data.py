@@ -12,7 +12,7 @@ import msgspec
 from django.http import HttpRequest
 
 from agents.base.errors import InvalidRequest
-from agents.base.sent_headers import HEADERS_KEY, checked_headers
+from agents.base.forwarded_headers import HEADERS_KEY, checked_headers
 
 HEADER = "X-LlamaStack-Provider-Data"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from agents.base.store import trouble
+from agents.base.store import failures
 from agents.base.store.busy_timeout import waiting_at_most
 
 ROOM = 64 * 2**20
@@ -48,18 +48,18 @@ def forget() -> None:
 
 def _look() -> str:
     try:
-        found = trouble.noted.recent(RECENT_S) or _trouble_with_room() or _trouble_with_place()
+        found = failures.noted.recent(RECENT_S) or _trouble_with_room() or _trouble_with_place()
     except Exception as error:
-        found = trouble.of(error)
+        found = failures.of(error)
         if found is None:
             raise
-        trouble.noted.note(found, error, "readyz")
+        failures.noted.note(found, error, "readyz")
     return f"the database {found.words}" if found else ""
 
 
-def _trouble_with_room() -> trouble.Trouble | None:
+def _trouble_with_room() -> failures.Trouble | None:
     free = min(_free(folder) for folder in _folders())
-    return trouble.FULL if free < ROOM else None
+    return failures.FULL if free < ROOM else None
 
 
 def _folders() -> set[Path]:
@@ -75,7 +75,7 @@ def _free(folder: Path) -> int:
     return facts.f_bavail * facts.f_frsize
 
 
-def _trouble_with_place() -> trouble.Trouble | None:
+def _trouble_with_place() -> failures.Trouble | None:
     if connection.in_atomic_block:
         return None
     with waiting_at_most(KEPT_S), connection.cursor() as cursor:
@@ -84,4 +84,4 @@ def _trouble_with_place() -> trouble.Trouble | None:
             cursor.execute("ROLLBACK")
             return None
         cursor.execute("SHOW transaction_read_only")  # also where another server has taken this one's place
-        return trouble.READ_ONLY if cursor.fetchone()[0] == "on" else None
+        return failures.READ_ONLY if cursor.fetchone()[0] == "on" else None

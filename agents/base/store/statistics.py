@@ -12,7 +12,7 @@ from collections.abc import Callable
 from django.apps import apps
 from django.db import DatabaseError, connection
 
-from agents.base.store import trouble
+from agents.base.store import failures
 from agents.base.store.writer import writer
 
 ROWS = 400
@@ -38,7 +38,7 @@ class Statistics:
         try:
             pages = writer.write(_look)
         except DatabaseError as error:
-            if trouble.unavailable(error, "looking at the tables") is None:
+            if failures.unavailable(error, "looking at the tables") is None:
                 raise
             return False  # a file that is held, full or may only be read: the next time may find it otherwise
         self._looked = self._clock(), pages

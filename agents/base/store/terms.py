@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from agents.base.models.terms import Term, TermKind
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 
 _ids: dict[tuple[int, str], int] = {}
 _values: dict[int, str] = {}

@@ -30,7 +30,7 @@ from django.db.utils import DatabaseError, InterfaceError, OperationalError
 
 from agents.base import shares
 from agents.base.shares import Caller, Lines
-from agents.base.store import changes, scopes, terms, trouble
+from agents.base.store import changes, failures, scopes, terms
 from agents.base.store.busy_timeout import waiting_at_most
 
 log = logging.getLogger(__name__)
@@ -170,13 +170,13 @@ class Writer:
 
 def _patience() -> AbstractContextManager[None]:
     """Whoever comes while somebody else holds the store for long does not wait as long as the first."""
-    held = trouble.noted.recent(HELD_S) is trouble.HELD
+    held = failures.noted.recent(HELD_S) is failures.HELD
     return waiting_at_most(BRIEFLY_S) if held else nullcontext()
 
 
 def _befalls_all(error: BaseException) -> bool:
     """Whether the store is in trouble, so that other jobs would fare no better."""
-    found = trouble.of(error)
+    found = failures.of(error)
     return found is not None and not found.of_one
 
 
@@ -221,7 +221,7 @@ def _forget() -> None:
 def _mend(error: BaseException) -> None:
     """Forget, and drop a dead connection."""
     _forget()
-    if trouble.unavailable(error, "a write") is not None:
+    if failures.unavailable(error, "a write") is not None:
         close_old_connections()
     elif isinstance(error, OperationalError | InterfaceError):  # it may have spoilt the connection all the same
         log.warning("a write failed: %s", error)
@@ -254,7 +254,7 @@ def _fold() -> None:
         with waiting_at_most(0.2), connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except DatabaseError as error:
-        if trouble.unavailable(error, "the log") is None:
+        if failures.unavailable(error, "the log") is None:
             log.warning("the log could not be folded in: %s", error)
 
 

@@ -20,7 +20,7 @@ from agents.base.models.terms import TermKind
 from agents.base.store import terms
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
-from agents.base.words import index_text
+from agents.base.tokenizer import index_text
 from agents.feedback.models import Feedback, Rating
 from agents.record.models.turns import Turn
 from agents.record.store import targets

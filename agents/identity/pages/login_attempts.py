@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from django.utils.translation import ngettext
 
 from agents.base.errors import RateLimited
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 
 REMEMBERED = 20_000
 """Counts at most; the one that failed longest ago is forgotten first."""

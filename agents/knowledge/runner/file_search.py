@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from agents.base.access import Actor
 from agents.base.reading import read
-from agents.base.words import words
+from agents.base.tokenizer import words
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.filters import Filter
 from agents.knowledge.schemas.vector_dbs import SearchParams

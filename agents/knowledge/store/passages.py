@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection
 
 from agents.base.store.sql import execute
-from agents.base.words import words
+from agents.base.tokenizer import words
 
 LONGEST = 200
 """Characters of a word that count here."""

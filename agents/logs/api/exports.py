@@ -31,7 +31,7 @@ from agents.logs.store.export import Piece
 from agents.logs.wire.export import ENDINGS, FORMATS, TYPES, Encoder, Format, encoder, line, read_format, with_whole
 from agents.query import parser
 from agents.query.tree import Level, Query
-from agents.record.store import read_turns, whole_records
+from agents.record.store import read_turns, turn_records
 from agents.telemetry.wire import otlp, otlp_encoding
 
 TRUE, FALSE = frozenset({"1", "true", "yes"}), frozenset({"", "0", "false", "no"})
@@ -113,7 +113,7 @@ def _whole(actor: Actor, row: Any) -> bytes:
     """A row with all of its turn; nothing where that was deleted meanwhile."""
     try:
         turn = read_turns.turn(actor, row.id)
-        return with_whole(line(row), turn_json(turn), whole_records.encoded(whole_records.of_value(actor, turn)))
+        return with_whole(line(row), turn_json(turn), turn_records.encoded(turn_records.of_value(actor, turn)))
     except NotFound:
         return b""
 
@@ -121,7 +121,7 @@ def _whole(actor: Actor, row: Any) -> bytes:
 def _otlp(actor: Actor, row: Any) -> bytes:
     """The spans of a turn, as one request to a collector."""
     try:
-        return otlp_encoding.line(otlp.spans(whole_records.read(actor, row.id), records=True))
+        return otlp_encoding.line(otlp.spans(turn_records.read(actor, row.id), records=True))
     except NotFound:
         return b""
 

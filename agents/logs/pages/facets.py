@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext, gettext_noop
 
 from agents.base.errors import QuerySyntax
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 from agents.query.chips import with_term, without_term
 from agents.query.tree import Not, Period, Query, Term, Whole, conjuncts, disjuncts
 from agents.uikit.elements import status_word, type_word

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, QuerySyntax, Unavailable
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 from agents.logs.store import listing, numbers, rows
 from agents.query import parser
 from agents.query.chips import with_term

@@ -17,7 +17,7 @@ from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, 
 from agents.base import ids
 from agents.base.models.terms import Term, TermKind
 from agents.base.timestamps import to_datetime
-from agents.base.words import fold, words
+from agents.base.tokenizer import fold, words
 from agents.query import fields
 from agents.query.tree import Number, Numbers, Pattern, Period, Value, Whole, Words
 from agents.query.tree import Term as TermNode

@@ -22,7 +22,7 @@ from agents.record.models.choices import FOREIGN, LIVE
 from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody
-from agents.record.store import attached, forks, large_values, search
+from agents.record.store import deletion_hooks, forks, large_values, search
 
 CHUNK = 100
 CHANGES = 1_000
@@ -46,7 +46,7 @@ def delete_sessions(keys: list[int]) -> None:
         for part in _chunks(turns):
             delete_turns(part)
         Item.objects.unscoped("delete").filter(session_id__in=chunk)._raw_delete("default")
-        attached.drop_of_sessions(chunk)
+        deletion_hooks.drop_of_sessions(chunk)
         SessionTag.objects.filter(session_id__in=chunk)._raw_delete("default")
         Session.objects.unscoped("delete").filter(pk__in=chunk)._raw_delete("default")
         for key in chunk:
@@ -94,7 +94,7 @@ def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
     if ours.exists():
         raise Conflict("The turn is in progress; cancel it first.", code="turn_running")
     if for_good:
-        attached.drop_sources(turns)
+        deletion_hooks.drop_sources(turns)
     steps = list(Step.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
     sessions = _that_stay(turns)
     legs = list(Response.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
@@ -104,7 +104,7 @@ def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
     Item.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
     delete_below(steps)
     forks.drop(turns)
-    attached.drop_of_turns(turns)
+    deletion_hooks.drop_of_turns(turns)
     for model in (Step, Response, TurnBody):
         model.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
     for journal in (Event, DeltaBatch, EventPack, TurnTag):

@@ -23,7 +23,7 @@ from agents.base.timestamps import to_datetime
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import FOREIGN, LIVE
 from agents.record.models.turns import Item, Step, Turn
-from agents.record.store import attached, deletion, search
+from agents.record.store import deletion, deletion_hooks, search
 
 AT_ONCE = 2_000
 """Rows that go in one job, unless one turn alone has more."""
@@ -113,7 +113,7 @@ def _mark(session: int) -> bool:
     if not rows.update(removed_at=to_datetime(ids.now_us()), foreign_id=None):
         return False
     reported = Turn.objects.unscoped("delete").filter(session_id=session, source__in=FOREIGN)
-    attached.drop_sources(list(reported.values_list("pk", flat=True)))
+    deletion_hooks.drop_sources(list(reported.values_list("pk", flat=True)))
     changes.note(ChangeKind.SESSION, session, deleted=True)
     return True
 
@@ -145,7 +145,7 @@ def _delete_steps(turn: int) -> int:
     steps = steps[:SLICE]
     search.remove([], steps)
     deletion.delete_below(steps)
-    attached.drop_of_steps(steps)
+    deletion_hooks.drop_of_steps(steps)
     Step.objects.unscoped("delete").filter(pk__in=steps)._raw_delete("default")
     for key in steps:
         changes.note(ChangeKind.STEP, key, deleted=True)
@@ -172,7 +172,7 @@ def _forget(turn: int) -> None:
     """Make nothing more of what was told of a turn."""
     deletion.lock(Turn, [turn])
     deletion.refuse(Turn.objects.unscoped("delete").filter(pk=turn, status__in=LIVE))
-    attached.drop_sources([turn])
+    deletion_hooks.drop_sources([turn])
 
 
 # -------------------------------------------------------------------------------------------- an agent

@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models.expressions import RawSQL
 
 from agents.base.store.sql import AMONG, execute, insert_many
-from agents.base.words import index_text
+from agents.base.tokenizer import index_text
 from agents.query.tree import Words
 
 LIMIT = 200_000

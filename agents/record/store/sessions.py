@@ -14,7 +14,7 @@ from agents.base.store import changes, scopes
 from agents.base.store.sql import Insert, VisibleRow
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 from agents.record.models.agents import Session
 from agents.record.models.choices import FOREIGN, Api, Source
 from agents.record.store import tags

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.loop.steps import STOP_REASONS, tool_call
+from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import (
     CompletionMessage,
     Message,
@@ -19,7 +20,6 @@ from agents.record.schemas.content import (
 )
 from agents.record.schemas.deltas import StepDelta, TextDelta, ToolCallDelta
 from agents.record.schemas.items import assistant_item, input_item, system_item
-from agents.record.schemas.pieces import ChunkedText
 from agents.relay.schemas.inference import (
     ChatCompletionEvent,
     ChatCompletionRequest,

@@ -12,7 +12,7 @@ import msgspec
 
 from agents.base import addresses, ids
 from agents.base.errors import AgentsError, InvalidRequest
-from agents.base.sent_headers import checked_headers
+from agents.base.forwarded_headers import checked_headers
 from agents.loop.protocols.tools import Labelled, Offered
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef

@@ -13,6 +13,7 @@ from typing import Any
 
 from agents.base import ids
 from agents.base.ids import Kind
+from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import (
     Delta,
@@ -29,7 +30,6 @@ from agents.record.schemas.events import (
     TurnResumed,
     TurnStarted,
 )
-from agents.record.schemas.pieces import ChunkedText
 from agents.responses.wire import citations
 from agents.responses.wire import responses as wire
 from agents.responses.wire.responses import JSON, Outcome, ResponseHead, encode, response_json

@@ -16,7 +16,7 @@ from django.utils import translation
 from agents.base.access import ANONYMOUS, Actor
 from agents.base.errors import AgentsError, Unavailable
 from agents.base.schemas.identity import Asked
-from agents.base.store import keys, tokens, trouble
+from agents.base.store import failures, keys, tokens
 
 Scope = dict[str, Any]
 
@@ -75,7 +75,7 @@ class TroubleGuard:
         try:
             return await self.application(scope, receive, noticed)
         except Exception as error:
-            if not isinstance(error, Unavailable) and trouble.unavailable(error, scope["path"]) is None:
+            if not isinstance(error, Unavailable) and failures.unavailable(error, scope["path"]) is None:
                 raise
         if not accepted:  # a handshake that is refused has no code
             await send({"type": "websocket.accept"})

@@ -27,7 +27,7 @@ from agents.base.open_streams import streams
 from agents.base.reading import read
 from agents.base.schemas.identity import Asked
 from agents.base.shares import Place
-from agents.base.store import trouble
+from agents.base.store import failures
 from agents.server.socket.guard import actor_of, header, language_of
 from agents.server.socket.topics import Subscription, follow
 
@@ -168,7 +168,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
 
 
 def _told(error: Exception, topic: str) -> dict[str, Any]:
-    unavailable = trouble.unavailable(error, f"topic={topic}")
+    unavailable = failures.unavailable(error, f"topic={topic}")
     if unavailable is not None:
         return dict(unavailable.body()["error"], retry_after_s=int(unavailable.headers["Retry-After"]))
     log.error("topic=%s: the subscription broke", topic, exc_info=error)

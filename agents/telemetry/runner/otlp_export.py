@@ -29,7 +29,7 @@ from agents.base.errors import NotFound
 from agents.base.models.changes import ChangeKind
 from agents.base.reading import read
 from agents.base.store import changes
-from agents.record.store import whole_records
+from agents.record.store import turn_records
 from agents.telemetry.wire import otlp, otlp_encoding
 from agents.telemetry.wire.otlp import OtlpSpan
 
@@ -119,7 +119,7 @@ class Exporter:
     def _requests(self, keys: list[int]) -> list[tuple[int, bytes]]:
         """(spans, body) of the requests that tell of those of these turns that ended. Off the loop."""
         found = []
-        ended = whole_records.ended_here(keys, self._since)
+        ended = turn_records.ended_here(keys, self._since)
         for batch in _batches(self._spans(ended)):
             body = gzip.compress(otlp_encoding.as_protobuf(batch), 1)
             found.append((len(batch), body))
@@ -131,7 +131,7 @@ class Exporter:
             if self._told.get(key) == at:
                 continue  # only a tag, or what somebody says of it, is new
             try:
-                yield [_shortened(span) for span in otlp.spans(whole_records.read(system("export"), key))]
+                yield [_shortened(span) for span in otlp.spans(turn_records.read(system("export"), key))]
             except NotFound:
                 continue  # deleted meanwhile
             except Exception:  # logged: the other turns of this look are told all the same

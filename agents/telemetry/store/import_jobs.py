@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import AgentsError, NotFound
-from agents.base.store import scopes, trouble
+from agents.base.store import failures, scopes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.telemetry.models.imports import Import, ImportState
@@ -136,7 +136,7 @@ def run(
     except _Stopped:
         return False
     except Exception as error:
-        if trouble.unavailable(error, f"import={record.public_id}") is None:
+        if failures.unavailable(error, f"import={record.public_id}") is None:
             raise
         return False
     finally:
@@ -154,7 +154,7 @@ def _finish(
     except AgentsError as error:
         fail(record, error.message)
     except Exception as error:
-        if isinstance(error, _Stopped) or trouble.of(error):
+        if isinstance(error, _Stopped) or failures.of(error):
             raise
         log.exception("import=%s failed", record.public_id)
         fail(record, "The server could not finish it.")

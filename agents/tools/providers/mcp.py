@@ -19,7 +19,7 @@ import msgspec
 
 from agents.base import addresses, redaction
 from agents.base.errors import InvalidRequest
-from agents.base.sent_headers import HEADERS_KEY, checked_headers
+from agents.base.forwarded_headers import HEADERS_KEY, checked_headers
 from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure, without
 from agents.record.schemas.content import ToolDef
 

@@ -17,8 +17,8 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import AgentsError, Conflict, InvalidRequest, NotAuthenticated, NotFound, ProviderError
+from agents.base.forwarded_headers import checked_headers
 from agents.base.reading import read
-from agents.base.sent_headers import checked_headers
 from agents.knowledge.runner import rag
 from agents.loop.protocols.tools import ToolGroup
 from agents.loop.provider_set import Providers

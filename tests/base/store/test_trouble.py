@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection
 
 from agents.base.errors import Unavailable
 from agents.base.models.scopes import Scope
-from agents.base.store import readiness, trouble
+from agents.base.store import failures, readiness
 from agents.base.store.writer import Writer
 from tests.support.inprocess import open_database
 
@@ -43,23 +43,23 @@ def raised(statement: str) -> DatabaseError:
 )
 def test_a_wrong_statement_is_a_mistake_of_ours(statement: str) -> None:
     error = raised(statement)
-    assert trouble.of(error) is None
-    assert trouble.unavailable(error) is None
+    assert failures.of(error) is None
+    assert failures.unavailable(error) is None
 
 
 STATES = {
-    "53100": trouble.FULL,
-    "53300": trouble.CROWDED,
-    "57014": trouble.SLOW,
-    "57P01": trouble.AWAY,
-    "57P03": trouble.AWAY,
-    "08006": trouble.AWAY,
-    "55P03": trouble.HELD,
-    "25006": trouble.READ_ONLY,
-    "40001": trouble.RACED,
-    "40P01": trouble.RACED,
-    "58030": trouble.BROKEN,
-    "XX001": trouble.BROKEN,
+    "53100": failures.FULL,
+    "53300": failures.CROWDED,
+    "57014": failures.SLOW,
+    "57P01": failures.AWAY,
+    "57P03": failures.AWAY,
+    "08006": failures.AWAY,
+    "55P03": failures.HELD,
+    "25006": failures.READ_ONLY,
+    "40001": failures.RACED,
+    "40P01": failures.RACED,
+    "58030": failures.BROKEN,
+    "XX001": failures.BROKEN,
     "XX000": None,
     "23505": None,
     "42P01": None,
@@ -68,28 +68,28 @@ STATES = {
 
 
 @pytest.mark.parametrize(("state", "expected"), STATES.items())
-def test_what_postgresql_says_is_read_by_its_code(state: str, expected: trouble.Trouble | None) -> None:
+def test_what_postgresql_says_is_read_by_its_code(state: str, expected: failures.Trouble | None) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("asks PostgreSQL to say so")
     error = raised(f"DO $$ BEGIN RAISE EXCEPTION 'said' USING ERRCODE = '{state}'; END $$")
-    assert trouble.of(error) == expected
+    assert failures.of(error) == expected
 
 
 def test_a_connection_that_the_server_ended_is_trouble() -> None:
     if connection.vendor != "postgresql":
         pytest.skip("ends a connection of PostgreSQL")
-    assert trouble.of(raised("SELECT pg_terminate_backend(pg_backend_pid())")) == trouble.AWAY
-    assert trouble.of(raised("SELECT 1")) == trouble.AWAY  # still the same connection
+    assert failures.of(raised("SELECT pg_terminate_backend(pg_backend_pid())")) == failures.AWAY
+    assert failures.of(raised("SELECT 1")) == failures.AWAY  # still the same connection
     connection.close()
 
 
 def test_a_disk_without_room_is_trouble_and_a_missing_file_is_none() -> None:
-    assert trouble.of(OSError(errno.ENOSPC, "No space left on device")) == trouble.FULL
-    assert trouble.of(FileNotFoundError(errno.ENOENT, "No such file")) is None
+    assert failures.of(OSError(errno.ENOSPC, "No space left on device")) == failures.FULL
+    assert failures.of(FileNotFoundError(errno.ENOENT, "No such file")) is None
 
 
 def test_a_caller_is_told_nothing_of_where_the_database_is(caplog: pytest.LogCaptureFixture) -> None:
-    told = trouble.unavailable(sqlite_error(sqlite3.SQLITE_CANTOPEN, "unable to open /srv/secret"))
+    told = failures.unavailable(sqlite_error(sqlite3.SQLITE_CANTOPEN, "unable to open /srv/secret"))
     assert isinstance(told, Unavailable)
     assert (told.status, told.message) == (503, "The store cannot be reached; try again later.")
     assert "/srv/secret" in caplog.text
@@ -106,16 +106,16 @@ def sqlite_error(code: int, words: str = "said") -> sqlite3.OperationalError:
 
 def test_it_is_told_at_once_and_then_counted(caplog: pytest.LogCaptureFixture) -> None:
     now = [100.0]
-    noted = trouble.Noted(clock=lambda: now[0])
+    noted = failures.Noted(clock=lambda: now[0])
     for second in (0, 1, 5, 9, 10.5, 30):
         now[0] = 100.0 + second
-        noted.note(trouble.FULL, OSError("no room"), "a write")
+        noted.note(failures.FULL, OSError("no room"), "a write")
     told = [record.getMessage() for record in caplog.records]
     assert told == [f"the store is full ({often} times; a write): no room" for often in (1, 4, 1)]
 
 
 def test_what_tells_its_whole_way_here_is_told_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    once = trouble.Once()
+    once = failures.Once()
 
     def passes(error: Exception) -> bool:
         found = (type(error), error, None)
@@ -161,7 +161,7 @@ def test_nobody_waits_longer_for_a_held_store_than_the_first(impatient: Writer) 
         jobs = [impatient.submit(lambda: Scope.objects.count()) for _ in range(600)]
         errors = [job.exception(10) for job in jobs]
         took = time.monotonic() - began
-    assert {trouble.of(error) for error in errors} == {trouble.HELD}
+    assert {failures.of(error) for error in errors} == {failures.HELD}
     assert took < 60  # and not 600 times half a second
     assert impatient.write(lambda: 1) == 1
 
@@ -175,7 +175,7 @@ def test_a_held_store_is_not_ready() -> None:
     with somebody_else_writes():
         assert readiness.problem() == "the database is held by somebody else"
     readiness.forget()
-    trouble.forget()
+    failures.forget()
     assert readiness.problem() == ""
 
 
@@ -188,14 +188,14 @@ def test_a_store_that_may_only_be_read_is_not_ready() -> None:
     finally:
         connection.close()
     readiness.forget()
-    trouble.forget()
+    failures.forget()
     assert readiness.problem() == ""
 
 
 def test_a_write_that_found_no_room_is_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(trouble, "noted", trouble.Noted(clock=lambda: now[0]))
-    trouble.unavailable(sqlite_error(sqlite3.SQLITE_FULL))
+    monkeypatch.setattr(failures, "noted", failures.Noted(clock=lambda: now[0]))
+    failures.unavailable(sqlite_error(sqlite3.SQLITE_FULL))
     assert readiness.problem() == "the database is full"
     readiness.forget()
     now[0] += readiness.RECENT_S
@@ -221,4 +221,4 @@ def test_a_log_that_cannot_be_folded_in_stops_no_writer(impatient: Writer, monke
         assert impatient.submit(lambda: Scope.objects.count()).result(10) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, kept)
-    assert trouble.noted.recent(60) is trouble.BROKEN
+    assert failures.noted.recent(60) is failures.BROKEN

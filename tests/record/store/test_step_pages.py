@@ -9,7 +9,7 @@ from agents.logs.store import adjacent_turns
 from agents.query import parser
 from agents.query.tree import Words
 from agents.record.models.turns import Step, Turn
-from agents.record.store import find, read_turns, step_pages
+from agents.record.store import read_turns, search_in_turn, step_pages
 from tests.loop.test_loop import tool
 from tests.record.store.test_large_values import made_with
 from tests.support.builders import Recorded, make_agent, make_session, make_turn
@@ -81,7 +81,7 @@ def test_the_whole_in_little_counts_every_step_once(admin: Actor) -> None:
 
 
 def numbers(made: Recorded, *words: str) -> tuple[int, ...]:
-    return find.steps_with(made.turn, [Words(text=word, prefix=True) for word in words]).numbers
+    return search_in_turn.steps_with(made.turn, [Words(text=word, prefix=True) for word in words]).numbers
 
 
 def test_it_finds_the_steps_with_all_words(admin: Actor) -> None:
@@ -89,7 +89,7 @@ def test_it_finds_the_steps_with_all_words(admin: Actor) -> None:
     assert 3 in numbers(made, "kettle", "1")
     assert numbers(made, "kett") == numbers(other, "kett") != ()
     assert numbers(made, "kettle", "nowhere") == ()
-    assert find.steps_with(made.turn, []) == find.StepMatches()
+    assert search_in_turn.steps_with(made.turn, []) == search_in_turn.StepMatches()
 
 
 def test_it_finds_words_behind_what_the_index_holds(admin: Actor) -> None:

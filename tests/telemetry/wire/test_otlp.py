@@ -17,7 +17,7 @@ from agents.record.models.turns import Turn
 from agents.record.schemas.content import text_of
 from agents.record.schemas.events import ToolDetail
 from agents.record.schemas.records import TurnRecord
-from agents.record.store import whole_records
+from agents.record.store import turn_records
 from agents.telemetry.reading.otlp import traces_from_json, traces_from_protobuf
 from agents.telemetry.reading.turns import of_spans
 from agents.telemetry.store.external import inbox
@@ -39,7 +39,7 @@ def turn(admin: Actor) -> TurnRecord:
     """A turn with a tool, of an agent with instructions."""
     agent = make_agent(admin, name="support", instructions="Be kind.")
     made = make_turn(admin, SCRIPT, agent=agent, server_tools=tool("search", content="a kettle"))
-    return whole_records.read(admin, made.turn)
+    return turn_records.read(admin, made.turn)
 
 
 def test_a_turn_is_a_trace_of_the_conventions(turn: TurnRecord) -> None:
@@ -71,7 +71,7 @@ def test_a_turn_is_a_trace_of_the_conventions(turn: TurnRecord) -> None:
 
 def test_both_encodings_say_the_same(admin: Actor, clock: Clock) -> None:
     for made in sample(admin, clock):
-        spans = otlp.spans(whole_records.read(admin, made.turn), records=True)
+        spans = otlp.spans(turn_records.read(admin, made.turn), records=True)
         told = traces_from_json(json.loads(otlp_encoding.as_json(spans)))
         assert told == traces_from_protobuf(otlp_encoding.as_protobuf(spans))
         assert told.rejected == 0
@@ -106,7 +106,7 @@ def test_another_server_understands_the_conventions_alone(turn: TurnRecord) -> N
 
 def test_a_failure_is_told(admin: Actor) -> None:
     made = make_turn(admin, "fail 504 upstream timed out")
-    root, step = otlp.spans(whole_records.read(admin, made.turn))
+    root, step = otlp.spans(turn_records.read(admin, made.turn))
     assert root.error is not None
     assert "upstream timed out" in root.error.message
     [read] = of_spans(traces_from_json(json.loads(otlp_encoding.as_json([root, step]))).spans)
@@ -153,7 +153,7 @@ def test_both_exports_are_the_same_turns(
 def test_a_long_turn_does_not_repeat_itself_for_ever(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agents.telemetry.wire.otlp_messages.LARGEST", 300)
     made = make_turn(admin, SCRIPT, server_tools=tool("search", content="x" * 1000))
-    *_, last = otlp.spans(whole_records.read(admin, made.turn))
+    *_, last = otlp.spans(turn_records.read(admin, made.turn))
     said = json.loads(last.attributes["gen_ai.input.messages"])
     assert [message["role"] for message in said] == ["tool"]
 
@@ -164,7 +164,7 @@ def test_a_foreign_turn_is_exported_too(admin: Actor, make_user: Callable[..., A
     inbox.accept(admin, traces_from_json(reports.request(*reports.turn(1))).spans)
     projector.wake()
     [key] = of_owner(admin).values_list("pk", flat=True)
-    spans = otlp.spans(whole_records.read(admin, key), records=True)
+    spans = otlp.spans(turn_records.read(admin, key), records=True)
     assert spans[0].trace == ids.public(ids.Kind.TURN, key).replace("-", "")
     other = make_user("other")
     inbox.accept(other, traces_from_protobuf(otlp_encoding.as_protobuf(spans)).spans)

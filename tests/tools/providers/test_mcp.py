@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.base.errors import InvalidRequest
-from agents.base.sent_headers import checked_headers
+from agents.base.forwarded_headers import checked_headers
 from agents.tools.providers.mcp import MAX_TOOLS, Mcp, McpFault, Server, checked, configured, headers_for
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}}

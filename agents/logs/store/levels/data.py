@@ -10,7 +10,7 @@ from typing import Any, Literal
 from django.db.models import Q
 
 from agents.base.errors import Unavailable
-from agents.base.words import words
+from agents.base.tokenizer import words
 from agents.logs.store.conditions import listed
 from agents.logs.store.levels.kinds import TermOf
 from agents.logs.store.levels.relations import Sight

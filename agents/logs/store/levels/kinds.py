@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from agents.base import ids
 from agents.base.models.terms import Term, TermKind
 from agents.base.store.terms import LENGTH
-from agents.base.words import fold, index_text, words
+from agents.base.tokenizer import fold, index_text, words
 from agents.feedback.models import Feedback, Rating
 from agents.logs.store.conditions import EVERYTHING, NOTHING, amount, fits, keys_named
 from agents.logs.store.levels.relations import Sight

@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from agents.base import ids
 from agents.base.models.terms import Term, TermKind
-from agents.base.words import words
+from agents.base.tokenizer import words
 from agents.logs.store.conditions import chosen, contains, fits, interned
 from agents.logs.store.levels import data, turns
 from agents.logs.store.levels.kinds import TermOf, Terms, feedback_terms, judged, named, plain, tagged

@@ -7,7 +7,7 @@ from django.db.models import F, Q
 from agents.base import ids
 from agents.base.models.people import ApiKey
 from agents.base.models.terms import Term, TermKind
-from agents.base.words import words
+from agents.base.tokenizer import words
 from agents.logs.store.conditions import EVERYTHING, among, amount, chosen, contains, fits, interned, keys_named, moment
 from agents.logs.store.levels.kinds import (
     TermOf,

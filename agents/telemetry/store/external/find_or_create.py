@@ -10,7 +10,7 @@ from agents.base import ids
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import Insert, Select, SelectAmong, execute_many
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source
 from agents.record.schemas.agents import AgentConfig

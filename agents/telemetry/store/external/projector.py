@@ -9,7 +9,7 @@ import time
 
 from django.db import close_old_connections, connection
 
-from agents.base.store import trouble
+from agents.base.store import failures
 from agents.telemetry.store.external import projection, reader_process
 from agents.telemetry.store.external.projection import TRANSIENT, Sender
 
@@ -75,7 +75,7 @@ class Projector:
             try:
                 self._pass_on()
             except TRANSIENT as error:
-                if trouble.unavailable(error, "projection") is None:
+                if failures.unavailable(error, "projection") is None:
                     log.warning("projection failed, to be tried again: %s", error)
                 close_old_connections()
             except Exception:  # logged; one trace must not end the thread that all of them need

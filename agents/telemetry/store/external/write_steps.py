@@ -12,8 +12,8 @@ from agents.base.store import changes
 from agents.base.store.sql import Insert, Select, SelectAmong, execute, execute_many
 from agents.record.models.tags import StepTag
 from agents.record.models.turns import Step, StepDetail
-from agents.record.store import attached, large_values, search
 from agents.record.store import costs as prices
+from agents.record.store import deletion_hooks, large_values, search
 from agents.telemetry.reading.records import ForeignStep, ForeignTurn
 from agents.telemetry.store.external import step_rows
 from agents.telemetry.store.external.owners import foreign_id
@@ -220,7 +220,7 @@ def _drop(keys: Sequence[int]) -> None:
     """Steps that are no longer told of. What was said of them is said of their turn."""
     for some in _chunks(keys):
         StepTag.objects.filter(step_id__in=some).delete()
-        attached.merge_steps(some)
+        deletion_hooks.merge_steps(some)
         Step.objects.unscoped("projection").filter(pk__in=some)._raw_delete("default")
     for key in keys:
         changes.note(ChangeKind.STEP, key, deleted=True)
