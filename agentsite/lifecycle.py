@@ -137,7 +137,7 @@ class Lifecycle:
             return
         await read(closing.recover, ids.now_us(), self.runner.running)
         await read(indexing.fail_lost, ids.now_us(), current_service.service().indexer.running)
-        await read(timeouts.age, ids.now_us())
+        await read(timeouts.end_quiet_turns, ids.now_us())
         if not self.runner.draining:
             await read(import_queue.resume, self.runner)
 

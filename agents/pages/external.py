@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from agents.pages import external_warnings, step_details
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.telemetry.store.external import provenance as told
-from agents.telemetry.store.external.provenance import Origin, Told
+from agents.telemetry.store.external.provenance import Provenance, SpanOrigin
 from agents.uikit.sources import is_elsewhere, source_word
 
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -24,8 +24,8 @@ class About:
     every second is a name of code; ``is_hidden``: what was asked was not captured."""
 
     source: str
-    origin: Origin
-    told: Told
+    origin: SpanOrigin
+    told: Provenance
     notices: Sequence[Sequence[str]]
     is_hidden: bool
 
@@ -34,7 +34,7 @@ def about(turn: TurnSnapshot, source: str, request: str) -> About | None:
     """None for a turn that ran here."""
     if not is_elsewhere(source):
         return None
-    said = told.told(request)
+    said = told.parse_provenance(request)
     is_hidden = not step_details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))
     notices = [_SWITCHES.split(one) for one in _notices(said, is_hidden=is_hidden)]
     return About(source_word(source), told.origin(turn.key), said, notices, is_hidden)
@@ -44,7 +44,7 @@ def _asks_models(turn: TurnSnapshot) -> bool:
     return any(step.type == "inference" for step in turn.steps)
 
 
-def _notices(said: Told, *, is_hidden: bool) -> list[str]:
+def _notices(said: Provenance, *, is_hidden: bool) -> list[str]:
     """The warnings; where words were hidden and none of these says how they are sent, the usual advice."""
     notices = [external_warnings.translated(warning) for warning in said.warnings if warning]
     if is_hidden and not external_warnings.ADVICE.intersection(said.warnings):

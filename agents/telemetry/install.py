@@ -8,4 +8,4 @@ from agents.telemetry.store.external import trace_deletion
 
 
 def install() -> None:
-    deletion_hooks.add("telemetry", Attached(sources=trace_deletion.forget))
+    deletion_hooks.add("telemetry", Attached(sources=trace_deletion.delete_traces_of_turns))

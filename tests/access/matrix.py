@@ -319,7 +319,9 @@ def make_world() -> World:
     saved_views.delete(owner, gone.ids["view_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
     Import.objects.unscoped("gone").filter(name__contains="gone").delete()
-    trace_deletion.drop(Trace.objects.unscoped("gone").filter(foreign_id__contains="gone").values_list("pk", flat=True))
+    trace_deletion.delete_traces(
+        Trace.objects.unscoped("gone").filter(foreign_id__contains="gone").values_list("pk", flat=True)
+    )
     everyone = [
         Who("anonymous"),
         _person("outsider", outsider),

@@ -26,7 +26,7 @@ from agents.telemetry.reading.decoding import Decoded
 from agents.telemetry.reading.otlp_responses import Form, Kind
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.backlog import backlog
-from agents.telemetry.store.external.backpressure import intake
+from agents.telemetry.store.external.backpressure import ingest_load
 from agents.telemetry.store.external.projector import projector
 
 Read = Callable[[Any], Decoded]
@@ -61,7 +61,7 @@ class Report(ApiView):
     def taken(self, decoded: Decoded) -> None:
         """Keep what was sent."""
         backlog.check(self.actor, len(decoded.spans))
-        with intake.taking():
+        with ingest_load.track():
             inbox.accept(self.actor, decoded.spans)
         projector.wake()
 
@@ -94,7 +94,7 @@ class OtlpView(Report):
         return from_json(as_json(body))
 
     def post(self, request: Request) -> HttpResponseBase:
-        with intake.taking():
+        with ingest_load.track():
             decoded = self._decoded()
         self.taken(decoded)
         form = self._form()

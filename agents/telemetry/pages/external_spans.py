@@ -25,7 +25,7 @@ from agents.uikit.json_tree import Branch
 
 def lines(turn: TurnSnapshot, first: int) -> tuple[list[Line], int]:
     """The spans of a turn's traces from that number on, for the raw view; and how many there are."""
-    spans, there = provenance.some_spans(turn.key, first, ENTRIES)
+    spans, there = provenance.spans_page(turn.key, first, ENTRIES)
     return [_line(turn, number, span) for number, span in enumerate(spans, first)], there
 
 
@@ -62,7 +62,7 @@ def turn_spans(request: PageRequest, turn_id: str) -> HttpResponse:
 def span_page(request: PageRequest, turn_id: str, span_id: str) -> HttpResponse:
     """A span as it came, as a tree; with ``?as=text`` as text, with ``?as=json`` by itself."""
     turn = read_turns.head(request.actor, turns.key_of(turn_id))
-    found = provenance.reports(turn.key, span_id)
+    found = provenance.reports_of_span(turn.key, span_id)
     body = _json(found[0] if len(found) == 1 else found).encode()
     asked = {name: request.GET.get(name, "") for name in ("as", "path", "first", "only")}
     if asked["as"] == "json":
@@ -96,7 +96,7 @@ def _named(whole: Branch) -> bool:
 def _about(request: PageRequest, turn: TurnSnapshot, found: Sequence[Span], body: bytes) -> dict[str, Any]:
     span = max(found, key=lambda each: (not each.is_log, each.end_ns))
     rows = logs.turn_rows(request.actor, [turn.key])
-    number = provenance.step_of(turn.key, span.id)
+    number = provenance.step_number(turn.key, span.id)
     return {
         "turn_url": turn_summary.turn_url(turn),
         "title": " ".join(rows[0].input_preview.split())[:80] if rows else "",

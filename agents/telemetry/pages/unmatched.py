@@ -16,7 +16,7 @@ from agents.uikit.http_responses import plain
 def unmatched_list(request: PageRequest) -> HttpResponse:
     """The newest ones, and why there was no turn in them."""
     traces = unmatched.listing(request.actor)
-    context = {"traces": traces, "most": unmatched.SHOWN, "days": settings.UNMATCHED_DAYS}
+    context = {"traces": traces, "most": unmatched.MAX_LISTED, "days": settings.UNMATCHED_DAYS}
     return render(request, "agents/unmatched.html", context)
 
 

@@ -22,7 +22,7 @@ from agents.telemetry.reading.chunked_files import Piece
 from agents.telemetry.reading.import_overrides import named
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external import inbox, projection
-from agents.telemetry.store.external.owners import Owner, foreign_id, owner_of
+from agents.telemetry.store.external.owners import Owner, external_id, owner_of
 
 SHOWN = 100
 """Skipped lines, and sessions, that are told one by one."""
@@ -100,7 +100,7 @@ class Importer:
             report.skip(name, skip.line, skip.reason, skip.count)
         spans = self._without_own(piece.spans)
         report.spans += len(spans)
-        traces = {foreign_id(span.trace) for span in spans} - self._before.keys()
+        traces = {external_id(span.trace) for span in spans} - self._before.keys()
         self._before |= dict.fromkeys(traces, _NOTHING)
         self._before |= {
             one.name: _Before(one.arrived, self._turns(one.name), one.is_due) for one in self._known(traces)

@@ -87,7 +87,7 @@ def turns() -> list[str | None]:
 
 
 def waiting() -> list[int]:
-    return projection.due()
+    return projection.due_traces()
 
 
 def test_one_that_cannot_be_stored_holds_up_no_other(me: Actor, caplog: pytest.LogCaptureFixture) -> None:
@@ -151,11 +151,11 @@ def test_calls_without_an_agent_fail_alone_too(me: Actor) -> None:
 def test_those_that_rest_take_no_place_from_others(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(me, *reports.turn(1))
     keep(me, *reports.turn(2))
-    monkeypatch.setattr(projection, "AT_ONCE", 1)
-    monkeypatch.setattr(projection, "SPANS_AT_ONCE", 4)
+    monkeypatch.setattr(projection, "MAX_TRACES_PER_PASS", 1)
+    monkeypatch.setattr(projection, "MAX_SPANS_PER_PASS", 4)
     [first] = waiting()
-    [second] = projection.due({first})
-    assert projection.due({first, second}) == []
+    [second] = projection.due_traces({first})
+    assert projection.due_traces({first, second}) == []
 
 
 def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,9 +182,9 @@ def test_so_is_one_with_endless_words(me: Actor, monkeypatch: pytest.MonkeyPatch
 
 def test_a_trace_that_is_deleted_meanwhile_does_not_come_back(me: Actor) -> None:
     keep(me, *reports.turn(1), *reports.turn(2))
-    read = [projection._understood(one) for one in projection._waiting(projection.due())]
-    trace_deletion.drop(Trace.objects.unscoped("test").filter(foreign_id=name(1)).values_list("pk", flat=True))
-    projection._keep([one for one in read if one is not None])
+    read = [projection._try_projecting(one) for one in projection._pending_traces(projection.due_traces())]
+    trace_deletion.delete_traces(Trace.objects.unscoped("test").filter(foreign_id=name(1)).values_list("pk", flat=True))
+    projection._store_together([one for one in read if one is not None])
     assert turns() == [name(2)]
 
 
@@ -222,7 +222,7 @@ def starve(pid: int) -> None:
 def test_one_whose_reader_dies_is_tried_once_until_more_of_it_comes(
     act: Callable[[int], None], me: Actor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(projection, "LARGE", 3)
+    monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 3)
     first, tool, last, root = reports.turn(1)
     said: dict[str, Any] = {"gen_ai__output__messages": reports.text("assistant", "word " * 4_000_000)}
     long = reports.span(1, 9, "chat m", parent=1, gen_ai__operation__name="chat", **said)
@@ -231,7 +231,7 @@ def test_one_whose_reader_dies_is_tried_once_until_more_of_it_comes(
     with connection.execute_wrapper(Child(act)):
         projector.wake()
     assert turns() == [name(2)]
-    assert projection.due(large=True) == []
+    assert projection.due_traces(large=True) == []
     [said_of_it] = [record for record in caplog.records if name(1) in record.getMessage()]
     assert said_of_it.levelno == logging.ERROR
     keep(me, root)
@@ -240,11 +240,11 @@ def test_one_whose_reader_dies_is_tried_once_until_more_of_it_comes(
 
 
 def test_one_whose_reader_was_told_to_stop_is_left_for_later(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projection, "LARGE", 3)
+    monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 3)
     keep(me, *reports.turn(1))
-    with connection.execute_wrapper(Child(lambda pid: readers.stop())):
+    with connection.execute_wrapper(Child(lambda pid: readers.stop_all())):
         projector.wake()
     assert turns() == []
-    assert len(projection.due(large=True)) == 1
+    assert len(projection.due_traces(large=True)) == 1
     projector.wake()
     assert turns() == [name(1)]

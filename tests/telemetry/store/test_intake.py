@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import threading
 
-from agents.telemetry.store.external.backpressure import Intake
+from agents.telemetry.store.external.backpressure import IngestLoad
 
 
 def test_it_waits_until_the_last_report_is_kept() -> None:
-    intake, through = Intake(), threading.Event()
+    intake, through = IngestLoad(), threading.Event()
 
     def give_way() -> None:
-        intake.give_way(60)
+        intake.wait_while_busy(60)
         through.set()
 
     waiting = threading.Thread(target=give_way)
-    with intake.taking():
-        with intake.taking():
+    with intake.track():
+        with intake.track():
             waiting.start()
         assert not through.is_set()
     waiting.join(10)
@@ -24,16 +24,16 @@ def test_it_waits_until_the_last_report_is_kept() -> None:
 
 
 def test_it_does_not_wait_for_ever() -> None:
-    intake = Intake()
-    with intake.taking():
-        intake.give_way(0.001)
-    intake.give_way(60)  # nobody is there
+    intake = IngestLoad()
+    with intake.track():
+        intake.wait_while_busy(0.001)
+    intake.wait_while_busy(60)  # nobody is there
 
 
 def test_a_report_that_fails_is_over() -> None:
-    intake = Intake()
+    intake = IngestLoad()
     try:
-        with intake.taking():
+        with intake.track():
             raise ValueError("not a report")
     except ValueError:
-        intake.give_way(60)
+        intake.wait_while_busy(60)

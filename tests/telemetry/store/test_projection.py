@@ -203,9 +203,9 @@ def test_what_is_no_agents_doing_makes_no_turn(me: Actor) -> None:
 def test_what_has_no_end_is_interrupted_until_it_has_one(me: Actor, clock: Clock) -> None:
     first, tool, last, root = reports.turn(1)
     tell(me, first)
-    assert timeouts.age(clock.now_us) == 0
+    assert timeouts.end_quiet_turns(clock.now_us) == 0
     clock.now_us += timeouts.QUIET_US + 1
-    assert timeouts.age(clock.now_us) == 1
+    assert timeouts.end_quiet_turns(clock.now_us) == 1
     assert [row.status for row in turns(me)] == ["interrupted"]
     tell(me, tool, last, root)
     assert [row.status for row in turns(me)] == ["completed"]

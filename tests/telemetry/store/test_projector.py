@@ -28,7 +28,7 @@ def me(db: None) -> Actor:
 
 @pytest.fixture(autouse=True)
 def _two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projection, "AT_ONCE", 2)
+    monkeypatch.setattr(projection, "MAX_TRACES_PER_PASS", 2)
 
 
 def keep(actor: Actor, *traces: int) -> None:
@@ -57,9 +57,9 @@ def refusing(is_refused: Callable[[Any], bool]) -> Callable[..., Any]:
 
 def test_it_goes_on_until_nothing_waits(me: Actor) -> None:
     keep(me, 1, 2, 3, 4, 5)
-    Projector()._pass_on()
+    Projector()._run_passes()
     assert turns() == names(1, 2, 3, 4, 5)
-    assert projection.due() == []
+    assert projection.due_traces() == []
 
 
 def test_senders_take_turns(me: Actor) -> None:
@@ -73,7 +73,7 @@ def test_senders_take_turns(me: Actor) -> None:
         return False
 
     with connection.execute_wrapper(refusing(note)):
-        Projector()._pass_on()
+        Projector()._run_passes()
     names = dict(Trace.objects.unscoped("test").values_list("pk", "foreign_id"))
     assert [int(names[trace], 16) for trace in stored] == [1, 2, 6, 7, 3, 4, 8, 5]
 
@@ -84,8 +84,8 @@ def test_what_the_database_refused_once_is_stored_at_the_next_try(me: Actor) -> 
     one = Projector()
     with connection.execute_wrapper(refusing(lambda params: bool(left and left.pop()))):
         with pytest.raises(OperationalError):
-            one._pass_on()
-        one._pass_on()
+            one._run_passes()
+        one._run_passes()
     assert turns() == names(1, 2, 3)
 
 
@@ -96,7 +96,7 @@ def test_a_trace_that_the_database_never_takes_holds_up_no_other(me: Actor) -> N
     with connection.execute_wrapper(refusing(lambda rows: any(row[-1] == bad for row in rows))):
         for _ in range(2):
             with pytest.raises(OperationalError):
-                one._pass_on()
-        one._pass_on()
+                one._run_passes()
+        one._run_passes()
     assert turns() == names(1, 3, 4, 5)
-    assert projection.due() == [bad]
+    assert projection.due_traces() == [bad]

@@ -29,11 +29,11 @@ def turn(db: None) -> int:
 @pytest.mark.parametrize("most", [1, 3, 100])
 def test_some_spans_are_those_of_all(turn: int, first: int, most: int) -> None:
     whole = list(provenance.spans(turn))
-    assert provenance.some_spans(turn, first, most) == (whole[first : first + most], 13)
+    assert provenance.spans_page(turn, first, most) == (whole[first : first + most], 13)
 
 
 def test_a_span_is_found_by_its_id(turn: int) -> None:
     for span in provenance.spans(turn):
-        assert provenance.reports(turn, span.id) == [span]
+        assert provenance.reports_of_span(turn, span.id) == [span]
     with pytest.raises(NotFound):
-        provenance.reports(turn, "0000000000000063")
+        provenance.reports_of_span(turn, "0000000000000063")

@@ -45,8 +45,8 @@ def by_slices(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From then on every trace counts as large, and every turn."""
 
     def begin() -> None:
-        monkeypatch.setattr(projection, "LARGE", 0)
-        monkeypatch.setattr(projection, "STEPS_AT_ONCE", -1)
+        monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 0)
+        monkeypatch.setattr(projection, "MAX_STEPS_PER_WRITE", -1)
 
     return begin
 
@@ -123,7 +123,7 @@ def commits() -> Iterator[list[int]]:
 
 
 def test_no_commit_writes_more_than_a_slice(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projection, "LARGE", 500)
+    monkeypatch.setattr(projection, "LARGE_TRACE_SPANS", 500)
     inbox.accept(me, spans(root(), *map(call, range(2, MANY + 2))))
     with commits() as sizes:
         projector.wake()
@@ -137,7 +137,7 @@ def test_nor_do_many_small_traces(me: Actor) -> None:
     with commits() as sizes:
         projector.wake()
     assert sum(sizes) == 30 * 40
-    assert max(sizes) <= projection.STEPS_AT_ONCE
+    assert max(sizes) <= projection.MAX_STEPS_PER_WRITE
 
 
 def at_once(me: Actor, given: Sequence[Span]) -> list[Any]:
@@ -192,7 +192,7 @@ def test_what_broke_off_is_done_again(me: Actor, by_slices: Callable[[], None]) 
     assert Step.objects.unscoped("test").filter(number__lt=0).exists()
     projector.wake()
     assert stored() == whole
-    assert projection.due(large=True) == []
+    assert projection.due_traces(large=True) == []
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from agents.base.errors import RateLimited
 from agents.base.shares import may
 from agents.telemetry.models.traces import Trace
 
-LOOK_S, PATIENCE = 1.0, 20.0
+RECOUNT_S, RECOUNT_FACTOR = 1.0, 20.0
 """It is counted anew after so long, and after so many times what counting took."""
 RETRY_AFTER_S = 5
 
@@ -31,26 +31,26 @@ class Backlog:
         self._waiting: Counter[int | None] = Counter()
         self._fresh_until = 0.0
 
-    def check(self, actor: Actor, coming: int = 0) -> None:
+    def check(self, actor: Actor, new_spans: int = 0) -> None:
         """Whether more may come, and count what does. Raises RateLimited where as much of the sender's waits as
         may."""
         with self._lock:
             self._count()
             waiting = self._waiting.get(actor.user_id, 0)
             if not may(waiting, settings.MAX_SPANS_WAITING - self._waiting.total()):
-                words = f"{waiting} of your spans wait to be made into turns: no more now."
-                raise RateLimited(words, code="too_many_spans", headers={"Retry-After": str(RETRY_AFTER_S)})
-            if coming:
-                self._waiting[actor.user_id] += coming
+                message = f"{waiting} of your spans wait to be made into turns: no more now."
+                raise RateLimited(message, code="too_many_spans", headers={"Retry-After": str(RETRY_AFTER_S)})
+            if new_spans:
+                self._waiting[actor.user_id] += new_spans
 
     def _count(self) -> None:
-        began = time.monotonic()
-        if began < self._fresh_until:
+        started = time.monotonic()
+        if started < self._fresh_until:
             return
         due = Trace.objects.unscoped("backlog").filter(arrived__gt=F("projected"))
         self._waiting = Counter(dict(due.values_list("owner_id").annotate(Sum("span_count"))))
         now = time.monotonic()
-        self._fresh_until = now + max(LOOK_S, PATIENCE * (now - began))
+        self._fresh_until = now + max(RECOUNT_S, RECOUNT_FACTOR * (now - started))
 
 
 backlog = Backlog()

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Intake:
+class IngestLoad:
     """Counts the reports that are being read and kept."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._coming = 0
-        self._nobody = threading.Event()
-        self._nobody.set()
+        self._active = 0
+        self._idle = threading.Event()
+        self._idle.set()
 
     @contextmanager
-    def taking(self) -> Iterator[None]:
+    def track(self) -> Iterator[None]:
         """While a report is read and kept."""
         self._count(1)
         try:
@@ -27,16 +27,16 @@ class Intake:
 
     def _count(self, more: int) -> None:
         with self._lock:
-            self._coming += more
-            if self._coming:
-                self._nobody.clear()
+            self._active += more
+            if self._active:
+                self._idle.clear()
             else:
-                self._nobody.set()
+                self._idle.set()
 
-    def give_way(self, most_s: float) -> None:
+    def wait_while_busy(self, max_s: float) -> None:
         """Wait until no report is being taken in, but not longer than so many seconds."""
-        self._nobody.wait(most_s)
+        self._idle.wait(max_s)
 
 
-intake = Intake()
+ingest_load = IngestLoad()
 """The process's intake."""

@@ -15,11 +15,11 @@ from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source
 from agents.record.schemas.agents import AgentConfig
 from agents.telemetry.reading.records import ForeignTurn
-from agents.telemetry.store.external.owners import Owner, foreign_id
+from agents.telemetry.store.external.owners import Owner, external_id
 
-UNKNOWN = "unknown"
+UNKNOWN_MODEL = "unknown"
 """What a model is called that nobody named."""
-LONGEST_INSTRUCTIONS = 100_000
+MAX_INSTRUCTIONS = 100_000
 
 _AGENT = Select(Agent, "id", "owner_id = %s AND scope_id = %s AND foreign_id = %s")
 _ADD_AGENT = Insert(Agent, "id name model owner_id scope_id revision_id source created_at updated_at foreign_id")
@@ -39,27 +39,27 @@ _ADD_UP = (
 )
 
 
-class Agents:
+class AgentKeys:
     """The agents of one owner, in one pass."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
-        self._known: dict[str, int] = {}
+        self._keys: dict[str, int] = {}
 
-    def of(self, name: str, turn: ForeignTurn, source: Source) -> int:
+    def find_or_create(self, name: str, turn: ForeignTurn, source: Source) -> int:
         """The key of the agent of this name. A new one is described by the turn it is first seen in."""
-        if name not in self._known:
-            found = _AGENT.first(self._owner.user, self._owner.scope, foreign_id(name))
-            self._known[name] = int(found[0]) if found else _new_agent(self._owner, name, turn, source)
-        return self._known[name]
+        if name not in self._keys:
+            row = _AGENT.first(self._owner.user, self._owner.scope, external_id(name))
+            self._keys[name] = int(row[0]) if row else _new_agent(self._owner, name, turn, source)
+        return self._keys[name]
 
 
 def _new_agent(owner: Owner, name: str, turn: ForeignTurn, source: Source) -> int:
     key, revision = ids.new_key(turn.started_us), ids.new_key(turn.started_us)
-    model = (turn.model or UNKNOWN)[:300]
+    model = (turn.model or UNKNOWN_MODEL)[:300]
     now = ids.now_us()
     _ADD_AGENT.one(
-        key, name[:300], model, owner.user, owner.scope, revision, source.value, turn.started_us, now, foreign_id(name)
+        key, name[:300], model, owner.user, owner.scope, revision, source.value, turn.started_us, now, external_id(name)
     )
     _ADD_REVISION.one(revision, key, 1, _config(name, model, turn), owner.user, turn.started_us)
     changes.note(ChangeKind.AGENT, key)
@@ -68,84 +68,95 @@ def _new_agent(owner: Owner, name: str, turn: ForeignTurn, source: Source) -> in
 
 def _config(name: str, model: str, turn: ForeignTurn) -> str:
     """What is known of it, in the form of our own agents."""
-    instructions = turn.instructions[:LONGEST_INSTRUCTIONS] if name == turn.agent else ""
+    instructions = turn.instructions[:MAX_INSTRUCTIONS] if name == turn.agent else ""
     config = AgentConfig(model=model, instructions=instructions, name=name[:300])
     return config.model_dump_json(exclude_none=True)
 
 
 @dataclass(slots=True)
-class Talk:
+class SessionDraft:
     """A session, and what a pass adds to it: turns and what they come to, less what those come to that were stored
     already. ``joined`` are turns that are new in it; ``is_moved`` says that one of its others begins at another
     time than before. Moments are microseconds."""
 
     key: int
     name: str
-    made_by: tuple[ForeignTurn, int, Source] | None
+    created_from: tuple[ForeignTurn, int, Source] | None
     joined: list[int] = field(default_factory=list)
-    is_moved: bool = False
+    needs_renumbering: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
     cost_nano: int | None = None
     began_us: int = 0
     ended_us: int = 0
 
-    def reach(self, began_us: int, ended_us: int) -> None:
-        self.began_us = min(self.began_us, began_us)
+    def extend(self, started_us: int, ended_us: int) -> None:
+        self.began_us = min(self.began_us, started_us)
         self.ended_us = max(self.ended_us, ended_us)
 
 
-class Talks:
+class SessionDrafts:
     """The sessions of one owner, in one pass."""
 
     def __init__(self, owner: Owner, names: Iterable[str]) -> None:
-        some = list(dict.fromkeys(map(foreign_id, names)))
+        session_ids = list(dict.fromkeys(map(external_id, names)))
         self._owner = owner
-        self._stored: dict[str, int] = dict(_SESSIONS.all(some, owner.user, owner.scope))
-        self._talks: dict[str, Talk] = {}
+        self._stored: dict[str, int] = dict(_SESSIONS.all(session_ids, owner.user, owner.scope))
+        self._drafts: dict[str, SessionDraft] = {}
 
-    def of(self, turn: ForeignTurn, agent: int, source: Source) -> Talk:
+    def draft_of(self, turn: ForeignTurn, agent: int, source: Source) -> SessionDraft:
         """The conversation a turn belongs to. A new one is described by the turn it is first seen in."""
-        name = foreign_id(turn.session)
-        talk = self._talks.get(name)
-        if talk is None:
+        name = external_id(turn.session)
+        draft = self._drafts.get(name)
+        if draft is None:
             key = self._stored.get(name)
-            made_by = (turn, agent, source) if key is None else None
-            talk = Talk(key or ids.new_key(turn.started_us), name, made_by)
-            talk.began_us, talk.ended_us = turn.started_us, turn.started_us
-            self._talks[name] = talk
-        return talk
+            created_from = (turn, agent, source) if key is None else None
+            draft = SessionDraft(key or ids.new_key(turn.started_us), name, created_from)
+            draft.began_us, draft.ended_us = turn.started_us, turn.started_us
+            self._drafts[name] = draft
+        return draft
 
-    def all(self) -> list[Talk]:
-        return list(self._talks.values())
+    def all(self) -> list[SessionDraft]:
+        return list(self._drafts.values())
 
     def write(self) -> None:
         """Make those that are new, and add up the others: before the turns that refer to them."""
-        talks = self.all()
-        _ADD_SESSION.many(_new_row(self._owner, talk, *talk.made_by) for talk in talks if talk.made_by)
-        execute_many(_ADD_UP, (_more(talk) for talk in talks if not talk.made_by))
-        for talk in talks:
-            changes.note(ChangeKind.SESSION, talk.key)
+        drafts = self.all()
+        _ADD_SESSION.many(_new_row(self._owner, draft, *draft.created_from) for draft in drafts if draft.created_from)
+        execute_many(_ADD_UP, (_update_row(draft) for draft in drafts if not draft.created_from))
+        for draft in drafts:
+            changes.note(ChangeKind.SESSION, draft.key)
 
 
-def _new_row(owner: Owner, talk: Talk, turn: ForeignTurn, agent: int, source: Source) -> tuple[object, ...]:
-    shown = _name(turn)
-    head = (talk.key, agent, shown, fold(shown)[:1600], owner.user, owner.scope, Api.NONE.value, source.value)
-    sums = (talk.input_tokens, talk.output_tokens, talk.cost_nano)
-    return (*head, talk.began_us, talk.ended_us, len(talk.joined), 0, False, *sums, "{}", talk.name, talk.joined[-1])
+def _new_row(owner: Owner, draft: SessionDraft, turn: ForeignTurn, agent: int, source: Source) -> tuple[object, ...]:
+    name = _session_name(turn)
+    head = (draft.key, agent, name, fold(name)[:1600], owner.user, owner.scope, Api.NONE.value, source.value)
+    sums = (draft.input_tokens, draft.output_tokens, draft.cost_nano)
+    return (
+        *head,
+        draft.began_us,
+        draft.ended_us,
+        len(draft.joined),
+        0,
+        False,
+        *sums,
+        "{}",
+        draft.name,
+        draft.joined[-1],
+    )
 
 
-def _more(talk: Talk) -> tuple[object, ...]:
-    cost, began, ended = talk.cost_nano, talk.began_us, talk.ended_us
-    sums = (len(talk.joined), talk.input_tokens, talk.output_tokens, cost is not None, cost or 0)
-    return (*sums, began, began, ended, ended, talk.key)
+def _update_row(draft: SessionDraft) -> tuple[object, ...]:
+    cost, began, ended = draft.cost_nano, draft.began_us, draft.ended_us
+    sums = (len(draft.joined), draft.input_tokens, draft.output_tokens, cost is not None, cost or 0)
+    return (*sums, began, began, ended, ended, draft.key)
 
 
-def _name(turn: ForeignTurn) -> str:
+def _session_name(turn: ForeignTurn) -> str:
     """What a session is shown as: its name where it has one, else the sender's id of it."""
-    return (turn.session_name or ("" if is_made_up(turn.session) else turn.session))[:500]
+    return (turn.session_name or ("" if is_placeholder(turn.session) else turn.session))[:500]
 
 
-def is_made_up(session: str) -> bool:
+def is_placeholder(session: str) -> bool:
     """Whether a turn's session is only what nobody said it belongs to."""
     return session.startswith("trace:")

@@ -21,48 +21,49 @@ from agents.record.schemas.content import text_of
 from agents.record.store import search
 from agents.telemetry.reading.records import ForeignStep, ForeignTurn
 from agents.telemetry.reading.trace_worker import SLICE, Head
-from agents.telemetry.store.external import step_rows, write_turns
-from agents.telemetry.store.external import write_steps as foreign_steps
-from agents.telemetry.store.external.owners import Owner, foreign_id
-from agents.telemetry.store.external.turn_rows import Sums
-from agents.telemetry.store.external.write_steps import Numbered
-from agents.telemetry.store.external.write_turns import Prepared
+from agents.telemetry.store.external import step_rows, write_steps, write_turns
+from agents.telemetry.store.external.owners import Owner, external_id
+from agents.telemetry.store.external.turn_rows import StepTotals
+from agents.telemetry.store.external.write_steps import NumberedSteps
+from agents.telemetry.store.external.write_turns import PreparedTurn
 
-REST = 0.5
+PAUSE_SHARE = 0.5
 """How long others have the machine after each slice, as a share of what that took."""
-_THERE = Select(Turn, "id", "id = %s AND EXISTS (SELECT 1 FROM agents_trace WHERE agents_trace.id = %s)", locks=True)
+_EXISTS = Select(Turn, "id", "id = %s AND EXISTS (SELECT 1 FROM agents_trace WHERE agents_trace.id = %s)", locks=True)
 
 
-class Gone(Exception):
+class TurnDeleted(Exception):
     """The turn, or what it is made of, was deleted meanwhile."""
 
 
-def write(owner: Owner, trace: int, head: Head, source: Source, steps: Iterable[Sequence[ForeignStep]]) -> Prepared:
+def write(owner: Owner, trace: int, head: Head, source: Source, steps: Iterable[Sequence[ForeignStep]]) -> PreparedTurn:
     """Store the steps of a turn of a trace, which come some at a time; returns the turn, which is to be written
     then. Raises Gone."""
-    turn = _begun(owner, head.turn, source)
-    sliced = _Sliced.of(trace, turn, head)
-    for some in steps:
-        began = time.monotonic()
-        sliced.write(some)
-        time.sleep((time.monotonic() - began) * REST)  # on a thread of its own: the writer is for others meanwhile
-    sliced.drop_others()
-    return write_turns.prepared_beside(head.turn, source, sliced.sums, sliced.heard)
+    turn = _turn_key(owner, head.turn, source)
+    sliced = _SlicedTurn.of(trace, turn, head)
+    for slice_ in steps:
+        started = time.monotonic()
+        sliced.write(slice_)
+        time.sleep(
+            (time.monotonic() - started) * PAUSE_SHARE
+        )  # on a thread of its own: the writer is for others meanwhile
+    sliced.delete_stale_steps()
+    return write_turns.prepare_turn_of_stored_steps(head.turn, source, sliced.sums, sliced.step_texts)
 
 
-def _begun(owner: Owner, record: ForeignTurn, source: Source) -> int:
+def _turn_key(owner: Owner, record: ForeignTurn, source: Source) -> int:
     """The key of the turn; one that was not there is now, and goes on."""
-    key = write_turns.key_of(owner, foreign_id(record.id))
+    key = write_turns.key_of(owner, external_id(record.id))
     if key is not None:
         return key
     open_ = replace(record, status="in_progress", ended_us=None, output=None, error=None)
-    begun = write_turns.prepared(open_, source)
-    [key] = writer.write(lambda: write_turns.write(owner, [begun]))
+    draft = write_turns.prepare_turn(open_, source)
+    [key] = writer.write(lambda: write_turns.write(owner, [draft]))
     return key
 
 
 @dataclass(slots=True)
-class _Sliced:
+class _SlicedTurn:
     """``keys`` are those of the turn's steps by the sender's ids, ``last`` the places of those that count. ``sums``
     and ``heard`` are of what is written so far."""
 
@@ -70,55 +71,58 @@ class _Sliced:
     turn: int
     record: ForeignTurn
     keys: dict[str, int]
-    last: dict[str, int]
-    sums: Sums
-    place: int = 0
-    heard: list[search.StepTokens] = field(default_factory=list)
-    room: int = search.LIMIT
-    answered: str = ""
+    last_positions: dict[str, int]
+    sums: StepTotals
+    position: int = 0
+    step_texts: list[search.StepTokens] = field(default_factory=list)
+    remaining_text: int = search.LIMIT
+    answer: str = ""
 
     @classmethod
-    def of(cls, trace: int, turn: int, head: Head) -> _Sliced:
-        record, stored = head.turn, foreign_steps.stored_keys(turn)
+    def of(cls, trace: int, turn: int, head: Head) -> _SlicedTurn:
+        record, stored = head.turn, write_steps.stored_keys(turn)
         if any(number < 0 for _, _, number in stored):
-            writer.write(lambda: foreign_steps.leave_room(turn))
-        known = {name: key for name, key, _ in stored}
+            writer.write(lambda: write_steps.make_room(turn))
+        stored_keys = {name: key for name, key, _ in stored}
         keys = {
-            step: known.get(foreign_id(step)) or ids.new_key(began or record.started_us) for step, began in head.steps
+            step: stored_keys.get(external_id(step)) or ids.new_key(began or record.started_us)
+            for step, began in head.steps
         }
-        last = foreign_steps.places(step for step, _ in head.steps)
-        answered = search.index_tokens(text_of(record.output.content) if record.output else "")
-        return cls(trace, turn, record, keys, last, Sums.of(record, (), None), answered=answered)
+        last = write_steps.last_positions(step for step, _ in head.steps)
+        answer = search.index_tokens(text_of(record.output.content) if record.output else "")
+        return cls(trace, turn, record, keys, last, StepTotals.of(record, (), None), answer=answer)
 
     def write(self, steps: Sequence[ForeignStep]) -> None:
-        counted = [(number, step) for number, step in enumerate(steps, self.place) if self.last[step.id] == number]
-        said = [step_rows.said(step) for _, step in counted]
-        some = Numbered([step for _, step in counted], said, [number for number, _ in counted])
-        cost = writer.write(partial(self._store, some))
-        self.sums += Sums.of(self.record, steps, cost)
-        self.place += len(steps)
-        self._hear([one.words for one in said if one.detail is not None])
+        counted = [
+            (number, step) for number, step in enumerate(steps, self.position) if self.last_positions[step.id] == number
+        ]
+        contents = [step_rows.step_content(step) for _, step in counted]
+        numbered = NumberedSteps([step for _, step in counted], contents, [number for number, _ in counted])
+        cost = writer.write(partial(self._store, numbered))
+        self.sums += StepTotals.of(self.record, steps, cost)
+        self.position += len(steps)
+        self._collect_texts([content.words for content in contents if content.detail is not None])
 
-    def _store(self, some: Numbered) -> int | None:
+    def _store(self, numbered: NumberedSteps) -> int | None:
         """What these cost."""
-        if _THERE.first(self.turn, self.trace) is None:
-            raise Gone
-        planned = foreign_steps.plan_some(self.turn, self.record, some, self.keys)
-        foreign_steps.write_some(self.turn, planned)
-        return planned.cost_nano
+        if _EXISTS.first(self.turn, self.trace) is None:
+            raise TurnDeleted
+        plan = write_steps.plan_slice(self.turn, self.record, numbered, self.keys)
+        write_steps.write_slice(self.turn, plan)
+        return plan.cost_nano
 
-    def _hear(self, words: Iterable[search.StepTokens]) -> None:
+    def _collect_texts(self, texts: Iterable[search.StepTokens]) -> None:
         """Keep the words by which the turn is found: as many as
         `agents.record.store.search.joined` takes, and one more."""
-        for one in words:
-            if self.room < 0:
+        for text in texts:
+            if self.remaining_text < 0:
                 return
-            self.heard.append(one)
-            self.room -= sum(len(piece) for piece in one if piece != self.answered)
+            self.step_texts.append(text)
+            self.remaining_text -= sum(len(part) for part in text if part != self.answer)
 
-    def drop_others(self) -> None:
+    def delete_stale_steps(self) -> None:
         """Steps that are no longer told of."""
-        told = set(self.keys.values())
-        gone = [key for _, key, _ in foreign_steps.stored_keys(self.turn) if key not in told]
-        for start in range(0, len(gone), SLICE):
-            writer.write(partial(foreign_steps.drop, gone[start : start + SLICE]))
+        reported = set(self.keys.values())
+        stale = [key for _, key, _ in write_steps.stored_keys(self.turn) if key not in reported]
+        for start in range(0, len(stale), SLICE):
+            writer.write(partial(write_steps.delete, stale[start : start + SLICE]))

@@ -9,9 +9,9 @@ from agents.base.access import Actor
 from agents.base.errors import NotAllowed
 from agents.base.store import scopes
 
-MOST = 255
+MAX_ID_LENGTH = 255
 """Characters of a foreign id that is kept as it is."""
-CUT_AT = MOST - 33
+ID_PREFIX_LENGTH = MAX_ID_LENGTH - 33
 """Characters of one that is longer which are kept before its hash."""
 
 
@@ -33,15 +33,15 @@ def owner_of(actor: Actor) -> Owner:
     return Owner(actor.user_id, scopes.scope_for(actor))
 
 
-def foreign_id(name: str) -> str:
+def external_id(name: str) -> str:
     """A sender's id as it is kept: one that is too long ends in a hash of the whole."""
-    if len(name) <= MOST:
+    if len(name) <= MAX_ID_LENGTH:
         return name
     digest = blake2b(name.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    return f"{name[:CUT_AT]}~{digest}"
+    return f"{name[:ID_PREFIX_LENGTH]}~{digest}"
 
 
-def mark(owner: Owner, service: str, text: str) -> int:
+def link_mark(owner: Owner, service: str, text: str) -> int:
     """The number by which a tool call or an answer is found again: among the same owner's and service's."""
-    whole = f"{owner.user}\0{owner.scope}\0{service}\0{text}".encode("utf-8", "replace")
-    return int.from_bytes(blake2b(whole, digest_size=8).digest(), "big") >> 1
+    key = f"{owner.user}\0{owner.scope}\0{service}\0{text}".encode("utf-8", "replace")
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "big") >> 1

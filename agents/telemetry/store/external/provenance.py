@@ -18,19 +18,19 @@ from agents.record.models.choices import FOREIGN
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.store.external.owners import CUT_AT, foreign_id
+from agents.telemetry.store.external.owners import ID_PREFIX_LENGTH, external_id
 from agents.telemetry.store.external.projection import spans_of
 
-LABELS = tuple(source.label for source in FOREIGN)
+EXTERNAL_SOURCES = tuple(source.label for source in FOREIGN)
 """The sources of what ran elsewhere, as rows name them."""
-MOST_TRACES = 200
+MAX_TRACES = 200
 """Traces of one turn that are looked at."""
-MOST_SCOPES = 8
-LARGEST_SAMPLE = 1_000_000
+MAX_SCOPES = 8
+MAX_SAMPLE_BYTES = 1_000_000
 """Bytes, as they are kept, of a report that is read to see what sent it."""
 
 
-class Told(msgspec.Struct):
+class Provenance(msgspec.Struct):
     """What is said of a turn beside its steps; ``hidden``: its words were not captured."""
 
     warnings: list[str] = []
@@ -40,19 +40,19 @@ class Told(msgspec.Struct):
 
 
 class _Request(msgspec.Struct):
-    foreign: Told = msgspec.field(default_factory=Told)
+    foreign: Provenance = msgspec.field(default_factory=Provenance)
 
 
-def told(request: str) -> Told:
+def parse_provenance(request: str) -> Provenance:
     """From what `agents.telemetry.store.external.write_turns` keeps as a turn's request."""
     try:
         return msgspec.json.decode(request or "{}", type=_Request).foreign
     except (msgspec.MsgspecError, RecursionError):
-        return Told()
+        return Provenance()
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SpanOrigin:
     """Where a turn's spans came from: the service, the SDK that sent them, and the libraries that made them,
     each with its version where it has one. ``spans`` is how many are kept."""
 
@@ -62,17 +62,17 @@ class Origin:
     spans: int = 0
 
 
-def origin(turn: int) -> Origin:
+def origin(turn: int) -> SpanOrigin:
     """Told by the smallest report of the turn's traces: all of one process say the same."""
     traces = _traces(turn)
     sample = first_report(traces[0][0]) if traces else []
     service = next((service for _, service, _ in traces if service), "")
-    said = [span.resource for span in sample]
+    resources = [span.resource for span in sample]
     scopes = dict.fromkeys(_versioned(span.scope, span.scope_version) for span in sample)
-    return Origin(
-        service=service or _first(said, "service.name"),
-        sdk=_sdk(said),
-        scopes=tuple(scope for scope in scopes if scope)[:MOST_SCOPES],
+    return SpanOrigin(
+        service=service or _first_value(resources, "service.name"),
+        sdk=_sdk(resources),
+        scopes=tuple(scope for scope in scopes if scope)[:MAX_SCOPES],
         spans=sum(count for *_, count in traces),
     )
 
@@ -83,9 +83,9 @@ def _traces(turn: int) -> list[tuple[int, str, int]]:
     body = TurnBody.objects.unscoped("its reader was let in").filter(pk=turn).values_list("request", flat=True)
     if not rows:
         return []
-    names = [foreign_id(name) for name in told(body.first() or "").traces[:MOST_TRACES]]
-    found = Trace.objects.unscoped("the turn's own").filter(**rows[0], foreign_id__in=names).order_by("id")
-    return list(found.values_list("pk", "service", "span_count"))
+    names = [external_id(name) for name in parse_provenance(body.first() or "").traces[:MAX_TRACES]]
+    traces = Trace.objects.unscoped("the turn's own").filter(**rows[0], foreign_id__in=names).order_by("id")
+    return list(traces.values_list("pk", "service", "span_count"))
 
 
 _LAST_TURN = Select(Turn, "id", "agent_id = %s ORDER BY id DESC LIMIT 1")
@@ -93,8 +93,8 @@ _LAST_TURN = Select(Turn, "id", "agent_id = %s ORDER BY id DESC LIMIT 1")
 
 def service_of_agent(agent: int) -> str:
     """The service in which an agent ran last, '' where nobody told. The caller has been let in to the agent."""
-    found = _LAST_TURN.first(agent)
-    return next((service for _, service, _ in _traces(found[0]) if service), "") if found else ""
+    turn = _LAST_TURN.first(agent)
+    return next((service for _, service, _ in _traces(turn[0]) if service), "") if turn else ""
 
 
 _SMALLEST = Select(SpanBatch, "encoding body", "trace_id = %s AND length(body) < %s ORDER BY length(body), id LIMIT 1")
@@ -103,18 +103,18 @@ _decode = msgspec.json.Decoder(list[Span]).decode
 
 def first_report(trace: int) -> list[Span]:
     """The spans of the smallest report of a trace, none where all are large."""
-    found = _SMALLEST.first(trace, LARGEST_SAMPLE)
-    return _decode(encoding.unpack(found[0], bytes(found[1]))) if found else []
+    row = _SMALLEST.first(trace, MAX_SAMPLE_BYTES)
+    return _decode(encoding.unpack(row[0], bytes(row[1]))) if row else []
 
 
-def _first(said: Sequence[dict[str, Any]], name: str) -> str:
-    return next((str(one[name])[:300] for one in said if one.get(name)), "")
+def _first_value(resources: Sequence[dict[str, Any]], name: str) -> str:
+    return next((str(resource[name])[:300] for resource in resources if resource.get(name)), "")
 
 
-def _sdk(said: Sequence[dict[str, Any]]) -> str:
+def _sdk(resources: Sequence[dict[str, Any]]) -> str:
     """``opentelemetry python 1.45.0``."""
     names = ("telemetry.sdk.name", "telemetry.sdk.language", "telemetry.sdk.version")
-    return " ".join(part for name in names if (part := _first(said, name)))
+    return " ".join(part for name in names if (part := _first_value(resources, name)))
 
 
 def _versioned(scope: str, version: str) -> str:
@@ -131,17 +131,17 @@ _SIZES = Select(SpanBatch, "id spans", "trace_id = %s ORDER BY id")
 _BODY = Select(SpanBatch, "encoding body", "id = %s")
 
 
-def some_spans(turn: int, first: int, most: int) -> tuple[list[Span], int]:
+def spans_page(turn: int, first: int, limit: int) -> tuple[list[Span], int]:
     """Those of `spans` from a number on, at most so many; and how many there are. Only the reports that hold them
     are read."""
     sizes = [size for trace, _, _ in _traces(turn) for size in _SIZES.all(trace)]
-    found: list[Span] = []
+    page: list[Span] = []
     before = 0
     for batch, size in sizes:
-        if before + size > first and len(found) < most:
-            found += _decode(_body(batch))[max(first - before, 0) : first + most - before]
+        if before + size > first and len(page) < limit:
+            page += _decode(_body(batch))[max(first - before, 0) : first + limit - before]
         before += size
-    return found, before
+    return page, before
 
 
 def _body(batch: int) -> bytes:
@@ -149,29 +149,29 @@ def _body(batch: int) -> bytes:
     return encoding.unpack(row[0], bytes(row[1])) if row else b"[]"
 
 
-def reports(turn: int, span_id: str) -> list[Span]:
+def reports_of_span(turn: int, span_id: str) -> list[Span]:
     """All that came of one span of a turn, by the id of its step: a span, told of once or again, and log
     records that name it. Raises NotFound."""
-    found = [span for span in _mentions(turn, span_id) if foreign_id(span.id) == span_id]
-    if not found:
+    reports = [span for span in _spans_mentioning(turn, span_id) if external_id(span.id) == span_id]
+    if not reports:
         raise NotFound(f"Span '{span_id[:80]}' not found.")
-    return list({msgspec.json.encode(span): span for span in found}.values())
+    return list({msgspec.json.encode(span): span for span in reports}.values())
 
 
-def _mentions(turn: int, span_id: str) -> Iterator[Span]:
+def _spans_mentioning(turn: int, span_id: str) -> Iterator[Span]:
     """The spans of all reports that may hold this id: to look for it is quicker than to read them."""
     # an id that was cut has a hash at its end, which stands nowhere
-    begun = msgspec.json.encode(span_id[:CUT_AT])[1:-1]
+    prefix = msgspec.json.encode(span_id[:ID_PREFIX_LENGTH])[1:-1]
     for trace, _, _ in _traces(turn):
         for batch, _ in _SIZES.all(trace):
-            if begun in (body := _body(batch)):
+            if prefix in (body := _body(batch)):
                 yield from _decode(body)
 
 
 _STEP = Select(Step, "number", "turn_id = %s AND foreign_id = %s ORDER BY number LIMIT 1")
 
 
-def step_of(turn: int, span_id: str) -> int | None:
+def step_number(turn: int, span_id: str) -> int | None:
     """The number of the step that was made of a span."""
-    found = _STEP.first(turn, foreign_id(span_id))
-    return int(found[0]) if found else None
+    row = _STEP.first(turn, external_id(span_id))
+    return int(row[0]) if row else None

@@ -14,25 +14,25 @@ from agents.telemetry.reading.records import ForeignStep
 from agents.telemetry.reading.trace_worker import Failed, Head, Told, frame, read, slices
 
 _ROOT = Path(__file__).resolve().parents[4]
-_END = frame(b"")
-_running: set[Reading] = set()
+_END_OF_TRACE = frame(b"")
+_running: set[ReaderProcess] = set()
 
 
-class Unreadable(Exception):
+class UnreadableTrace(Exception):
     """A trace could not be read."""
 
 
-class Stopped(Exception):
+class ReaderStopped(Exception):
     """The process was told to end."""
 
 
-def stop() -> None:
+def stop_all() -> None:
     """End what is being read: it will be read again."""
-    for one in list(_running):
-        one.stop()
+    for reader in list(_running):
+        reader.stop()
 
 
-class Reading:
+class ReaderProcess:
     """One trace that is being read. Its methods are called once, in this order, but for `stop`, which any thread may
     call. Raises Unreadable, Stopped."""
 
@@ -40,25 +40,25 @@ class Reading:
         assert process.stdin is not None  # they are pipes
         assert process.stdout is not None
         self._process, self._stopped = process, False
-        self._given: IO[bytes] = process.stdin
-        self._told: IO[bytes] = process.stdout
+        self._stdin: IO[bytes] = process.stdin
+        self._stdout: IO[bytes] = process.stdout
 
     def stop(self) -> None:
         self._stopped = True
         self._process.kill()
 
-    def tell(self, bodies: Iterable[bytes]) -> Told:
+    def send_trace(self, bodies: Iterable[bytes]) -> Told:
         """Tell the trace's reports; what it is linked by."""
-        self._tell(bodies)
-        found = self._next()
-        assert isinstance(found, Told)  # it is the first answer
-        return found
+        self._send_bodies(bodies)
+        summary = self._next()
+        assert isinstance(summary, Told)  # it is the first answer
+        return summary
 
-    def tell_others(self, traces: Iterable[Iterable[bytes]]) -> None:
+    def send_related(self, traces: Iterable[Iterable[bytes]]) -> None:
         """Tell those of the other traces of its conversation."""
         for bodies in traces:
-            self._tell(bodies)
-        self._send(_END)
+            self._send_bodies(bodies)
+        self._send(_END_OF_TRACE)
 
     def turns(self) -> Iterator[tuple[Head, Iterator[Sequence[ForeignStep]]]]:
         """Each turn, with its steps some at a time; these have to be taken before the next one."""
@@ -69,43 +69,43 @@ class Reading:
         for _ in range(slices(count)):
             yield self._next()
 
-    def _tell(self, bodies: Iterable[bytes]) -> None:
-        some = False
+    def _send_bodies(self, bodies: Iterable[bytes]) -> None:
+        is_any = False
         for body in bodies:
             self._send(frame(body))
-            some = True
-        if some:
-            self._send(_END)
+            is_any = True
+        if is_any:
+            self._send(_END_OF_TRACE)
 
     def _send(self, data: bytes) -> None:
         try:
-            self._given.write(data)
-            self._given.flush()
+            self._stdin.write(data)
+            self._stdin.flush()
         except BrokenPipeError:
             self._next()  # it may have said why
             raise self._end() from None
 
     def _next(self) -> Any:
-        size = int.from_bytes(self._told.read(4), "big")
-        body = self._told.read(size)
+        size = int.from_bytes(self._stdout.read(4), "big")
+        body = self._stdout.read(size)
         if not size or len(body) < size:
             raise self._end()
-        found = read(body)
-        if isinstance(found, Failed):
-            raise Unreadable(found.trace)
-        return found
+        message = read(body)
+        if isinstance(message, Failed):
+            raise UnreadableTrace(message.trace)
+        return message
 
     def _end(self) -> Exception:
         """Why it ended before all was said. Where nobody told it to, the trace was too much for it (the kernel ends
         what has no memory left), and would be again."""
         code = self._process.wait()
         if self._stopped or code == -signal.SIGTERM:  # which ends all processes of a service at once
-            return Stopped()
-        return Unreadable(f"the process that read it ended with {code}")
+            return ReaderStopped()
+        return UnreadableTrace(f"the process that read it ended with {code}")
 
 
 @contextmanager
-def reading() -> Iterator[Reading]:
+def start_reader() -> Iterator[ReaderProcess]:
     """A process that reads one trace, for as long as the block lasts."""
     process = subprocess.Popen(
         (sys.executable, "-m", "agents.telemetry.reading.trace_worker"),
@@ -116,14 +116,14 @@ def reading() -> Iterator[Reading]:
         env={},  # the secrets of this server's are none of a report's business
         start_new_session=True,  # a Ctrl-C is for the server, which ends this one
     )
-    one = Reading(process)
-    _running.add(one)
+    reader = ReaderProcess(process)
+    _running.add(reader)
     try:
-        yield one
+        yield reader
     finally:
         process.kill()
         process.wait()
-        _running.discard(one)
+        _running.discard(reader)
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 with suppress(BrokenPipeError):

@@ -12,25 +12,25 @@ from agents.record.models.choices import StepStatus, StepType
 from agents.record.schemas.events import InferenceDetail, OtherDetail, ToolDetail
 from agents.record.store import search, searchable_text, steps
 from agents.telemetry.reading.records import ForeignStep
-from agents.telemetry.store.external.owners import foreign_id
+from agents.telemetry.store.external.owners import external_id
 
 FIELDS = (
     "id turn_id number parent_id round type tool_id model_id name server_side started_at status completed_at "
     "duration_us ttft_us violation error_type_id kind_id finish_id input_tokens output_tokens cached_tokens "
     "reasoning_tokens cost_nano price_id foreign_id"
 )
-FOREIGN_ID = -1
+EXTERNAL_ID_COLUMN = -1
 """Where a row of `FIELDS` has the sender's id."""
 Cost = tuple[int | None, int | None]
 """Billionths of a dollar, and the price's id: None while unknown."""
 _TYPES = {choice.label: choice.value for choice in StepType}
 _STATUSES = {choice.label: choice.value for choice in StepStatus}
-_OPEN = (None, None, None, False, None, None, None, 0, 0, 0, 0, None, None)
+_OPEN_COLUMNS = (None, None, None, False, None, None, None, 0, 0, 0, 0, None, None)
 """The columns from ``completed_at`` to ``price_id`` of a step that goes on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StepContent:
     """What of a step hangs on nothing that is stored. ``detail`` and ``error`` are JSON; there is no detail where
     nothing is known of it yet."""
 
@@ -39,11 +39,11 @@ class Said:
     words: search.StepTokens
 
 
-def said(step: ForeignStep) -> Said:
+def step_content(step: ForeignStep) -> StepContent:
     is_open = step.status == "in_progress"
     error = None if is_open else step.error
     is_known = not is_open or isinstance(step.detail, ToolDetail)
-    return Said(
+    return StepContent(
         detail=step.detail.model_dump_json(exclude_none=True).encode() if is_known else None,
         error=error.model_dump_json(exclude_none=True) if error else "",
         words=search.step_tokens(searchable_text.of_step(step.detail, error)) if is_known else (),
@@ -51,27 +51,27 @@ def said(step: ForeignStep) -> Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NewStepRow:
     """A step as it is to be stored."""
 
     key: int
     number: int
     row: tuple[Any, ...]
     cost_nano: int | None
-    said: Said
+    content: StepContent
 
 
-def told(
-    turn: int, number: int, step: ForeignStep, said: Said, keys: Mapping[str, int], started: int, cost: Cost
-) -> Told:
+def step_row(
+    turn: int, number: int, step: ForeignStep, content: StepContent, keys: Mapping[str, int], started: int, cost: Cost
+) -> NewStepRow:
     """``keys`` are those of the turn's steps by the sender's ids; ``started`` is in microseconds."""
     key, is_open = keys[step.id], step.status == "in_progress"
-    head = (key, turn, number, keys.get(step.parent), 0, *_named(step), False, started, _STATUSES[step.status])
-    row = (*head, *(_OPEN if is_open else _ending(step, started, cost)), foreign_id(step.id))
-    return Told(key, number, row, cost[0], said)
+    head = (key, turn, number, keys.get(step.parent), 0, *_type_and_name(step), False, started, _STATUSES[step.status])
+    row = (*head, *(_OPEN_COLUMNS if is_open else _end_columns(step, started, cost)), external_id(step.id))
+    return NewStepRow(key, number, row, cost[0], content)
 
 
-def _named(step: ForeignStep) -> tuple[int, int | None, int | None, str]:
+def _type_and_name(step: ForeignStep) -> tuple[int, int | None, int | None, str]:
     """Its type, its tool, its model, its name."""
     type_ = _TYPES[step.type]
     tool = terms.intern(TermKind.TOOL, step.name) if type_ == StepType.TOOL_EXECUTION else None
@@ -79,7 +79,7 @@ def _named(step: ForeignStep) -> tuple[int, int | None, int | None, str]:
     return type_, tool, model, step.name[:300]
 
 
-def _ending(step: ForeignStep, started: int, cost: Cost) -> tuple[Any, ...]:
+def _end_columns(step: ForeignStep, started: int, cost: Cost) -> tuple[Any, ...]:
     """The columns of `_OPEN` of a step that has ended."""
     ended = max(started if step.ended_us is None else step.ended_us, started)
     outcome = (steps.objects(step.detail), steps.error_term(step.error), _kind(step), _finish(step))

@@ -12,35 +12,35 @@ from agents.base.timestamps import to_datetime
 from agents.record.models.choices import FOREIGN, StepStatus, TurnStatus
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.telemetry.models.traces import Trace
-from agents.telemetry.store.external.owners import foreign_id
+from agents.telemetry.store.external.owners import external_id
 
 QUIET_US = 600_000_000
 """Ten minutes."""
-SOME = 500
+MAX_TURNS = 500
 """Turns that are looked at in one round."""
 
 
-def age(now_us: int, quiet_us: int = QUIET_US) -> int:
+def end_quiet_turns(now_us: int, quiet_us: int = QUIET_US) -> int:
     """End what has been quiet for long; returns how many turns."""
     rows = Turn.objects.unscoped("ageing").filter(status=TurnStatus.IN_PROGRESS, source__in=FOREIGN)
-    keys = list(rows.order_by("pk").values_list("pk", flat=True)[:SOME])
-    quiet = [key for key in keys if not _has_news(key, now_us - quiet_us)]
-    if quiet:
-        writer.write(lambda: _interrupt(quiet))
-    return len(quiet)
+    keys = list(rows.order_by("pk").values_list("pk", flat=True)[:MAX_TURNS])
+    quiet_turns = [key for key in keys if not _has_news(key, now_us - quiet_us)]
+    if quiet_turns:
+        writer.write(lambda: _interrupt(quiet_turns))
+    return len(quiet_turns)
 
 
 def _has_news(turn: int, since_us: int) -> bool:
     rows = Turn.objects.unscoped("ageing").filter(pk=turn).values("owner_id", "scope_id")
-    of = Trace.objects.unscoped("ageing").filter(**rows[0], foreign_id__in=traces_of(turn))
-    return of.filter(updated_at__gt=to_datetime(since_us)).exists()
+    traces = Trace.objects.unscoped("ageing").filter(**rows[0], foreign_id__in=trace_ids(turn))
+    return traces.filter(updated_at__gt=to_datetime(since_us)).exists()
 
 
-def traces_of(turn: int) -> list[str]:
+def trace_ids(turn: int) -> list[str]:
     """The traces a turn was made of, as they are kept."""
     rows = TurnBody.objects.unscoped("ageing").filter(pk=turn).values_list("request", flat=True)
-    told = json.loads(rows.first() or "{}").get("foreign", {})
-    return [foreign_id(name) for name in told.get("traces", ())]
+    external = json.loads(rows.first() or "{}").get("foreign", {})
+    return [external_id(name) for name in external.get("traces", ())]
 
 
 def _interrupt(turns: list[int]) -> None:

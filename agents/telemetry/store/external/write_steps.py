@@ -16,8 +16,8 @@ from agents.record.store import costs as prices
 from agents.record.store import deletion_hooks, large_values, search
 from agents.telemetry.reading.records import ForeignStep, ForeignTurn
 from agents.telemetry.store.external import step_rows
-from agents.telemetry.store.external.owners import foreign_id
-from agents.telemetry.store.external.step_rows import Cost, Said, Told
+from agents.telemetry.store.external.owners import external_id
+from agents.telemetry.store.external.step_rows import Cost, NewStepRow, StepContent
 
 _PUT = Insert(Step, step_rows.FIELDS, replace="id")
 _PUT_DETAIL = Insert(StepDetail, "step_id encoding body error", replace="step_id")
@@ -25,84 +25,88 @@ _ROWS = Select(Step, step_rows.FIELDS, "turn_id = %s")
 _DETAILS = Select(
     StepDetail, "step_id encoding body error", "step_id IN (SELECT id FROM agents_step WHERE turn_id = %s)"
 )
-_ASIDE = "UPDATE agents_step SET number = -1 - number WHERE id = %s AND number >= 0"
-_FURTHER_ASIDE = "UPDATE agents_step SET number = number - %s WHERE turn_id = %s AND number < 0"
-_ROWS_AMONG = SelectAmong(Step, step_rows.FIELDS, "id")
-_DETAILS_AMONG = SelectAmong(StepDetail, "step_id encoding body error", "step_id")
+_MOVE_ASIDE = "UPDATE agents_step SET number = -1 - number WHERE id = %s AND number >= 0"
+_MOVE_FURTHER_ASIDE = "UPDATE agents_step SET number = number - %s WHERE turn_id = %s AND number < 0"
+_ROWS_BY_KEY = SelectAmong(Step, step_rows.FIELDS, "id")
+_DETAILS_BY_KEY = SelectAmong(StepDetail, "step_id encoding body error", "step_id")
 _KEYS = Select(Step, "foreign_id id number", "turn_id = %s")
-_AT = Select(Step, "id number", "turn_id = %s AND number BETWEEN %s AND %s")
-CHUNK = 500
-AWAY = 1_000_000
+_KEYS_AT_NUMBERS = Select(Step, "id number", "turn_id = %s AND number BETWEEN %s AND %s")
+CHUNK_SIZE = 500
+ASIDE_OFFSET = 1_000_000
 """More than a turn has steps."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class _StoredStep:
     """What there is of a step: its row, and its detail and error as JSON, None where it has none."""
 
     row: tuple[Any, ...]
-    told: tuple[bytes, str] | None
+    detail: tuple[bytes, str] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StepWritePlan:
     """What is to be written of a turn's steps, in order. ``stored`` is what there is of them, by key; ``cost_nano``
     the sum, None where nobody knows any."""
 
-    stored: Mapping[int, _Stored]
-    steps: Sequence[Told]
+    stored: Mapping[int, _StoredStep]
+    steps: Sequence[NewStepRow]
     cost_nano: int | None
 
 
-def words(record: ForeignTurn, said: Sequence[Said]) -> Iterable[search.StepTokens]:
+def step_texts(record: ForeignTurn, contents: Sequence[StepContent]) -> Iterable[search.StepTokens]:
     """Of each step that has any, in order, those it is found by."""
-    last = sorted(places(step.id for step in record.steps).values())
-    return (said[place].words for place in last if said[place].detail is not None)
+    positions = sorted(last_positions(step.id for step in record.steps).values())
+    return (contents[position].words for position in positions if contents[position].detail is not None)
 
 
-def places(steps: Iterable[str]) -> dict[str, int]:
+def last_positions(steps: Iterable[str]) -> dict[str, int]:
     """The places of steps by their ids: a turn of several traces may have two of one id, and the last one counts."""
-    return {step: place for place, step in enumerate(steps)}
+    return {step: position for position, step in enumerate(steps)}
 
 
-def plan(turn: int, record: ForeignTurn, said: Sequence[Said], *, is_new: bool) -> Plan:
+def plan_steps(turn: int, record: ForeignTurn, contents: Sequence[StepContent], *, is_new: bool) -> StepWritePlan:
     """``said`` is what the record's steps say. Those that were told of before keep their keys. Reads only."""
     stored = {} if is_new else _stored(turn)
-    known = {one.row[step_rows.FOREIGN_ID]: key for key, one in stored.items()}
-    keys = {step.id: known.get(foreign_id(step.id)) or ids.new_key(_start(step, record)) for step in record.steps}
+    stored_keys = {stored_step.row[step_rows.EXTERNAL_ID_COLUMN]: key for key, stored_step in stored.items()}
+    keys = {
+        step.id: stored_keys.get(external_id(step.id)) or ids.new_key(_start(step, record)) for step in record.steps
+    }
     # a turn of several traces may have two steps of one id: the last one counts
-    told = {
-        keys[step.id]: step_rows.told(turn, number, step, said[number], keys, _start(step, record), _cost(step, record))
+    rows = {
+        keys[step.id]: step_rows.step_row(
+            turn, number, step, contents[number], keys, _start(step, record), _cost(step, record)
+        )
         for number, step in enumerate(record.steps)
     }
-    return Plan(stored, sorted(told.values(), key=_number), _sum(told.values()))
+    return StepWritePlan(stored, sorted(rows.values(), key=_number), _total_cost(rows.values()))
 
 
-def _sum(some: Iterable[Told]) -> int | None:
-    costs = [cost for step in some if (cost := step.cost_nano) is not None]
+def _total_cost(rows: Iterable[NewStepRow]) -> int | None:
+    costs = [cost for step in rows if (cost := step.cost_nano) is not None]
     return sum(costs) if costs else None
 
 
-def _number(step: Told) -> int:
+def _number(step: NewStepRow) -> int:
     return step.number
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedSteps:
     """Some of a turn's steps, with what they say and their numbers."""
 
     steps: Sequence[ForeignStep]
-    said: Sequence[Said]
+    content: Sequence[StepContent]
     numbers: Sequence[int]
 
 
-def plan_some(turn: int, record: ForeignTurn, some: Numbered, keys: Mapping[str, int]) -> Plan:
+def plan_slice(turn: int, record: ForeignTurn, numbered: NumberedSteps, keys: Mapping[str, int]) -> StepWritePlan:
     """The same of some steps of a turn; ``keys`` are those of all, by the sender's ids. Reads only."""
-    told = [
-        step_rows.told(turn, number, step, said, keys, _start(step, record), _cost(step, record))
-        for step, said, number in zip(some.steps, some.said, some.numbers, strict=True)
+    rows = [
+        step_rows.step_row(turn, number, step, content, keys, _start(step, record), _cost(step, record))
+        for step, content, number in zip(numbered.steps, numbered.content, numbered.numbers, strict=True)
     ]
-    return Plan(_stored_among([step.key for step in told]), told, _sum(told))
+    return StepWritePlan(_stored_by_key([step.key for step in rows]), rows, _total_cost(rows))
 
 
 def stored_keys(turn: int) -> list[tuple[str, int, int]]:
@@ -110,38 +114,39 @@ def stored_keys(turn: int) -> list[tuple[str, int, int]]:
     return [(name, key, number) for name, key, number in _KEYS.all(turn)]
 
 
-def leave_room(turn: int) -> None:
+def make_room(turn: int) -> None:
     """For those that will step aside, where some stand aside already: whoever wrote them broke off."""
-    execute(_FURTHER_ASIDE, AWAY, turn)
+    execute(_MOVE_FURTHER_ASIDE, ASIDE_OFFSET, turn)
 
 
-def write_some(turn: int, planned: Plan) -> None:
+def write_slice(turn: int, plan: StepWritePlan) -> None:
     """Bring some steps of a turn to what is planned; what stands at their numbers steps aside, until it is written
     itself or dropped."""
-    numbers = {step.number: step.key for step in planned.steps}
-    there = _AT.all(turn, min(numbers), max(numbers)) if numbers else []
-    execute_many(_ASIDE, ([key] for key, number in there if numbers.get(number, key) != key))
-    write([planned])
+    numbers = {step.number: step.key for step in plan.steps}
+    existing = _KEYS_AT_NUMBERS.all(turn, min(numbers), max(numbers)) if numbers else []
+    execute_many(_MOVE_ASIDE, ([key] for key, number in existing if numbers.get(number, key) != key))
+    write([plan])
 
 
-def drop(keys: Sequence[int]) -> None:
+def delete(keys: Sequence[int]) -> None:
     """Take steps away that are no longer told of, within the caller's transaction."""
-    _drop_details(keys)
-    _drop(keys)
+    _delete_details(keys)
+    _delete_rows(keys)
 
 
-def _stored(turn: int) -> dict[int, _Stored]:
-    return _together(_ROWS.all(turn), _DETAILS.all(turn))
+def _stored(turn: int) -> dict[int, _StoredStep]:
+    return _stored_steps(_ROWS.all(turn), _DETAILS.all(turn))
 
 
-def _stored_among(keys: Sequence[int]) -> dict[int, _Stored]:
-    return _together(_ROWS_AMONG.all(keys), _DETAILS_AMONG.all(keys))
+def _stored_by_key(keys: Sequence[int]) -> dict[int, _StoredStep]:
+    return _stored_steps(_ROWS_BY_KEY.all(keys), _DETAILS_BY_KEY.all(keys))
 
 
-def _together(rows: Iterable[Sequence[Any]], told: Iterable[Sequence[Any]]) -> dict[int, _Stored]:
-    details = {key: (kind, body, error) for key, kind, body, error in told}
+def _stored_steps(rows: Iterable[Sequence[Any]], detail_rows: Iterable[Sequence[Any]]) -> dict[int, _StoredStep]:
+    details = {key: (kind, body, error) for key, kind, body, error in detail_rows}
     return {
-        row[0]: _Stored(tuple(row), _unpacked(row[0], *details[row[0]]) if row[0] in details else None) for row in rows
+        row[0]: _StoredStep(tuple(row), _unpacked(row[0], *details[row[0]]) if row[0] in details else None)
+        for row in rows
     }
 
 
@@ -165,66 +170,72 @@ def _cost(step: ForeignStep, record: ForeignTurn) -> Cost:
 # ------------------------------------------------------------------------------------------- writing
 
 
-def write(plans: Sequence[Plan]) -> None:
+def write(plans: Sequence[StepWritePlan]) -> None:
     """Bring the steps to what is planned. Their turns' rows stand already: the database would else look through
     all steps for each one whose turn comes later."""
-    for planned in plans:
-        if planned.stored:
-            _make_way(planned)
-    moved = _where(plans, _is_moved)
-    retold = [step for step in _where(plans, _is_retold) if step.said.detail is not None]
-    _PUT.many(step.row for step in moved)
-    _PUT_DETAIL.many(_detail_row(step, step.said.detail) for step in retold if step.said.detail is not None)
-    search.put_steps((step.key, step.said.words) for step in retold)
-    for step in (*moved, *retold):
+    for plan in plans:
+        if plan.stored:
+            _clear_conflicts(plan)
+    changed_rows = _differing(plans, _row_differs)
+    changed_details = [step for step in _differing(plans, _detail_differs) if step.content.detail is not None]
+    _PUT.many(step.row for step in changed_rows)
+    _PUT_DETAIL.many(
+        _detail_row(step, step.content.detail) for step in changed_details if step.content.detail is not None
+    )
+    search.put_steps((step.key, step.content.words) for step in changed_details)
+    for step in (*changed_rows, *changed_details):
         changes.note(ChangeKind.STEP, step.key)
 
 
-def _where(plans: Sequence[Plan], differs: Callable[[Told, _Stored | None], bool]) -> list[Told]:
-    return [step for planned in plans for step in planned.steps if differs(step, planned.stored.get(step.key))]
+def _differing(
+    plans: Sequence[StepWritePlan], differs: Callable[[NewStepRow, _StoredStep | None], bool]
+) -> list[NewStepRow]:
+    return [step for plan in plans for step in plan.steps if differs(step, plan.stored.get(step.key))]
 
 
-def _is_moved(step: Told, stored: _Stored | None) -> bool:
+def _row_differs(step: NewStepRow, stored: _StoredStep | None) -> bool:
     return stored is None or stored.row != step.row
 
 
-def _is_retold(step: Told, stored: _Stored | None) -> bool:
-    told = None if step.said.detail is None else (step.said.detail, step.said.error)
-    return told != (stored.told if stored else None)
+def _detail_differs(step: NewStepRow, stored: _StoredStep | None) -> bool:
+    detail = None if step.content.detail is None else (step.content.detail, step.content.error)
+    return detail != (stored.detail if stored else None)
 
 
-def _detail_row(step: Told, detail: bytes) -> tuple[Any, ...]:
-    return (step.key, *large_values.put(step.key, detail), step.said.error)
+def _detail_row(step: NewStepRow, detail: bytes) -> tuple[Any, ...]:
+    return (step.key, *large_values.put(step.key, detail), step.content.error)
 
 
-def _make_way(planned: Plan) -> None:
+def _clear_conflicts(plan: StepWritePlan) -> None:
     """For what stands differently now, within the caller's transaction."""
-    stored = planned.stored
-    gone = stored.keys() - {step.key for step in planned.steps}
-    known = [step for step in planned.steps if step.key in stored]
-    retold = [step.key for step in known if stored[step.key].told and _is_retold(step, stored[step.key])]
-    _drop_details([*retold, *sorted(gone)])
-    _drop(sorted(gone))
+    stored = plan.stored
+    stale = stored.keys() - {step.key for step in plan.steps}
+    existing = [step for step in plan.steps if step.key in stored]
+    changed_details = [
+        step.key for step in existing if stored[step.key].detail and _detail_differs(step, stored[step.key])
+    ]
+    _delete_details([*changed_details, *sorted(stale)])
+    _delete_rows(sorted(stale))
     # no two steps of a turn may have one number, not even for a moment
-    execute_many(_ASIDE, ([step.key] for step in known if _is_moved(step, stored[step.key])))
+    execute_many(_MOVE_ASIDE, ([step.key] for step in existing if _row_differs(step, stored[step.key])))
 
 
-def _drop_details(keys: Sequence[int]) -> None:
+def _delete_details(keys: Sequence[int]) -> None:
     search.remove([], list(keys))
-    for some in _chunks(keys):
-        large_values.drop(some)
-        StepDetail.objects.filter(step_id__in=some)._raw_delete("default")
+    for chunk in _chunks(keys):
+        large_values.drop(chunk)
+        StepDetail.objects.filter(step_id__in=chunk)._raw_delete("default")
 
 
-def _drop(keys: Sequence[int]) -> None:
+def _delete_rows(keys: Sequence[int]) -> None:
     """Steps that are no longer told of. What was said of them is said of their turn."""
-    for some in _chunks(keys):
-        StepTag.objects.filter(step_id__in=some).delete()
-        deletion_hooks.merge_steps(some)
-        Step.objects.unscoped("projection").filter(pk__in=some)._raw_delete("default")
+    for chunk in _chunks(keys):
+        StepTag.objects.filter(step_id__in=chunk).delete()
+        deletion_hooks.merge_steps(chunk)
+        Step.objects.unscoped("projection").filter(pk__in=chunk)._raw_delete("default")
     for key in keys:
         changes.note(ChangeKind.STEP, key, deleted=True)
 
 
 def _chunks(keys: Sequence[int]) -> Iterable[Sequence[int]]:
-    return (keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK))
+    return (keys[start : start + CHUNK_SIZE] for start in range(0, len(keys), CHUNK_SIZE))
