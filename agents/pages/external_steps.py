@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop
 from agents.base import ids
 from agents.pages import step_details
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
-from agents.telemetry.reading.steps import MADE
+from agents.telemetry.reading.steps import INFERRED_PREFIX
 
 KINDS = {
     "agent": gettext_noop("agent"),
@@ -52,7 +52,7 @@ def kind_of(step: StepSnapshot) -> str:
 
 def is_made(step: StepSnapshot) -> bool:
     """Whether no span tells of it: it was read out of its neighbours' messages."""
-    return step.foreign.startswith(MADE)
+    return step.foreign.startswith(INFERRED_PREFIX)
 
 
 def span_url(turn: TurnSnapshot, step: StepSnapshot) -> str:

@@ -156,7 +156,7 @@ def _advice() -> list[str]:
 
 
 def test_all_that_is_remarked_can_be_said_in_other_languages() -> None:
-    kinds = (turn_warnings.above_missing, turn_warnings.only_first, turn_warnings.cut)
+    kinds = (turn_warnings.parents_missing, turn_warnings.trace_truncated, turn_warnings.attributes_cut)
     counted = [said(count) for said in kinds for count in (1, 2, 7000)]
     assert len(_advice()) > 4
     for language in ("de", "fr"):

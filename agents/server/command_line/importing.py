@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 
 from agents.base.access import Actor
 from agents.base.store import keys
-from agents.telemetry.reading.chunked_files import pieces
+from agents.telemetry.reading.chunked_files import read_chunks
 from agents.telemetry.reading.detect_format import FileFormat, format_of_file
 from agents.telemetry.store.importer import Importer, Report
 
@@ -132,7 +132,7 @@ def _take(importer: Importer, file: BinaryIO, path: Path, asked: Asked, progress
         report.skip(str(path), 0, "it is of no format that we know.")
         return
     report.files += 1
-    for piece in pieces(file, format_):
+    for piece in read_chunks(file, format_):
         importer.take(str(path), piece)
         progress.tell(report)
 

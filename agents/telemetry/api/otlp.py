@@ -23,7 +23,7 @@ from agents.base.errors import AgentsError, InvalidRequest, TooLarge, Unsupporte
 from agents.telemetry.api import request_bodies
 from agents.telemetry.reading import otlp, otlp_responses
 from agents.telemetry.reading.decoding import Decoded
-from agents.telemetry.reading.otlp_responses import Form, Kind
+from agents.telemetry.reading.otlp_responses import OtlpEncoding, OtlpSignal
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.backlog import backlog
 from agents.telemetry.store.external.backpressure import ingest_load
@@ -70,7 +70,7 @@ class OtlpView(Report):
     """One of OTLP's signals."""
 
     actions = {"post": "ingest"}
-    signal: Kind = "traces"
+    signal: OtlpSignal = "traces"
     readers: tuple[Read, Read]
 
     def handle_exception(self, exc: Exception) -> Any:
@@ -79,7 +79,7 @@ class OtlpView(Report):
         request = self.request._request
         return _refused(for_caller(exc, request), request, self._form())
 
-    def _form(self) -> Form:
+    def _form(self) -> OtlpEncoding:
         return "protobuf" if self.request._request.content_type == PROTOBUF else "json"
 
     def _decoded(self) -> Decoded:
@@ -102,7 +102,7 @@ class OtlpView(Report):
         return HttpResponse(told, content_type=PROTOBUF if form == "protobuf" else JSON)
 
 
-def _refused(error: AgentsError, request: HttpRequest, form: Form) -> HttpResponseBase:
+def _refused(error: AgentsError, request: HttpRequest, form: OtlpEncoding) -> HttpResponseBase:
     """An error as OTLP wants it; as JSON it is our own error body, too."""
     status = otlp_responses.to_status(error.status, error.message, form)
     if form == "protobuf":
@@ -128,7 +128,7 @@ class Traces(OtlpView):
 class Logs(OtlpView):
     """Log records; those that name a span are a part of what it says."""
 
-    signal: Kind = "logs"
+    signal: OtlpSignal = "logs"
     readers = (otlp.logs_from_protobuf, otlp.logs_from_json)
 
 
@@ -140,5 +140,5 @@ class Metrics(OtlpView):
     """Metrics are taken and dropped: spans say the same, and senders fill their logs where nobody takes
     them."""
 
-    signal: Kind = "metrics"
+    signal: OtlpSignal = "metrics"
     readers = (_nothing, _nothing)

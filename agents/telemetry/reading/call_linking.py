@@ -12,57 +12,60 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.facts import Call, Message
-from agents.telemetry.reading.tree import Node
+from agents.telemetry.reading.facts import HistoryMessage, RequestedCall
+from agents.telemetry.reading.tree import SpanNode
 
-HANDOFFS = "transfer_to_"
+HANDOFF_PREFIX = "transfer_to_"
 """How the Agents SDK calls the tools by which a model hands over: they never run."""
 
 
 @dataclass(slots=True)
-class Made:
+class InferredToolRun:
     """A run of a tool that only messages tell of; ``after`` is the model's span that asked for it."""
 
-    call: Call
-    answer: Message | None
-    after: Node
+    call: RequestedCall
+    answer: HistoryMessage | None
+    model_node: SpanNode
 
 
 @dataclass(slots=True)
-class Linked:
+class CallLinks:
     """``calls`` by the id of the tool's span, ``made`` in the order they were asked for."""
 
-    calls: dict[tuple[str, str], Call]
-    made: list[Made]
+    calls: dict[tuple[str, str], RequestedCall]
+    inferred: list[InferredToolRun]
 
 
-def calls_of(node: Node) -> list[Call]:
+def requested_calls(node: SpanNode) -> list[RequestedCall]:
     """What a model's span asked for."""
-    return [call for message in node.facts.answer.messages() for call in message.calls]
+    return [call for message in node.facts.output_messages.messages() for call in message.calls]
 
 
-def link(nodes: Sequence[Node]) -> Linked:
+def link_calls(nodes: Sequence[SpanNode]) -> CallLinks:
     """Link the nodes of a turn, which are in order of their beginnings."""
     models = [node for node in nodes if node.kind == kinds.LLM]
     tools = [node for node in nodes if node.kind == kinds.TOOL]
-    asked = [(call, node) for node in models for call in calls_of(node)]
+    asked = [(call, node) for node in models for call in requested_calls(node)]
     by_id = {call.id: call for call, _ in asked if call.id}
     linked = {node_id(tool): by_id[tool.facts.call_id] for tool in tools if tool.facts.call_id in by_id}
     used = {id(call) for call in linked.values()}
     _link_by_name(tools, asked, linked, used)
     told = {tool.facts.tool for tool in tools}
     open_calls = [(call, node) for call, node in asked if id(call) not in used and call.name not in told]
-    return Linked(linked, _made(open_calls, models) if open_calls else [])
+    return CallLinks(linked, _made(open_calls, models) if open_calls else [])
 
 
-def node_id(node: Node) -> tuple[str, str]:
+def node_id(node: SpanNode) -> tuple[str, str]:
     return node.span.trace, node.span.id
 
 
 def _link_by_name(
-    tools: list[Node], asked: list[tuple[Call, Node]], linked: dict[tuple[str, str], Call], used: set[int]
+    tools: list[SpanNode],
+    asked: list[tuple[RequestedCall, SpanNode]],
+    linked: dict[tuple[str, str], RequestedCall],
+    used: set[int],
 ) -> None:
-    waiting: dict[str, deque[tuple[Call, Node]]] = {}
+    waiting: dict[str, deque[tuple[RequestedCall, SpanNode]]] = {}
     for call, model in asked:
         if id(call) not in used:
             waiting.setdefault(call.name, deque()).append((call, model))
@@ -75,17 +78,17 @@ def _link_by_name(
             used.add(id(call))
 
 
-def _made(open_calls: list[tuple[Call, Node]], models: list[Node]) -> list[Made]:
+def _made(open_calls: list[tuple[RequestedCall, SpanNode]], models: list[SpanNode]) -> list[InferredToolRun]:
     """Runs that a later history has the answer of."""
-    answers: dict[str, Message] = {}
+    answers: dict[str, HistoryMessage] = {}
     for model in models:
-        for message in model.facts.given.messages():
-            if message.role == "tool" and message.answers:
-                answers.setdefault(message.answers, message)
+        for message in model.facts.input_messages.messages():
+            if message.role == "tool" and message.answered_call:
+                answers.setdefault(message.answered_call, message)
     seen: set[str] = set()
-    found: list[Made] = []
+    found: list[InferredToolRun] = []
     for call, model in open_calls:
-        if call.id in answers and call.id not in seen and not call.name.startswith(HANDOFFS):
+        if call.id in answers and call.id not in seen and not call.name.startswith(HANDOFF_PREFIX):
             seen.add(call.id)
-            found.append(Made(call, answers[call.id], model))
+            found.append(InferredToolRun(call, answers[call.id], model))
     return found

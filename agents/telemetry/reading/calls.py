@@ -15,9 +15,9 @@ from agents.record.schemas.content import (
     ToolResponse,
     UserMessage,
 )
-from agents.telemetry.reading.coerce import json_of, said
-from agents.telemetry.reading.facts import Call, Message
-from agents.telemetry.reading.sanitize import NAME, plain
+from agents.telemetry.reading.coerce import json_of, text_or_json
+from agents.telemetry.reading.facts import HistoryMessage, RequestedCall
+from agents.telemetry.reading.sanitize import MAX_NAME_CHARS, clean_json
 
 _SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "token_limit", "out_of_tokens"})
 _FINISH = {
@@ -62,12 +62,15 @@ def content_of(items: list[str | ImageItem]) -> Content:
     return parts
 
 
-def call_of(call: Call, name: str = "", id_: str = "") -> ToolCall:
+def call_of(call: RequestedCall, name: str = "", id_: str = "") -> ToolCall:
     """A call; what is no object is kept as the text it came as."""
     read = arguments_of(call.arguments)
     raw = call.arguments if isinstance(call.arguments, str) and isinstance(read, dict) else None
     return ToolCall(
-        call_id=(id_ or call.id)[:NAME], tool_name=(name or call.name)[:NAME], arguments=read, arguments_json=raw
+        call_id=(id_ or call.id)[:MAX_NAME_CHARS],
+        tool_name=(name or call.name)[:MAX_NAME_CHARS],
+        arguments=read,
+        arguments_json=raw,
     )
 
 
@@ -76,8 +79,8 @@ def arguments_of(value: Any) -> dict[str, Any] | str:
         return {}
     read = json_of(value)
     if isinstance(read, dict):
-        return plain(read)  # type: ignore[no-any-return]  # `plain` is typed Any: of a dictionary it makes one
-    return said(value)
+        return clean_json(read)  # type: ignore[no-any-return]  # `plain` is typed Any: of a dictionary it makes one
+    return text_or_json(value)
 
 
 def response_to(call: ToolCall, content: Content) -> ToolResponse:
@@ -88,7 +91,7 @@ def user_message(items: list[str | ImageItem]) -> UserMessage:
     return UserMessage(content=content_of(items))
 
 
-def completion(messages: list[Message], finish: str) -> tuple[CompletionMessage, str | None, str]:
+def completion(messages: list[HistoryMessage], finish: str) -> tuple[CompletionMessage, str | None, str]:
     """What a model answered as one message, why it stopped, and what it thought."""
     items = [item for message in messages for item in message.items]
     calls = [call_of(call) for message in messages for call in message.calls]

@@ -14,25 +14,25 @@ from typing import BinaryIO, cast
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import exported_turns, files, gzip_files
-from agents.telemetry.reading.decoding import Decoded, Misshapen, fields
+from agents.telemetry.reading.decoding import Decoded, FormatError, as_object
 from agents.telemetry.reading.detect_format import FileFormat
-from agents.telemetry.reading.json_text import parsed
+from agents.telemetry.reading.json_text import parse_json
 from agents.telemetry.reading.spans import Span
 
-LONGEST = 64 * 2**20
+MAX_VALUE_BYTES = 64 * 2**20
 """Bytes of one line, or of a file that is one JSON value."""
-PIECE = 8 * 2**20
+CHUNK_BYTES = 8 * 2**20
 """Bytes that are worth a piece; of a session file four times as much."""
-SPANS = 1_000
-AT_ONCE = 128 * 1024
+CHUNK_SPANS = 1_000
+READ_BYTES = 128 * 1024
 """Bytes that are unpacked at once."""
-SESSIONS = frozenset({"claude_code", "codex", "gemini_cli"})
+SESSION_FORMATS = frozenset({"claude_code", "codex", "gemini_cli"})
 _MARK = b"\xef\xbb\xbf"
-_TOO_LONG = f"it is longer than {LONGEST // 2**20} MiB."
+_TOO_LONG = f"it is longer than {MAX_VALUE_BYTES // 2**20} MiB."
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
+class SkippedEntry:
     """What was left out, and why; ``line`` is 0 where it is not one line."""
 
     line: int
@@ -41,30 +41,30 @@ class Skip:
 
 
 @dataclass(slots=True)
-class Piece:
+class FileChunk:
     """``lines`` and ``size`` (bytes) are what was read for it; ``ignored`` counts what is fine and of no use."""
 
     spans: list[Span] = field(default_factory=list)
     lines: int = 0
     size: int = 0
     ignored: int = 0
-    skipped: list[Skip] = field(default_factory=list)
+    skipped: list[SkippedEntry] = field(default_factory=list)
 
     def add(self, found: Decoded, line: int) -> None:
         self.spans += found.spans
         self.ignored += found.ignored
         if found.rejected:
-            self.skipped.append(Skip(line, found.problem, found.rejected))
+            self.skipped.append(SkippedEntry(line, found.problem, found.rejected))
 
     @property
     def is_full(self) -> bool:
-        return self.size >= PIECE or len(self.spans) >= SPANS
+        return self.size >= CHUNK_BYTES or len(self.spans) >= CHUNK_SPANS
 
 
-def pieces(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
+def read_chunks(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
     """What the file holds, which may be packed with gzip and stands at its beginning. What cannot be read is
     skipped; raises nothing for whatever it may be."""
-    made = _unpacked(file, format_) if gzip_files.is_packed(file) else _plain(file, format_)
+    made = _unpacked(file, format_) if gzip_files.is_gzip(file) else _plain(file, format_)
     for piece in made:
         for span in piece.spans:
             if span.format == "otlp":
@@ -72,18 +72,18 @@ def pieces(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
         yield piece
 
 
-def _plain(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
-    return _sessions(file, format_) if format_ in SESSIONS else _records(file, format_)
+def _plain(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
+    return _sessions(file, format_) if format_ in SESSION_FORMATS else _records(file, format_)
 
 
-def _unpacked(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
+def _unpacked(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
     """``size`` counts the bytes of the file, not of what is in it."""
-    content, read = gzip_files.Unpacked(file), 0
-    for piece in _plain(cast(BinaryIO, io.BufferedReader(content, AT_ONCE)), format_):
+    content, read = gzip_files.GzipReader(file), 0
+    for piece in _plain(cast(BinaryIO, io.BufferedReader(content, READ_BYTES)), format_):
         piece.size, read = file.tell() - read, file.tell()
         yield piece
     if content.problem:
-        yield Piece(skipped=[Skip(0, content.problem)])
+        yield FileChunk(skipped=[SkippedEntry(0, content.problem)])
 
 
 # --------------------------------------------------------------------------------------------- lines
@@ -94,17 +94,17 @@ class _Lines:
     """Numbered lines, without empty ones; those that are too long are told to the piece that is being made."""
 
     file: BinaryIO
-    piece: Piece = field(default_factory=Piece)
+    piece: FileChunk = field(default_factory=FileChunk)
     number: int = 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        while line := self.file.readline(LONGEST + 1):
+        while line := self.file.readline(MAX_VALUE_BYTES + 1):
             self.number += 1
             self.piece.lines += 1
             size = len(line)
-            if size > LONGEST and not line.endswith(b"\n"):
+            if size > MAX_VALUE_BYTES and not line.endswith(b"\n"):
                 size += self._pass_over()
-                self.piece.skipped.append(Skip(self.number, _TOO_LONG))
+                self.piece.skipped.append(SkippedEntry(self.number, _TOO_LONG))
                 line = b""
             self.piece.size += size
             if self.number == 1:
@@ -114,23 +114,23 @@ class _Lines:
 
     def _pass_over(self) -> int:
         passed = 0
-        while rest := self.file.readline(LONGEST):
+        while rest := self.file.readline(MAX_VALUE_BYTES):
             passed += len(rest)
             if rest.endswith(b"\n"):
                 break
         return passed
 
-    def cut(self) -> Piece:
+    def cut(self) -> FileChunk:
         """The piece so far; what follows goes into a new one."""
-        made, self.piece = self.piece, Piece()
+        made, self.piece = self.piece, FileChunk()
         return made
 
 
 def _problem(line: bytes) -> str:
     """Why a line is no JSON object; '' where it is one."""
     try:
-        fields(parsed(line))
-    except Misshapen as wrong:
+        as_object(parse_json(line))
+    except FormatError as wrong:
         return wrong.reason
     return ""
 
@@ -138,7 +138,7 @@ def _problem(line: bytes) -> str:
 # --------------------------------------------------------------------------------------------- records
 
 
-def _records(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
+def _records(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
     """Lines that stand for themselves, or one value over many lines."""
     lines = _Lines(file)
     for number, line in lines:
@@ -156,39 +156,40 @@ def _is_begun(line: bytes) -> bool:
     if not line.lstrip().startswith((b"{", b"[")):
         return False
     try:
-        parsed(line)
-    except Misshapen:
+        parse_json(line)
+    except FormatError:
         return line.rstrip()[-1:] in b"{[,:" or line.strip() in (b"{", b"[")
     return False
 
 
-def _document(lines: _Lines, begun: bytes, format_: FileFormat) -> Piece:
-    rest = lines.file.read(LONGEST + 1 - len(begun))
+def _document(lines: _Lines, begun: bytes, format_: FileFormat) -> FileChunk:
+    rest = lines.file.read(MAX_VALUE_BYTES + 1 - len(begun))
     whole = begun + rest
     piece = lines.piece
     piece.size, piece.lines = len(whole), piece.lines + rest.count(b"\n")
-    if len(whole) > LONGEST:
-        reason = f"one JSON value of more than {LONGEST // 2**20} MiB: write its parts as lines, one JSON object each."
-        piece.skipped.append(Skip(0, reason))
+    if len(whole) > MAX_VALUE_BYTES:
+        size = MAX_VALUE_BYTES // 2**20
+        reason = f"one JSON value of more than {size} MiB: write its parts as lines, one JSON object each."
+        piece.skipped.append(SkippedEntry(0, reason))
     else:
         _read(piece, 0, whole, format_)
     return piece
 
 
-def _read(piece: Piece, number: int, data: bytes, format_: FileFormat) -> None:
+def _read(piece: FileChunk, number: int, data: bytes, format_: FileFormat) -> None:
     try:
-        value = parsed(data)
-        piece.add(exported_turns.from_json(value) if format_ == "turns" else files.decoded(format_, data), number)
-    except Misshapen as wrong:
-        piece.skipped.append(Skip(number, wrong.reason))
+        value = parse_json(data)
+        piece.add(exported_turns.from_json(value) if format_ == "turns" else files.decode_file(format_, data), number)
+    except FormatError as wrong:
+        piece.skipped.append(SkippedEntry(number, wrong.reason))
     except InvalidRequest as wrong:
-        piece.skipped.append(Skip(number, wrong.message))
+        piece.skipped.append(SkippedEntry(number, wrong.message))
 
 
 # --------------------------------------------------------------------------------------------- sessions
 
 
-def _sessions(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
+def _sessions(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
     lines = _Lines(file)
     head, some, size, doubt = b"", [], 0, None
     for number, line in lines:
@@ -199,12 +200,12 @@ def _sessions(file: BinaryIO, format_: FileFormat) -> Iterator[Piece]:
             yield _document(lines, line, format_)
             return
         if problem := _problem(line):
-            doubt = Skip(number, problem)  # the last line may be half written: the file still grows
+            doubt = SkippedEntry(number, problem)  # the last line may be half written: the file still grows
             continue
         head = head or line
         some.append(line)
         size += len(line)
-        if size >= 4 * PIECE and begins_turn(format_, line):
+        if size >= 4 * CHUNK_BYTES and begins_turn(format_, line):
             _read_session(lines.piece, some, format_)
             yield lines.cut()
             some, size = [head, line], 0
@@ -223,10 +224,10 @@ def begins_turn(format_: FileFormat, line: bytes) -> bool:
     return False  # later lines of Gemini's change earlier ones
 
 
-def _read_session(piece: Piece, some: list[bytes], format_: FileFormat) -> None:
+def _read_session(piece: FileChunk, some: list[bytes], format_: FileFormat) -> None:
     if not some:
         return
     try:
-        piece.add(files.decoded(format_, b"".join(line.rstrip(b"\r\n") + b"\n" for line in some)), 0)
+        piece.add(files.decode_file(format_, b"".join(line.rstrip(b"\r\n") + b"\n" for line in some)), 0)
     except InvalidRequest as wrong:
-        piece.skipped.append(Skip(0, wrong.message))
+        piece.skipped.append(SkippedEntry(0, wrong.message))

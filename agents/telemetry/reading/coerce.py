@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from agents.record.schemas.content import MAX_TOKENS
-from agents.telemetry.reading.sanitize import plain
+from agents.telemetry.reading.sanitize import clean_json
 
-LARGEST = 2**63 - 1
-MOST_DOLLARS = 10_000
+MAX_INT64 = 2**63 - 1
+MAX_DOLLARS = 10_000
 """What one call may have cost: more is no price."""
 _DECODE = msgspec.json.Decoder().decode
 
@@ -36,7 +36,7 @@ def json_of(value: Any) -> Any:
 def _leniently(value: str) -> Any:
     """Python's own reader takes halves of surrogate pairs and NaN."""
     try:
-        return plain(loads(value))
+        return clean_json(loads(value))
     except (ValueError, RecursionError):
         return value
 
@@ -58,18 +58,18 @@ def text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return str(value) if abs(value) <= LARGEST else ""
+        return str(value) if abs(value) <= MAX_INT64 else ""
     return ""
 
 
-def said(value: Any) -> str:
+def text_or_json(value: Any) -> str:
     """A value as words: text as it is, the rest as JSON."""
     if isinstance(value, str):
         return value
     if value is None:
         return ""
     try:
-        return msgspec.json.encode(plain(value)).decode()
+        return msgspec.json.encode(clean_json(value)).decode()
     except (ValueError, TypeError, RecursionError):
         return ""
 
@@ -85,7 +85,7 @@ def count(value: Any) -> int:
     return 0
 
 
-def real(value: Any) -> float | None:
+def finite_number(value: Any) -> float | None:
     """A finite number, also one written as text."""
     if isinstance(value, str) and len(value) <= 40:
         try:
@@ -94,26 +94,26 @@ def real(value: Any) -> float | None:
             return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    if isinstance(value, int) and abs(value) > LARGEST:
+    if isinstance(value, int) and abs(value) > MAX_INT64:
         return None
     return float(value) if math.isfinite(value) else None
 
 
-def nano(value: Any) -> int | None:
+def nano_dollars(value: Any) -> int | None:
     """US dollars as billionths of one, None of what is no price."""
-    dollars = real(value)
-    if dollars is None or not 0 <= dollars <= MOST_DOLLARS:
+    dollars = finite_number(value)
+    if dollars is None or not 0 <= dollars <= MAX_DOLLARS:
         return None
     return round(dollars * 1e9)
 
 
-def micros(value: Any, per: float) -> int | None:
+def microseconds(value: Any, per: float) -> int | None:
     """A duration as microseconds, of which there are ``per`` in its unit."""
-    found = real(value)
-    return None if found is None or not 0 <= found * per <= LARGEST else round(found * per)
+    found = finite_number(value)
+    return None if found is None or not 0 <= found * per <= MAX_INT64 else round(found * per)
 
 
-def first(values: Mapping[str, Any], *names: str) -> Any:
+def first_value(values: Mapping[str, Any], *names: str) -> Any:
     """The value of the first of these names that has one."""
     for name in names:
         found = values.get(name)

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agents.telemetry.reading.call_history import gave, got
+from agents.telemetry.reading.call_history import input_marks, output_marks
 from agents.telemetry.reading.conversations import service_of, session_of_trace
-from agents.telemetry.reading.groups import Grouped, group
+from agents.telemetry.reading.groups import GroupedTrace, group_trace
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.tree import Trace, grow, unique
+from agents.telemetry.reading.tree import TraceTree, build_tree, merge_spans
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class ConversationLinks:
     """``session`` is the sender's id of the conversation, '' if it told none. ``is_bare``: no agent, workflow or
     chain is on top, only calls of models and tools. Then, without a session, ``gave`` and ``got`` are short
     hashes of the calls and answers that this trace's models gave, and that their histories hold: a trace
@@ -24,31 +24,31 @@ class Links:
 
     session: str = ""
     is_bare: bool = False
-    gave: frozenset[str] = frozenset()
-    got: frozenset[str] = frozenset()
+    output_marks: frozenset[str] = frozenset()
+    input_marks: frozenset[str] = frozenset()
     service: str = ""
 
 
-def of_trace(spans: Iterable[Span]) -> Links:
+def links_of(spans: Iterable[Span]) -> ConversationLinks:
     """The links of one trace; nothing of several."""
-    traces = unique(spans)
+    traces = merge_spans(spans)
     if len(traces) != 1:
-        return Links()
+        return ConversationLinks()
     ((name, found),) = traces.items()
-    trace = grow(name, found)
-    return of_grown(trace, group(trace))
+    trace = build_tree(name, found)
+    return links_of_tree(trace, group_trace(trace))
 
 
-def of_grown(trace: Trace, grouped: Grouped) -> Links:
+def links_of_tree(trace: TraceTree, grouped: GroupedTrace) -> ConversationLinks:
     """The same of a trace whose tree is known."""
     bare = grouped.bare
     session, service = session_of_trace(trace), service_of(trace)
     if session or not bare:
-        return Links(session, bool(bare), service=service)
-    return Links(
+        return ConversationLinks(session, bool(bare), service=service)
+    return ConversationLinks(
         session="",
         is_bare=True,
-        gave=frozenset().union(*map(gave, bare)),
-        got=frozenset().union(*map(got, bare)),
+        output_marks=frozenset().union(*map(output_marks, bare)),
+        input_marks=frozenset().union(*map(input_marks, bare)),
         service=service,
     )

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agents.telemetry.reading.call_history import asks_anew, gave, goes_on, got
+from agents.telemetry.reading.call_history import ends_with_user, input_marks, is_continuation, output_marks
 from agents.telemetry.reading.coerce import text
-from agents.telemetry.reading.groups import Group
+from agents.telemetry.reading.groups import TurnGroup
 from agents.telemetry.reading.span_metadata import session_of, session_of_resource
-from agents.telemetry.reading.tree import Node, Trace
+from agents.telemetry.reading.tree import SpanNode, TraceTree
 
 
-def service_of(trace: Trace) -> str:
+def service_of(trace: TraceTree) -> str:
     """The smallest name among its spans': there is one, but for hostile senders."""
     names = {text(span.resource.get("service.name")) for span in trace.spans.values()}
     return min(names - {""}, default="")
 
 
-def session_of_trace(trace: Trace) -> str:
+def session_of_trace(trace: TraceTree) -> str:
     """The conversation of a trace of bare calls."""
     spans = sorted(trace.spans.values(), key=lambda span: (span.start_ns, span.id))
     for read in (session_of, session_of_resource):
@@ -33,10 +33,10 @@ def session_of_trace(trace: Trace) -> str:
     return ""
 
 
-def talks(bare: Iterable[tuple[Trace, list[Node]]]) -> list[tuple[str, list[Node]]]:
+def group_conversations(bare: Iterable[tuple[TraceTree, list[SpanNode]]]) -> list[tuple[str, list[SpanNode]]]:
     """The conversations that bare traces are of: the session of each, or '', with its calls in order."""
-    named: dict[str, list[Node]] = {}
-    nameless: list[tuple[Trace, list[Node]]] = []
+    named: dict[str, list[SpanNode]] = {}
+    nameless: list[tuple[TraceTree, list[SpanNode]]] = []
     for trace, nodes in bare:
         session = session_of_trace(trace)
         if session:
@@ -47,20 +47,20 @@ def talks(bare: Iterable[tuple[Trace, list[Node]]]) -> list[tuple[str, list[Node
     return [(session, sorted(nodes, key=lambda node: node.key)) for session, nodes in found]
 
 
-def _stitched(traces: list[tuple[Trace, list[Node]]]) -> list[list[Node]]:
+def _stitched(traces: list[tuple[TraceTree, list[SpanNode]]]) -> list[list[SpanNode]]:
     """Traces without a session, put together by what they say. The earliest giver of a mark counts."""
     traces.sort(key=lambda one: min(node.key for node in one[1]))
     givers: dict[tuple[str, str], int] = {}
     leader = list(range(len(traces)))
     for place, (trace, nodes) in enumerate(traces):
         service = service_of(trace)
-        for mark in sorted(set().union(*map(got, nodes))):
+        for mark in sorted(set().union(*map(input_marks, nodes))):
             giver = givers.get((service, mark))
             if giver is not None:
                 _join(leader, place, giver)
-        for mark in set().union(*map(gave, nodes)):
+        for mark in set().union(*map(output_marks, nodes)):
             givers.setdefault((service, mark), place)
-    found: dict[int, list[Node]] = {}
+    found: dict[int, list[SpanNode]] = {}
     for place, (_, nodes) in enumerate(traces):
         found.setdefault(_lead(leader, place), []).extend(nodes)
     return list(found.values())
@@ -78,7 +78,7 @@ def _join(leader: list[int], one: int, other: int) -> None:
     leader[second] = first
 
 
-def chain(nodes: list[Node], traces: dict[str, Trace]) -> list[Group]:
+def chain_turns(nodes: list[SpanNode], traces: dict[str, TraceTree]) -> list[TurnGroup]:
     """The turns of one conversation; its calls are in order."""
     chained = _Chain(traces)
     for node in nodes:
@@ -87,16 +87,16 @@ def chain(nodes: list[Node], traces: dict[str, Trace]) -> list[Group]:
 
 
 class _Chain:
-    def __init__(self, traces: dict[str, Trace]) -> None:
+    def __init__(self, traces: dict[str, TraceTree]) -> None:
         self.traces = traces
-        self.groups: list[Group] = []
-        self.of_trace: dict[str, Group] = {}
-        self.of_mark: dict[str, Group] = {}
+        self.groups: list[TurnGroup] = []
+        self.of_trace: dict[str, TurnGroup] = {}
+        self.of_mark: dict[str, TurnGroup] = {}
 
-    def add(self, node: Node) -> None:
+    def add(self, node: SpanNode) -> None:
         group = self._continued(node)
         if group is None:
-            group = Group([node], None, node.span.id)
+            group = TurnGroup([node], None, node.span.id)
             self.groups.append(group)
         else:
             group.roots.append(node)
@@ -104,18 +104,18 @@ class _Chain:
         if all(trace is not one for one in group.traces[-1:]):
             group.traces.append(trace)
         self.of_trace[node.span.trace] = group
-        for mark in gave(node):
+        for mark in output_marks(node):
             self.of_mark[mark] = group
 
-    def _continued(self, node: Node) -> Group | None:
+    def _continued(self, node: SpanNode) -> TurnGroup | None:
         """The turn that this call goes on with, None where it begins one."""
         same = self.of_trace.get(node.span.trace)
         if same is not None:
-            known = asks_anew(node) and any(self.of_mark.get(mark) is same for mark in got(node))
+            known = ends_with_user(node) and any(self.of_mark.get(mark) is same for mark in input_marks(node))
             return None if known else same
-        if not goes_on(node):
+        if not is_continuation(node):
             return None
-        answered = [self.of_mark[mark] for mark in got(node) if mark in self.of_mark]
+        answered = [self.of_mark[mark] for mark in input_marks(node) if mark in self.of_mark]
         if answered:
             return max(answered, key=lambda group: group.roots[0].key)
         return self.groups[-1] if self.groups else None

@@ -8,13 +8,13 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading.sanitize import text
+from agents.telemetry.reading.sanitize import clean_text
 from agents.telemetry.reading.spans import Span
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-LONGEST_ID = 128
+MAX_ID_CHARS = 128
 """Characters of an id that a sender chose."""
 
 
@@ -29,49 +29,49 @@ class Decoded:
     ignored: int = 0
 
 
-class Misshapen(Exception):
+class FormatError(Exception):
     """A value that is not what its format says. It learns on its way up where it stood."""
 
-    def __init__(self, reason: str, at: str = "") -> None:
+    def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
-        self.at = at
+        self.path = path
 
-    def within(self, place: str) -> None:
-        self.at = f"{place}.{self.at}" if self.at else place
+    def prepend_path(self, place: str) -> None:
+        self.path = f"{place}.{self.path}" if self.path else place
 
-    def refused(self) -> InvalidRequest:
-        where = f"{self.at}: " if self.at else ""
-        return InvalidRequest(f"{where}{self.reason}", code="invalid_body", param=self.at or None)
+    def as_invalid_request(self) -> InvalidRequest:
+        where = f"{self.path}: " if self.path else ""
+        return InvalidRequest(f"{where}{self.reason}", code="invalid_body", param=self.path or None)
 
 
-def inside(place: str, read: Callable[[object], T], value: object) -> T:
+def read_at(place: str, read: Callable[[object], T], value: object) -> T:
     """What ``read`` makes of ``value``; an error then names the place."""
     try:
         return read(value)
-    except Misshapen as wrong:
-        wrong.within(place)
+    except FormatError as wrong:
+        wrong.prepend_path(place)
         raise
 
 
-def objects(body: dict[str, object], name: str) -> list[object]:
+def list_field(body: dict[str, object], name: str) -> list[object]:
     """The list of this name; null and absent are an empty one."""
     value = body.get(name)
     if value is None:
         return []
     if not isinstance(value, list):
-        raise Misshapen(f"a list is expected, not {called(value)}.", name)
+        raise FormatError(f"a list is expected, not {json_type_name(value)}.", name)
     return value
 
 
-def fields(value: object) -> dict[str, object]:
+def as_object(value: object) -> dict[str, object]:
     """The value, which must be an object."""
     if isinstance(value, dict):
         return value
-    raise Misshapen(f"an object is expected, not {called(value)}.")
+    raise FormatError(f"an object is expected, not {json_type_name(value)}.")
 
 
-def called(value: object) -> str:
+def json_type_name(value: object) -> str:
     """What JSON calls the type of a value."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
@@ -79,32 +79,32 @@ def called(value: object) -> str:
 
 def identifier(value: object) -> str:
     """An id that a sender chose: short text. '' of what is none."""
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_ID:
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_CHARS:
         return ""
-    return text(value).strip()
+    return clean_text(value).strip()
 
 
-def told(body: dict[str, object], name: str) -> str:
+def text_field(body: dict[str, object], name: str) -> str:
     """The text of this name, '' of anything else."""
     value = body.get(name)
-    return text(value) if isinstance(value, str) else ""
+    return clean_text(value) if isinstance(value, str) else ""
 
 
-def summary(count: int, thing: str, reason: str) -> str:
+def rejection_summary(count: int, thing: str, reason: str) -> str:
     """What is said of things that were rejected: '' of none."""
     if not count:
         return ""
     return f"1 {thing} was rejected: {reason}" if count == 1 else f"{count} {thing}s were rejected: {reason}"
 
 
-def refusals(read: Callable[P, T]) -> Callable[P, T]:
+def raises_invalid_request(read: Callable[P, T]) -> Callable[P, T]:
     """A decoder whose `Misshapen` becomes an `InvalidRequest` that names the field."""
 
     @wraps(read)
     def reading(*args: P.args, **named: P.kwargs) -> T:
         try:
             return read(*args, **named)
-        except Misshapen as wrong:
-            raise wrong.refused() from wrong
+        except FormatError as wrong:
+            raise wrong.as_invalid_request() from wrong
 
     return reading

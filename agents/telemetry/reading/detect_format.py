@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Literal
 
 from agents.telemetry.reading import gzip_files
-from agents.telemetry.reading.decoding import Misshapen
-from agents.telemetry.reading.json_text import parsed
+from agents.telemetry.reading.decoding import FormatError
+from agents.telemetry.reading.json_text import parse_json
 
 FileFormat = Literal[
     "turns", "otlp", "openai_agents", "langsmith", "mlflow", "phoenix", "claude_code", "codex", "gemini_cli"
 ]
 """``turns`` is our own export, of whole turns."""
 
-HEAD = 1 << 16
+HEAD_BYTES = 1 << 16
 """Bytes of a file that are enough."""
 
 _LINES = 20
 _OTLP = frozenset({"resourceSpans", "resourceLogs", "resourceMetrics"})
 _CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
 
-Test = Callable[[dict[str, Any]], bool]
+FormatTest = Callable[[dict[str, Any]], bool]
 
-_TESTS: tuple[tuple[FileFormat, Test], ...] = (
+_TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
     ("otlp", lambda line: bool(_OTLP & line.keys())),
     ("turns", lambda line: isinstance(line.get("turn"), dict) and "turn_id" in line["turn"]),
     ("mlflow", lambda line: _has_inside(line, "data", "spans") and "info" in line),
@@ -52,12 +52,12 @@ _MARKS: tuple[tuple[bytes, FileFormat], ...] = (
 
 def format_of_file(file: BinaryIO) -> FileFormat | None:
     """The format of a file that stands at its beginning, as it does afterwards, packed or not."""
-    return format_of(gzip_files.head(file, HEAD))
+    return format_of(gzip_files.read_head(file, HEAD_BYTES))
 
 
 def format_of(head: bytes) -> FileFormat | None:
     """The format of a file that begins so, None if it is none that we know."""
-    head = head[:HEAD].removeprefix(b"\xef\xbb\xbf")
+    head = head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
     for value in _values(head):
         found = next((name for name, test in _TESTS if test(value)), None)
         if found is not None:
@@ -71,8 +71,8 @@ def _values(head: bytes) -> Iterator[dict[str, Any]]:
     """The objects that begin the file: the whole of it, or its lines."""
     for text in (head, *head.splitlines()[:_LINES]):
         try:
-            value = parsed(text)
-        except Misshapen:
+            value = parse_json(text)
+        except FormatError:
             continue
         value = _first(value) if isinstance(value, list) else value
         if isinstance(value, dict):

@@ -17,21 +17,21 @@ from agents.base.errors import InvalidRequest
 from agents.record.schemas.events import DETAILS, OtherDetail, StepDetail
 from agents.record.schemas.records import StepRecord, TurnRecord
 from agents.telemetry.reading.coerce import text
-from agents.telemetry.reading.decoding import Decoded, Misshapen
-from agents.telemetry.reading.json_text import parsed
-from agents.telemetry.reading.records import ForeignStep, ForeignTurn, Status
-from agents.telemetry.reading.sanitize import DEPTH, NAME, plain
+from agents.telemetry.reading.decoding import Decoded, FormatError
+from agents.telemetry.reading.json_text import parse_json
+from agents.telemetry.reading.records import ExternalStatus, ExternalStep, ExternalTurn
+from agents.telemetry.reading.sanitize import MAX_DEPTH, MAX_NAME_CHARS, clean_json
 from agents.telemetry.reading.spans import Span
 
-TURN, STEP = "agents.turn", "agents.step"
+TURN_ATTRIBUTE, STEP_ATTRIBUTE = "agents.turn", "agents.step"
 """Attributes with the JSON of a record; a turn's has no steps where they have spans of their own."""
-_OPEN: dict[str, Status] = {"queued": "in_progress", "awaiting_input": "in_progress"}
-MOST_WORDS = 100
-DEEPEST = 8
+_OPEN: dict[str, ExternalStatus] = {"queued": "in_progress", "awaiting_input": "in_progress"}
+MAX_LABELS = 100
+METADATA_DEPTH = 8
 """How deep metadata is kept: a query can name each value of a list by several paths, at each level."""
 _WRONG = (ValueError, TypeError, OverflowError, RecursionError)
 """What a hostile record can raise; pydantic's ValidationError is a ValueError."""
-_UNREADABLE = (InvalidRequest, Misshapen, *_WRONG)
+_UNREADABLE = (InvalidRequest, FormatError, *_WRONG)
 
 
 def from_json(body: object) -> Decoded:
@@ -43,7 +43,7 @@ def from_json(body: object) -> Decoded:
     words = turn.model_dump_json(exclude_none=True)
     own_id = blake2b(words.encode("utf-8", "replace"), digest_size=16).hexdigest()
     times = (turn.started_at * 1000, (turn.completed_at or 0) * 1000)
-    span = Span(_trace(turn.id), own_id, "", "turn", *times, attributes={TURN: words}, format="turns")
+    span = Span(_trace(turn.id), own_id, "", "turn", *times, attributes={TURN_ATTRIBUTE: words}, format="turns")
     return Decoded([span])
 
 
@@ -56,7 +56,7 @@ def _trace(public_id: str) -> str:
 def read_turn(value: object) -> TurnRecord:
     """Raises `InvalidRequest` with the place that is wrong."""
     try:
-        record = TurnRecord.model_validate(plain(value))
+        record = TurnRecord.model_validate(clean_json(value))
         for step in record.steps:
             _detail(step)
     except ValidationError as wrong:
@@ -68,10 +68,12 @@ def read_turn(value: object) -> TurnRecord:
     return record
 
 
-def turn_of(trace: str, spans: Mapping[str, Span] | Iterable[Span]) -> ForeignTurn | None:
+def turn_of(trace: str, spans: Mapping[str, Span] | Iterable[Span]) -> ExternalTurn | None:
     """The turn of a trace that carries its record; None of any other trace."""
     found = list(spans.values() if isinstance(spans, Mapping) else spans)
-    records = [(record, words) for span in found if (words := _words(span, TURN)) and (record := _parsed(words))]
+    records = [
+        (record, words) for span in found if (words := _words(span, TURN_ATTRIBUTE)) and (record := _parsed(words))
+    ]
     if not records:
         return None
     record, _ = max(records, key=lambda one: _newness(*one))
@@ -85,7 +87,7 @@ def _words(span: Span, name: str) -> str:
 
 def _parsed(words: str) -> TurnRecord | None:
     try:
-        return read_turn(parsed(words))
+        return read_turn(parse_json(words))
     except _UNREADABLE:
         return None  # the spans say something without it
 
@@ -98,9 +100,9 @@ def _newness(record: TurnRecord, words: str) -> tuple[bool, int, int, int, str]:
 def _steps(spans: Iterable[Span]) -> list[StepRecord]:
     found = {}
     for span in spans:
-        if words := _words(span, STEP):
+        if words := _words(span, STEP_ATTRIBUTE):
             try:
-                step = StepRecord.model_validate(plain(parsed(words)))
+                step = StepRecord.model_validate(clean_json(parse_json(words)))
                 _detail(step)
             except _UNREADABLE:
                 continue  # one step must not hide the others
@@ -108,14 +110,14 @@ def _steps(spans: Iterable[Span]) -> list[StepRecord]:
     return sorted(found.values(), key=lambda step: (step.number, step.id))
 
 
-def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> ForeignTurn:
-    agent = (record.agent.name or record.agent.model or record.model)[:NAME]
+def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> ExternalTurn:
+    agent = (record.agent.name or record.agent.model or record.model)[:MAX_NAME_CHARS]
     foreign = record.foreign
-    others = (name[:NAME] for name in _texts(foreign.get("agents")))
-    return ForeignTurn(
+    others = (name[:MAX_NAME_CHARS] for name in _texts(foreign.get("agents")))
+    return ExternalTurn(
         id=trace,
         session=record.session.id,
-        session_name=record.session.name[:NAME],
+        session_name=record.session.name[:MAX_NAME_CHARS],
         agent=agent,
         status="in_progress" if record.status == "queued" else record.status,
         started_us=record.started_at,
@@ -126,11 +128,11 @@ def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> Foreig
         output=record.output,
         error=record.error,
         steps=tuple(_step(trace, step, record, agent) for step in steps),
-        model=record.model[:NAME],
-        provider=record.provider[:NAME],
-        user=record.user[:NAME],
-        tags=tuple(tag[:100] for tag in record.tags[:MOST_WORDS] if tag.strip()),
-        metadata=cast(dict[str, str], plain(record.metadata, DEPTH - DEEPEST)),
+        model=record.model[:MAX_NAME_CHARS],
+        provider=record.provider[:MAX_NAME_CHARS],
+        user=record.user[:MAX_NAME_CHARS],
+        tags=tuple(tag[:100] for tag in record.tags[:MAX_LABELS] if tag.strip()),
+        metadata=cast(dict[str, str], clean_json(record.metadata, MAX_DEPTH - METADATA_DEPTH)),
         instructions=record.agent.instructions,
         hidden=foreign.get("hidden") is True,
         warnings=tuple(_texts(foreign.get("warnings"))),
@@ -138,26 +140,26 @@ def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> Foreig
 
 
 def _texts(value: Any) -> list[str]:
-    return [text(one) for one in value[:MOST_WORDS] if isinstance(one, str)] if isinstance(value, list) else []
+    return [text(one) for one in value[:MAX_LABELS] if isinstance(one, str)] if isinstance(value, list) else []
 
 
-def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> ForeignStep:
+def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> ExternalStep:
     detail = _detail(step)
     is_model = step.type == "inference"
-    return ForeignStep(
+    return ExternalStep(
         id=step.id,
         trace=trace,
         type=step.type,
         kind=detail.kind if isinstance(detail, OtherDetail) else "",
-        name=step.name[:NAME],
+        name=step.name[:MAX_NAME_CHARS],
         detail=detail,
-        status=_OPEN.get(step.status) or cast(Status, step.status),
+        status=_OPEN.get(step.status) or cast(ExternalStatus, step.status),
         parent=step.parent,
         started_us=step.started_at,
         ended_us=step.completed_at,
         ttft_us=step.ttft_us,
-        model=(getattr(detail, "model", "") or step.name)[:NAME] if is_model else "",
-        provider=turn.provider[:NAME] if is_model else "",
+        model=(getattr(detail, "model", "") or step.name)[:MAX_NAME_CHARS] if is_model else "",
+        provider=turn.provider[:MAX_NAME_CHARS] if is_model else "",
         usage=step.usage,
         cost_nano=step.cost_nano,
         error=step.error,

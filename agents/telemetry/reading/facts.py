@@ -13,10 +13,10 @@ import msgspec
 from agents.record.schemas.content import ImageItem, Usage
 from agents.record.schemas.events import ErrorInfo
 
-Role = Literal["system", "user", "assistant", "tool"]
+HistoryRole = Literal["system", "user", "assistant", "tool"]
 
 
-class Call(msgspec.Struct):
+class RequestedCall(msgspec.Struct):
     """A model's wish to run a tool. ``arguments`` as they came: an object, text, or None where the sender hid them."""
 
     id: str
@@ -24,14 +24,14 @@ class Call(msgspec.Struct):
     arguments: Any = None
 
 
-class Message(msgspec.Struct):
+class HistoryMessage(msgspec.Struct):
     """One message of a model's history. ``items`` are its texts and pictures in order; ``answers`` is, of a tool's
     message, the call that it answers. ``hidden`` says that it was there, but not its words."""
 
-    role: Role
+    role: HistoryRole
     items: list[str | ImageItem] = []
-    calls: list[Call] = []
-    answers: str = ""
+    calls: list[RequestedCall] = []
+    answered_call: str = ""
     reasoning: str = ""
     finish: str = ""
     hidden: bool = False
@@ -44,27 +44,27 @@ class Message(msgspec.Struct):
         return "\n".join(item for item in items if isinstance(item, str))
 
 
-class Unread:
+class LazyMessages:
     """Messages that are read when somebody asks: a history is told again by every call of a model, and most of
     them nobody needs."""
 
     __slots__ = ("_read", "_value")
 
-    def __init__(self, value: Any, read: Callable[[Any], list[Message]] | None) -> None:
+    def __init__(self, value: Any, read: Callable[[Any], list[HistoryMessage]] | None) -> None:
         self._value = value
         self._read = read
 
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[HistoryMessage]:
         if self._read is not None:
             self._value, self._read = self._read(self._value), None
-        found: list[Message] = self._value
+        found: list[HistoryMessage] = self._value
         return found
 
 
-NOTHING = Unread([], None)
+NO_MESSAGES = LazyMessages([], None)
 
 
-class Facts(msgspec.Struct):
+class SpanFacts(msgspec.Struct):
     """``kind`` is one of `kinds`, '' where this is none of an agent's doings; ``word`` what the sender calls it.
     ``name`` is an agent's or a workflow's own name. ``given`` and ``answer`` are messages, ``input`` and ``output``
     what was said instead of them, as text or JSON. ``tools`` are definitions as they came, ``documents`` what a
@@ -73,11 +73,11 @@ class Facts(msgspec.Struct):
     below it failed."""
 
     kind: str = ""
-    word: str = ""
+    sender_kind: str = ""
     name: str = ""
     agent: str = ""
-    given: Unread = NOTHING
-    answer: Unread = NOTHING
+    input_messages: LazyMessages = NO_MESSAGES
+    output_messages: LazyMessages = NO_MESSAGES
     input: Any = None
     output: Any = None
     tool: str = ""
@@ -94,24 +94,24 @@ class Facts(msgspec.Struct):
     cost_nano: int | None = None
     ttft_us: int | None = None
     query: str = ""
-    store: str = ""
+    vector_store: str = ""
     documents: list[dict[str, Any]] | None = None
     touchpoint: str = ""
     violation: str = ""
     error: ErrorInfo | None = None
     interrupted: bool = False
     advice: str = ""
-    settles: bool = True
-    more: dict[str, Any] | None = None
+    reports_failures: bool = True
+    extra: dict[str, Any] | None = None
 
 
-_FILLED = tuple(name for name in Facts.__struct_fields__ if name != "settles")
+_FILLED = tuple(name for name in SpanFacts.__struct_fields__ if name != "reports_failures")
 _EMPTY = ("", None, False)
 
 
-def fill(facts: Facts, other: Facts) -> None:
+def fill_missing(facts: SpanFacts, other: SpanFacts) -> None:
     """Take from ``other`` what ``facts`` does not know: the vocabulary that was read first wins."""
     for name in _FILLED:
         mine = getattr(facts, name)
-        if mine is NOTHING or mine in _EMPTY:
+        if mine is NO_MESSAGES or mine in _EMPTY:
             setattr(facts, name, getattr(other, name))

@@ -6,10 +6,10 @@ import re
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading.coerce import text
-from agents.telemetry.reading.facts import Facts
+from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.spans import Span, SpanEvent
 
-LONGEST = 4000
+MAX_MESSAGE_CHARS = 4000
 _TYPED = re.compile(
     r"((?:[A-Za-z_]\w{0,99}\.){0,9}\w{0,99}(?:Error|Exception|Exit|Interrupt|Timeout|Failure))(?::\s+|\((?=['\"]))"
 )
@@ -18,7 +18,7 @@ _UNKNOWN = ("error", "_OTHER", "")
 _TRACE = "Traceback (most recent call last)"
 
 
-def failure_of(span: Span, facts: Facts) -> ErrorInfo | None:
+def failure_of(span: Span, facts: SpanFacts) -> ErrorInfo | None:
     """The error of a span that failed, None where it did not. Texts of libraries can hold a whole traceback: their
     first line is the message, what stands behind it the span still has."""
     given = facts.error
@@ -34,12 +34,14 @@ def failure_of(span: Span, facts: Facts) -> ErrorInfo | None:
 
 def error_of(words: str, kind: str = "error") -> ErrorInfo:
     """A message without its traceback, nor the type that it begins with; that is the type where none is known."""
-    begun = words[: LONGEST * 2].partition(_TRACE)[0].strip()
+    begun = words[: MAX_MESSAGE_CHARS * 2].partition(_TRACE)[0].strip()
     line = begun.partition("\n")[0].strip()
     typed = _TYPED.match(line)
     if typed is not None and _is_same(typed[1], kind):
         kind, line = typed[1] if kind in _UNKNOWN else kind, _without_type(line, typed)
-    return ErrorInfo.model_construct(type=(kind or "error")[:200], message=(line or kind or "error")[:LONGEST])
+    return ErrorInfo.model_construct(
+        type=(kind or "error")[:200], message=(line or kind or "error")[:MAX_MESSAGE_CHARS]
+    )
 
 
 def _is_same(begun: str, kind: str) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import langsmith, mlflow, openai_agents, otlp, phoenix
-from agents.telemetry.reading.decoding import Decoded, Misshapen
+from agents.telemetry.reading.decoding import Decoded, FormatError
 from agents.telemetry.reading.detect_format import FileFormat
-from agents.telemetry.reading.json_lines import Lines
-from agents.telemetry.reading.json_text import parsed
+from agents.telemetry.reading.json_lines import JsonLines
+from agents.telemetry.reading.json_text import parse_json
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from agents.telemetry.reading.spans import Span
 
@@ -21,7 +21,7 @@ _SESSIONS: dict[str, Callable[[Iterable[bytes | str]], Decoded]] = {
 }
 
 
-def decoded(format_: FileFormat, data: bytes) -> Decoded:
+def decode_file(format_: FileFormat, data: bytes) -> Decoded:
     """The spans of a whole file. Raises `InvalidRequest` where nothing of it can be read."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     document = _document(data)
@@ -33,30 +33,30 @@ def decoded(format_: FileFormat, data: bytes) -> Decoded:
         raise InvalidRequest("These are turns of our own, not reports of spans.", code="invalid_body")
     if document is not None:
         return _BODIES[format_](document)
-    return _of_lines(Lines(data.splitlines(), raw=True), _BODIES[format_])
+    return _of_lines(JsonLines(data.splitlines(), raw=True), _BODIES[format_])
 
 
 def _document(data: bytes) -> Any:
     """What the file holds if it is one JSON value."""
     try:
-        return parsed(data)
-    except Misshapen:
+        return parse_json(data)
+    except FormatError:
         return None
 
 
-def _of_lines(lines: Lines, read: Callable[[object], Decoded]) -> Decoded:
+def _of_lines(lines: JsonLines, read: Callable[[object], Decoded]) -> Decoded:
     """Each line as a request of its own. One that is refused is told, and the others are read."""
     spans: list[Span] = []
     for line in lines:
         try:
             found = read(line)
         except InvalidRequest as refused:
-            lines.refuse(refused.message)
+            lines.reject(refused.message)
             continue
         spans += found.spans
         lines.ignored += found.ignored
         for _ in range(found.rejected):
-            lines.refuse(found.problem)
+            lines.reject(found.problem)
     return lines.decoded(spans)
 
 

@@ -19,19 +19,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.tree import Node, Trace
+from agents.telemetry.reading.tree import SpanNode, TraceTree
 
 
 @dataclass(slots=True)
-class Group:
+class TurnGroup:
     """One turn's nodes: its ``roots`` in order, one of which may be the turn itself (``top``). ``begun`` is the id of
     the span that began it, also where that has not come; ``adopted`` counts nodes whose parent never came."""
 
-    roots: list[Node]
-    top: Node | None
-    begun: str
-    adopted: int = 0
-    traces: list[Trace] = field(default_factory=list)
+    roots: list[SpanNode]
+    top: SpanNode | None
+    first_span_id: str
+    orphan_count: int = 0
+    traces: list[TraceTree] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[int, str, str]:
@@ -39,20 +39,20 @@ class Group:
 
 
 @dataclass(slots=True)
-class Grouped:
-    groups: list[Group]
-    bare: list[Node]
+class GroupedTrace:
+    groups: list[TurnGroup]
+    bare: list[SpanNode]
 
 
-def group(trace: Trace) -> Grouped:
+def group_trace(trace: TraceTree) -> GroupedTrace:
     """The turns of a trace, in order."""
     if len(trace.roots) == 1 and _is_announced(trace.roots[0]):
-        return Grouped([], [])
-    tops = [node for node in trace.roots if not node.missing and node.kind in kinds.TOPS]
-    loose = [node for node in trace.roots if not node.missing and node.kind not in kinds.TOPS]
-    orphans = [node for node in trace.roots if node.missing]
+        return GroupedTrace([], [])
+    tops = [node for node in trace.roots if not node.missing_parent and node.kind in kinds.TOPS]
+    loose = [node for node in trace.roots if not node.missing_parent and node.kind not in kinds.TOPS]
+    orphans = [node for node in trace.roots if node.missing_parent]
     if tops:
-        groups = [Group([top], top, top.span.id) for top in tops]
+        groups = [TurnGroup([top], top, top.span.id) for top in tops]
         _adopt(groups, loose, orphans)
     else:
         groups = _of_orphans(orphans)
@@ -62,40 +62,40 @@ def group(trace: Trace) -> Grouped:
         one.roots.sort(key=lambda node: node.key)
         one.traces = [trace]
     groups.sort(key=lambda one: one.key)
-    return Grouped(groups, [] if groups else loose)
+    return GroupedTrace(groups, [] if groups else loose)
 
 
-def _is_announced(node: Node) -> bool:
+def _is_announced(node: SpanNode) -> bool:
     """The Agents SDK tells of a trace before anything happened in it: no time, nothing below."""
-    return not node.span.start_ns and not node.children and not node.facts.settles
+    return not node.span.start_ns and not node.children and not node.facts.reports_failures
 
 
-def _adopt(groups: list[Group], loose: Sequence[Node], orphans: Sequence[Node]) -> None:
+def _adopt(groups: list[TurnGroup], loose: Sequence[SpanNode], orphans: Sequence[SpanNode]) -> None:
     """Give each node to the last top that began before it, else to the first."""
     groups.sort(key=lambda one: one.key)
     begun = [one.key for one in groups]
     for node in (*loose, *orphans):
         chosen = groups[max(0, bisect_right(begun, node.key) - 1)]
         chosen.roots.append(node)
-        chosen.adopted += bool(node.missing)
+        chosen.orphan_count += bool(node.missing_parent)
 
 
-def _of_orphans(orphans: Sequence[Node]) -> list[Group]:
-    by_parent: dict[str, list[Node]] = {}
+def _of_orphans(orphans: Sequence[SpanNode]) -> list[TurnGroup]:
+    by_parent: dict[str, list[SpanNode]] = {}
     for node in orphans:
-        by_parent.setdefault(node.missing, []).append(node)
-    groups: list[Group] = []
-    rest: list[Node] = []
+        by_parent.setdefault(node.missing_parent, []).append(node)
+    groups: list[TurnGroup] = []
+    rest: list[SpanNode] = []
     for missing, nodes in by_parent.items():
         if not any(node.kind in (kinds.AGENT, kinds.WORKFLOW) for node in nodes):
             rest.extend(nodes)
         elif len(nodes) == 1:
-            groups.append(Group(nodes, nodes[0], nodes[0].span.id))
+            groups.append(TurnGroup(nodes, nodes[0], nodes[0].span.id))
         else:
-            groups.append(Group(nodes, None, missing, adopted=len(nodes)))
+            groups.append(TurnGroup(nodes, None, missing, orphan_count=len(nodes)))
     if groups and rest:
         _adopt(groups, [], rest)
     elif rest:
         first = min(rest, key=lambda node: node.key)
-        groups.append(Group(rest, None, first.missing, adopted=len(rest)))
+        groups.append(TurnGroup(rest, None, first.missing_parent, orphan_count=len(rest)))
     return groups

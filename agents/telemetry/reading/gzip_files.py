@@ -8,15 +8,15 @@ from gzip import BadGzipFile, GzipFile
 from typing import Any, BinaryIO
 
 _GZIP = b"\x1f\x8b"
-DENSEST = 250
+MAX_RATIO = 250
 """Logs pack to a tenth, a boring log to a hundredth of its size: what is denser is there to fill the machine."""
-HARMLESS = 64 * 2**20
+UNCHECKED_BYTES = 64 * 2**20
 """Bytes that nobody asks about."""
 BROKEN = "the gzip file is broken from here on."
-TOO_DENSE = f"it unpacks to more than {DENSEST} times its size; the rest is not read."
+TOO_DENSE = f"it unpacks to more than {MAX_RATIO} times its size; the rest is not read."
 
 
-class Unpacked(io.RawIOBase):
+class GzipReader(io.RawIOBase):
     """What is in a gzip file. Where it cannot be read on it ends, and ``problem`` says why."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -37,23 +37,23 @@ class Unpacked(io.RawIOBase):
             self.problem = BROKEN
             return 0
         self._size += len(found)
-        if self._size > HARMLESS and self._size > DENSEST * self._file.tell():
+        if self._size > UNCHECKED_BYTES and self._size > MAX_RATIO * self._file.tell():
             self.problem = TOO_DENSE
             return 0
         buffer[: len(found)] = found
         return len(found)
 
 
-def is_packed(file: BinaryIO) -> bool:
+def is_gzip(file: BinaryIO) -> bool:
     """Whether a file that stands at its beginning is packed; it stands there afterwards too."""
     begun = file.read(len(_GZIP))
     file.seek(0)
     return begun == _GZIP
 
 
-def head(file: BinaryIO, size: int) -> bytes:
+def read_head(file: BinaryIO, size: int) -> bytes:
     """The first bytes of what is in a file that stands at its beginning; it stands there afterwards too."""
-    source = io.BufferedReader(Unpacked(file)) if is_packed(file) else file
+    source = io.BufferedReader(GzipReader(file)) if is_gzip(file) else file
     found = source.read(size)
     file.seek(0)
     return found

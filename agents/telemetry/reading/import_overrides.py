@@ -7,26 +7,26 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from agents.telemetry.reading.coerce import text
-from agents.telemetry.reading.records import ForeignTurn
-from agents.telemetry.reading.sanitize import NAME
+from agents.telemetry.reading.records import ExternalTurn
+from agents.telemetry.reading.sanitize import MAX_NAME_CHARS
 from agents.telemetry.reading.spans import Span
 
-AGENT, SESSION = "import.agent", "import.session"
+AGENT_ATTRIBUTE, SESSION_ATTRIBUTE = "import.agent", "import.session"
 """Of a span's resource."""
 
 
-def named(spans: Iterable[Span], agent: str = "", session: str = "") -> list[Span]:
+def with_overrides(spans: Iterable[Span], agent: str = "", session: str = "") -> list[Span]:
     """The same spans, of this agent and session; '' leaves what they say."""
-    more = {name: value for name, value in ((AGENT, agent), (SESSION, session)) if value}
+    more = {name: value for name, value in ((AGENT_ATTRIBUTE, agent), (SESSION_ATTRIBUTE, session)) if value}
     if not more:
         return list(spans)
     return [replace(span, resource={**span.resource, **more}) for span in spans]
 
 
-def renamed(turn: ForeignTurn, traces: Mapping[str, Mapping[str, Span]]) -> ForeignTurn:
+def apply_overrides(turn: ExternalTurn, traces: Mapping[str, Mapping[str, Span]]) -> ExternalTurn:
     """The turn under the names that its spans were given."""
     resources = [span.resource for name in turn.traces for span in traces.get(name, {}).values()]
-    agent, session = (_said(resources, name) for name in (AGENT, SESSION))
+    agent, session = (_said(resources, name) for name in (AGENT_ATTRIBUTE, SESSION_ATTRIBUTE))
     if session:
         turn = replace(turn, session=session, session_name="")
     if agent and agent != turn.agent:
@@ -37,4 +37,4 @@ def renamed(turn: ForeignTurn, traces: Mapping[str, Mapping[str, Span]]) -> Fore
 
 
 def _said(resources: Iterable[Mapping[str, object]], name: str) -> str:
-    return max((text(one[name])[:NAME] for one in resources if name in one), default="")
+    return max((text(one[name])[:MAX_NAME_CHARS] for one in resources if name in one), default="")

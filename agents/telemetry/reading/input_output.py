@@ -7,15 +7,15 @@ from typing import Any
 
 from agents.record.schemas.content import CompletionMessage, UserMessage
 from agents.telemetry.reading.calls import completion, user_message
-from agents.telemetry.reading.coerce import json_of, said, sequence
-from agents.telemetry.reading.details import result_of
-from agents.telemetry.reading.facts import Facts, Message
-from agents.telemetry.reading.message_parts import text_inside
+from agents.telemetry.reading.coerce import json_of, sequence, text_or_json
+from agents.telemetry.reading.details import result_text
+from agents.telemetry.reading.facts import HistoryMessage, SpanFacts
+from agents.telemetry.reading.message_parts import blocks_text
 from agents.telemetry.reading.messages import HIDDEN, messages_of
-from agents.telemetry.reading.sanitize import plain
-from agents.telemetry.reading.tree import Node
+from agents.telemetry.reading.sanitize import clean_json
+from agents.telemetry.reading.tree import SpanNode
 
-MOST_TOOLS = 256
+MAX_TOOLS = 256
 _ASKED = (
     "task",
     "input",
@@ -32,21 +32,21 @@ _ASKED = (
 _ANSWERED = ("output", "answer", "result", "response", "final_output", "final_answer", "content", "text", "message")
 
 
-def input_of(top: Node | None, models: Sequence[Node]) -> tuple[UserMessage, ...]:
+def input_of(top: SpanNode | None, models: Sequence[SpanNode]) -> tuple[UserMessage, ...]:
     """The user's last words: told by the turn's own span, else by its first model's, in whatever shape."""
     if top is not None:
-        asked = _asked(top.facts.given.messages(), last=False) or _asked_in(top.facts.input)
+        asked = _asked(top.facts.input_messages.messages(), last=False) or _asked_in(top.facts.input)
         if asked:
             return asked
     for model in models[:1]:
-        asked = _asked(model.facts.given.messages(), last=True)
+        asked = _asked(model.facts.input_messages.messages(), last=True)
         if asked:
             return asked
     rest = None if top is None else top.facts.input
     return (user_message([_words(rest)]),) if rest not in (None, "", HIDDEN) and _words(rest) else ()
 
 
-def _asked(messages: list[Message], *, last: bool) -> tuple[UserMessage, ...]:
+def _asked(messages: list[HistoryMessage], *, last: bool) -> tuple[UserMessage, ...]:
     """The user's messages behind the last answer; with ``last``, else the last one at all: a call that brings a
     tool's result still has the question further up."""
     begun = next((at for at in range(len(messages), 0, -1) if messages[at - 1].role == "assistant"), 0)
@@ -82,10 +82,10 @@ def _named(value: dict[str, Any], names: Sequence[str]) -> str:
 
 def _words(value: Any) -> str:
     read = json_of(value)
-    return read if isinstance(read, str) else said(read)
+    return read if isinstance(read, str) else text_or_json(read)
 
 
-def output_of(top: Node | None, models: Sequence[Node], tools: Sequence[Node]) -> CompletionMessage | None:
+def output_of(top: SpanNode | None, models: Sequence[SpanNode], tools: Sequence[SpanNode]) -> CompletionMessage | None:
     """The answer: of the turn's own span, else the last model's words, else what a tool called ``final_answer`` got.
     ``models`` and ``tools`` are those of the turn's own agents, in order."""
     if top is not None:
@@ -93,11 +93,11 @@ def output_of(top: Node | None, models: Sequence[Node], tools: Sequence[Node]) -
         if told is not None:
             return told
     for model in reversed(models):
-        answer, _, _ = completion(model.facts.answer.messages(), model.facts.finish)
+        answer, _, _ = completion(model.facts.output_messages.messages(), model.facts.finish)
         if answer.content:
             return _without_calls(answer)
     for tool in reversed(tools):
-        if tool.facts.tool == "final_answer" and (words := result_of(tool.facts.result)):
+        if tool.facts.tool == "final_answer" and (words := result_text(tool.facts.result)):
             return CompletionMessage.model_construct(content=words)
     return None
 
@@ -108,9 +108,9 @@ def _without_calls(answer: CompletionMessage) -> CompletionMessage:
     return CompletionMessage.model_construct(content=content, stop_reason=answer.stop_reason, tool_calls=[])
 
 
-def _answered(facts: Facts) -> CompletionMessage | None:
+def _answered(facts: SpanFacts) -> CompletionMessage | None:
     """The last message with words, or what a function or a graph returned."""
-    for message in reversed(facts.answer.messages()):
+    for message in reversed(facts.output_messages.messages()):
         if message.items and message.role == "assistant":
             answer, _, _ = completion([message], facts.finish)
             return _without_calls(answer)
@@ -127,10 +127,10 @@ def _last_words(read: Any) -> str:
     told = [one.text for one in messages_of(read, "assistant") if one.role == "assistant" and one.text]
     if told:
         return told[-1]
-    return (_named(read, _ANSWERED) if isinstance(read, dict) else "") or said(read)
+    return (_named(read, _ANSWERED) if isinstance(read, dict) else "") or text_or_json(read)
 
 
-def instructions_of(tops: Sequence[Node]) -> str:
+def instructions_of(tops: Sequence[SpanNode]) -> str:
     """The system's words: told by themselves, or at the beginning of a history."""
     for node in tops:
         given = json_of(node.facts.instructions)
@@ -139,7 +139,7 @@ def instructions_of(tops: Sequence[Node]) -> str:
             if found:
                 return found
     for node in tops:
-        found = "\n".join(one.text for one in node.facts.given.messages() if one.role == "system" and one.text)
+        found = "\n".join(one.text for one in node.facts.input_messages.messages() if one.role == "system" and one.text)
         if found:
             return found
     return ""
@@ -150,13 +150,13 @@ def _system(given: Any) -> str:
     if isinstance(given, list):
         parts = [one.get("content", one.get("text")) if isinstance(one, dict) else one for one in given]
         return "\n".join(one for one in parts if isinstance(one, str) and one)
-    return text_inside(given) if isinstance(given, str) else ""
+    return blocks_text(given) if isinstance(given, str) else ""
 
 
-def tools_of(nodes: Sequence[Node]) -> tuple[dict[str, Any], ...]:
+def tools_of(nodes: Sequence[SpanNode]) -> tuple[dict[str, Any], ...]:
     """The tools that a model could call: ``{"name", "description", "input_schema"}``, as far as they are told."""
     for node in nodes:
-        found = [one for tool in sequence(node.facts.tools)[:MOST_TOOLS] if (one := _tool(tool))]
+        found = [one for tool in sequence(node.facts.tools)[:MAX_TOOLS] if (one := _tool(tool))]
         if found:
             return tuple(found)
     return ()
@@ -176,6 +176,6 @@ def _tool(value: Any) -> dict[str, Any] | None:
         found["description"] = about["description"]
     for key in ("parameters", "input_schema", "inputSchema", "parameters_json_schema"):
         if isinstance(about.get(key), dict):
-            found["input_schema"] = plain(about[key])
+            found["input_schema"] = clean_json(about[key])
             break
     return found

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from agents.telemetry.reading.decoding import Decoded, Misshapen, fields
-from agents.telemetry.reading.json_text import parsed
-from agents.telemetry.reading.sanitize import plain
+from agents.telemetry.reading.decoding import Decoded, FormatError, as_object
+from agents.telemetry.reading.json_text import parse_json
+from agents.telemetry.reading.sanitize import clean_json
 from agents.telemetry.reading.spans import Span
 
-SHOWN = 5
+MAX_REPORTED = 5
 """Broken lines that are told one by one."""
 
 
-class Lines:
+class JsonLines:
     """The objects of a file, made harmless, or ``raw`` for a decoder that does that. ``ignored`` is for their reader
     to count up: lines that are fine and of no use."""
 
@@ -35,14 +35,14 @@ class Lines:
                 continue
             self._reject(doubt)
             try:
-                value = fields(parsed(line))
-            except Misshapen as wrong:
+                value = as_object(parse_json(line))
+            except FormatError as wrong:
                 doubt = f"line {number}: {wrong.reason}"
                 continue
             doubt = ""
-            yield value if self._raw else plain(value)
+            yield value if self._raw else clean_json(value)
 
-    def refuse(self, reason: str) -> None:
+    def reject(self, reason: str) -> None:
         """Say that something which could be read makes no sense."""
         self._reject(reason)
 
@@ -50,7 +50,7 @@ class Lines:
         if not reason:
             return
         self.rejected += 1
-        if len(self._broken) < SHOWN:
+        if len(self._broken) < MAX_REPORTED:
             self._broken.append(reason)
 
     def decoded(self, spans: Iterable[Span]) -> Decoded:

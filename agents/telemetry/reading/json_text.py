@@ -6,15 +6,15 @@ import json
 
 import msgspec
 
-from agents.telemetry.reading.decoding import Misshapen
+from agents.telemetry.reading.decoding import FormatError
 
 _decode = msgspec.json.Decoder().decode
 
 
-def parsed(data: object) -> object:
+def parse_json(data: object) -> object:
     """What the text or the bytes hold. Raises `Misshapen`."""
     if not isinstance(data, (bytes, str)):
-        raise Misshapen("text is expected.")
+        raise FormatError("text is expected.")
     try:
         return _decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -25,6 +25,6 @@ def _leniently(data: bytes | str) -> object:
     try:
         return json.loads(data)
     except RecursionError as wrong:
-        raise Misshapen("this JSON is nested too deeply.") from wrong
+        raise FormatError("this JSON is nested too deeply.") from wrong
     except ValueError as wrong:
-        raise Misshapen("this is no JSON.") from wrong
+        raise FormatError("this is no JSON.") from wrong

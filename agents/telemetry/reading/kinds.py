@@ -48,11 +48,11 @@ _WORDS = {
     "speech": "speech",
     "speech_group": "speech_group",
 }
-BY_WORD = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+BY_ALIAS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 """Words that several dialects share, in lower case."""
 
 
 def kind_of(word: str) -> str:
     """Our kind for a sender's word; one that is not known yet is kept as it is, in lower case."""
     small = word.lower()
-    return BY_WORD.get(small) or small[:60]
+    return BY_ALIAS.get(small) or small[:60]

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from agents.telemetry.reading.sanitize import ATTRIBUTES, SLOTS
+from agents.telemetry.reading.sanitize import MAX_ATTRIBUTES, MAX_ITEMS
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -35,18 +35,18 @@ def _united(old: Span, new: Span, events: list[SpanEvent]) -> Span:
     return Span(
         trace=old.trace,
         id=old.id,
-        parent=more(old.parent, new.parent),
-        name=more(old.name, new.name),
+        parent=merge_values(old.parent, new.parent),
+        name=merge_values(old.name, new.name),
         start_ns=min(old.start_ns or new.start_ns, new.start_ns or old.start_ns),
         end_ns=max(old.end_ns, new.end_ns),
         failed=old.failed or new.failed,
-        message=more(old.message, new.message),
+        message=merge_values(old.message, new.message),
         kind=max(old.kind, new.kind),
-        attributes=_cut(more(old.attributes, new.attributes)),
+        attributes=_cut(merge_values(old.attributes, new.attributes)),
         events=events,
-        resource=_cut(more(old.resource, new.resource)),
-        scope=more(old.scope, new.scope),
-        scope_version=more(old.scope_version, new.scope_version),
+        resource=_cut(merge_values(old.resource, new.resource)),
+        scope=merge_values(old.scope, new.scope),
+        scope_version=merge_values(old.scope_version, new.scope_version),
         dropped=max(old.dropped, new.dropped),
         format=max(old.format, new.format),
         is_log=old.is_log,
@@ -54,11 +54,11 @@ def _united(old: Span, new: Span, events: list[SpanEvent]) -> Span:
     )
 
 
-def more(one: Any, other: Any) -> Any:
+def merge_values(one: Any, other: Any) -> Any:
     """Which of two values says more; of two objects both. The order of its arguments does not matter."""
     if isinstance(one, dict) and isinstance(other, dict):
         shared = one.keys() & other.keys()
-        return {**one, **other, **{name: more(one[name], other[name]) for name in shared}}
+        return {**one, **other, **{name: merge_values(one[name], other[name]) for name in shared}}
     return max(one, other, key=_weight)
 
 
@@ -71,9 +71,9 @@ def _weight(value: Any) -> tuple[int, float, bytes]:
 
 def _cut(values: dict[str, Any]) -> dict[str, Any]:
     """No more than a span may have, however often its sender invents new names: the first by name."""
-    if len(values) <= 2 * ATTRIBUTES:
+    if len(values) <= 2 * MAX_ATTRIBUTES:
         return values
-    return {name: values[name] for name in sorted(values)[: 2 * ATTRIBUTES]}
+    return {name: values[name] for name in sorted(values)[: 2 * MAX_ATTRIBUTES]}
 
 
 def _links(old: list[SpanLink], new: list[SpanLink]) -> list[SpanLink]:
@@ -81,7 +81,7 @@ def _links(old: list[SpanLink], new: list[SpanLink]) -> list[SpanLink]:
     if old == new:
         return old
     found = {_encode(link): link for link in (*old, *new)}
-    return [found[one] for one in sorted(found)[:SLOTS]]
+    return [found[one] for one in sorted(found)[:MAX_ITEMS]]
 
 
 def _events(old: list[SpanEvent], new: list[SpanEvent]) -> list[SpanEvent]:
@@ -90,4 +90,4 @@ def _events(old: list[SpanEvent], new: list[SpanEvent]) -> list[SpanEvent]:
         return old
     found = {_encode(event): event for event in (*old, *new)}
     ordered = sorted(found.items(), key=lambda pair: (pair[1].at_ns, pair[0]))
-    return [event for _, event in ordered[:SLOTS]]
+    return [event for _, event in ordered[:MAX_ITEMS]]

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from agents.record.schemas.content import ImageData, ImageItem, Url
-from agents.telemetry.reading.coerce import said, text
-from agents.telemetry.reading.facts import Call, Message
-from agents.telemetry.reading.sanitize import SLOTS
+from agents.telemetry.reading.coerce import text, text_or_json
+from agents.telemetry.reading.facts import HistoryMessage, RequestedCall
+from agents.telemetry.reading.sanitize import MAX_ITEMS
 
 Part = dict[str, Any]
 
 
-def add_part(part: Any, message: Message, found: list[Message]) -> None:
+def add_part(part: Any, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     """Add a part to its message; the answer of a tool becomes a message of its own, in ``found``."""
     if isinstance(part, str):
         if part:
@@ -28,32 +28,32 @@ def add_part(part: Any, message: Message, found: list[Message]) -> None:
     add(part, message, found)
 
 
-def text_inside(value: Any) -> str:
+def blocks_text(value: Any) -> str:
     """The words of a tool's answer: of its text blocks where it has some, else JSON."""
     if isinstance(value, str) or value is None:
         return value or ""
-    if isinstance(value, list) and value and all(_is_text(item) for item in value[:SLOTS]):
-        return "\n".join(text(item if isinstance(item, str) else item["text"]) for item in value[:SLOTS])
+    if isinstance(value, list) and value and all(_is_text(item) for item in value[:MAX_ITEMS]):
+        return "\n".join(text(item if isinstance(item, str) else item["text"]) for item in value[:MAX_ITEMS])
     if isinstance(value, dict):
         if value.get("type") == "text" and isinstance(value.get("value"), str):  # the AI SDK
             return str(value["value"])
         if value.get("type") == "json" and "value" in value:
-            return said(value["value"])
-    return said(value)
+            return text_or_json(value["value"])
+    return text_or_json(value)
 
 
 def _is_text(item: Any) -> bool:
     return isinstance(item, str) or (isinstance(item, dict) and isinstance(item.get("text"), str))
 
 
-def picture(address: Any) -> ImageItem | None:
+def image_from_url(address: Any) -> ImageItem | None:
     """A picture by its address: a ``data:`` or an ``http`` URL."""
     if not isinstance(address, str) or not address:
         return None
     return ImageItem.model_construct(image=ImageData.model_construct(url=Url.model_construct(uri=address)))
 
 
-def embedded(media: Any, data: Any) -> ImageItem | str | None:
+def image_from_base64(media: Any, data: Any) -> ImageItem | str | None:
     """Bytes in a message, as base64. What is no picture is only named."""
     kind = text(media) or "image/png"
     if isinstance(data, dict):
@@ -62,15 +62,15 @@ def embedded(media: Any, data: Any) -> ImageItem | str | None:
         return f"[{kind[:100]}]"
     if not isinstance(data, str) or not data:
         return None
-    return picture(data if data.startswith("data:") else f"data:{kind};base64,{data}")
+    return image_from_url(data if data.startswith("data:") else f"data:{kind};base64,{data}")
 
 
-def _put(item: ImageItem | str | None, message: Message) -> None:
+def _put(item: ImageItem | str | None, message: HistoryMessage) -> None:
     if item:
         message.items.append(item)
 
 
-def _text(part: Part, message: Message, found: list[Message]) -> None:
+def _text(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     words = part.get("text", part.get("content", part.get("refusal")))
     if isinstance(words, dict):
         words = words.get("value")
@@ -80,29 +80,31 @@ def _text(part: Part, message: Message, found: list[Message]) -> None:
         _put(text(words), message)
 
 
-def _thought(part: Part, message: Message, found: list[Message]) -> None:
+def _thought(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     words = part.get("thinking") or part.get("content") or part.get("text") or part.get("summary")
     if isinstance(words, dict):
         words = words.get("text")
-    thought = text_inside(words) if words else ""
+    thought = blocks_text(words) if words else ""
     message.reasoning = "\n".join(filter(None, (message.reasoning, thought)))
 
 
-def _call(part: Part, message: Message, found: list[Message]) -> None:
+def _call(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     """``id`` comes last: in Responses it is the item's, not the call's."""
     arguments = _one_of(part, "arguments", "input", "args")
     inner = part.get("server_tool_call")
     if arguments is None and isinstance(inner, dict):
         arguments = {key: value for key, value in inner.items() if key != "type"}
     name = text(part.get("name") or part.get("toolName") or part.get("tool_name"))
-    message.calls.append(Call(text(_one_of(part, "call_id", "toolCallId", "toolUseId", "id")), name, arguments))
+    message.calls.append(
+        RequestedCall(text(_one_of(part, "call_id", "toolCallId", "toolUseId", "id")), name, arguments)
+    )
 
 
-def _answer(part: Part, message: Message, found: list[Message]) -> None:
+def _answer(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     result = _one_of(part, "response", "result", "output", "content", "server_tool_call_response")
     call = text(_one_of(part, "call_id", "tool_use_id", "toolCallId", "toolUseId", "tool_call_id", "id"))
-    words = text_inside(result)
-    found.append(Message("tool", [words] if words else [], answers=call, hidden=result is None))
+    words = blocks_text(result)
+    found.append(HistoryMessage("tool", [words] if words else [], answered_call=call, hidden=result is None))
 
 
 def _one_of(part: Part, *names: str) -> Any:
@@ -113,7 +115,7 @@ def _one_of(part: Part, *names: str) -> Any:
     return None
 
 
-def _image(part: Part, message: Message, found: list[Message]) -> None:
+def _image(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     source = _one_of(part, "image_url", "image", "source", "data", "url")
     if isinstance(source, dict):
         address = source.get("url") or source.get("uri")
@@ -122,50 +124,50 @@ def _image(part: Part, message: Message, found: list[Message]) -> None:
         media = source.get("media_type") or source.get("mimeType") or f"image/{text(source.get('format')) or 'png'}"
         inner = source.get("source")
         data = inner.get("bytes") if isinstance(inner, dict) else source.get("data")
-        _put(picture(address) or embedded(media, data), message)
+        _put(image_from_url(address) or image_from_base64(media, data), message)
     elif isinstance(source, str) and (source.startswith("data:") or "://" in source[:12]):
-        _put(picture(source), message)
+        _put(image_from_url(source), message)
     else:
-        _put(embedded(part.get("mediaType") or part.get("mimeType") or part.get("mime_type"), source), message)
+        _put(image_from_base64(part.get("mediaType") or part.get("mimeType") or part.get("mime_type"), source), message)
 
 
-def _blob(part: Part, message: Message, found: list[Message]) -> None:
+def _blob(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     media = part.get("mime_type") or part.get("mimeType") or part.get("mediaType") or part.get("modality")
-    _put(embedded(media, _one_of(part, "content", "data")), message)
+    _put(image_from_base64(media, _one_of(part, "content", "data")), message)
 
 
-def _uri(part: Part, message: Message, found: list[Message]) -> None:
+def _uri(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     media = text(part.get("mime_type") or part.get("mimeType") or part.get("modality"))
     address = _one_of(part, "uri", "fileUri", "url")
     if media.startswith("image"):
-        _put(picture(address), message)
+        _put(image_from_url(address), message)
     else:
         _put(f"[{text(address)[:300]}]" if address else None, message)
 
 
-def _file(part: Part, message: Message, found: list[Message]) -> None:
+def _file(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     """A file that the sender only names, or one with its bytes in it."""
     inner = part.get("file")
     about = inner if isinstance(inner, dict) else part
     name = text(_one_of(about, "filename", "name", "file_id", "fileUri", "id"))
     media = text(_one_of(about, "mime_type", "mediaType"))
     if media.startswith("image") and isinstance(about.get("data"), str):
-        _put(embedded(media, about["data"]), message)
+        _put(image_from_base64(media, about["data"]), message)
     else:
         _put(f"[file {name[:300]}]" if name else "[file]", message)
 
 
-def _inside(read: Callable[[Part, Message, list[Message]], None], key: str) -> Any:
+def _inside(read: Callable[[Part, HistoryMessage, list[HistoryMessage]], None], key: str) -> Any:
     """Google and Bedrock have no ``type``: the part lies under the name of what it is."""
 
-    def add(part: Part, message: Message, found: list[Message]) -> None:
+    def add(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
         inner = part.get(key)
         read(inner if isinstance(inner, dict) else {"content": inner}, message, found)
 
     return add
 
 
-def _unknown(part: Part, message: Message, found: list[Message]) -> None:
+def _unknown(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
     """Parts that are not known yet are kept by their words, or by their name."""
     words = part.get("text") if isinstance(part.get("text"), str) else part.get("content")
     if isinstance(words, str) and words:
@@ -174,7 +176,7 @@ def _unknown(part: Part, message: Message, found: list[Message]) -> None:
         message.items.append(f"[{part['type'][:100]}]")
 
 
-_BY_TYPE: dict[str, Callable[[Part, Message, list[Message]], None]] = {
+_BY_TYPE: dict[str, Callable[[Part, HistoryMessage, list[HistoryMessage]], None]] = {
     **dict.fromkeys(("text", "input_text", "output_text", "refusal"), _text),
     **dict.fromkeys(("reasoning", "thinking", "redacted_thinking", "reasoning_content"), _thought),
     **dict.fromkeys(
@@ -205,7 +207,7 @@ _BY_TYPE: dict[str, Callable[[Part, Message, list[Message]], None]] = {
     "uri": _uri,
     **dict.fromkeys(("file", "input_file", "document"), _file),
 }
-_BY_KEY: dict[str, Callable[[Part, Message, list[Message]], None]] = {
+_BY_KEY: dict[str, Callable[[Part, HistoryMessage, list[HistoryMessage]], None]] = {
     "functionCall": _inside(_call, "functionCall"),
     "function_call": _inside(_call, "function_call"),
     "functionResponse": _inside(_answer, "functionResponse"),

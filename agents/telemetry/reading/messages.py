@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading.coerce import json_of, text
-from agents.telemetry.reading.facts import Call, Message, Role
-from agents.telemetry.reading.message_parts import add_part, text_inside
-from agents.telemetry.reading.sanitize import SLOTS
+from agents.telemetry.reading.facts import HistoryMessage, HistoryRole, RequestedCall
+from agents.telemetry.reading.message_parts import add_part, blocks_text
+from agents.telemetry.reading.sanitize import MAX_ITEMS
 
-DEEP = 8
+MAX_NESTING = 8
 """How deep messages may lie in lists and wrappers."""
 
 HIDDEN = "__REDACTED__"
 """What OpenInference writes in place of words that its user does not send."""
 
-_ROLES: dict[str, Role] = {
+_ROLES: dict[str, HistoryRole] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -46,46 +46,46 @@ _ITEMS = frozenset(
 )
 
 
-def role_of(name: Any, otherwise: Role = "user") -> Role:
+def role_of(name: Any, otherwise: HistoryRole = "user") -> HistoryRole:
     """Our word for what a sender calls who speaks."""
     return _ROLES.get(name, otherwise) if isinstance(name, str) else otherwise
 
 
-def messages_of(value: Any, role: Role = "user") -> list[Message]:
+def messages_of(value: Any, role: HistoryRole = "user") -> list[HistoryMessage]:
     """All messages in a value, in order; ``role`` is whose words a bare text is."""
-    found: list[Message] = []
+    found: list[HistoryMessage] = []
     _collect(json_of(value), role, found, 0)
     return found
 
 
-def asked(value: Any) -> list[Message]:
+def read_input(value: Any) -> list[HistoryMessage]:
     """What a model was given."""
     return messages_of(value, "user")
 
 
-def answered(value: Any) -> list[Message]:
+def read_output(value: Any) -> list[HistoryMessage]:
     """What a model answered."""
     return messages_of(value, "assistant")
 
 
-def _collect(value: Any, role: Role, found: list[Message], depth: int) -> None:
-    if depth > DEEP or len(found) >= SLOTS:
+def _collect(value: Any, role: HistoryRole, found: list[HistoryMessage], depth: int) -> None:
+    if depth > MAX_NESTING or len(found) >= MAX_ITEMS:
         return
     if isinstance(value, str):
         if value:
             found.append(_plain(value, role))
     elif isinstance(value, list):
-        for item in value[:SLOTS]:
+        for item in value[:MAX_ITEMS]:
             _collect(item, role, found, depth + 1)
     elif isinstance(value, dict):
         _collect_object(value, role, found, depth)
 
 
-def _plain(words: str, role: Role) -> Message:
-    return Message(role, hidden=True) if words == HIDDEN else Message(role, [words])
+def _plain(words: str, role: HistoryRole) -> HistoryMessage:
+    return HistoryMessage(role, hidden=True) if words == HIDDEN else HistoryMessage(role, [words])
 
 
-def _collect_object(value: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
+def _collect_object(value: dict[str, Any], role: HistoryRole, found: list[HistoryMessage], depth: int) -> None:
     """A message, something that holds messages, or nothing of the kind."""
     speaker = value.get("role")
     if speaker is None and "lc" in value:
@@ -113,7 +113,7 @@ def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
     return {**kwargs, "type": name if isinstance(name, str) and name in _ROLES else kwargs.get("type")}
 
 
-def _collect_wrapped(value: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
+def _collect_wrapped(value: dict[str, Any], role: HistoryRole, found: list[HistoryMessage], depth: int) -> None:
     for name in _WRAPPERS:
         inner = value.get(name)
         if isinstance(inner, (list, dict)):
@@ -130,7 +130,7 @@ def _collect_wrapped(value: dict[str, Any], role: Role, found: list[Message], de
 _TEXTS = ("text", "output_text", "input_text", "Generation")
 
 
-def _finish(value: dict[str, Any], messages: list[Message]) -> None:
+def _finish(value: dict[str, Any], messages: list[HistoryMessage]) -> None:
     """Chat Completions and LangChain say beside a message why it ended."""
     about = value.get("generation_info")
     why = (about if isinstance(about, dict) else value).get("finish_reason")
@@ -139,8 +139,8 @@ def _finish(value: dict[str, Any], messages: list[Message]) -> None:
             message.finish = message.finish or why
 
 
-def _message(value: dict[str, Any], role: Role, found: list[Message]) -> None:
-    message = Message(role)
+def _message(value: dict[str, Any], role: HistoryRole, found: list[HistoryMessage]) -> None:
+    message = HistoryMessage(role)
     place = len(found)
     found.append(message)
     content = value.get("parts") if value.get("content") is None else value["content"]
@@ -151,7 +151,7 @@ def _message(value: dict[str, Any], role: Role, found: list[Message]) -> None:
     elif isinstance(content, str):
         _add_text(message, content)
     else:
-        for part in content[:SLOTS] if isinstance(content, list) else [content]:
+        for part in content[:MAX_ITEMS] if isinstance(content, list) else [content]:
             add_part(part, message, found)
     _add_calls(value, message)
     _tell_more(value, message)
@@ -170,51 +170,51 @@ def _blocks(content: str) -> Any:
 _BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"})
 
 
-def _add_text(message: Message, words: str) -> None:
+def _add_text(message: HistoryMessage, words: str) -> None:
     if words == HIDDEN:
         message.hidden = True
     elif words:
         message.items.append(words)
 
 
-def _tool_answer(value: dict[str, Any], content: Any, message: Message) -> None:
+def _tool_answer(value: dict[str, Any], content: Any, message: HistoryMessage) -> None:
     """A tool's message: of one call, or, in OpenTelemetry's and Google's way, of those that its parts name."""
-    message.answers = text(value.get("tool_call_id") or value.get("call_id") or value.get("id"))
-    rest: list[Message] = []
-    for part in content[:SLOTS] if isinstance(content, list) else ():
+    message.answered_call = text(value.get("tool_call_id") or value.get("call_id") or value.get("id"))
+    rest: list[HistoryMessage] = []
+    for part in content[:MAX_ITEMS] if isinstance(content, list) else ():
         add_part(part, message, rest)
     if rest:
         one = rest[0]
-        message.items, message.answers = [*message.items, *one.items], one.answers or message.answers
+        message.items, message.answered_call = [*message.items, *one.items], one.answered_call or message.answered_call
     elif not isinstance(content, list):
-        _add_text(message, text_inside(content))
+        _add_text(message, blocks_text(content))
     message.hidden = message.hidden or ("content" not in value and "parts" not in value)
 
 
-def _add_calls(value: dict[str, Any], message: Message) -> None:
+def _add_calls(value: dict[str, Any], message: HistoryMessage) -> None:
     calls = json_of(value.get("tool_calls"))
-    for call in calls[:SLOTS] if isinstance(calls, list) else ():
+    for call in calls[:MAX_ITEMS] if isinstance(calls, list) else ():
         read = _call(call)
         if read is not None and all(read.id != one.id or not read.id for one in message.calls):
             message.calls.append(read)
 
 
-def _call(value: Any) -> Call | None:
+def _call(value: Any) -> RequestedCall | None:
     """One call, of Chat Completions or of LangChain."""
     if not isinstance(value, dict):
         return None
     function = value.get("function")
     inner = function if isinstance(function, dict) else value
     arguments = inner.get("arguments", inner.get("args", inner.get("input")))
-    return Call(text(value.get("id") or value.get("call_id")), text(inner.get("name")), arguments)
+    return RequestedCall(text(value.get("id") or value.get("call_id")), text(inner.get("name")), arguments)
 
 
-def _tell_more(value: dict[str, Any], message: Message) -> None:
+def _tell_more(value: dict[str, Any], message: HistoryMessage) -> None:
     finish = value.get("finish_reason") or value.get("stop_reason")
     if isinstance(finish, str):
         message.finish = finish
     thoughts = value.get("reasoning_content") or value.get("reasoning")
     if isinstance(thoughts, str) and thoughts and not message.reasoning:
         message.reasoning = thoughts
-    if not (message.items or message.calls or message.reasoning or message.answers):
+    if not (message.items or message.calls or message.reasoning or message.answered_call):
         message.hidden = message.hidden or ("content" not in value and "parts" not in value)

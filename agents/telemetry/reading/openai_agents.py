@@ -17,16 +17,16 @@ from typing import Any
 
 from agents.telemetry.reading.decoding import (
     Decoded,
-    Misshapen,
-    fields,
+    FormatError,
+    as_object,
     identifier,
-    inside,
-    objects,
-    refusals,
-    summary,
-    told,
+    list_field,
+    raises_invalid_request,
+    read_at,
+    rejection_summary,
+    text_field,
 )
-from agents.telemetry.reading.sanitize import attributes
+from agents.telemetry.reading.sanitize import clean_attributes
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.timestamps import nanoseconds
 
@@ -34,25 +34,27 @@ TRACE = "trace"
 _ASIDE = frozenset({"id", "trace_id", "parent_id", "started_at", "ended_at"})
 
 
-@refusals
+@raises_invalid_request
 def from_json(body: object) -> Decoded:
     """What a request's body holds. Other objects than traces and spans are ignored."""
-    request = fields(body)
+    request = as_object(body)
     if "data" not in request:
-        raise Misshapen('the field is missing: the body is {"data": [ … ]}.', "data")
-    items = [inside(f"data[{index}]", fields, item) for index, item in enumerate(objects(request, "data"))]
+        raise FormatError('the field is missing: the body is {"data": [ … ]}.', "data")
+    items = [read_at(f"data[{index}]", as_object, item) for index, item in enumerate(list_field(request, "data"))]
     known = [item for item in items if item.get("object") in ("trace", "trace.span")]
     spans = [span for span in map(_span, known) if span.trace and span.id]
     bad = len(known) - len(spans)
     if bad and not spans:
-        raise Misshapen("no trace and no span has its ids.", "data")
-    return Decoded(spans, bad, summary(bad, "span", "it has no id, or no trace_id."), len(items) - len(known))
+        raise FormatError("no trace and no span has its ids.", "data")
+    return Decoded(spans, bad, rejection_summary(bad, "span", "it has no id, or no trace_id."), len(items) - len(known))
 
 
 def _span(item: dict[str, object]) -> Span:
-    told_of = attributes({name: value for name, value in item.items() if name not in _ASIDE and value is not None})
+    told_of = clean_attributes(
+        {name: value for name, value in item.items() if name not in _ASIDE and value is not None}
+    )
     if item["object"] == "trace":
-        name = told(item, "workflow_name")
+        name = text_field(item, "workflow_name")
         return Span(trace=identifier(item.get("id")), id=TRACE, name=name, attributes=told_of, format="openai_agents")
     return Span(
         trace=identifier(item.get("trace_id")),
@@ -69,8 +71,8 @@ def _span(item: dict[str, object]) -> Span:
 
 
 def _name(data: Any) -> str:
-    return told(data, "name") or told(data, "type") if isinstance(data, dict) else ""
+    return text_field(data, "name") or text_field(data, "type") if isinstance(data, dict) else ""
 
 
 def _message(error: Any) -> str:
-    return told(error, "message") if isinstance(error, dict) else ""
+    return text_field(error, "message") if isinstance(error, dict) else ""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import otlp_json, otlp_protobuf
-from agents.telemetry.reading.decoding import Decoded, Misshapen, fields, refusals
+from agents.telemetry.reading.decoding import Decoded, FormatError, as_object, raises_invalid_request
 from agents.telemetry.reading.otlp_ids import Batch
 
 __all__ = ["Decoded", "logs_from_json", "logs_from_protobuf", "traces_from_json", "traces_from_protobuf"]
@@ -33,7 +33,7 @@ def logs_from_protobuf(data: bytes) -> Decoded:
     return batch.decoded()
 
 
-@refusals
+@raises_invalid_request
 def traces_from_json(body: object) -> Decoded:
     """The same of OTLP/JSON."""
     batch = Batch("traces")
@@ -41,7 +41,7 @@ def traces_from_json(body: object) -> Decoded:
     return batch.decoded()
 
 
-@refusals
+@raises_invalid_request
 def logs_from_json(body: object) -> Decoded:
     """The same of OTLP/JSON."""
     batch = Batch("logs")
@@ -57,10 +57,10 @@ def _from_protobuf(read: Callable[[bytes, Batch], None], data: bytes, batch: Bat
 
 def _request(body: object, name: str) -> dict[str, object]:
     """The body, which is empty or has the list of this name. Other fields are ignored, as the text says."""
-    request = fields(body)
+    request = as_object(body)
     if not request or name in request:
         return request
     for other, signal in _LISTS.items():
         if other in request:
-            raise Misshapen(f"these are {signal}: send them to /v1/{signal}.", other)
-    raise Misshapen(f"the field is missing. OTLP/JSON is an object with {name}, in lowerCamelCase.", name)
+            raise FormatError(f"these are {signal}: send them to /v1/{signal}.", other)
+    raise FormatError(f"the field is missing. OTLP/JSON is an object with {name}, in lowerCamelCase.", name)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading.decoding import Decoded, summary
+from agents.telemetry.reading.decoding import Decoded, rejection_summary
 from agents.telemetry.reading.spans import Span
 
-TRACE = 16
-SPAN = 8
+TRACE_BYTES = 16
+SPAN_BYTES = 8
 
 Signal = Literal["traces", "logs"]
 
@@ -24,14 +24,14 @@ _HINTS: dict[Signal, str] = {
 }
 
 
-def of_bytes(value: bytes, length: int) -> str:
+def id_from_bytes(value: bytes, length: int) -> str:
     """An id in hex; '' of bytes that are none."""
     return value.hex() if len(value) == length and any(value) else ""
 
 
-def of_text(value: object, length: int) -> str:
+def id_from_text(value: object, length: int) -> str:
     """The same of text: hex in any case, as OTLP says, or base64, as protobuf's own JSON writes bytes."""
-    return of_bytes(_unpacked(value, length), length) if isinstance(value, str) else ""
+    return id_from_bytes(_unpacked(value, length), length) if isinstance(value, str) else ""
 
 
 def _unpacked(value: str, length: int) -> bytes:
@@ -64,4 +64,4 @@ class Batch:
         if not self.spans:
             raise InvalidRequest(_HINTS[self.signal], code="invalid_body")
         thing = "span" if self.signal == "traces" else "log record"
-        return Decoded(self.spans, self.rejected, summary(self.rejected, thing, _RULE), self.ignored)
+        return Decoded(self.spans, self.rejected, rejection_summary(self.rejected, thing, _RULE), self.ignored)

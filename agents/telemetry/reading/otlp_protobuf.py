@@ -17,12 +17,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 from agents.telemetry.reading import otlp_ids
 from agents.telemetry.reading.otlp_ids import Batch
 from agents.telemetry.reading.otlp_values import attributes_from_messages, from_message
-from agents.telemetry.reading.protobuf import Budget, broken, messages, weigh
-from agents.telemetry.reading.sanitize import SLOTS, moment, text
+from agents.telemetry.reading.protobuf import Budget, count_messages, delimited_fields, incomplete_message
+from agents.telemetry.reading.sanitize import MAX_ITEMS, clean_text, timestamp_ns
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
 
 _ERROR = 2  # Status.StatusCode
-SPANS = 10_000
+MAX_SPANS = 10_000
 """Spans, or log records, of one request."""
 
 
@@ -57,23 +57,23 @@ def read_logs(data: bytes, batch: Batch) -> None:
 
 def _parts(data: bytes, kind: str) -> Iterator[tuple[dict[str, Any], memoryview]]:
     """The spans, or records, one by one, with what describes their resource and scope."""
-    budget, spans = Budget(), Budget(SPANS)
-    for _, group in messages(memoryview(data), budget, 1):
+    budget, spans = Budget(), Budget(MAX_SPANS)
+    for _, group in delimited_fields(memoryview(data), budget, 1):
         resource = _message(ResourceMessage, "resource", group, budget)
         described = attributes_from_messages(resource.attributes)[0]
-        for _, scoped in messages(group, budget, 2):
+        for _, scoped in delimited_fields(group, budget, 2):
             frame = {"resource": described, **_scope(_message(InstrumentationScope, "scope", scoped, budget))}
-            for _, part in messages(scoped, budget, 2):
+            for _, part in delimited_fields(scoped, budget, 2):
                 spans.take()
-                weigh(part, kind, _SCHEMA, budget)
+                count_messages(part, kind, _SCHEMA, budget)
                 yield frame, part
 
 
 def _message(make: type[Any], kind: str, within: memoryview, budget: Budget) -> Any:
     """What describes a group: its first field. Told in pieces, it is one message."""
     found = make()
-    for _, part in messages(within, budget, 1):
-        weigh(part, kind, _SCHEMA, budget)
+    for _, part in delimited_fields(within, budget, 1):
+        count_messages(part, kind, _SCHEMA, budget)
         _merged(found, part)
     return found
 
@@ -82,7 +82,7 @@ def _merged(message: Any, part: memoryview) -> Any:
     try:
         message.MergeFromString(bytes(part))
     except DecodeError as wrong:
-        raise broken() from wrong
+        raise incomplete_message() from wrong
     return message
 
 
@@ -94,24 +94,24 @@ def _add(batch: Batch, span: Span) -> None:
 
 
 def _scope(scope: Any) -> dict[str, Any]:
-    return {"scope": text(scope.name), "scope_version": text(scope.version)}
+    return {"scope": clean_text(scope.name), "scope_version": clean_text(scope.version)}
 
 
 def _span(message: Any, frame: dict[str, Any]) -> Span:
     attributes, cut = attributes_from_messages(message.attributes)
     events = message.events
     return Span(
-        trace=otlp_ids.of_bytes(message.trace_id, otlp_ids.TRACE),
-        id=otlp_ids.of_bytes(message.span_id, otlp_ids.SPAN),
-        parent=otlp_ids.of_bytes(message.parent_span_id, otlp_ids.SPAN),
-        name=text(message.name),
-        start_ns=moment(message.start_time_unix_nano),
-        end_ns=moment(message.end_time_unix_nano),
+        trace=otlp_ids.id_from_bytes(message.trace_id, otlp_ids.TRACE_BYTES),
+        id=otlp_ids.id_from_bytes(message.span_id, otlp_ids.SPAN_BYTES),
+        parent=otlp_ids.id_from_bytes(message.parent_span_id, otlp_ids.SPAN_BYTES),
+        name=clean_text(message.name),
+        start_ns=timestamp_ns(message.start_time_unix_nano),
+        end_ns=timestamp_ns(message.end_time_unix_nano),
         failed=message.status.code == _ERROR,
-        message=text(message.status.message),
+        message=clean_text(message.status.message),
         kind=message.kind,
         attributes=attributes,
-        events=[_event(event) for event in events[:SLOTS]],
+        events=[_event(event) for event in events[:MAX_ITEMS]],
         dropped=message.dropped_attributes_count + cut,
         links=_links(message.links) if message.links else [],
         **frame,
@@ -120,26 +120,26 @@ def _span(message: Any, frame: dict[str, Any]) -> Span:
 
 def _event(message: Any) -> SpanEvent:
     attributes = attributes_from_messages(message.attributes)[0]
-    return SpanEvent(name=text(message.name), at_ns=moment(message.time_unix_nano), attributes=attributes)
+    return SpanEvent(name=clean_text(message.name), at_ns=timestamp_ns(message.time_unix_nano), attributes=attributes)
 
 
 def _links(given: Any) -> list[SpanLink]:
     """Those that name a span."""
     found = [
         SpanLink(
-            otlp_ids.of_bytes(link.trace_id, otlp_ids.TRACE),
-            otlp_ids.of_bytes(link.span_id, otlp_ids.SPAN),
+            otlp_ids.id_from_bytes(link.trace_id, otlp_ids.TRACE_BYTES),
+            otlp_ids.id_from_bytes(link.span_id, otlp_ids.SPAN_BYTES),
             attributes_from_messages(link.attributes)[0],
         )
-        for link in given[:SLOTS]
+        for link in given[:MAX_ITEMS]
     ]
     return [link for link in found if link.trace and link.span]
 
 
 def _log(message: Any, frame: dict[str, Any]) -> Span:
     return Span(
-        trace=otlp_ids.of_bytes(message.trace_id, otlp_ids.TRACE),
-        id=otlp_ids.of_bytes(message.span_id, otlp_ids.SPAN),
+        trace=otlp_ids.id_from_bytes(message.trace_id, otlp_ids.TRACE_BYTES),
+        id=otlp_ids.id_from_bytes(message.span_id, otlp_ids.SPAN_BYTES),
         events=[_record(message)],
         is_log=True,
         **frame,
@@ -150,10 +150,10 @@ def _record(message: Any) -> SpanEvent:
     attributes = attributes_from_messages(message.attributes)[0]
     return SpanEvent(
         name=event_name(message.event_name, attributes),
-        at_ns=moment(message.time_unix_nano or message.observed_time_unix_nano),
+        at_ns=timestamp_ns(message.time_unix_nano or message.observed_time_unix_nano),
         attributes=attributes,
         body=from_message(message.body),
-        severity=severity(text(message.severity_text), message.severity_number),
+        severity=severity(clean_text(message.severity_text), message.severity_number),
     )
 
 
@@ -169,4 +169,4 @@ def severity(word: str, number: int) -> str:
 def event_name(given: str, attributes: dict[str, Any]) -> str:
     """A log's name: the attribute of older senders goes first, for Codex has it right only there."""
     older = attributes.get("event.name")
-    return older if isinstance(older, str) and older else text(given)
+    return older if isinstance(older, str) and older else clean_text(given)

@@ -13,18 +13,18 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-Kind = Literal["traces", "logs", "metrics"]
-Form = Literal["protobuf", "json"]
+OtlpSignal = Literal["traces", "logs", "metrics"]
+OtlpEncoding = Literal["protobuf", "json"]
 
-LONGEST = 2000
+MAX_MESSAGE_CHARS = 2000
 """Characters of a message that are sent."""
 
-_FIELDS: dict[Kind, tuple[str, str]] = {
+_FIELDS: dict[OtlpSignal, tuple[str, str]] = {
     "traces": ("rejectedSpans", "rejected_spans"),
     "logs": ("rejectedLogRecords", "rejected_log_records"),
     "metrics": ("rejectedDataPoints", "rejected_data_points"),
 }
-_MESSAGES: dict[Kind, Any] = {
+_MESSAGES: dict[OtlpSignal, Any] = {
     "traces": ExportTraceServiceResponse,
     "logs": ExportLogsServiceResponse,
     "metrics": ExportMetricsServiceResponse,
@@ -33,14 +33,14 @@ _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 409: 10, 413: 8, 415: 3, 429: 8, 502:
 """google.rpc.Code by HTTP status; 13 is INTERNAL."""
 
 
-def to_response(kind: Kind, form: Form, rejected: int = 0, problem: str = "") -> bytes:
+def to_response(signal: OtlpSignal, encoding: OtlpEncoding, rejected: int = 0, problem: str = "") -> bytes:
     """The body of a 200."""
-    camel, snake = _FIELDS[kind]
-    problem = problem[:LONGEST]
-    if form == "json":
+    camel, snake = _FIELDS[signal]
+    problem = problem[:MAX_MESSAGE_CHARS]
+    if encoding == "json":
         told = {camel: str(rejected), "errorMessage": problem}  # 64 bits are text in protobuf's JSON
         return msgspec.json.encode({"partialSuccess": told} if rejected or problem else {})
-    message = _MESSAGES[kind]()
+    message = _MESSAGES[signal]()
     if rejected or problem:
         setattr(message.partial_success, snake, rejected)
         message.partial_success.error_message = problem
@@ -48,11 +48,11 @@ def to_response(kind: Kind, form: Form, rejected: int = 0, problem: str = "") ->
     return encoded
 
 
-def to_status(status: int, message: str, form: Form) -> bytes:
+def to_status(status: int, message: str, encoding: OtlpEncoding) -> bytes:
     """The body of an error with this HTTP status: ``{code, message}``."""
     code = _CODES.get(status, 13 if status >= 500 else 3)
-    message = message[:LONGEST]
-    if form == "json":
+    message = message[:MAX_MESSAGE_CHARS]
+    if encoding == "json":
         return msgspec.json.encode({"code": code, "message": message})
     words = message.encode("utf-8", "replace")
     return b"\x08" + bytes([code]) + b"\x12" + _length(len(words)) + words

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from agents.base.errors import InvalidRequest, TooLarge
 
-MESSAGES = 100_000
+MAX_MESSAGES = 100_000
 """Fields of one body that are looked at, at most; those in small messages are not."""
-SMALL = 64 * 1024
+SMALL_BYTES = 64 * 1024
 """Bytes of a message that costs little, whatever is in it."""
 _FIXED = {1: 8, 5: 4}
 
@@ -24,20 +24,20 @@ Schema = Mapping[tuple[str, int], str]
 class Budget:
     """How much a body may still hold."""
 
-    def __init__(self, most: int = MESSAGES) -> None:
-        self.most = self.left = most
+    def __init__(self, most: int = MAX_MESSAGES) -> None:
+        self.limit = self.remaining = most
 
     def take(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise TooLarge(f"The body holds more than {self.most:,} messages; send it in several.")
+        self.remaining -= 1
+        if self.remaining < 0:
+            raise TooLarge(f"The body holds more than {self.limit:,} messages; send it in several.")
 
 
-def broken() -> InvalidRequest:
+def incomplete_message() -> InvalidRequest:
     return InvalidRequest("The body is no complete protobuf message of OTLP.", code="invalid_body")
 
 
-def messages(data: memoryview, budget: Budget, *numbers: int) -> Iterator[tuple[int, memoryview]]:
+def delimited_fields(data: memoryview, budget: Budget, *numbers: int) -> Iterator[tuple[int, memoryview]]:
     """The fields with these numbers that have a length, in order. Raises InvalidRequest, TooLarge."""
     place, end = 0, len(data)
     while place < end:
@@ -47,7 +47,7 @@ def messages(data: memoryview, budget: Budget, *numbers: int) -> Iterator[tuple[
         if kind == 2:
             size, place = _varint(data, place)
             if size > end - place:
-                raise broken()
+                raise incomplete_message()
             if tag >> 3 in numbers:
                 yield tag >> 3, data[place : place + size]
             place += size
@@ -56,7 +56,7 @@ def messages(data: memoryview, budget: Budget, *numbers: int) -> Iterator[tuple[
         elif kind in _FIXED:
             place += _FIXED[kind]
         else:
-            raise broken()
+            raise incomplete_message()
 
 
 def _varint(data: memoryview, place: int) -> tuple[int, int]:
@@ -70,18 +70,18 @@ def _varint(data: memoryview, place: int) -> tuple[int, int]:
                 return value, place
             shift += 7
             if shift > 63:
-                raise broken()
+                raise incomplete_message()
     except IndexError:
-        raise broken() from None
+        raise incomplete_message() from None
 
 
-def weigh(data: memoryview, kind: str, schema: Schema, budget: Budget) -> None:
+def count_messages(data: memoryview, kind: str, schema: Schema, budget: Budget) -> None:
     """Count what is in a message, if it is large. Raises TooLarge, InvalidRequest."""
     stack = [(data, kind)]
     while stack:
         message, of = stack.pop()
-        if len(message) <= SMALL:
+        if len(message) <= SMALL_BYTES:
             continue
         numbers = [number for known, number in schema if known == of]
-        for number, inner in messages(message, budget, *numbers):
+        for number, inner in delimited_fields(message, budget, *numbers):
             stack.append((inner, schema[of, number]))

@@ -9,11 +9,11 @@ import msgspec
 from agents.record.schemas.content import CompletionMessage, TurnMessage, Usage
 from agents.record.schemas.events import ErrorInfo, StepDetail, StepType
 
-Status = Literal["in_progress", "completed", "failed", "cancelled", "interrupted"]
+ExternalStatus = Literal["in_progress", "completed", "failed", "cancelled", "interrupted"]
 """How a step or a turn stands. A turn that was waiting for its client's tools when it was told of has its own word."""
 
 
-class ForeignStep(msgspec.Struct, frozen=True):
+class ExternalStep(msgspec.Struct, frozen=True):
     """One step, made of the span ``id`` of ``trace``; ``parent`` is the id of the step it lies in, ''
     at the top. Moments are microseconds since 1970, None where not known. ``usage`` is there only where
     the step itself spent the tokens; ``cost_nano`` where the sender told what it cost. ``kind`` says what an
@@ -27,7 +27,7 @@ class ForeignStep(msgspec.Struct, frozen=True):
     kind: str
     name: str
     detail: StepDetail
-    status: Status
+    status: ExternalStatus
     parent: str = ""
     started_us: int | None = None
     ended_us: int | None = None
@@ -38,11 +38,11 @@ class ForeignStep(msgspec.Struct, frozen=True):
     cost_nano: int | None = None
     error: ErrorInfo | None = None
     agent: str = ""
-    made: bool = False
+    is_inferred: bool = False
     hidden: bool = False
 
 
-class ForeignTurn(msgspec.Struct, frozen=True):
+class ExternalTurn(msgspec.Struct, frozen=True):
     """One turn. ``id`` stays the same whatever comes later, and in whatever order. ``session`` is the
     sender's id of the conversation, or ``trace:<id>`` where there is none; ``session_name`` what people call it, where
     that is something else. ``agents`` are all that took part,
@@ -52,7 +52,7 @@ class ForeignTurn(msgspec.Struct, frozen=True):
     id: str
     session: str
     agent: str
-    status: Status | Literal["awaiting_input"]
+    status: ExternalStatus | Literal["awaiting_input"]
     started_us: int
     ended_us: int | None = None
     agents: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class ForeignTurn(msgspec.Struct, frozen=True):
     input: tuple[TurnMessage, ...] = ()
     output: CompletionMessage | None = None
     error: ErrorInfo | None = None
-    steps: tuple[ForeignStep, ...] = ()
+    steps: tuple[ExternalStep, ...] = ()
     model: str = ""
     provider: str = ""
     user: str = ""

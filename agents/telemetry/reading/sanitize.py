@@ -9,25 +9,25 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-DEPTH = 32
+MAX_DEPTH = 32
 """How deep lists and objects may lie in each other. What is deeper becomes `TOO_DEEP`."""
 
-SLOTS = 10_000
+MAX_ITEMS = 10_000
 """Entries of one list or object, and events of one span; what follows is left out."""
 
-ATTRIBUTES = 1000
+MAX_ATTRIBUTES = 1000
 """Attributes of one span, event or resource; the rest is counted as dropped."""
 
-NAME = 300
+MAX_NAME_CHARS = 300
 """Characters of a name or an id that are kept."""
 
 TOO_DEEP = "…"
 """Stands where something was nested too deeply."""
 
-_LARGEST = 2**63 - 1
+_MAX_INT64 = 2**63 - 1
 
 
-def text(value: str) -> str:
+def clean_text(value: str) -> str:
     """Without NUL, which PostgreSQL refuses, and without halves of surrogate pairs, which UTF-8 cannot say."""
     if "\x00" in value:
         value = value.replace("\x00", "\ufffd")
@@ -40,50 +40,50 @@ def text(value: str) -> str:
     return value
 
 
-def number(value: float) -> int | float | str | None:
+def clean_number(value: float) -> int | float | str | None:
     """A number that JSON and 64 bits can hold: no infinities, and larger integers as their digits."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if -_LARGEST <= value <= _LARGEST:
+    if -_MAX_INT64 <= value <= _MAX_INT64:
         return value
     return str(value) if value.bit_length() <= 1024 else None
 
 
 def dicts(value: object) -> list[dict[str, Any]]:
     """The objects in a list, as many as we read of one; [] of everything else."""
-    return [one for one in value[:SLOTS] if isinstance(one, dict)] if isinstance(value, list) else []
+    return [one for one in value[:MAX_ITEMS] if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def plain(value: object, depth: int = 0) -> Any:
+def clean_json(value: object, depth: int = 0) -> Any:
     """JSON of a sender, whatever it holds, copied within the bounds of this module."""
     if isinstance(value, str):
-        return text(value)
+        return clean_text(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
-        return number(value)
+        return clean_number(value)
     if not isinstance(value, (dict, list)):
-        return text(repr(value))
-    if depth >= DEPTH:
+        return clean_text(repr(value))
+    if depth >= MAX_DEPTH:
         return TOO_DEEP
     if isinstance(value, list):
-        return [plain(item, depth + 1) for item in value[:SLOTS]]
-    return {text(str(key)): plain(item, depth + 1) for key, item in first(value.items(), SLOTS)}
+        return [clean_json(item, depth + 1) for item in value[:MAX_ITEMS]]
+    return {clean_text(str(key)): clean_json(item, depth + 1) for key, item in first_items(value.items(), MAX_ITEMS)}
 
 
-def first(items: Iterable[tuple[Any, Any]], count: int) -> list[tuple[Any, Any]]:
+def first_items(items: Iterable[tuple[Any, Any]], count: int) -> list[tuple[Any, Any]]:
     """No more than ``count`` of them."""
     return [item for _, item in zip(range(count), items, strict=False)]
 
 
-def attributes(value: object) -> dict[str, Any]:
+def clean_attributes(value: object) -> dict[str, Any]:
     """An object of a sender as attributes; anything else, and whatever is beyond the bound, is left out."""
     if not isinstance(value, dict):
         return {}
-    return {text(str(key)): plain(item, 1) for key, item in first(value.items(), ATTRIBUTES)}
+    return {clean_text(str(key)): clean_json(item, 1) for key, item in first_items(value.items(), MAX_ATTRIBUTES)}
 
 
-def moment(value: object) -> int:
+def timestamp_ns(value: object) -> int:
     """Nanoseconds since 1970 within 63 bits, of a number or its digits; 0 of anything else."""
     if isinstance(value, str) and len(value) <= 20 and value.isascii() and value.isdigit():
         value = int(value)
@@ -91,4 +91,4 @@ def moment(value: object) -> int:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return 0
-    return min(max(value, 0), _LARGEST)
+    return min(max(value, 0), _MAX_INT64)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.coerce import json_of, mapping, said, sequence, text
+from agents.telemetry.reading.coerce import json_of, mapping, sequence, text, text_or_json
 from agents.telemetry.reading.spans import Span
 
-MOST_FACTS = 64
-LONGEST_FACT = 512
+MAX_METADATA_ITEMS = 64
+MAX_METADATA_CHARS = 512
 _LONGEST_ID = 300
 
 _SESSIONS = (
@@ -147,7 +147,7 @@ def add_metadata(span: Span, found: dict[str, str]) -> None:
 
 
 def _add(found: dict[str, str], key: str, value: Any) -> None:
-    if len(found) < MOST_FACTS and key not in found and not key.startswith(_NOISE) and value not in (None, ""):
-        words = said(value)
+    if len(found) < MAX_METADATA_ITEMS and key not in found and not key.startswith(_NOISE) and value not in (None, ""):
+        words = text_or_json(value)
         if words:
-            found[key[:100]] = words[:LONGEST_FACT]
+            found[key[:100]] = words[:MAX_METADATA_CHARS]

@@ -7,27 +7,27 @@ from collections.abc import Iterator, Sequence
 from agents.record.schemas.content import text_of
 from agents.record.schemas.events import ErrorInfo, InferenceDetail, ToolDetail
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.call_linking import Linked, Made, node_id
-from agents.telemetry.reading.coerce import LARGEST
-from agents.telemetry.reading.details import detail_of, made_tool
-from agents.telemetry.reading.facts import Facts
+from agents.telemetry.reading.call_linking import CallLinks, InferredToolRun, node_id
+from agents.telemetry.reading.coerce import MAX_INT64
+from agents.telemetry.reading.details import detail_of, inferred_tool_detail
+from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.failures import failure_of
-from agents.telemetry.reading.records import ForeignStep, Status
-from agents.telemetry.reading.sanitize import NAME
-from agents.telemetry.reading.tree import Node
+from agents.telemetry.reading.records import ExternalStatus, ExternalStep
+from agents.telemetry.reading.sanitize import MAX_NAME_CHARS
+from agents.telemetry.reading.tree import SpanNode
 
-MADE = "made:"
+INFERRED_PREFIX = "made:"
 """Begins the id of a step that no span tells of; what follows is the call's id."""
 
 
 def steps_of(
-    nodes: Sequence[Node], hidden_tops: frozenset[tuple[str, str]], linked: Linked, agent: str
-) -> list[ForeignStep]:
+    nodes: Sequence[SpanNode], hidden_tops: frozenset[tuple[str, str]], linked: CallLinks, agent: str
+) -> list[ExternalStep]:
     """All steps of a turn. ``nodes`` have each parent before its children; ``hidden_tops`` are the ids of those that
     are the turn itself. ``agent`` did what no other is named for."""
-    made = _by_model(linked.made)
+    made = _by_model(linked.inferred)
     places = _Places(hidden_tops, agent)
-    found: list[ForeignStep] = []
+    found: list[ExternalStep] = []
     for node in nodes:
         parent, who = places.of(node)
         if node_id(node) not in hidden_tops:
@@ -45,7 +45,7 @@ class _Places:
         self.agent = agent
         self.seen: dict[tuple[str, str], tuple[str, str]] = {}
 
-    def of(self, node: Node) -> tuple[str, str]:
+    def of(self, node: SpanNode) -> tuple[str, str]:
         """The id of the step above and who did this; parents are asked for before their children."""
         key = node_id(node)
         above = node.parent
@@ -59,18 +59,18 @@ class _Places:
         return parent, who or node.facts.agent or self.agent
 
 
-def _by_model(made: list[Made]) -> dict[tuple[str, str], list[Made]]:
-    found: dict[tuple[str, str], list[Made]] = {}
+def _by_model(made: list[InferredToolRun]) -> dict[tuple[str, str], list[InferredToolRun]]:
+    found: dict[tuple[str, str], list[InferredToolRun]] = {}
     for one in made:
-        found.setdefault(node_id(one.after), []).append(one)
+        found.setdefault(node_id(one.model_node), []).append(one)
     return found
 
 
-def micros(ns: int) -> int | None:
-    return ns // 1000 if 0 < ns <= LARGEST else None
+def microseconds(ns: int) -> int | None:
+    return ns // 1000 if 0 < ns <= MAX_INT64 else None
 
 
-def status_of(node: Node, error: ErrorInfo | None) -> Status:
+def status_of(node: SpanNode, error: ErrorInfo | None) -> ExternalStatus:
     if error is not None:
         return "failed"
     if node.facts.interrupted:
@@ -78,43 +78,43 @@ def status_of(node: Node, error: ErrorInfo | None) -> Status:
     return "completed" if node.span.end_ns else "in_progress"
 
 
-def _step(node: Node, linked: Linked, parent: str, agent: str) -> ForeignStep:
+def _step(node: SpanNode, linked: CallLinks, parent: str, agent: str) -> ExternalStep:
     span, facts = node.span, node.facts
     error = failure_of(span, facts)
     is_model = facts.kind == kinds.LLM
     spends = is_model or _embeds(node)
     detail = detail_of(node, linked.calls.get(node_id(node)), failed=error is not None)
-    started, ended = micros(span.start_ns), micros(span.end_ns)
+    started, ended = microseconds(span.start_ns), microseconds(span.end_ns)
     if started is not None and ended is not None and ended < started:
         ended = None
-    return ForeignStep(
+    return ExternalStep(
         id=span.id,
         trace=span.trace,
         type=kinds.STEP_TYPES.get(facts.kind, "other"),
-        kind=(facts.word if facts.kind in kinds.STEP_TYPES else facts.kind)[:60],
-        name=_name(node)[:NAME],
+        kind=(facts.sender_kind if facts.kind in kinds.STEP_TYPES else facts.kind)[:60],
+        name=_name(node)[:MAX_NAME_CHARS],
         detail=detail,
         status=status_of(node, error),
         parent=parent,
         started_us=started,
         ended_us=ended,
         ttft_us=facts.ttft_us if is_model else None,
-        model=facts.model[:NAME],
-        provider=facts.provider[:NAME] if is_model else "",
+        model=facts.model[:MAX_NAME_CHARS],
+        provider=facts.provider[:MAX_NAME_CHARS] if is_model else "",
         usage=facts.usage if spends else None,
         cost_nano=facts.cost_nano if spends else None,
         error=error,
-        agent=agent[:NAME],
+        agent=agent[:MAX_NAME_CHARS],
         hidden=error is None and bool(span.end_ns) and is_hidden(facts, detail),
     )
 
 
-def _embeds(node: Node) -> bool:
+def _embeds(node: SpanNode) -> bool:
     """Whether this is an embedding, and not only a span around another that tells of the same one."""
     return node.kind == kinds.EMBEDDING and all(child.kind != kinds.EMBEDDING for child in node.children)
 
 
-def _name(node: Node) -> str:
+def _name(node: SpanNode) -> str:
     """As in our own steps: the tool, the model, the touchpoint; of others what their sender calls them."""
     facts = node.facts
     match facts.kind:
@@ -130,7 +130,7 @@ def _name(node: Node) -> str:
             return facts.label or node.span.name
 
 
-def is_hidden(facts: Facts, detail: object) -> bool:
+def is_hidden(facts: SpanFacts, detail: object) -> bool:
     """Whether the words of a model or a tool were not captured: an ended one always has some."""
     if isinstance(detail, InferenceDetail):
         answer = detail.model_response
@@ -142,50 +142,50 @@ def is_hidden(facts: Facts, detail: object) -> bool:
     return False
 
 
-def _made(made: Made, parent: str, agent: str) -> ForeignStep:
-    detail = made_tool(made.call, made.answer)
-    moment = micros(made.after.span.end_ns)
-    return ForeignStep(
-        id=MADE + made.call.id[:NAME],
-        trace=made.after.span.trace,
+def _made(made: InferredToolRun, parent: str, agent: str) -> ExternalStep:
+    detail = inferred_tool_detail(made.call, made.answer)
+    moment = microseconds(made.model_node.span.end_ns)
+    return ExternalStep(
+        id=INFERRED_PREFIX + made.call.id[:MAX_NAME_CHARS],
+        trace=made.model_node.span.trace,
         type="tool_execution",
         kind=kinds.TOOL,
-        name=made.call.name[:NAME],
+        name=made.call.name[:MAX_NAME_CHARS],
         detail=detail,
         status="completed",
         parent=parent,
         started_us=moment,
         ended_us=moment,
-        agent=agent[:NAME],
-        made=True,
+        agent=agent[:MAX_NAME_CHARS],
+        is_inferred=True,
         hidden=not detail.tool_responses,
     )
 
 
-def ordered(roots: Sequence[Node]) -> Iterator[Node]:
+def walk_trees(roots: Sequence[SpanNode]) -> Iterator[SpanNode]:
     """All nodes of several trees, each before its children."""
     for root in roots:
-        yield from root.below()
+        yield from root.walk()
 
 
-def made_model(top: Node, agent: str) -> ForeignStep:
+def inferred_model_step(top: SpanNode, agent: str) -> ExternalStep:
     """Stands for the models' calls of a turn of which no span tells, so that what they used counts."""
-    return ForeignStep(
-        id=MADE + top.span.id,
+    return ExternalStep(
+        id=INFERRED_PREFIX + top.span.id,
         trace=top.span.trace,
         type="inference",
         kind=kinds.LLM,
-        name=(top.facts.model or top.span.name)[:NAME],
-        detail=detail_of(Node(top.span, _as_model(top.facts)), None, failed=False),
+        name=(top.facts.model or top.span.name)[:MAX_NAME_CHARS],
+        detail=detail_of(SpanNode(top.span, _as_model(top.facts)), None, failed=False),
         status="completed" if top.span.end_ns else "in_progress",
-        model=top.facts.model[:NAME],
-        provider=top.facts.provider[:NAME],
+        model=top.facts.model[:MAX_NAME_CHARS],
+        provider=top.facts.provider[:MAX_NAME_CHARS],
         usage=top.facts.usage,
         cost_nano=top.facts.cost_nano,
-        agent=agent[:NAME],
-        made=True,
+        agent=agent[:MAX_NAME_CHARS],
+        is_inferred=True,
     )
 
 
-def _as_model(facts: Facts) -> Facts:
-    return Facts(kind=kinds.LLM, answer=facts.answer, model=facts.model, finish=facts.finish)
+def _as_model(facts: SpanFacts) -> SpanFacts:
+    return SpanFacts(kind=kinds.LLM, output_messages=facts.output_messages, model=facts.model, finish=facts.finish)

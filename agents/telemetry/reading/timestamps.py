@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 
 from agents.base.timestamps import to_us
-from agents.telemetry.reading.sanitize import moment
+from agents.telemetry.reading.sanitize import timestamp_ns
 
 _LONGEST = 40
 
@@ -24,7 +24,7 @@ def _of_text(value: str) -> int:
     try:
         found = datetime.fromisoformat(value)
         aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-        return moment(to_us(aware) * 1000)
+        return timestamp_ns(to_us(aware) * 1000)
     except (ValueError, OverflowError):
         return 0
 
@@ -32,11 +32,11 @@ def _of_text(value: str) -> int:
 def _of_number(value: float) -> int:
     """The unit is told by the size: seconds until the year 5138, then milli-, micro- and nanoseconds."""
     if isinstance(value, int) and value.bit_length() > 63:  # too large for a float, perhaps
-        return moment(value)
+        return timestamp_ns(value)
     if not math.isfinite(value) or value <= 0:
         return 0
     for bound, factor in ((1e11, 10**9), (1e14, 10**6), (1e17, 10**3)):
         if value < bound:
             whole = int(value)
-            return moment(whole * factor + round((value - whole) * factor))
-    return moment(value)
+            return timestamp_ns(whole * factor + round((value - whole) * factor))
+    return timestamp_ns(value)

@@ -28,44 +28,44 @@ from agents.record.schemas.content import CompletionMessage, Usage
 from agents.record.schemas.events import DETAILS, ErrorInfo
 from agents.record.schemas.turns import MESSAGES
 from agents.telemetry.reading import turns
-from agents.telemetry.reading.conversation_links import Links
-from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.conversation_links import ConversationLinks
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.spans import Span
 
-MOST_SPANS, MOST_BYTES = 150_000, 512 * 2**20
+MAX_SPANS, MAX_BYTES = 150_000, 512 * 2**20
 """Spans of a trace that become steps, and their size as JSON."""
-SLICE = 256
+STEPS_PER_SLICE = 256
 """Steps that are told together, and stored together."""
 MEMORY_BYTES = 6 * 2**30
 """Addresses that the process may have: what needs more cannot be read."""
-NICE = 5
+NICENESS = 5
 _LENGTH = 4
 
 _decode = msgspec.json.Decoder(list[Span]).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TraceSummary:
     """What a trace is linked by; ``spans`` counts those that were read, ``format`` is that of the first."""
 
-    links: Links
+    links: ConversationLinks
     spans: int
     format: str
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class TurnHead:
     """A turn without its steps, and of each of these its id and when it began, in microseconds."""
 
-    turn: ForeignTurn
+    turn: ExternalTurn
     steps: list[tuple[str, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ReadFailure:
     """Why a trace could not be read."""
 
-    trace: str
+    traceback: str
 
 
 def first_spans(bodies: Iterable[bytes]) -> list[Span]:
@@ -74,21 +74,21 @@ def first_spans(bodies: Iterable[bytes]) -> list[Span]:
     size = 0
     for body in bodies:
         size += len(body)
-        if size > MOST_BYTES and found:
+        if size > MAX_BYTES and found:
             break
         found += _decode(body)
-        if len(found) >= MOST_SPANS:
+        if len(found) >= MAX_SPANS:
             break
-    return found[:MOST_SPANS]
+    return found[:MAX_SPANS]
 
 
 def frame(body: bytes) -> bytes:
     return len(body).to_bytes(_LENGTH, "big") + body
 
 
-def slices(steps: int) -> int:
+def slice_count(steps: int) -> int:
     """How many answers the steps of a turn are."""
-    return -(-steps // SLICE)
+    return -(-steps // STEPS_PER_SLICE)
 
 
 # ------------------------------------------------------------------------------------------- answers
@@ -104,10 +104,10 @@ def _wire(kind: type[msgspec.Struct], **other: Any) -> Any:
     return msgspec.defstruct(f"Wire{kind.__name__}", of_fields, array_like=True, gc=False)
 
 
-_Turn = _wire(ForeignTurn, input=bytes, steps=list[tuple[str, int | None]])
-_Step = _wire(ForeignStep, detail=bytes)
+_Turn = _wire(ExternalTurn, input=bytes, steps=list[tuple[str, int | None]])
+_Step = _wire(ExternalStep, detail=bytes)
 _Steps: Any = list.__class_getitem__(_Step)
-_ANSWERS: dict[bytes, Any] = {b"t": Told, b"h": _Turn, b"s": _Steps, b"e": None, b"f": Failed}
+_ANSWERS: dict[bytes, Any] = {b"t": TraceSummary, b"h": _Turn, b"s": _Steps, b"e": None, b"f": ReadFailure}
 _READ = {tag: msgpack.Decoder(kind).decode for tag, kind in _ANSWERS.items()}
 _write = msgpack.Encoder().encode
 
@@ -128,31 +128,31 @@ def _unpacked(wire: Any, kind: Any, **other: Any) -> Any:
     return kind(**{**values, **other})
 
 
-def written(answer: Told | Failed | Head | list[ForeignStep] | None) -> bytes:
+def encode_answer(answer: TraceSummary | ReadFailure | TurnHead | list[ExternalStep] | None) -> bytes:
     """An answer as a frame."""
     match answer:
         case None:
             tag, body = b"e", None
-        case Head():
+        case TurnHead():
             asked = MESSAGES.dump_json(list(answer.turn.input))
             tag, body = b"h", _packed(answer.turn, _Turn, input=asked, steps=answer.steps)
         case list():
             tag = b"s"
             body = [_packed(step, _Step, detail=step.detail.model_dump_json().encode()) for step in answer]
         case _:
-            tag, body = (b"t" if isinstance(answer, Told) else b"f"), answer
+            tag, body = (b"t" if isinstance(answer, TraceSummary) else b"f"), answer
     return frame(tag + _write(body))
 
 
-def read(body: bytes) -> Told | Failed | Head | list[ForeignStep] | None:
+def decode_answer(body: bytes) -> TraceSummary | ReadFailure | TurnHead | list[ExternalStep] | None:
     """The answer that is in a frame."""
     tag, found = body[:1], _READ[body[:1]](body[1:])
     if tag == b"h":
-        turn = _unpacked(found, ForeignTurn, input=tuple(MESSAGES.validate_json(found.input)), steps=())
-        return Head(turn, found.steps)
+        turn = _unpacked(found, ExternalTurn, input=tuple(MESSAGES.validate_json(found.input)), steps=())
+        return TurnHead(turn, found.steps)
     if tag == b"s":
-        return [_unpacked(one, ForeignStep, detail=DETAILS[one.type].model_validate_json(one.detail)) for one in found]
-    answer: Told | Failed | None = found
+        return [_unpacked(one, ExternalStep, detail=DETAILS[one.type].model_validate_json(one.detail)) for one in found]
+    answer: TraceSummary | ReadFailure | None = found
     return answer
 
 
@@ -187,43 +187,43 @@ def _lean(spans: list[Span]) -> list[Span]:
     return spans
 
 
-def answers(given: BinaryIO) -> Iterator[bytes]:
+def answer_frames(given: BinaryIO) -> Iterator[bytes]:
     """All that is answered to what is read, as frames."""
     spans = _trace(given)
-    links, records = turns.with_links(spans)
-    yield written(Told(links, len(spans), spans[0].format if spans else "otlp"))
+    links, records = turns.build_turns_and_links(spans)
+    yield encode_answer(TraceSummary(links, len(spans), spans[0].format if spans else "otlp"))
     others: list[Span] = []
     while more := _trace(given):
         others += more
     if others:
-        _, records = turns.with_links([*spans, *others])
+        _, records = turns.build_turns_and_links([*spans, *others])
     del spans, others
     while records:
         record = records.pop(0)
         steps = list(record.steps)
-        yield written(Head(replace(record, steps=()), [(step.id, step.started_us) for step in steps]))
+        yield encode_answer(TurnHead(replace(record, steps=()), [(step.id, step.started_us) for step in steps]))
         del record
-        for start in range(0, len(steps), SLICE):
-            yield written(steps[start : start + SLICE])
-    yield written(None)
+        for start in range(0, len(steps), STEPS_PER_SLICE):
+            yield encode_answer(steps[start : start + STEPS_PER_SLICE])
+    yield encode_answer(None)
 
 
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    os.nice(NICE)
+    os.nice(NICENESS)
     gc.disable()  # nothing here goes in circles for long, and all of it goes with the process
     try:
         failed = _answer()
     except MemoryError:
         failed = "It needs more memory than a trace may have."  # told below, where what it had is free again
     if failed:
-        _tell(written(Failed(failed)))
+        _tell(encode_answer(ReadFailure(failed)))
 
 
 def _answer() -> str:
     """Tell all answers; why that failed."""
     try:
-        for answer in answers(sys.stdin.buffer):
+        for answer in answer_frames(sys.stdin.buffer):
             _tell(answer)
     except BrokenPipeError:
         os._exit(1)  # nobody listens any more

@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 
 from agents.telemetry.reading import dialects, kinds
 from agents.telemetry.reading.dialects import claude_code_logs, codex_logs
-from agents.telemetry.reading.facts import Facts
+from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.spans import Span
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class SpanNode:
     """``missing`` is the id of a span above that has not come, or '' where all have."""
 
     span: Span
-    facts: Facts
-    parent: Node | None = None
-    missing: str = ""
-    children: list[Node] = field(default_factory=list)
+    facts: SpanFacts
+    parent: SpanNode | None = None
+    missing_parent: str = ""
+    children: list[SpanNode] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[int, str, str]:
@@ -35,7 +35,7 @@ class Node:
     def kind(self) -> str:
         return self.facts.kind
 
-    def below(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[SpanNode]:
         """This node and all below it, each before its children, which are in order."""
         stack = [self]
         while stack:
@@ -45,15 +45,15 @@ class Node:
 
 
 @dataclass(slots=True)
-class Trace:
+class TraceTree:
     """``roots`` are its topmost nodes in order; ``spans`` all that came, also those without a meaning."""
 
     id: str
     spans: dict[str, Span]
-    roots: list[Node]
+    roots: list[SpanNode]
 
 
-def unique(spans: Iterable[Span]) -> dict[str, dict[str, Span]]:
+def merge_spans(spans: Iterable[Span]) -> dict[str, dict[str, Span]]:
     """The spans of each trace by their ids; what was told twice is merged."""
     found: dict[str, dict[str, Span]] = {}
     for span in spans:
@@ -63,10 +63,10 @@ def unique(spans: Iterable[Span]) -> dict[str, dict[str, Span]]:
     return found
 
 
-def grow(trace: str, spans: dict[str, Span]) -> Trace:
+def build_tree(trace: str, spans: dict[str, Span]) -> TraceTree:
     """The tree of a trace. A record whose span has not come yet is no node."""
     known = _read(spans)
-    nodes = {name: Node(spans[name], facts) for name, facts in known.items()}
+    nodes = {name: SpanNode(spans[name], facts) for name, facts in known.items()}
     _hang(nodes, spans)
     for node in nodes.values():
         if node.parent is not None:
@@ -78,41 +78,41 @@ def grow(trace: str, spans: dict[str, Span]) -> Trace:
     roots.sort(key=_key)
     for root in roots:
         _wrap(root)
-    return Trace(trace, spans, roots)
+    return TraceTree(trace, spans, roots)
 
 
-def _read(spans: dict[str, Span]) -> dict[str, Facts]:
+def _read(spans: dict[str, Span]) -> dict[str, SpanFacts]:
     """What the spans say that are of an agent's doings, by their ids, with what others and records say of them."""
-    known: dict[str, Facts] = {}
+    known: dict[str, SpanFacts] = {}
     for span in spans.values():
         if not span.is_log:
             facts = dialects.read(span)
             if facts.kind:
                 known[span.id] = facts
-    if claude_code_logs.is_told(spans.values()):
-        claude_code_logs.add(spans.values(), known)
-    if codex_logs.is_told(known):
-        codex_logs.add(spans, known)
+    if claude_code_logs.applies_to(spans.values()):
+        claude_code_logs.add_logs(spans.values(), known)
+    if codex_logs.applies_to(known):
+        codex_logs.add_logs(spans, known)
     return known
 
 
-def _key(node: Node) -> tuple[int, str, str]:
+def _key(node: SpanNode) -> tuple[int, str, str]:
     return node.key
 
 
-def _hang(nodes: dict[str, Node], spans: dict[str, Span]) -> None:
+def _hang(nodes: dict[str, SpanNode], spans: dict[str, Span]) -> None:
     """Find for each node the one above it, or what of it is missing."""
-    known: dict[str, tuple[Node | None, str]] = {"": (None, "")}
+    known: dict[str, tuple[SpanNode | None, str]] = {"": (None, "")}
     for node in nodes.values():
-        node.parent, node.missing = _at_or_above(node.span.parent, nodes, spans, known)
+        node.parent, node.missing_parent = _at_or_above(node.span.parent, nodes, spans, known)
     safe: set[str] = set()
     for node in nodes.values():
         _break_circle(node, safe)
 
 
 def _at_or_above(
-    place: str, nodes: dict[str, Node], spans: dict[str, Span], known: dict[str, tuple[Node | None, str]]
-) -> tuple[Node | None, str]:
+    place: str, nodes: dict[str, SpanNode], spans: dict[str, Span], known: dict[str, tuple[SpanNode | None, str]]
+) -> tuple[SpanNode | None, str]:
     """The node of this id, or the nearest above it. Each span is passed once, whatever hangs below it."""
     passed: list[str] = []
     while place not in known:
@@ -129,10 +129,10 @@ def _at_or_above(
     return known[place]
 
 
-def _break_circle(node: Node, safe: set[str]) -> None:
+def _break_circle(node: SpanNode, safe: set[str]) -> None:
     """Spans that are each other's parents: the earliest of them counts as being on top."""
-    way: dict[str, Node] = {}
-    at: Node | None = node
+    way: dict[str, SpanNode] = {}
+    at: SpanNode | None = node
     while at is not None and at.span.id not in safe:
         if at.span.id in way:
             ids = list(way)
@@ -144,15 +144,15 @@ def _break_circle(node: Node, safe: set[str]) -> None:
     safe.update(way)
 
 
-def _wrap(root: Node) -> None:
+def _wrap(root: SpanNode) -> None:
     """A model's span that holds another one is only its wrapper: two instrumentations tell of one call, and only
     the innermost is counted. What a tool or an agent below it calls is another matter."""
-    for node in root.below():
+    for node in root.walk():
         if node.kind == kinds.LLM and any(_holds_model(child) for child in node.children):
             node.facts.kind = kinds.WRAPPER
 
 
-def _holds_model(node: Node) -> bool:
+def _holds_model(node: SpanNode) -> bool:
     stack = [node]
     while stack:
         one = stack.pop()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.telemetry.reading.groups import Group
-from agents.telemetry.reading.outcome import Outcome
-from agents.telemetry.reading.records import ForeignStep
-from agents.telemetry.reading.steps import MADE
-from agents.telemetry.reading.tree import Node
+from agents.telemetry.reading.groups import TurnGroup
+from agents.telemetry.reading.outcome import TurnOutcome
+from agents.telemetry.reading.records import ExternalStep
+from agents.telemetry.reading.steps import INFERRED_PREFIX
+from agents.telemetry.reading.tree import SpanNode
 
-NOT_BEGUN = "The span that began this turn has not come."
-SUMMED = "No model's call was told: the tokens are the sum that the turn's own span says."
-STITCHED = "The sender named no session: the calls were put together by what their messages repeat."
-OFF_CLOCK = "Clocks differ: a step lies more than a second outside the one that it is part of."
-SENTENCES = (NOT_BEGUN, SUMMED, STITCHED, OFF_CLOCK)
+ROOT_MISSING = "The span that began this turn has not come."
+TOKENS_SUMMED = "No model's call was told: the tokens are the sum that the turn's own span says."
+SESSION_INFERRED = "The sender named no session: the calls were put together by what their messages repeat."
+CLOCKS_DIFFER = "Clocks differ: a step lies more than a second outside the one that it is part of."
+SENTENCES = (ROOT_MISSING, TOKENS_SUMMED, SESSION_INFERRED, CLOCKS_DIFFER)
 """All that is remarked, beside `above_missing`, `only_first`, `cut` and what dialects advise."""
 
 _SLACK_NS = 1_000_000_000
@@ -22,44 +22,44 @@ _SLACK_NS = 1_000_000_000
 
 
 def warnings_of(
-    group: Group, by_time: Sequence[Node], steps: Sequence[ForeignStep], outcome: Outcome, *, named: bool
+    group: TurnGroup, by_time: Sequence[SpanNode], steps: Sequence[ExternalStep], outcome: TurnOutcome, *, named: bool
 ) -> tuple[str, ...]:
     """Sentences, the most important first."""
-    found = [_parents(group, outcome), cut(sum(node.span.dropped for node in by_time))]
+    found = [_parents(group, outcome), attributes_cut(sum(node.span.dropped for node in by_time))]
     hidden = {step.id for step in steps if step.hidden}
     found += dict.fromkeys(node.facts.advice for node in by_time if node.span.id in hidden)
-    if any(step.id.startswith(MADE) and step.usage for step in steps):
-        found.append(SUMMED)
+    if any(step.id.startswith(INFERRED_PREFIX) and step.usage for step in steps):
+        found.append(TOKENS_SUMMED)
     if not named and len({node.span.trace for node in group.roots}) > 1:
-        found.append(STITCHED)
+        found.append(SESSION_INFERRED)
     if any(map(_is_off, by_time)):
-        found.append(OFF_CLOCK)
+        found.append(CLOCKS_DIFFER)
     return tuple(filter(None, found))
 
 
-def _parents(group: Group, outcome: Outcome) -> str:
-    if not group.adopted:
+def _parents(group: TurnGroup, outcome: TurnOutcome) -> str:
+    if not group.orphan_count:
         return ""
-    if group.top is None or group.top.missing:
-        return NOT_BEGUN
+    if group.top is None or group.top.missing_parent:
+        return ROOT_MISSING
     if outcome.status == "in_progress":
         return ""
-    return above_missing(group.adopted)
+    return parents_missing(group.orphan_count)
 
 
-def above_missing(steps: int) -> str:
+def parents_missing(steps: int) -> str:
     """That these many steps have lost what they were done in."""
     if steps == 1:
         return "The span above one of the steps never came."
     return f"The spans above {steps} of the steps never came."
 
 
-def only_first(spans: int) -> str:
+def trace_truncated(spans: int) -> str:
     """That a trace is longer than what is read of it."""
     return f"The trace is longer: only its first {spans} spans became steps."
 
 
-def cut(attributes: int) -> str:
+def attributes_cut(attributes: int) -> str:
     """That these many attributes are missing, '' of none."""
     if not attributes:
         return ""
@@ -69,7 +69,7 @@ def cut(attributes: int) -> str:
     )
 
 
-def _is_off(node: Node) -> bool:
+def _is_off(node: SpanNode) -> bool:
     above = node.parent.span if node.parent is not None else None
     if above is None or not (above.start_ns and node.span.start_ns):
         return False

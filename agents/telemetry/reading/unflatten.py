@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.sanitize import SLOTS
+from agents.telemetry.reading.sanitize import MAX_ITEMS
 
-DEEP = 16
+MAX_NESTING = 16
 Tree = dict[str, Any]
 
 
@@ -22,7 +22,7 @@ def unflatten(attributes: Tree, prefix: str) -> list[Tree]:
 
 
 def _place(root: Tree, path: list[str], value: Any) -> None:
-    if len(path) > DEEP:
+    if len(path) > MAX_NESTING:
         return
     at = root
     for name in path[:-1]:
@@ -36,10 +36,10 @@ def _place(root: Tree, path: list[str], value: Any) -> None:
 def _listed(tree: Tree, depth: int, *, always: bool = False) -> Any:
     numbered = bool(tree) and all(name.isdecimal() and len(name) < 10 for name in tree)
     if numbered or always:
-        names = sorted((name for name in tree if name.isdecimal() and len(name) < 10), key=int)[:SLOTS]
+        names = sorted((name for name in tree if name.isdecimal() and len(name) < 10), key=int)[:MAX_ITEMS]
         return [_inner(tree[name], depth) for name in names]
     return {name: _inner(value, depth) for name, value in tree.items()}
 
 
 def _inner(value: Any, depth: int) -> Any:
-    return _listed(value, depth + 1) if isinstance(value, dict) and depth < DEEP else value
+    return _listed(value, depth + 1) if isinstance(value, dict) and depth < MAX_NESTING else value

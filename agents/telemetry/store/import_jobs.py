@@ -16,7 +16,7 @@ from agents.base.store import failures, scopes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.telemetry.models.imports import Import, ImportState
-from agents.telemetry.reading.chunked_files import pieces
+from agents.telemetry.reading.chunked_files import read_chunks
 from agents.telemetry.reading.detect_format import FileFormat, format_of_file
 from agents.telemetry.store.importer import Importer, Report
 
@@ -179,7 +179,7 @@ def _run(
             importer.report.skip(name, 0, UNKNOWN)
             continue
         importer.report.files += 1
-        for piece in pieces(file, format_):
+        for piece in read_chunks(file, format_):
             importer.take(name, piece)
             pulse.beat()
     for _ in importer.settle():

@@ -18,8 +18,8 @@ from agents.base.models.scoped import ScopedQuerySet
 from agents.base.store.writer import writer
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
 from agents.telemetry.models.traces import Trace
-from agents.telemetry.reading.chunked_files import Piece
-from agents.telemetry.reading.import_overrides import named
+from agents.telemetry.reading.chunked_files import FileChunk
+from agents.telemetry.reading.import_overrides import with_overrides
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external import inbox, projection
 from agents.telemetry.store.external.owners import Owner, external_id, owner_of
@@ -90,7 +90,7 @@ class Importer:
         self._owner: Owner = writer.write(lambda: owner_of(actor))
         self._before: dict[str, _Before] = {}
 
-    def take(self, name: str, piece: Piece) -> None:
+    def take(self, name: str, piece: FileChunk) -> None:
         """Keep the spans of a piece of this file."""
         report = self.report
         report.lines += piece.lines
@@ -105,7 +105,7 @@ class Importer:
         self._before |= {
             one.name: _Before(one.arrived, self._turns(one.name), one.is_due) for one in self._known(traces)
         }
-        inbox.accept(self._actor, named(spans, **self._names))
+        inbox.accept(self._actor, with_overrides(spans, **self._names))
 
     def settle(self) -> Iterator[int]:
         """Make turns of all that was taken, some at a time; gives how many traces are done."""

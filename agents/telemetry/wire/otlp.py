@@ -33,7 +33,7 @@ from agents.record.schemas.events import (
     ToolDetail,
 )
 from agents.record.schemas.records import StepRecord, TurnRecord
-from agents.telemetry.reading.exported_turns import STEP, TURN
+from agents.telemetry.reading.exported_turns import STEP_ATTRIBUTE, TURN_ATTRIBUTE
 from agents.telemetry.wire import otlp_messages as messages
 from agents.telemetry.wire.otlp_messages import Message
 
@@ -69,7 +69,7 @@ def spans(turn: TurnRecord, *, records: bool = False) -> list[OtlpSpan]:
     made = [_root(turn, trace, records=records)]
     for step, attributes in _Talk(turn).told():
         if records:
-            attributes[STEP] = step.model_dump_json(exclude_none=True)
+            attributes[STEP_ATTRIBUTE] = step.model_dump_json(exclude_none=True)
         made.append(_span(turn, trace, step, attributes))
     return made
 
@@ -101,7 +101,7 @@ def _root(turn: TurnRecord, trace: str, *, records: bool) -> OtlpSpan:
         "metadata": messages.text(turn.metadata) if turn.metadata else "",
     }
     if records:
-        attributes[TURN] = turn.model_copy(update={"steps": []}).model_dump_json(exclude_none=True)
+        attributes[TURN_ATTRIBUTE] = turn.model_copy(update={"steps": []}).model_dump_json(exclude_none=True)
     return OtlpSpan(
         trace=trace,
         id=span_id(turn.id),

@@ -175,7 +175,7 @@ def test_a_broken_line_is_told_and_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunked_files, "LONGEST", 20_000)
+    monkeypatch.setattr(chunked_files, "MAX_VALUE_BYTES", 20_000)
     file = tmp_path / "spans.jsonl"
     file.write_text(line(*reports.turn(1)) + line(*reports.turn(2, "x" * 100_000)) + line(*reports.turn(3)))
     said = logs("import", file)
@@ -196,7 +196,7 @@ def test_an_import_that_broke_off_goes_on(tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     file.write_text(line(*reports.turn(1)))
     with file.open("rb") as opened:
-        for piece in chunked_files.pieces(opened, "otlp"):
+        for piece in chunked_files.read_chunks(opened, "otlp"):
             inbox.accept(keys.local(), piece.spans)  # and then the machine stopped
     assert "1 new, 0 known, 0 changed" in logs("import", file)
     assert "0 new, 1 known, 0 changed" in logs("import", file)
@@ -228,7 +228,7 @@ def test_a_large_file_goes_piece_by_piece(tmp_path: Path, monkeypatch: pytest.Mo
     file, told = tmp_path / "spans.jsonl", io.StringIO()
     file.write_text("".join(line(*reports.turn(number, at=float(number))) for number in range(1, 400)))
     with file.open("rb") as opened:
-        found = list(chunked_files.pieces(opened, "otlp"))
+        found = list(chunked_files.read_chunks(opened, "otlp"))
     assert [len(piece.spans) for piece in found] == [1000, 596]
     assert "399 new" in logs("import", file, stderr=told)
     assert "399 lines" in told.getvalue()
@@ -241,9 +241,9 @@ def test_a_long_session_is_cut_between_turns(name: str, format_: Any, monkeypatc
     expected = seen(Turn.objects.unscoped("test").all())
     for table in (Turn, Trace, Session):
         table.objects.unscoped("test").delete()
-    monkeypatch.setattr(chunked_files, "PIECE", 1)
+    monkeypatch.setattr(chunked_files, "CHUNK_BYTES", 1)
     with file.open("rb") as opened:
-        assert len(list(chunked_files.pieces(opened, format_))) == 3
+        assert len(list(chunked_files.read_chunks(opened, format_))) == 3
     logs("import", file)
     assert seen(Turn.objects.unscoped("test").all()) == expected
 

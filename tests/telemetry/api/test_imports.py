@@ -19,7 +19,7 @@ from agents.base.store import keys
 from agents.loop import current_service
 from agents.record.models.turns import Turn
 from agents.telemetry.models.imports import Import, ImportState
-from agents.telemetry.reading.chunked_files import pieces
+from agents.telemetry.reading.chunked_files import read_chunks
 from agents.telemetry.runner import import_queue
 from agents.telemetry.store import import_files, import_jobs
 from agents.telemetry.store.external.projector import projector
@@ -202,7 +202,7 @@ def test_turns_that_were_made_behind_an_import_are_its_own() -> None:
     """It broke off once; what it had taken is made into turns while it is read again."""
     broken, again = (Importer(keys.local()) for _ in range(2))
     for importer in (broken, again):
-        for piece in pieces(io.BytesIO(spans(1)), "otlp"):
+        for piece in read_chunks(io.BytesIO(spans(1)), "otlp"):
             importer.take("a.jsonl", piece)
     projector.wake()
     assert list(again.settle()) == [1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading.story import agent
 
 
@@ -13,14 +13,14 @@ from tests.telemetry.reading.story import agent
     [("ValueError('no such city')", "ValueError"), ("ValueError: no such city", "builtins.ValueError")],
 )
 def test_a_failure_does_not_say_its_type_twice(said: str, kind: str) -> None:
-    [turn] = of_spans([agent(failed=True, message=said, attributes={"error.type": kind})])
+    [turn] = build_turns([agent(failed=True, message=said, attributes={"error.type": kind})])
     error = turn.error
     assert error is not None
     assert (error.type, error.message) == (kind, "no such city")
 
 
 def test_another_type_is_part_of_the_message() -> None:
-    [turn] = of_spans([agent(failed=True, message="KeyError: 'a'", attributes={"error.type": "ToolError"})])
+    [turn] = build_turns([agent(failed=True, message="KeyError: 'a'", attributes={"error.type": "ToolError"})])
     error = turn.error
     assert error is not None
     assert (error.type, error.message) == ("ToolError", "KeyError: 'a'")

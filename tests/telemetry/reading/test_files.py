@@ -35,7 +35,7 @@ def lines(*values: Any) -> bytes:
 def test_it_knows_and_reads_session_files(file: str, format_: FileFormat) -> None:
     data = (captures.SESSIONS / file).read_bytes()
     assert format_of(data) == format_of(b"\xef\xbb\xbf" + data) == format_
-    found = files.decoded(format_, data)
+    found = files.decode_file(format_, data)
     assert {span.format for span in found.spans} == {format_}
     assert found.rejected == 0
 
@@ -59,7 +59,7 @@ def test_it_knows_and_reads_a_document_however_it_is_laid_out(format_: FileForma
     data = json.dumps(document).encode()
     pretty = json.dumps(document, indent=2).encode()
     assert format_of(data) == format_of(pretty) == format_
-    assert files.decoded(format_, data).spans == files.decoded(format_, pretty).spans != []
+    assert files.decode_file(format_, data).spans == files.decode_file(format_, pretty).spans != []
 
 
 @pytest.mark.parametrize("format_", ["otlp", "mlflow", "openai_agents"])
@@ -73,7 +73,7 @@ def test_it_reads_traces_logs_and_metrics_line_by_line() -> None:
     data = lines(request(span()), logs(record), {"resourceMetrics": []}, {"resourceSpans": {}})
     data += b"no json\n" + lines(request(span(), span(spanId="0")))
     assert format_of(data) == "otlp"
-    found = files.decoded("otlp", data)
+    found = files.decode_file("otlp", data)
     assert [span.is_log for span in found.spans] == [False, True, False]
     assert (found.rejected, found.ignored) == (3, 1)
     assert found.problem.startswith("resourceSpans: a list is expected, not an object. line 5: this is no JSON. 1 span")
@@ -81,12 +81,12 @@ def test_it_reads_traces_logs_and_metrics_line_by_line() -> None:
 
 def test_it_reads_spans_one_a_line() -> None:
     data = lines(PHOENIX, {**PHOENIX, "context": {}}, PHOENIX)
-    found = files.decoded("phoenix", data)
+    found = files.decode_file("phoenix", data)
     assert (len(found.spans), found.rejected) == (2, 1)
 
 
 def test_of_many_broken_lines_it_tells_the_first() -> None:
-    found = files.decoded("otlp", b"{\n" * 10 + lines({}))
+    found = files.decode_file("otlp", b"{\n" * 10 + lines({}))
     assert found.rejected == 10
     assert found.problem.endswith("line 5: this is no JSON. and 5 more.")
 
@@ -95,7 +95,7 @@ def test_it_knows_our_own_export_and_leaves_it_to_others() -> None:
     data = lines({"id": "1", "agent_name": "a", "turn": {"turn_id": "1", "steps": []}})
     assert format_of(data) == "turns"
     with pytest.raises(InvalidRequest):
-        files.decoded("turns", data)
+        files.decode_file("turns", data)
 
 
 @pytest.mark.parametrize("data", [b"", b"id,name\n1,a\n", b"\x89PNG\r\n", b"[]", b"{}", b'{"type": 5}', b"[" * 70_000])

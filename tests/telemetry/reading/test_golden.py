@@ -15,8 +15,8 @@ import pytest
 
 from agents.record.schemas.content import Usage, text_of
 from agents.record.schemas.events import InferenceDetail, ToolDetail
-from agents.telemetry.reading.records import ForeignStep, ForeignTurn
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading import captures
 
 EXPECTED = Path(__file__).with_name("expected")
@@ -31,7 +31,7 @@ def expected_of(name: str) -> Any:
 @pytest.mark.parametrize("name", [name for name in captures.names() if (EXPECTED / f"{name}.json").exists()])
 def test_a_capture_becomes_the_expected_turns(name: str) -> None:
     expected = expected_of(name)
-    turns = of_spans(captures.spans(name))
+    turns = build_turns(captures.spans(name))
     assert sorted({agent for turn in turns for agent in turn.agents}) == sorted(expected["agents"])
     assert sorted({turn.session for turn in turns}) == sorted(map(_session, expected["sessions"]))
     made = sorted(map(_turn, turns), key=_by_trace)
@@ -55,7 +55,7 @@ def _session(name: str) -> str:
 # ---------------------------------------------------------------------------------------------- ours
 
 
-def _turn(turn: ForeignTurn) -> dict[str, Any]:
+def _turn(turn: ExternalTurn) -> dict[str, Any]:
     counted = [step.usage for step in turn.steps if step.usage is not None]
     return {
         "session": turn.session,
@@ -83,7 +83,7 @@ def _usage(usage: Usage | None) -> dict[str, int]:
     return {name: count for name, count in told.items() if count}
 
 
-def _step(step: ForeignStep) -> dict[str, Any]:
+def _step(step: ExternalStep) -> dict[str, Any]:
     found: dict[str, Any] = {"id": step.id, "parent": step.parent, "type": step.type, "agent": step.agent}
     found["failed"] = step.status == "failed"
     match step.detail:
@@ -97,7 +97,7 @@ def _step(step: ForeignStep) -> dict[str, Any]:
             found["call_id"], found["name"] = call.call_id or None, step.name
             found["arguments"] = call.arguments or None
             found["result"] = text_of(responses[0].content) if responses else None
-            found["made"] = step.made
+            found["made"] = step.is_inferred
         case _:
             found["kind"], found["name"] = step.kind if step.type == "other" else step.type, step.name
     return found
@@ -156,11 +156,11 @@ def _wanted_step(step: dict[str, Any]) -> dict[str, Any]:
 def test_a_session_file_becomes_the_expected_turns(name: str) -> None:
     """The reference names no ids, and puts a sub-agent's steps right below the tool that started it."""
     expected = json.loads((EXPECTED / "sessions" / f"{name}.json").read_text())
-    turns = of_spans(captures.session_spans(name))
+    turns = build_turns(captures.session_spans(name))
     assert [_turn_of_file(turn) for turn in turns] == [_wanted_of_file(turn) for turn in expected["turns"]]
 
 
-def _turn_of_file(turn: ForeignTurn) -> dict[str, Any]:
+def _turn_of_file(turn: ExternalTurn) -> dict[str, Any]:
     made = _turn(turn)
     steps = [_step_of_file(step) for step in made["steps"]]
     return {**{name: made[name] for name in _OF_FILES}, "steps": steps}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import detect_format, files, langsmith, mlflow, openai_agents, otlp, phoenix
-from agents.telemetry.reading.decoding import LONGEST_ID, Decoded
+from agents.telemetry.reading.decoding import MAX_ID_CHARS, Decoded
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from tests.telemetry.reading import captures
@@ -65,7 +65,7 @@ def harmless(found: Decoded) -> None:
     for span in found.spans:
         assert span.trace
         assert span.id
-        assert max(len(span.trace), len(span.id), len(span.parent)) <= LONGEST_ID
+        assert max(len(span.trace), len(span.id), len(span.parent)) <= MAX_ID_CHARS
         assert all(0 <= moment < 2**63 for moment in (span.start_ns, span.end_ns))
         assert merge(span, msgspec.convert(msgspec.to_builtins(span), type(span))) == span
 
@@ -134,7 +134,7 @@ def test_any_bytes(data: bytes) -> None:
     read(langsmith.from_multipart, b"--capture\r\n" + data + b"\r\n--capture--", TYPE)
     detect_format.format_of(data)
     for format_ in ("otlp", "claude_code", "codex", "gemini_cli", "mlflow"):
-        read(files.decoded, format_, data)
+        read(files.decode_file, format_, data)
 
 
 @settings(max_examples=60, deadline=None)
@@ -167,7 +167,7 @@ def test_any_json(value: Any) -> None:
 def test_json_that_nests_without_end(opened: bytes) -> None:
     data = opened * 50_000
     for format_ in ("otlp", "claude_code", "codex", "gemini_cli"):
-        read(files.decoded, format_, data)
+        read(files.decode_file, format_, data)
     assert detect_format.format_of(data) in (None, "otlp")
     part = b'--capture\r\nContent-Disposition: form-data; name="post.1"\r\n\r\n%b\r\n--capture--' % data
     read(langsmith.from_multipart, part, TYPE)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.telemetry.reading.conversation_links import of_trace
+from agents.telemetry.reading.conversation_links import links_of
 from agents.telemetry.reading.spans import Format, Span, SpanEvent
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading.story import agent, model, span, tool, user
 
 NAMES = """
@@ -94,13 +94,13 @@ spans = st.builds(
 @settings(max_examples=120, deadline=None)
 @given(st.lists(spans, max_size=6))
 def test_it_makes_something_of_anything(told: list[Span]) -> None:
-    for turn in of_spans(told):
+    for turn in build_turns(told):
         assert turn.id
         assert turn.session
         assert turn.agent
         for step in turn.steps:
             json.dumps(step.detail.model_dump(mode="json"), allow_nan=False)
-    of_trace(told)
+    links_of(told)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_text_that_is_no_good_json_does_no_harm(text: str) -> None:
         tool("t", parent="m", attributes={"gen_ai.tool.call.arguments": text}),
         span("c", parent="m", attributes={"openinference.span.kind": "CHAIN", "input.value": text}),
     ]
-    (turn,) = of_spans(spans)
+    (turn,) = build_turns(spans)
     for step in turn.steps:
         step.detail.model_dump_json().encode()
     for message in turn.input:
@@ -130,7 +130,7 @@ def test_text_that_is_no_good_json_does_no_harm(text: str) -> None:
 def test_an_index_of_a_billion_makes_no_list_of_a_billion() -> None:
     numbers = {f"llm.input_messages.{n}.message.role": "user" for n in ("999999999", "0", "x", "-1")}
     words = {"llm.input_messages.999999999.message.content": "Hi"}
-    (turn,) = of_spans([span("m", attributes={"openinference.span.kind": "LLM", **numbers, **words})])
+    (turn,) = build_turns([span("m", attributes={"openinference.span.kind": "LLM", **numbers, **words})])
     assert turn.input[0].content == "Hi"
 
 
@@ -140,7 +140,7 @@ def test_an_index_of_a_billion_makes_no_list_of_a_billion() -> None:
 def test_big_traces_come_to_an_end(shape: str) -> None:
     """Ten thousand spans, however they hang together: about a second. What grows with the square would take
     minutes."""
-    assert of_spans(_big(shape, 10_000))
+    assert build_turns(_big(shape, 10_000))
 
 
 def _big(shape: str, count: int) -> list[Span]:
@@ -159,5 +159,5 @@ def _big(shape: str, count: int) -> list[Span]:
 def test_many_open_calls_of_one_name_are_linked() -> None:
     calls: tuple[tuple[str, str, Any], ...] = tuple((f"c{n}", "look", {}) for n in range(5000))
     tools = [tool(f"t{n}", parent="agent", at=2 + n / 1e6) for n in range(5000)]
-    (turn,) = of_spans([agent(), model("m", user("A?"), calls=calls, parent="agent", at=1), *tools])
+    (turn,) = build_turns([agent(), model("m", user("A?"), calls=calls, parent="agent", at=1), *tools])
     assert len(turn.steps) == 5001

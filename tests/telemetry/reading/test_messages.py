@@ -85,7 +85,7 @@ SHAPES: dict[str, list[Any]] = {
 def test_all_shapes_say_the_same(shape: str) -> None:
     for value in (SHAPES[shape], json.dumps(SHAPES[shape]), {"messages": [SHAPES[shape]]}):
         found = messages_of(value)
-        assert [(one.role, one.text, one.answers) for one in found] == [
+        assert [(one.role, one.text, one.answered_call) for one in found] == [
             ("user", "Where?", ""),
             ("assistant", "", ""),
             ("tool", "there", "c1"),

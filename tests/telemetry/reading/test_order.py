@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.telemetry.reading.conversation_links import of_trace
-from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.conversation_links import links_of
+from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading import captures
 
 _spans = cache(captures.spans)
 
 
 @cache
-def _turns(name: str) -> tuple[ForeignTurn, ...]:
-    return tuple(of_spans(_spans(name)))
+def _turns(name: str) -> tuple[ExternalTurn, ...]:
+    return tuple(build_turns(_spans(name)))
 
 
 def _again(span: Span, chance: random.Random) -> list[Span]:
@@ -36,7 +36,7 @@ def _again(span: Span, chance: random.Random) -> list[Span]:
 def test_shuffled_and_doubled_spans_give_the_same_turns(name: str, chance: random.Random) -> None:
     told = [one for span in _spans(name) for one in _again(span, chance)]
     chance.shuffle(told)
-    assert tuple(of_spans(told)) == _turns(name)
+    assert tuple(build_turns(told)) == _turns(name)
 
 
 @pytest.mark.parametrize("name", captures.names())
@@ -46,9 +46,9 @@ def test_a_turns_id_stays_while_its_spans_come(name: str) -> None:
     for span in sorted(_spans(name), key=lambda span: (span.end_ns, span.id)):
         traces.setdefault(span.trace, []).append(span)
     for spans in traces.values():
-        final = {turn.id for turn in of_spans(spans)}
+        final = {turn.id for turn in build_turns(spans)}
         if len(final) == 1:
-            assert {turn.id for count in range(1, len(spans)) for turn in of_spans(spans[:count])} <= final
+            assert {turn.id for count in range(1, len(spans)) for turn in build_turns(spans[:count])} <= final
 
 
 @pytest.mark.parametrize("name", captures.names())
@@ -57,4 +57,4 @@ def test_links_do_not_hang_on_order(name: str) -> None:
     for span in _spans(name):
         traces.setdefault(span.trace, []).append(span)
     for spans in traces.values():
-        assert of_trace(spans) == of_trace([*spans[::-1], *spans])
+        assert links_of(spans) == links_of([*spans[::-1], *spans])

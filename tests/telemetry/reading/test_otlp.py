@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import otlp
-from agents.telemetry.reading.sanitize import ATTRIBUTES, DEPTH, SLOTS, TOO_DEEP
+from agents.telemetry.reading.sanitize import MAX_ATTRIBUTES, MAX_DEPTH, MAX_ITEMS, TOO_DEEP
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
 from tests.telemetry.reading import captures
 
@@ -195,19 +195,19 @@ def test_it_reads_ids_in_any_case(id: str) -> None:
 
 def test_it_cuts_what_is_too_deep_too_wide_or_too_much() -> None:
     deep: Any = {"stringValue": "bottom"}
-    for _ in range(DEPTH + 3):
+    for _ in range(MAX_DEPTH + 3):
         deep = {"arrayValue": {"values": [deep]}}
     found = valued(deep)
-    for _ in range(DEPTH - 1):
+    for _ in range(MAX_DEPTH - 1):
         (found,) = found
     assert found == TOO_DEEP
 
-    wide = {"arrayValue": {"values": [{"intValue": 1}] * (SLOTS + 1)}}
-    assert len(valued(wide)) == SLOTS
+    wide = {"arrayValue": {"values": [{"intValue": 1}] * (MAX_ITEMS + 1)}}
+    assert len(valued(wide)) == MAX_ITEMS
 
-    many = [{"key": str(number), "value": {"intValue": 1}} for number in range(ATTRIBUTES + 3)]
+    many = [{"key": str(number), "value": {"intValue": 1}} for number in range(MAX_ATTRIBUTES + 3)]
     found = only(request(span(attributes=many, droppedAttributesCount=2)))
-    assert len(found.attributes) == ATTRIBUTES
+    assert len(found.attributes) == MAX_ATTRIBUTES
     assert found.dropped == 5
 
 

@@ -8,11 +8,11 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from agents.telemetry.reading.otlp_responses import Kind, to_response, to_status
+from agents.telemetry.reading.otlp_responses import OtlpSignal, to_response, to_status
 
 
 @pytest.mark.parametrize("kind", ["traces", "logs", "metrics"])
-def test_it_answers_a_success_with_an_empty_message(kind: Kind) -> None:
+def test_it_answers_a_success_with_an_empty_message(kind: OtlpSignal) -> None:
     assert to_response(kind, "protobuf") == b""
     assert to_response(kind, "json") == b"{}"
 

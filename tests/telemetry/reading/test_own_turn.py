@@ -9,11 +9,11 @@ import pytest
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import exported_turns
-from agents.telemetry.reading.exported_turns import STEP, TURN
-from agents.telemetry.reading.import_overrides import named
+from agents.telemetry.reading.exported_turns import STEP_ATTRIBUTE, TURN_ATTRIBUTE
+from agents.telemetry.reading.import_overrides import with_overrides
 from agents.telemetry.reading.otlp import traces_from_json
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading import reports
 
 GOOD = {
@@ -36,8 +36,10 @@ HOSTILE: list[Any] = [
 
 
 def test_a_record_is_the_turn() -> None:
-    span = Span("t", "1", attributes={TURN: json.dumps(GOOD), STEP: json.dumps(STEPS)}, format="turns")
-    [turn] = of_spans([span])
+    span = Span(
+        "t", "1", attributes={TURN_ATTRIBUTE: json.dumps(GOOD), STEP_ATTRIBUTE: json.dumps(STEPS)}, format="turns"
+    )
+    [turn] = build_turns([span])
     assert (turn.id, turn.session, turn.session_name, turn.agent, turn.status) == (
         "t",
         "s",
@@ -52,8 +54,8 @@ def test_a_record_is_the_turn() -> None:
 def test_what_is_no_record_leaves_the_span_to_its_other_words(value: Any) -> None:
     spans = traces_from_json(reports.request(*reports.turn(1))).spans
     for span in spans:
-        span.attributes |= {TURN: value, STEP: value}
-    [turn] = of_spans(spans)
+        span.attributes |= {TURN_ATTRIBUTE: value, STEP_ATTRIBUTE: value}
+    [turn] = build_turns(spans)
     assert (turn.agent, turn.session, len(turn.steps)) == ("forecaster", "talk-1", 3)
     with pytest.raises(InvalidRequest):
         exported_turns.from_json({"record": value})
@@ -62,11 +64,11 @@ def test_what_is_no_record_leaves_the_span_to_its_other_words(value: Any) -> Non
 @pytest.mark.parametrize("value", HOSTILE)
 def test_one_step_that_cannot_be_read_hides_no_other(value: Any) -> None:
     spans = [
-        Span("t", "1", attributes={TURN: json.dumps(GOOD)}),
-        Span("t", "2", attributes={STEP: value}),
-        Span("t", "3", attributes={STEP: json.dumps(STEPS)}),
+        Span("t", "1", attributes={TURN_ATTRIBUTE: json.dumps(GOOD)}),
+        Span("t", "2", attributes={STEP_ATTRIBUTE: value}),
+        Span("t", "3", attributes={STEP_ATTRIBUTE: json.dumps(STEPS)}),
     ]
-    [turn] = of_spans(spans)
+    [turn] = build_turns(spans)
     assert [step.id for step in turn.steps] == ["1"]
 
 
@@ -75,13 +77,13 @@ def test_the_turn_that_is_over_goes_before_the_one_that_ran() -> None:
     longer = {**GOOD, "metadata": {"much": "x" * 500}}
     spans = [exported_turns.from_json({"record": record}).spans[0] for record in (ended, longer)]
     for order in (spans, spans[::-1]):
-        [turn] = of_spans(order)
+        [turn] = build_turns(order)
         assert turn.status == "completed"
 
 
 def test_given_names_go_before_those_in_the_file() -> None:
     spans = traces_from_json(reports.request(*reports.turn(1))).spans
-    [turn] = of_spans(named(spans, agent="support", session="case 7"))
+    [turn] = build_turns(with_overrides(spans, agent="support", session="case 7"))
     assert (turn.agent, turn.agents, turn.session) == ("support", ("support",), "case 7")
     assert {step.agent for step in turn.steps} == {"support"}
-    assert named(spans) == spans
+    assert with_overrides(spans) == spans

@@ -18,11 +18,11 @@ def lines(*traces: int) -> bytes:
     return b"".join(json.dumps(body).encode() + b"\n" for body in bodies)
 
 
-def read(data: bytes) -> list[chunked_files.Piece]:
+def read(data: bytes) -> list[chunked_files.FileChunk]:
     file = io.BytesIO(data)
     format_ = format_of_file(file)
     assert format_ is not None
-    return list(chunked_files.pieces(file, format_))
+    return list(chunked_files.read_chunks(file, format_))
 
 
 @pytest.mark.parametrize("name", ["codex_rollout.jsonl", "claude_code.jsonl"])
@@ -53,7 +53,7 @@ def test_so_is_one_with_something_else_behind() -> None:
 
 
 def test_one_that_only_fills_the_machine_is_not_read_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gzip_files, "HARMLESS", 2**20)
+    monkeypatch.setattr(gzip_files, "UNCHECKED_BYTES", 2**20)
     *some, last = read(gzip.compress(lines(1) + b"\n" * 32 * 2**20))
     assert [skip.reason for skip in last.skipped] == [gzip_files.TOO_DENSE]
     assert {span.trace for piece in some for span in piece.spans}

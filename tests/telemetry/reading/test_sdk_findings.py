@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agents.record.schemas.content import text_of
-from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading.story import SECOND, START, brought, model, span, user, wished
 
 
@@ -21,8 +21,8 @@ def run(id_: str, kind: str, **more: Any) -> Span:
     return span(id_, format="langsmith", attributes=given, **more)
 
 
-def one_turn(*spans: Span) -> ForeignTurn:
-    (turn,) = of_spans(spans)
+def one_turn(*spans: Span) -> ExternalTurn:
+    (turn,) = build_turns(spans)
     return turn
 
 
@@ -68,7 +68,7 @@ def test_a_pair_of_speaker_and_words_is_a_message(speaker: str) -> None:
 
 @pytest.mark.parametrize("messages", [[["user"]], [["user", 5]], [[5, "user"]], [["x", "y"]], "user", {}, [None, []]])
 def test_what_is_no_such_pair_is_left_as_it_is(messages: Any) -> None:
-    (turn,) = of_spans([graph({"messages": messages})])
+    (turn,) = build_turns([graph({"messages": messages})])
     assert turn.status == "completed"
 
 
@@ -76,12 +76,12 @@ def test_what_is_no_such_pair_is_left_as_it_is(messages: Any) -> None:
 
 
 def test_a_made_tool_begins_where_the_model_that_asked_for_it_ended() -> None:
-    turns = of_spans(
+    turns = build_turns(
         [
             model("m", user("Where?"), calls=(("c1", "look", {}),), trace="t1", at=0),
             model("n", user("Where?"), wished("c1"), brought("c1", "x"), calls=(("c2", "look", {}),), trace="t2", at=2),
             model("o", user("Where?"), wished("c2"), brought("c2", "y"), answer="Here it is.", trace="t3", at=4),
         ],
     )
-    made = [one for turn in turns for one in turn.steps if one.made]
+    made = [one for turn in turns for one in turn.steps if one.is_inferred]
     assert [one.started_us for one in made] == [(START + SECOND) // 1000, (START + 3 * SECOND) // 1000]

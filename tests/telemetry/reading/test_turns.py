@@ -9,27 +9,27 @@ import pytest
 
 from agents.record.schemas.content import ImageItem, text_of
 from agents.record.schemas.events import InferenceDetail, MemoryDetail, OtherDetail, ShieldDetail, ToolDetail
-from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.spans import Span, SpanEvent
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading.story import SECOND, START, agent, brought, model, span, tool, user, wished
 
 
-def one_turn(*spans: Span) -> ForeignTurn:
-    (turn,) = of_spans(spans)
+def one_turn(*spans: Span) -> ExternalTurn:
+    (turn,) = build_turns(spans)
     return turn
 
 
-def said(turn: ForeignTurn) -> tuple[list[str], str]:
+def said(turn: ExternalTurn) -> tuple[list[str], str]:
     return [text_of(message.content) for message in turn.input], text_of(turn.output.content if turn.output else None)
 
 
-def places(turn: ForeignTurn) -> dict[str, str]:
+def places(turn: ExternalTurn) -> dict[str, str]:
     """The step above each step."""
     return {step.id: step.parent for step in turn.steps}
 
 
-def step(turn: ForeignTurn, id_: str) -> ForeignStep:
+def step(turn: ExternalTurn, id_: str) -> ExternalStep:
     return next(one for one in turn.steps if one.id == id_)
 
 
@@ -53,12 +53,12 @@ def test_an_agents_run_is_a_turn_and_what_it_does_are_its_steps() -> None:
 
 
 def test_plain_spans_above_are_looked_through_so_that_two_runs_are_two_turns() -> None:
-    turns = of_spans([span("http", took=60), agent("a", parent="http", at=1), agent("b", parent="http", at=20)])
+    turns = build_turns([span("http", took=60), agent("a", parent="http", at=1), agent("b", parent="http", at=20)])
     assert [turn.id for turn in turns] == ["t1", "t1:b"]
 
 
 def test_no_turn_is_made_of_spans_that_are_no_agents_doings() -> None:
-    assert of_spans([span("http"), span("db", parent="http", attributes={"db.system": "sqlite"})]) == []
+    assert build_turns([span("http"), span("db", parent="http", attributes={"db.system": "sqlite"})]) == []
 
 
 def test_a_sub_agent_is_a_step_and_its_steps_lie_in_it() -> None:
@@ -115,7 +115,7 @@ def test_the_agents_sdks_traces_have_no_end_and_are_over_when_their_runs_are() -
     trace = Span(
         "t1", "trace", attributes={"object": "trace", "workflow_name": "w", "group_id": "g"}, format="openai_agents"
     )
-    assert of_spans([trace]) == []
+    assert build_turns([trace]) == []
     task = _sdk("task", {"type": "custom", "name": "task", "data": {"sdk_span_type": "task"}}, parent="trace", took=9)
     run = _sdk("run", {"type": "agent", "name": "helper"}, parent="task")
     assert one_turn(trace, run).status == "in_progress"
@@ -149,7 +149,7 @@ def test_an_agent_without_a_name_is_called_what_its_spans_say() -> None:
 
 def test_bare_calls_of_a_session_are_chained_to_turns() -> None:
     session = {"session.id": "s1"}
-    turns = of_spans(
+    turns = build_turns(
         [
             model("m1", user("A?"), calls=(("c1", "look", {}),), trace="ta", at=0, attributes=session),
             model(
@@ -163,7 +163,7 @@ def test_bare_calls_of_a_session_are_chained_to_turns() -> None:
         ("tc", "s1", ("tc",)),
     ]
     made = turns[0].steps[1]
-    assert (made.id, made.made, made.name) == ("made:c1", True, "look")
+    assert (made.id, made.is_inferred, made.name) == ("made:c1", True, "look")
     assert made.started_us == made.ended_us == (START + SECOND) // 1000
 
 
@@ -182,7 +182,7 @@ def test_calls_without_a_session_are_put_together_by_what_they_repeat() -> None:
     again = {"role": "assistant", "content": "A long enough answer."}
     second = model("m2", user("A?"), again, user("B?"), answer="Another long answer.", trace="tb", at=3)
     other = model("m3", user("A?"), answer="Quite a different answer.", trace="tc", at=6)
-    assert [(turn.id, turn.session) for turn in of_spans([other, second, first])] == [
+    assert [(turn.id, turn.session) for turn in build_turns([other, second, first])] == [
         ("ta", "trace:ta"),
         ("tb", "trace:ta"),
         ("tc", "trace:tc"),
@@ -193,12 +193,12 @@ def test_another_services_answers_are_no_link() -> None:
     first = model("m1", user("A?"), answer="A long enough answer.", trace="ta", resource={"service.name": "one"})
     again = {"role": "assistant", "content": "A long enough answer."}
     second = model("m2", again, user("B?"), answer="Another.", trace="tb", at=3, resource={"service.name": "two"})
-    assert {turn.session for turn in of_spans([first, second])} == {"trace:ta", "trace:tb"}
+    assert {turn.session for turn in build_turns([first, second])} == {"trace:ta", "trace:tb"}
 
 
 def test_a_later_question_within_one_trace_is_a_turn_of_its_own() -> None:
     again = {"role": "assistant", "content": "A long enough answer."}
-    turns = of_spans(
+    turns = build_turns(
         [
             span("script", took=60),
             model("m1", user("A?"), answer="A long enough answer.", parent="script", at=1),
@@ -292,7 +292,7 @@ def test_tokens_are_counted_once_at_the_innermost_model() -> None:
 def test_a_turn_without_any_models_call_keeps_the_sum_that_it_tells() -> None:
     usage = {"gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 10}
     turn = one_turn(agent(attributes=usage))
-    assert [(one.id, one.made, one.usage and one.usage.input_tokens) for one in turn.steps] == [
+    assert [(one.id, one.is_inferred, one.usage and one.usage.input_tokens) for one in turn.steps] == [
         ("made:agent", True, 20)
     ]
     assert turn.warnings[0].startswith("No model's call was told")
@@ -356,7 +356,7 @@ def test_records_can_tell_the_words_of_a_call() -> None:
         is_log=True,
         events=[SpanEvent("gen_ai.client.inference.operation.details", attributes=told)],
     )
-    assert of_spans([record]) == []
+    assert build_turns([record]) == []
     for spans in ([record, model("m")], [model("m"), record]):
         assert said(one_turn(*spans)) == (["Hi"], "Hello")
 

@@ -159,7 +159,7 @@ def test_those_that_rest_take_no_place_from_others(me: Actor, monkeypatch: pytes
 
 
 def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_worker, "MOST_SPANS", 6)
+    monkeypatch.setattr(trace_worker, "MAX_SPANS", 6)
     calls = [
         reports.span(1, number, "chat m", parent=1, at=number, gen_ai__operation__name="chat") for number in range(2, 9)
     ]
@@ -173,7 +173,7 @@ def test_a_trace_without_end_is_read_up_to_a_bound(me: Actor, monkeypatch: pytes
 
 
 def test_so_is_one_with_endless_words(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_worker, "MOST_BYTES", 1)
+    monkeypatch.setattr(trace_worker, "MAX_BYTES", 1)
     for some in (reports.turn(1)[:1], reports.turn(1)[1:]):
         keep(me, *some)
     projector.wake()

@@ -26,7 +26,7 @@ from tests.telemetry.reading import captures, reports
 
 pytestmark = pytest.mark.django_db
 
-MANY = 2 * trace_worker.SLICE + 50
+MANY = 2 * trace_worker.STEPS_PER_SLICE + 50
 TURN = [
     field.attname
     for field in Turn._meta.concrete_fields
@@ -128,7 +128,7 @@ def test_no_commit_writes_more_than_a_slice(me: Actor, monkeypatch: pytest.Monke
     with commits() as sizes:
         projector.wake()
     assert sum(sizes) == MANY
-    assert max(sizes) <= trace_worker.SLICE
+    assert max(sizes) <= trace_worker.STEPS_PER_SLICE
 
 
 def test_nor_do_many_small_traces(me: Actor) -> None:

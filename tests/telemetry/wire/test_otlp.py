@@ -19,7 +19,7 @@ from agents.record.schemas.events import ToolDetail
 from agents.record.schemas.records import TurnRecord
 from agents.record.store import turn_records
 from agents.telemetry.reading.otlp import traces_from_json, traces_from_protobuf
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.projector import projector
 from agents.telemetry.wire import otlp, otlp_encoding
@@ -80,7 +80,7 @@ def test_both_encodings_say_the_same(admin: Actor, clock: Clock) -> None:
 
 def test_another_server_understands_the_conventions_alone(turn: TurnRecord) -> None:
     told = traces_from_protobuf(otlp_encoding.as_protobuf(otlp.spans(turn)))
-    [read] = of_spans(told.spans)
+    [read] = build_turns(told.spans)
     assert (read.agent, read.session, read.status, read.model) == (
         "support",
         turn.session.id,
@@ -109,7 +109,7 @@ def test_a_failure_is_told(admin: Actor) -> None:
     root, step = otlp.spans(turn_records.read(admin, made.turn))
     assert root.error is not None
     assert "upstream timed out" in root.error.message
-    [read] = of_spans(traces_from_json(json.loads(otlp_encoding.as_json([root, step]))).spans)
+    [read] = build_turns(traces_from_json(json.loads(otlp_encoding.as_json([root, step]))).spans)
     assert read.status == "failed"
     assert read.error is not None
     assert (read.error.type, read.error.message) == (root.error.type, root.error.message)

@@ -25,10 +25,10 @@ from agents.telemetry.reading.dialects import (
     traceloop,
     vercel,
 )
-from agents.telemetry.reading.facts import Facts, fill
+from agents.telemetry.reading.facts import SpanFacts, fill_missing
 from agents.telemetry.reading.spans import Span
 
-Reader = Callable[[Span], Facts | None]
+Reader = Callable[[Span], SpanFacts | None]
 
 READERS: tuple[Reader, ...] = (
     langfuse.read,
@@ -55,22 +55,22 @@ FORMATS: dict[str, Reader] = {
 """Formats that are no OpenTelemetry have one reader each, and no other."""
 
 
-def read(span: Span) -> Facts:
+def read(span: Span) -> SpanFacts:
     """What a span says; of no kind where it is none of an agent's doings."""
     reader = FORMATS.get(span.format)
     if reader is not None:
-        return reader(span) or Facts()
-    found: Facts | None = None
+        return reader(span) or SpanFacts()
+    found: SpanFacts | None = None
     if pydantic_ai.is_pending(span):
-        return Facts()
+        return SpanFacts()
     for one in READERS:
         facts = one(span)
         if facts is None:
             continue
         if found is None:
             found = facts
-            if facts.word and not facts.kind:
+            if facts.sender_kind and not facts.kind:
                 break  # known, and to be looked through
         else:
-            fill(found, facts)
-    return found or Facts()
+            fill_missing(found, facts)
+    return found or SpanFacts()

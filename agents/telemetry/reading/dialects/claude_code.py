@@ -13,9 +13,9 @@ from typing import Any
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import count, first_text, json_of, micros, said, text
-from agents.telemetry.reading.dialects.token_usage import usage
-from agents.telemetry.reading.facts import Facts, Message, Unread
+from agents.telemetry.reading.coerce import count, first_text, json_of, microseconds, text, text_or_json
+from agents.telemetry.reading.dialects.token_usage import token_usage
+from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, SpanFacts
 from agents.telemetry.reading.spans import Span
 
 SCOPE = "com.anthropic.claude_code.tracing"
@@ -27,12 +27,12 @@ ADVICE = (
 )
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     word = attributes.get("span.type")
     if not isinstance(word, str) or (span.scope != SCOPE and not span.name.startswith("claude_code.")):
         return None
-    facts = Facts(kind=_KINDS.get(word, ""), word=word)
+    facts = SpanFacts(kind=_KINDS.get(word, ""), sender_kind=word)
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent = text(span.resource.get("service.name")) or "claude-code"
         _interaction(facts, span)
@@ -45,7 +45,7 @@ def read(span: Span) -> Facts | None:
     return facts
 
 
-def _interaction(facts: Facts, span: Span) -> None:
+def _interaction(facts: SpanFacts, span: Span) -> None:
     asked = text(span.attributes.get("user_prompt"))
     answer = ""
     for event in sorted(span.events, key=lambda one: one.at_ns):
@@ -54,23 +54,23 @@ def _interaction(facts: Facts, span: Span) -> None:
         elif event.name.endswith("assistant_response"):
             answer = text(event.attributes.get("response")) or answer
     if asked and asked != REDACTED:
-        facts.given = Unread([Message("user", [asked])], None)
+        facts.input_messages = LazyMessages([HistoryMessage("user", [asked])], None)
     if answer and answer != REDACTED:
-        facts.answer = Unread([Message("assistant", [answer])], None)
+        facts.output_messages = LazyMessages([HistoryMessage("assistant", [answer])], None)
 
 
-def _model(facts: Facts, attributes: dict[str, Any]) -> None:
+def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = first_text(attributes, "model", "gen_ai.request.model")
     facts.provider = text(attributes.get("gen_ai.system")) or "anthropic"
     facts.finish = text(attributes.get("stop_reason"))
-    facts.ttft_us = micros(attributes.get("ttft_ms"), 1e3)
+    facts.ttft_us = microseconds(attributes.get("ttft_ms"), 1e3)
     cached, written = count(attributes.get("cache_read_tokens")), count(attributes.get("cache_creation_tokens"))
     given = count(attributes.get("input_tokens")) + cached + written
-    facts.usage = usage(given, count(attributes.get("output_tokens")), cached)
+    facts.usage = token_usage(given, count(attributes.get("output_tokens")), cached)
     facts.advice = ADVICE
 
 
-def _tool(facts: Facts, span: Span) -> None:
+def _tool(facts: SpanFacts, span: Span) -> None:
     """What a tool was given is told by attributes of its own: ``file_path``, ``full_command`` and the like."""
     attributes = span.attributes
     facts.tool = text(attributes.get("tool_name"))
@@ -82,7 +82,7 @@ def _tool(facts: Facts, span: Span) -> None:
     for event in span.events:
         if event.name == "tool.output":
             output = {name: one for name, one in event.attributes.items() if name not in _GIVEN}
-            facts.result = said(output["content"] if "content" in output else output.get("output", output))
+            facts.result = text_or_json(output["content"] if "content" in output else output.get("output", output))
 
 
 _GIVEN = (

@@ -13,24 +13,24 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import count, json_of, nano, text
+from agents.telemetry.reading.coerce import count, json_of, nano_dollars, text
 from agents.telemetry.reading.dialects import claude_code
-from agents.telemetry.reading.facts import Call, Facts, Message, Unread
+from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, RequestedCall, SpanFacts
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.spans import Span, SpanEvent
 
-Pair = tuple[Span, Facts]
+Pair = tuple[Span, SpanFacts]
 
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
 _RUN = "tool.execution"
 
 
-def is_told(spans: Iterable[Span]) -> bool:
+def applies_to(spans: Iterable[Span]) -> bool:
     """Whether these are Claude Code's."""
     return any(span.scope == claude_code.SCOPE for span in spans)
 
 
-def add(spans: Collection[Span], known: Mapping[str, Facts]) -> None:
+def add_logs(spans: Collection[Span], known: Mapping[str, SpanFacts]) -> None:
     """Tell the facts (by the ids of their spans) of one trace what its other spans and its records say of them."""
     pairs = [(span, known[span.id]) for span in spans if span.id in known]
     models = sorted((pair for pair in pairs if pair[1].kind == kinds.LLM), key=_begun)
@@ -52,7 +52,7 @@ def _order(event: SpanEvent) -> tuple[int, int]:
 def _tell_costs(models: list[Pair], records: list[SpanEvent]) -> None:
     asked = (event for event in records if event.name.endswith("api_request"))
     for (_, facts), event in _matched(models, asked, lambda said: (text(said.get("model")), *_counts(said))):
-        facts.cost_nano = nano(event.attributes.get("cost_usd"))
+        facts.cost_nano = nano_dollars(event.attributes.get("cost_usd"))
 
 
 def _counts(said: Mapping[str, Any]) -> tuple[int, ...]:
@@ -88,7 +88,7 @@ def _tell_answers(models: list[Pair], tools: list[Pair], records: list[SpanEvent
         said = [words[span.id]] if span.id in words else []
         wished = calls.get(span.id, []) if facts.finish == "tool_use" else []
         if said or wished:
-            facts.answer = Unread([Message("assistant", list(said), wished)], None)
+            facts.output_messages = LazyMessages([HistoryMessage("assistant", list(said), wished)], None)
 
 
 def _is_answer(event: SpanEvent) -> bool:
@@ -96,15 +96,15 @@ def _is_answer(event: SpanEvent) -> bool:
     return event.name.endswith("assistant_response") and said not in ("", claude_code.REDACTED)
 
 
-def _asked(models: list[Pair], tools: list[Pair]) -> dict[str, list[Call]]:
+def _asked(models: list[Pair], tools: list[Pair]) -> dict[str, list[RequestedCall]]:
     """The tools that ran after each model's call and before the next one beside it, by the ids of the models."""
     last: dict[str, str] = {}
-    found: dict[str, list[Call]] = {}
+    found: dict[str, list[RequestedCall]] = {}
     for span, facts in sorted([*models, *tools], key=_begun):
         if facts.kind == kinds.LLM:
             last[span.parent] = span.id
         elif span.parent in last:
-            found.setdefault(last[span.parent], []).append(Call(facts.call_id, facts.tool, facts.arguments))
+            found.setdefault(last[span.parent], []).append(RequestedCall(facts.call_id, facts.tool, facts.arguments))
     return found
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from agents.record.schemas.content import Usage
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import count, first, first_text, text
-from agents.telemetry.reading.dialects.token_usage import usage
-from agents.telemetry.reading.facts import Facts
+from agents.telemetry.reading.coerce import count, first_text, first_value, text
+from agents.telemetry.reading.dialects.token_usage import token_usage
+from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.spans import Span
 
 TURN, CALL, TOOL = "session_task.turn", "codex.sampling", "exec_command"
@@ -20,19 +20,19 @@ _KINDS = {TURN: kinds.AGENT, CALL: kinds.LLM, TOOL: kinds.TOOL}
 ADVICE = "Codex sends no answers of its models. Its session files have them."
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     if not is_codex(span):
         return None
     attributes = span.attributes
     kind = kinds.TOOL if attributes.get("codex.tool.phase") == "dispatch" else _KINDS.get(span.name, "")
-    facts = Facts(kind=kind, word=span.name)
+    facts = SpanFacts(kind=kind, sender_kind=span.name)
     if kind == kinds.AGENT:
         facts.name = facts.agent = "codex"
         facts.model = first_text(attributes, "model", "slug")
         facts.usage = _usage(span)
     elif kind == kinds.TOOL:
         facts.tool, facts.call_id = text(attributes.get("tool_name")) or span.name, text(attributes.get("call_id"))
-        facts.arguments = first(attributes, "arguments", "command", "cmd")
+        facts.arguments = first_value(attributes, "arguments", "command", "cmd")
         facts.result = attributes.get("output")
     elif kind == kinds.LLM:
         facts.model = first_text(attributes, "model", "slug", "gen_ai.request.model")
@@ -47,7 +47,7 @@ def is_codex(span: Span) -> bool:
 def _usage(span: Span) -> Usage | None:
     told = span.attributes
     name = "codex.turn.token_usage."
-    return usage(
+    return token_usage(
         count(told.get(name + "input_tokens")),
         count(told.get(name + "output_tokens")),
         count(told.get(name + "cached_input_tokens")),

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Mapping
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import count, json_of, text
 from agents.telemetry.reading.dialects import codex
-from agents.telemetry.reading.dialects.token_usage import usage
-from agents.telemetry.reading.facts import Call, Facts, Message, Unread
+from agents.telemetry.reading.dialects.token_usage import token_usage
+from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, RequestedCall, SpanFacts
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.spans import Span, SpanEvent
 
@@ -33,14 +33,14 @@ _USAGE = "gen_ai.usage."
 _EXIT = re.compile(r"^Process exited with code ([1-9]\d*)$", re.MULTILINE)
 
 
-def is_told(known: Mapping[str, Facts]) -> bool:
+def applies_to(known: Mapping[str, SpanFacts]) -> bool:
     """Whether facts are Codex's: a turn of it, or what belongs to one that has not come yet."""
-    return any(facts.word in (codex.TURN, codex.CALL) for facts in known.values())
+    return any(facts.sender_kind in (codex.TURN, codex.CALL) for facts in known.values())
 
 
-def add(spans: Mapping[str, Span], known: Mapping[str, Facts]) -> None:
+def add_logs(spans: Mapping[str, Span], known: Mapping[str, SpanFacts]) -> None:
     """Tell the facts (by the ids of their spans) of one trace what its other spans and its records say of them."""
-    calls = {spans[one].parent: one for one, facts in sorted(known.items()) if facts.word == codex.CALL}
+    calls = {spans[one].parent: one for one, facts in sorted(known.items()) if facts.sender_kind == codex.CALL}
     for span in sorted(spans.values(), key=lambda one: (one.start_ns, one.id)):
         if _USAGE + "input_tokens" in span.attributes:
             for place in _above(span, spans):
@@ -64,9 +64,9 @@ def _above(span: Span, spans: Mapping[str, Span]) -> Iterator[str]:
         place = spans[place].parent
 
 
-def _tell_tokens(facts: Facts, span: Span) -> None:
+def _tell_tokens(facts: SpanFacts, span: Span) -> None:
     told = span.attributes
-    facts.usage = usage(
+    facts.usage = token_usage(
         count(told.get(_USAGE + "input_tokens")),
         count(told.get(_USAGE + "output_tokens")),
         count(told.get(_USAGE + "cache_read.input_tokens")),
@@ -75,16 +75,16 @@ def _tell_tokens(facts: Facts, span: Span) -> None:
     )
 
 
-def _tell_records(spans: Mapping[str, Span], known: Mapping[str, Facts]) -> None:
+def _tell_records(spans: Mapping[str, Span], known: Mapping[str, SpanFacts]) -> None:
     tools = {facts.call_id: facts for facts in known.values() if facts.kind == kinds.TOOL and facts.call_id}
-    asked: dict[str, list[Message]] = {}
+    asked: dict[str, list[HistoryMessage]] = {}
     for event, span in _records(spans):
         if event.name == "codex.tool_result" and (tool := tools.get(text(event.attributes.get("call_id")))):
             _tell_result(event, tool)
         elif (words := _prompt(event)) and (turn := _turn_of(span, spans, known)):
-            asked.setdefault(turn, []).append(Message("user", [words]))
+            asked.setdefault(turn, []).append(HistoryMessage("user", [words]))
     for turn, messages in asked.items():
-        known[turn].given = Unread(messages, None)
+        known[turn].input_messages = LazyMessages(messages, None)
 
 
 def _records(spans: Mapping[str, Span]) -> list[tuple[SpanEvent, Span]]:
@@ -98,15 +98,15 @@ def _prompt(event: SpanEvent) -> str:
     return "" if words == REDACTED else words
 
 
-def _turn_of(span: Span, spans: Mapping[str, Span], known: Mapping[str, Facts]) -> str:
+def _turn_of(span: Span, spans: Mapping[str, Span], known: Mapping[str, SpanFacts]) -> str:
     return next((one for one in (span.id, *_above(span, spans)) if _is_turn(known.get(one))), "")
 
 
-def _is_turn(facts: Facts | None) -> bool:
-    return facts is not None and facts.word == codex.TURN
+def _is_turn(facts: SpanFacts | None) -> bool:
+    return facts is not None and facts.sender_kind == codex.TURN
 
 
-def _tell_result(event: SpanEvent, tool: Facts) -> None:
+def _tell_result(event: SpanEvent, tool: SpanFacts) -> None:
     """A command that ended badly has not failed as far as Codex is concerned; its session files say that it has."""
     said = event.attributes
     output = text(said.get("output"))
@@ -120,14 +120,14 @@ def _tell_result(event: SpanEvent, tool: Facts) -> None:
         tool.error = error_of(output)
 
 
-def _tell_wishes(spans: Mapping[str, Span], known: Mapping[str, Facts], calls: Mapping[str, str]) -> None:
+def _tell_wishes(spans: Mapping[str, Span], known: Mapping[str, SpanFacts], calls: Mapping[str, str]) -> None:
     """The tools that each call of a model asked for, in the order in which they ran."""
-    wished: dict[str, list[Call]] = {}
+    wished: dict[str, list[RequestedCall]] = {}
     tools = (spans[one] for one, facts in known.items() if facts.kind == kinds.TOOL)
     for span in sorted(tools, key=lambda one: (one.start_ns, one.id)):
         place = next((one for one in _above(span, spans) if one in calls), "")
         if place:
             facts = known[span.id]
-            wished.setdefault(calls[place], []).append(Call(facts.call_id, facts.tool, facts.arguments))
+            wished.setdefault(calls[place], []).append(RequestedCall(facts.call_id, facts.tool, facts.arguments))
     for one, wishes in wished.items():
-        known[one].answer = Unread([Message("assistant", [], wishes)], None)
+        known[one].output_messages = LazyMessages([HistoryMessage("assistant", [], wishes)], None)

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import first, first_text, mapping, said, sequence, text
-from agents.telemetry.reading.facts import Facts, Message, Unread
+from agents.telemetry.reading.coerce import first_text, first_value, mapping, sequence, text, text_or_json
+from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, SpanFacts
 from agents.telemetry.reading.failures import error_of
-from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
 
 ADVICE = 'Gemini CLI did not send the words. "traces": true in the settings of its telemetry makes it send them.'
@@ -24,10 +24,10 @@ CONTEXT = "<session_context>"
 _KINDS = {"llm_call": kinds.LLM, "tool_call": kinds.TOOL, "schedule_tool_calls": ""}
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     if span.name not in _KINDS or "gemini" not in text(span.resource.get("service.name")).lower():
         return None
-    facts = Facts(kind=_KINDS[span.name], word=span.name, agent="gemini-cli")
+    facts = SpanFacts(kind=_KINDS[span.name], sender_kind=span.name, agent="gemini-cli")
     if facts.kind == kinds.TOOL:
         _tool(facts, span.attributes)
     elif facts.kind == kinds.LLM:
@@ -36,24 +36,24 @@ def read(span: Span) -> Facts | None:
     return facts
 
 
-def _words(facts: Facts, attributes: dict[str, Any]) -> None:
+def _words(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     if "gen_ai.input.messages" in attributes:
-        facts.given = Unread(attributes["gen_ai.input.messages"], _given)
+        facts.input_messages = LazyMessages(attributes["gen_ai.input.messages"], _given)
     if "gen_ai.output.messages" in attributes:
-        facts.answer = Unread(attributes["gen_ai.output.messages"], _answered)
+        facts.output_messages = LazyMessages(attributes["gen_ai.output.messages"], _answered)
 
 
-def _given(value: Any) -> list[Message]:
+def _given(value: Any) -> list[HistoryMessage]:
     """The history without what the program itself says first."""
-    messages = asked(value)
+    messages = read_input(value)
     for message in messages:
         if message.role == "user":
             message.items = [one for one in message.items if not (isinstance(one, str) and one.startswith(CONTEXT))]
     return messages
 
 
-def _answered(value: Any) -> list[Message]:
-    messages = answered(value)
+def _answered(value: Any) -> list[HistoryMessage]:
+    messages = read_output(value)
     for call in (call for message in messages for call in message.calls):
         call.id = _id(call.id, call.name)
     return messages
@@ -64,17 +64,17 @@ def _id(told: str, tool: str) -> str:
     return told.removeprefix(f"{tool}__")
 
 
-def _tool(facts: Facts, attributes: dict[str, Any]) -> None:
+def _tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.tool = first_text(attributes, "gen_ai.tool.name", "function_name", "tool_name")
     facts.call_id = _id(text(attributes.get("gen_ai.tool.call_id")), facts.tool)
-    facts.arguments = first(attributes, "gen_ai.tool.call.arguments", "gen_ai.input.messages", "input")
-    facts.result = first(attributes, "gen_ai.tool.call.result", "gen_ai.output.messages", "output")
+    facts.arguments = first_value(attributes, "gen_ai.tool.call.arguments", "gen_ai.input.messages", "input")
+    facts.result = first_value(attributes, "gen_ai.tool.call.result", "gen_ai.output.messages", "output")
     request, outcome = mapping(facts.arguments), mapping(facts.result)
     if "args" in request and "callId" in request:
         facts.arguments = request["args"]
     if "response" in outcome and "status" in outcome:
         answer = _answer(mapping(outcome["response"]))
-        facts.result = said(answer.get("output", answer.get("error", answer)))
+        facts.result = text_or_json(answer.get("output", answer.get("error", answer)))
         if outcome["status"] == "error":
             facts.error = error_of(text(answer.get("error")))
 

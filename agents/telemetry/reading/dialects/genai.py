@@ -14,11 +14,20 @@ from typing import Any
 
 from agents.record.schemas.content import Usage
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import count, first, first_text, json_of, micros, nano, sequence, text
+from agents.telemetry.reading.coerce import (
+    count,
+    first_text,
+    first_value,
+    json_of,
+    microseconds,
+    nano_dollars,
+    sequence,
+    text,
+)
 from agents.telemetry.reading.dialects import genai_events
-from agents.telemetry.reading.dialects.token_usage import usage
-from agents.telemetry.reading.facts import NOTHING, Facts, Message, Unread
-from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.dialects.token_usage import token_usage
+from agents.telemetry.reading.facts import NO_MESSAGES, HistoryMessage, LazyMessages, SpanFacts
+from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
 
 OPERATIONS = {
@@ -48,15 +57,15 @@ ADVICE = (
 )
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     operation = attributes.get("gen_ai.operation.name")
     if operation is None and not _is_bare(attributes):
         return None
     word = text(operation)
     kind = OPERATIONS.get(word) or (kinds.kind_of(word) if word else _guess(attributes))
-    facts = Facts(kind=kind, word=word, settles="openai_agents" not in span.scope)
-    source = genai_events.details(span) or attributes
+    facts = SpanFacts(kind=kind, sender_kind=word, reports_failures="openai_agents" not in span.scope)
+    source = genai_events.call_details(span) or attributes
     _who(facts, attributes)
     if kind == kinds.TOOL:
         _tool(facts, attributes)
@@ -65,7 +74,7 @@ def read(span: Span) -> Facts | None:
     else:
         _model(facts, attributes)
         _words(facts, attributes, source)
-    genai_events.add(span, facts)
+    genai_events.add_events(span, facts)
     if kind == kinds.LLM:
         facts.advice = ADVICE
     return facts
@@ -96,7 +105,7 @@ def _guess(attributes: dict[str, Any]) -> str:
     return ""
 
 
-def _who(facts: Facts, attributes: dict[str, Any]) -> None:
+def _who(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     agent = text(attributes.get("gen_ai.agent.name")) or text(attributes.get("agent_name"))
     facts.agent = agent
     if facts.kind == kinds.AGENT:
@@ -106,78 +115,84 @@ def _who(facts: Facts, attributes: dict[str, Any]) -> None:
     facts.provider = first_text(attributes, "gen_ai.provider.name", "gen_ai.system")
 
 
-def _tool(facts: Facts, attributes: dict[str, Any]) -> None:
+def _tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     """A result that is JSON of a text is that text (the AI SDK)."""
     facts.tool = first_text(attributes, "gen_ai.tool.name")
     facts.call_id = first_text(attributes, "gen_ai.tool.call.id", "gen_ai.tool.call_id")
-    facts.arguments = first(attributes, "gen_ai.tool.call.arguments", "gen_ai.tool.arguments")
+    facts.arguments = first_value(attributes, "gen_ai.tool.call.arguments", "gen_ai.tool.arguments")
     facts.result = attributes.get("gen_ai.tool.call.result")
     if attributes.get("gen_ai.tool.type") == "extension" or "mcp.session.id" in attributes:
         facts.label = "mcp"
 
 
-def _retrieval(facts: Facts, attributes: dict[str, Any]) -> None:
+def _retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.query = first_text(attributes, "gen_ai.retrieval.query.text", "gen_ai.memory.query.text")
-    facts.store = first_text(attributes, "gen_ai.data_source.id", "gen_ai.memory.store.id")
-    found = first(attributes, "gen_ai.retrieval.documents", "gen_ai.memory.records")
+    facts.vector_store = first_text(attributes, "gen_ai.data_source.id", "gen_ai.memory.store.id")
+    found = first_value(attributes, "gen_ai.retrieval.documents", "gen_ai.memory.records")
     if found is not None:
         facts.documents = [one for one in sequence(found) if isinstance(one, dict)]
 
 
-def _model(facts: Facts, attributes: dict[str, Any]) -> None:
+def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = first_text(attributes, "gen_ai.response.model", "gen_ai.request.model")
     why = json_of(attributes.get("gen_ai.response.finish_reasons"))
     facts.finish = text(why[0] if isinstance(why, list) and why else why)
     facts.usage = _usage(attributes)
-    facts.cost_nano = nano(first(attributes, "operation.cost", "gen_ai.usage.cost"))
+    facts.cost_nano = nano_dollars(first_value(attributes, "operation.cost", "gen_ai.usage.cost"))
     chunk = attributes.get("gen_ai.response.time_to_first_chunk")
     if chunk is not None:
-        facts.ttft_us = micros(chunk, 1e6)
+        facts.ttft_us = microseconds(chunk, 1e6)
     elif "gen_ai.server.time_to_first_token" in attributes:
-        facts.ttft_us = micros(attributes["gen_ai.server.time_to_first_token"], 1e3)
+        facts.ttft_us = microseconds(attributes["gen_ai.server.time_to_first_token"], 1e3)
 
 
 def _usage(attributes: dict[str, Any]) -> Usage | None:
-    given = first(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
-    got = first(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
+    given = first_value(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
+    got = first_value(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
     if given is None and got is None:
         return None
-    cached = first(attributes, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
-    written = first(
+    cached = first_value(attributes, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
+    written = first_value(
         attributes,
         "gen_ai.usage.cache_write.input_tokens",
         "gen_ai.usage.cache_creation.input_tokens",
         "gen_ai.usage.cache_creation_input_tokens",
         "gen_ai.usage.cache_write_input_tokens",
     )
-    thought = first(
+    thought = first_value(
         attributes,
         "gen_ai.usage.reasoning.output_tokens",
         "gen_ai.usage.details.reasoning_tokens",
         "gen_ai.usage.reasoning_tokens",
         "ai.usage.reasoningTokens",
     )
-    return usage(count(given), count(got), count(cached), count(thought), count(written))
+    return token_usage(count(given), count(got), count(cached), count(thought), count(written))
 
 
-def _words(facts: Facts, attributes: dict[str, Any], source: dict[str, Any]) -> None:
+def _words(facts: SpanFacts, attributes: dict[str, Any], source: dict[str, Any]) -> None:
     """``source`` has the messages: the span, or the event that tells of it."""
-    given = first(source, "gen_ai.input.messages") or first(attributes, "gen_ai.input.messages", "gen_ai.prompt")
-    got = first(source, "gen_ai.output.messages") or first(attributes, "gen_ai.output.messages", "gen_ai.completion")
+    given = first_value(source, "gen_ai.input.messages") or first_value(
+        attributes, "gen_ai.input.messages", "gen_ai.prompt"
+    )
+    got = first_value(source, "gen_ai.output.messages") or first_value(
+        attributes, "gen_ai.output.messages", "gen_ai.completion"
+    )
     if given is not None:
-        facts.given = Unread(given, asked)
+        facts.input_messages = LazyMessages(given, read_input)
     if got is not None:
-        facts.answer = Unread(got, answered)
-    if facts.given is NOTHING and "pydantic_ai.all_messages" in attributes:
-        facts.given = Unread(attributes, _asked_of_run)
+        facts.output_messages = LazyMessages(got, read_output)
+    if facts.input_messages is NO_MESSAGES and "pydantic_ai.all_messages" in attributes:
+        facts.input_messages = LazyMessages(attributes, _asked_of_run)
     final = attributes.get("final_result")
     if final is not None:
         facts.output = final
-    facts.instructions = first(source, "gen_ai.system_instructions") or attributes.get("gen_ai.system_instructions")
-    facts.tools = first(source, "gen_ai.tool.definitions") or attributes.get("gen_ai.tool.definitions")
+    facts.instructions = first_value(source, "gen_ai.system_instructions") or attributes.get(
+        "gen_ai.system_instructions"
+    )
+    facts.tools = first_value(source, "gen_ai.tool.definitions") or attributes.get("gen_ai.tool.definitions")
 
 
-def _asked_of_run(attributes: dict[str, Any]) -> list[Message]:
+def _asked_of_run(attributes: dict[str, Any]) -> list[HistoryMessage]:
     """What a run of Pydantic AI began with: all its messages hold its answers, too. From ``new_message_index`` on
     they are its own, and those before are what was said earlier."""
     told = sequence(attributes["pydantic_ai.all_messages"])
@@ -185,4 +200,4 @@ def _asked_of_run(attributes: dict[str, Any]) -> list[Message]:
     answers = (
         at for at, one in enumerate(told) if at >= start and isinstance(one, dict) and one.get("role") == "assistant"
     )
-    return asked(told[: next(answers, len(told))])
+    return read_input(told[: next(answers, len(told))])

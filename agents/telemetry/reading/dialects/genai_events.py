@@ -13,7 +13,7 @@ from typing import Any
 
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import text
-from agents.telemetry.reading.facts import NOTHING, Facts, Message, Unread
+from agents.telemetry.reading.facts import NO_MESSAGES, HistoryMessage, LazyMessages, SpanFacts
 from agents.telemetry.reading.messages import messages_of
 from agents.telemetry.reading.spans import Span, SpanEvent
 
@@ -27,7 +27,7 @@ _ROLES = {
 }
 
 
-def details(span: Span) -> dict[str, Any] | None:
+def call_details(span: Span) -> dict[str, Any] | None:
     """The attributes of the event that tells the whole call, if there is one."""
     for event in span.events:
         if event.name == DETAILS:
@@ -35,7 +35,7 @@ def details(span: Span) -> dict[str, Any] | None:
     return None
 
 
-def add(span: Span, facts: Facts) -> None:
+def add_events(span: Span, facts: SpanFacts) -> None:
     """Add what single messages in events say, where the span itself has none."""
     told = [event for event in span.events if event.name in _ROLES]
     if not told:
@@ -44,14 +44,14 @@ def add(span: Span, facts: Facts) -> None:
     if facts.kind == kinds.TOOL:
         _add_tool(told, facts)
         return
-    if facts.given is NOTHING:
-        facts.given = Unread([one for one in told if one.name != "gen_ai.choice"], _messages)
-    if facts.answer is NOTHING:
-        facts.answer = Unread([one for one in told if one.name == "gen_ai.choice"], _messages)
+    if facts.input_messages is NO_MESSAGES:
+        facts.input_messages = LazyMessages([one for one in told if one.name != "gen_ai.choice"], _messages)
+    if facts.output_messages is NO_MESSAGES:
+        facts.output_messages = LazyMessages([one for one in told if one.name == "gen_ai.choice"], _messages)
         facts.finish = facts.finish or _finish(told[-1])
 
 
-def _add_tool(told: list[SpanEvent], facts: Facts) -> None:
+def _add_tool(told: list[SpanEvent], facts: SpanFacts) -> None:
     for event in told:
         value = _value(event)
         facts.call_id = facts.call_id or text(value.get("id"))
@@ -74,14 +74,14 @@ def _finish(event: SpanEvent) -> str:
     return text(_value(event).get("finish_reason"))
 
 
-def _messages(events: list[SpanEvent]) -> list[Message]:
-    found: list[Message] = []
+def _messages(events: list[SpanEvent]) -> list[HistoryMessage]:
+    found: list[HistoryMessage] = []
     for event in events:
         found.extend(_message(_value(event), _ROLES[event.name]))
     return found
 
 
-def _message(value: dict[str, Any], role: str) -> list[Message]:
+def _message(value: dict[str, Any], role: str) -> list[HistoryMessage]:
     """``{content, tool_calls, id}``; of a choice ``{message: …}`` with an object, text, or JSON of blocks."""
     inner = value.get("message")
     if isinstance(inner, dict):

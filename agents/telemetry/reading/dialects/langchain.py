@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading.coerce import mapping
-from agents.telemetry.reading.facts import Facts
+from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.messages import messages_of
-from agents.telemetry.reading.sanitize import SLOTS
+from agents.telemetry.reading.sanitize import MAX_ITEMS
 
 _SPEAKERS = frozenset({"human", "user", "ai", "assistant", "system", "developer", "tool", "function"})
 
 
-def answer_of_tool(facts: Facts, value: Any) -> None:
+def answer_of_tool(facts: SpanFacts, value: Any) -> None:
     """A tool's call, result and failure, where ``value`` is its message; else nothing happens."""
     told = [one for one in messages_of(value) if one.role == "tool"]
     if told:
-        facts.call_id = facts.call_id or told[0].answers
+        facts.call_id = facts.call_id or told[0].answered_call
         facts.result = told[0].text
         if _has_failed(mapping(value)):
             facts.error = error_of(told[0].text)
@@ -33,13 +33,13 @@ def _has_failed(message: dict[str, Any]) -> bool:
     return any(isinstance(one, dict) and one.get("status") == "error" for one in written)
 
 
-def spoken(given: Any) -> Any:
+def with_messages(given: Any) -> Any:
     """A graph's input, with messages for the pairs in it."""
     read = mapping(given)
     said = read.get("messages")
-    if not isinstance(said, list) or not any(map(_is_pair, said[:SLOTS])):
+    if not isinstance(said, list) or not any(map(_is_pair, said[:MAX_ITEMS])):
         return given
-    return {**read, "messages": [_message(one) for one in said[:SLOTS]]}
+    return {**read, "messages": [_message(one) for one in said[:MAX_ITEMS]]}
 
 
 def _is_pair(value: Any) -> bool:

@@ -11,21 +11,21 @@ from typing import Any
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import json_of, mapping, nano, text
+from agents.telemetry.reading.coerce import json_of, mapping, nano_dollars, text
 from agents.telemetry.reading.dialects.token_usage import usage_of
-from agents.telemetry.reading.facts import Facts, Unread
-from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.facts import LazyMessages, SpanFacts
+from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
 
 _PREFIX = "langfuse.observation."
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     word = text(attributes.get(_PREFIX + "type"))
     if not word:
         return None
-    facts = Facts(kind=_kind(word), word=word)
+    facts = SpanFacts(kind=_kind(word), sender_kind=word)
     facts.input, facts.output = attributes.get(_PREFIX + "input"), attributes.get(_PREFIX + "output")
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent = span.name
@@ -48,21 +48,21 @@ def _kind(word: str) -> str:
     return kinds.CHAIN if word == "span" else kinds.kind_of(word)
 
 
-def _model(facts: Facts, attributes: dict[str, Any]) -> None:
+def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = text(attributes.get(_PREFIX + "model.name"))
     facts.usage = usage_of(mapping(attributes.get(_PREFIX + "usage_details")))
     cost = mapping(attributes.get(_PREFIX + "cost_details"))
-    facts.cost_nano = nano(cost.get("total")) if "total" in cost else _sum(cost)
+    facts.cost_nano = nano_dollars(cost.get("total")) if "total" in cost else _sum(cost)
     if facts.input is not None:
-        facts.given = Unread(facts.input, asked)
+        facts.input_messages = LazyMessages(facts.input, read_input)
     if facts.output is not None:
-        facts.answer = Unread(facts.output, answered)
+        facts.output_messages = LazyMessages(facts.output, read_output)
     if isinstance(facts.input, str) and '"tools"' in facts.input:
         facts.tools = mapping(facts.input).get("tools")
 
 
 def _sum(cost: dict[str, Any]) -> int | None:
-    parts = [found for found in map(nano, cost.values()) if found is not None]
+    parts = [found for found in map(nano_dollars, cost.values()) if found is not None]
     return sum(parts) if parts else None
 
 

@@ -13,23 +13,23 @@ from typing import Any
 
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import first_text, json_of, mapping, text
-from agents.telemetry.reading.dialects.langchain import answer_of_tool, spoken
+from agents.telemetry.reading.dialects.langchain import answer_of_tool, with_messages
 from agents.telemetry.reading.dialects.langfuse import documents_of, query_of
 from agents.telemetry.reading.dialects.token_usage import usage_of
-from agents.telemetry.reading.facts import Facts, Unread
+from agents.telemetry.reading.facts import LazyMessages, SpanFacts
 from agents.telemetry.reading.failures import error_of
-from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     word = text(attributes.get("run_type"))
     if not word:
         return None
     extra = mapping(attributes.get("extra"))
     metadata = mapping(extra.get("metadata"))
-    facts = Facts(kind=kinds.kind_of(word), word=word, agent=text(metadata.get("lc_agent_name")))
+    facts = SpanFacts(kind=kinds.kind_of(word), sender_kind=word, agent=text(metadata.get("lc_agent_name")))
     given, got = attributes.get("inputs"), attributes.get("outputs")
     if facts.kind == kinds.LLM:
         _model(facts, given, got, metadata, extra)
@@ -38,15 +38,15 @@ def read(span: Span) -> Facts | None:
     elif facts.kind == kinds.RETRIEVER:
         facts.query, facts.documents = query_of(given), documents_of(got)
     else:
-        facts.input, facts.output = spoken(given), got or None
+        facts.input, facts.output = with_messages(given), got or None
     error = attributes.get("error")
     if isinstance(error, str) and error:
         facts.error = error_of(error)
     return facts
 
 
-def _model(facts: Facts, given: Any, got: Any, metadata: dict[str, Any], extra: dict[str, Any]) -> None:
-    facts.given, facts.answer = Unread(given, asked), Unread(got, answered)
+def _model(facts: SpanFacts, given: Any, got: Any, metadata: dict[str, Any], extra: dict[str, Any]) -> None:
+    facts.input_messages, facts.output_messages = LazyMessages(given, read_input), LazyMessages(got, read_output)
     params = mapping(extra.get("invocation_params"))
     output = mapping(mapping(got).get("llm_output"))
     facts.model = first_text(output, "model_name", "model") or first_text(metadata, "ls_model_name")
@@ -56,7 +56,7 @@ def _model(facts: Facts, given: Any, got: Any, metadata: dict[str, Any], extra: 
     facts.tools = params.get("tools")
 
 
-def _tool(facts: Facts, given: Any, got: Any, extra: dict[str, Any], span: Span) -> None:
+def _tool(facts: SpanFacts, given: Any, got: Any, extra: dict[str, Any], span: Span) -> None:
     facts.tool = span.name
     facts.call_id = text(extra.get("tool_call_id"))
     inputs = mapping(given)
@@ -66,18 +66,20 @@ def _tool(facts: Facts, given: Any, got: Any, extra: dict[str, Any], span: Span)
     answer_of_tool(facts, facts.result)
 
 
-def read_otel(span: Span) -> Facts | None:
+def read_otel(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     word = text(attributes.get("langsmith.span.kind"))
     if not word:
         return None
-    facts = Facts(kind=kinds.kind_of(word), word=word, agent=text(attributes.get("langsmith.metadata.lc_agent_name")))
+    facts = SpanFacts(
+        kind=kinds.kind_of(word), sender_kind=word, agent=text(attributes.get("langsmith.metadata.lc_agent_name"))
+    )
     given, got = attributes.get("gen_ai.prompt"), attributes.get("gen_ai.completion")
     if facts.kind == kinds.LLM:
-        facts.given, facts.answer = Unread(given, asked), Unread(got, answered)
+        facts.input_messages, facts.output_messages = LazyMessages(given, read_input), LazyMessages(got, read_output)
     elif facts.kind == kinds.TOOL:
         _tool(facts, given, got, {}, span)
         facts.tool = first_text(attributes, "langsmith.trace.name", "gen_ai.tool.name") or span.name
     else:
-        facts.input, facts.output = spoken(given), got
+        facts.input, facts.output = with_messages(given), got
     return facts

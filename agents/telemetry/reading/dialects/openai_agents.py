@@ -12,10 +12,10 @@ from typing import Any
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import mapping, said, text
+from agents.telemetry.reading.coerce import mapping, text, text_or_json
 from agents.telemetry.reading.dialects.token_usage import usage_of
-from agents.telemetry.reading.facts import Facts, Unread
-from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.facts import LazyMessages, SpanFacts
+from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
 
 ADVICE = (
@@ -24,60 +24,63 @@ ADVICE = (
 )
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     if attributes.get("object") == "trace" or "workflow_name" in attributes:
         name = text(attributes.get("workflow_name"))
-        return Facts(kind=kinds.WORKFLOW, word="trace", name=name, settles=False)
+        return SpanFacts(kind=kinds.WORKFLOW, sender_kind="trace", name=name, reports_failures=False)
     data = attributes.get("span_data")
     data = data if isinstance(data, dict) else attributes
     word = text(data.get("type"))
-    facts = Facts(kind=kinds.kind_of(word) or "custom", word=word, settles=False)
+    facts = SpanFacts(kind=kinds.kind_of(word) or "custom", sender_kind=word, reports_failures=False)
     _READERS.get(word, _other)(facts, data, span)
     if facts.error is None:
         facts.error = _error(attributes.get("error"))
     return facts
 
 
-def _agent(facts: Facts, data: dict[str, Any], span: Span) -> None:
+def _agent(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.name = facts.agent = text(data.get("name"))
     names = data.get("tools")
     facts.tools = [{"name": one} for one in names if isinstance(one, str)] if isinstance(names, list) else None
     told = ("handoffs",) if data.get("output_type") == "str" else ("handoffs", "output_type")  # text goes unsaid
-    facts.more = _kept(data, *told)
+    facts.extra = _kept(data, *told)
 
 
-def _generation(facts: Facts, data: dict[str, Any], span: Span) -> None:
+def _generation(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.model = text(data.get("model"))
     facts.usage = usage_of(data.get("usage"))
-    facts.given, facts.answer = Unread(data.get("input"), asked), Unread(data.get("output"), answered)
+    facts.input_messages, facts.output_messages = (
+        LazyMessages(data.get("input"), read_input),
+        LazyMessages(data.get("output"), read_output),
+    )
 
 
-def _response(facts: Facts, data: dict[str, Any], span: Span) -> None:
+def _response(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     """Older versions, and those that were told to, send the words as ``input`` and ``response``."""
     response = mapping(data.get("response"))
     facts.model = text(response.get("model") or data.get("model"))
     facts.usage = usage_of(data.get("usage")) or usage_of(response.get("usage"))
     if data.get("input"):
-        facts.given = Unread(data["input"], asked)
+        facts.input_messages = LazyMessages(data["input"], read_input)
     if response.get("output"):
-        facts.answer = Unread(response["output"], answered)
-    facts.more = _kept(data, "response_id")
+        facts.output_messages = LazyMessages(response["output"], read_output)
+    facts.extra = _kept(data, "response_id")
     facts.advice = ADVICE
 
 
-def _function(facts: Facts, data: dict[str, Any], span: Span) -> None:
+def _function(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.tool = text(data.get("name"))
     facts.arguments, facts.result = data.get("input"), data.get("output")
     facts.label = "mcp" if data.get("mcp_data") else ""
 
 
-def _handoff(facts: Facts, data: dict[str, Any], span: Span) -> None:
+def _handoff(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.label = f"{text(data.get('from_agent'))} -> {text(data.get('to_agent'))}"
     facts.input, facts.output = data.get("from_agent"), data.get("to_agent")
 
 
-def _guardrail(facts: Facts, data: dict[str, Any], span: Span) -> None:
+def _guardrail(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     """Which side it guards is not told, but for its name."""
     facts.tool = text(data.get("name"))
     if data.get("triggered") is True:
@@ -86,20 +89,20 @@ def _guardrail(facts: Facts, data: dict[str, Any], span: Span) -> None:
         facts.touchpoint = "assistant-output"
 
 
-def _custom(facts: Facts, data: dict[str, Any], span: Span) -> None:
+def _custom(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     inner = mapping(data.get("data"))
     own = inner.get("sdk_span_type")
     facts.label = text(data.get("name"))
     if own in ("task", "turn"):
         facts.kind, facts.agent = kinds.CHAIN, text(inner.get("agent_name"))
         facts.label = text(inner.get("name")) or " ".join(filter(None, (facts.label, text(inner.get("turn")))))
-    facts.more = {name: one for name, one in inner.items() if name != "sdk_span_type"} or None
+    facts.extra = {name: one for name, one in inner.items() if name != "sdk_span_type"} or None
 
 
-def _other(facts: Facts, data: dict[str, Any], span: Span) -> None:
+def _other(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.input, facts.output = data.get("input"), data.get("output")
     facts.model = text(data.get("model"))
-    facts.more = _kept(data, "name", "server", "result", "first_content_at")
+    facts.extra = _kept(data, "name", "server", "result", "first_content_at")
 
 
 def _kept(data: dict[str, Any], *names: str) -> dict[str, Any] | None:
@@ -112,7 +115,7 @@ def _error(value: Any) -> ErrorInfo | None:
         return None
     inner = value.get("data")
     reason = inner.get("error") if isinstance(inner, dict) else None
-    words = ": ".join(filter(None, (text(value.get("message")), said(reason))))
+    words = ": ".join(filter(None, (text(value.get("message")), text_or_json(reason))))
     return ErrorInfo.model_construct(type="error", message=words or "error")
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import count, first_text, json_of, mapping, nano, text
+from agents.telemetry.reading.coerce import count, first_text, json_of, mapping, nano_dollars, text
 from agents.telemetry.reading.dialects.langchain import answer_of_tool
-from agents.telemetry.reading.dialects.token_usage import usage
-from agents.telemetry.reading.facts import Facts, Message, Unread
-from agents.telemetry.reading.messages import HIDDEN, answered, asked, messages_of
+from agents.telemetry.reading.dialects.token_usage import token_usage
+from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, SpanFacts
+from agents.telemetry.reading.messages import HIDDEN, messages_of, read_input, read_output
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.unflatten import unflatten
 
@@ -26,12 +26,12 @@ ADVICE = (
 )
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     word = text(attributes.get("openinference.span.kind"))
     if not word:
         return None
-    facts = Facts(kind=_kind(word, span), word=word, settles="openai_agents" not in span.scope)
+    facts = SpanFacts(kind=_kind(word, span), sender_kind=word, reports_failures="openai_agents" not in span.scope)
     _who(facts, attributes)
     _values(facts, attributes)
     if facts.kind in (kinds.LLM, "embedding", kinds.AGENT):
@@ -51,7 +51,7 @@ def _kind(word: str, span: Span) -> str:
     return kinds.kind_of(word)
 
 
-def _who(facts: Facts, attributes: dict[str, Any]) -> None:
+def _who(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.agent = text(attributes.get("agent.name"))
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent
@@ -59,7 +59,7 @@ def _who(facts: Facts, attributes: dict[str, Any]) -> None:
         facts.agent = text(mapping(attributes["metadata"]).get("lc_agent_name"))
 
 
-def _values(facts: Facts, attributes: dict[str, Any]) -> None:
+def _values(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.input, facts.output = attributes.get("input.value"), attributes.get("output.value")
     if HIDDEN in (facts.input, facts.output):
         facts.advice = ADVICE
@@ -67,14 +67,14 @@ def _values(facts: Facts, attributes: dict[str, Any]) -> None:
         facts.output = None if facts.output == HIDDEN else facts.output
 
 
-def _model(facts: Facts, attributes: dict[str, Any]) -> None:
+def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = first_text(
         attributes, "llm.response.model_name", "llm.model_name", "llm.request.model_name", "embedding.model_name"
     )
     facts.provider = first_text(attributes, "llm.provider", "llm.system")
     facts.finish = text(attributes.get("llm.finish_reason"))
-    facts.cost_nano = nano(attributes.get("llm.cost.total"))
-    facts.usage = usage(
+    facts.cost_nano = nano_dollars(attributes.get("llm.cost.total"))
+    facts.usage = token_usage(
         count(attributes.get("llm.token_count.prompt")),
         count(attributes.get("llm.token_count.completion")),
         count(attributes.get("llm.token_count.prompt_details.cache_read")),
@@ -83,7 +83,7 @@ def _model(facts: Facts, attributes: dict[str, Any]) -> None:
     )
 
 
-def _tool(facts: Facts, attributes: dict[str, Any], span: Span) -> None:
+def _tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
     facts.tool = text(attributes.get("tool.name")) or span.name
     facts.call_id = first_text(attributes, "tool.id", "tool_call.id")
     given = json_of(facts.input)
@@ -95,7 +95,7 @@ def _tool(facts: Facts, attributes: dict[str, Any], span: Span) -> None:
         answer_of_tool(facts, facts.output)
 
 
-def _retrieval(facts: Facts, attributes: dict[str, Any]) -> None:
+def _retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     reranked = attributes.get("reranker.query")
     facts.query = text(reranked) or text(facts.input)
     prefix = "retrieval.documents." if reranked is None else "reranker.output_documents."
@@ -107,7 +107,7 @@ def _document(value: dict[str, Any]) -> dict[str, Any]:
     return {name: json_of(one) if name == "metadata" else one for name, one in value.items()}
 
 
-def _messages(facts: Facts, attributes: dict[str, Any]) -> None:
+def _messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     has_given = has_answer = False
     for name in attributes:
         if name.startswith("llm.input_messages."):
@@ -117,13 +117,13 @@ def _messages(facts: Facts, attributes: dict[str, Any]) -> None:
         elif name == "llm.tools.0.tool.json_schema":
             facts.tools = attributes
     if has_given:
-        facts.given = Unread(attributes, _given)
+        facts.input_messages = LazyMessages(attributes, _given)
     elif facts.kind == kinds.LLM and facts.input is not None:
-        facts.given = Unread(facts.input, asked)
+        facts.input_messages = LazyMessages(facts.input, read_input)
     if has_answer:
-        facts.answer = Unread(attributes, _answer)
+        facts.output_messages = LazyMessages(attributes, _answer)
     elif facts.kind == kinds.LLM and facts.output is not None:
-        facts.answer = Unread(facts.output, answered)
+        facts.output_messages = LazyMessages(facts.output, read_output)
     if facts.tools is attributes:
         facts.tools = _tools(attributes)
 
@@ -137,7 +137,7 @@ def _tools(attributes: dict[str, Any]) -> list[Any]:
     ]
 
 
-def _given(attributes: dict[str, Any]) -> list[Message]:
+def _given(attributes: dict[str, Any]) -> list[HistoryMessage]:
     """A history; where it has a user's role and no words, these are the input's."""
     told = _flattened(attributes, "llm.input_messages.")
     if told and all(one.hidden for one in told) and attributes.get("input.value") not in (None, HIDDEN):
@@ -146,12 +146,12 @@ def _given(attributes: dict[str, Any]) -> list[Message]:
     return told
 
 
-def _answer(attributes: dict[str, Any]) -> list[Message]:
+def _answer(attributes: dict[str, Any]) -> list[HistoryMessage]:
     return _flattened(attributes, "llm.output_messages.")
 
 
-def _flattened(attributes: dict[str, Any], prefix: str) -> list[Message]:
-    found: list[Message] = []
+def _flattened(attributes: dict[str, Any], prefix: str) -> list[HistoryMessage]:
+    found: list[HistoryMessage] = []
     for one in unflatten(attributes, prefix):
         value = one.get("message")
         if isinstance(value, dict):

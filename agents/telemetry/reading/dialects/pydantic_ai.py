@@ -11,25 +11,25 @@ from __future__ import annotations
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import mapping, text
 from agents.telemetry.reading.dialects.token_usage import usage_of
-from agents.telemetry.reading.facts import Facts, Unread
-from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.facts import LazyMessages, SpanFacts
+from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     if "request_data" not in attributes:
         return None
     request, response = mapping(attributes["request_data"]), mapping(attributes.get("response_data"))
     if "model" not in request:
         return None
-    facts = Facts(kind=kinds.LLM, word="request", model=text(request["model"]))
+    facts = SpanFacts(kind=kinds.LLM, sender_kind="request", model=text(request["model"]))
     given = [request.get(name) for name in ("messages", "input") if request.get(name)]
     if given:
-        facts.given = Unread(given, asked)
+        facts.input_messages = LazyMessages(given, read_input)
     answer = response.get("message") or response.get("output")
     if answer is not None:
-        facts.answer = Unread(answer, answered)
+        facts.output_messages = LazyMessages(answer, read_output)
     facts.usage = usage_of(response.get("usage"))
     facts.instructions = request.get("instructions")
     facts.tools = request.get("tools")

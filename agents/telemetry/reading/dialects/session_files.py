@@ -12,12 +12,12 @@ from typing import Any
 
 from agents.record.schemas.content import Usage
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import count, mapping, micros, text
-from agents.telemetry.reading.dialects.token_usage import usage, usage_of
-from agents.telemetry.reading.facts import Facts, Unread
+from agents.telemetry.reading.coerce import count, mapping, microseconds, text
+from agents.telemetry.reading.dialects.token_usage import token_usage, usage_of
+from agents.telemetry.reading.facts import LazyMessages, SpanFacts
 from agents.telemetry.reading.failures import error_of
-from agents.telemetry.reading.message_parts import text_inside
-from agents.telemetry.reading.messages import answered, asked
+from agents.telemetry.reading.message_parts import blocks_text
+from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
 
 _KINDS = {"turn": kinds.AGENT, "model": kinds.LLM, "tool": kinds.TOOL, "agent": kinds.AGENT}
@@ -25,13 +25,13 @@ _AGENTS = {"claude_code": "claude-code", "codex": "codex", "gemini_cli": "gemini
 _PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "google"}
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     word = text(attributes.get("kind"))
     kind = _KINDS.get(word)
     if kind is None:
         return None
-    facts = Facts(kind=kind, word=word, interrupted=attributes.get("interrupted") is True)
+    facts = SpanFacts(kind=kind, sender_kind=word, interrupted=attributes.get("interrupted") is True)
     if kind == kinds.LLM:
         _model(facts, span)
     elif kind == kinds.TOOL:
@@ -41,32 +41,35 @@ def read(span: Span) -> Facts | None:
     return facts
 
 
-def _agent(facts: Facts, span: Span, word: str) -> None:
+def _agent(facts: SpanFacts, span: Span, word: str) -> None:
     """The turn is the coding agent's own; the others are agents that it started."""
     attributes = span.attributes
     facts.name = _AGENTS.get(span.format, "") if word == "turn" else text(attributes.get("name")) or span.name
     facts.agent, facts.model = facts.name, text(attributes.get("model"))
     facts.instructions = attributes.get("instructions")
-    facts.given = Unread(attributes.get("input"), asked)
+    facts.input_messages = LazyMessages(attributes.get("input"), read_input)
     if attributes.get("output"):
-        facts.answer = Unread(attributes["output"], answered)
-    facts.more = mapping(attributes.get("totals")) or None
+        facts.output_messages = LazyMessages(attributes["output"], read_output)
+    facts.extra = mapping(attributes.get("totals")) or None
 
 
-def _model(facts: Facts, span: Span) -> None:
+def _model(facts: SpanFacts, span: Span) -> None:
     attributes = span.attributes
     facts.model, facts.provider = text(attributes.get("model")), _PROVIDERS.get(span.format, "")
     facts.finish = text(attributes.get("stop_reason"))
-    facts.given, facts.answer = Unread(attributes.get("input"), asked), Unread(attributes.get("output"), answered)
+    facts.input_messages, facts.output_messages = (
+        LazyMessages(attributes.get("input"), read_input),
+        LazyMessages(attributes.get("output"), read_output),
+    )
     facts.usage = _usage(span.format, mapping(attributes.get("usage")))
-    facts.ttft_us = micros(attributes.get("time_to_first_token_ms"), 1e3)
+    facts.ttft_us = microseconds(attributes.get("time_to_first_token_ms"), 1e3)
 
 
 def _usage(format: str, told: dict[str, Any]) -> Usage | None:
     if format == "claude_code":
         cached = count(told.get("cache_read_input_tokens"))
         given = count(told.get("input_tokens")) + cached + count(told.get("cache_creation_input_tokens"))
-        return usage(given, count(told.get("output_tokens")), cached)
+        return token_usage(given, count(told.get("output_tokens")), cached)
     if format == "gemini_cli":
         return _google(told)
     return usage_of(told)
@@ -77,12 +80,12 @@ def _google(told: dict[str, Any]) -> Usage | None:
     given, got, thought = (count(told.get(name)) for name in ("input", "output", "thoughts"))
     if thought and count(told.get("total")) == given + got + thought:
         got += thought
-    return usage(given, got, count(told.get("cached")), thought)
+    return token_usage(given, got, count(told.get("cached")), thought)
 
 
-def _tool(facts: Facts, attributes: dict[str, Any], span: Span) -> None:
+def _tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
     facts.tool = text(attributes.get("name")) or span.name
     facts.call_id = text(attributes.get("call_id")) or span.id
     facts.arguments, facts.result = attributes.get("arguments"), attributes.get("result")
     if attributes.get("is_error") is True or span.failed:
-        facts.error = error_of(span.message or text_inside(facts.result))
+        facts.error = error_of(span.message or blocks_text(facts.result))

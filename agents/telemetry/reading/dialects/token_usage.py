@@ -8,20 +8,22 @@ from agents.record.schemas.content import MAX_TOKENS, Usage
 from agents.telemetry.reading.coerce import count
 
 
-def usage(given: int, got: int, cached: int = 0, thought: int = 0, written: int = 0) -> Usage | None:
+def token_usage(
+    input_tokens: int, output_tokens: int, cached: int = 0, reasoning: int = 0, cache_written: int = 0
+) -> Usage | None:
     """Our `Usage` counts each token once: input includes cached, output includes thoughts. Senders that leave the
     cached ones out (Anthropic's numbers) are known by more cached than read at all. None where nothing was counted."""
-    if not (given or got):
+    if not (input_tokens or output_tokens):
         return None
-    if cached + written > given:
-        given += cached + written
-    if thought > got:
-        got += thought
+    if cached + cache_written > input_tokens:
+        input_tokens += cached + cache_written
+    if reasoning > output_tokens:
+        output_tokens += reasoning
     return Usage(
-        input_tokens=min(given, MAX_TOKENS),
-        output_tokens=min(got, MAX_TOKENS),
+        input_tokens=min(input_tokens, MAX_TOKENS),
+        output_tokens=min(output_tokens, MAX_TOKENS),
         cached_tokens=min(cached, MAX_TOKENS),
-        reasoning_tokens=min(thought, MAX_TOKENS),
+        reasoning_tokens=min(reasoning, MAX_TOKENS),
     )
 
 
@@ -49,7 +51,7 @@ def usage_of(value: Any) -> Usage | None:
         value, "reasoning_tokens", "reasoning_output_tokens", "reasoningTokens", "output_reasoning_tokens"
     )
     written = _one(value, "cache_creation_input_tokens") or _one(details, "cache_creation")
-    return usage(given, got, cached, thought, written)
+    return token_usage(given, got, cached, thought, written)
 
 
 def _one(value: dict[str, Any], *names: str) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import first_text, json_of, text
 from agents.telemetry.reading.dialects.langfuse import arguments_of
-from agents.telemetry.reading.facts import Facts, Message, Unread
+from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, SpanFacts
 from agents.telemetry.reading.messages import messages_of
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.unflatten import unflatten
@@ -23,13 +23,13 @@ from agents.telemetry.reading.unflatten import unflatten
 _PROMPT, _COMPLETION = "gen_ai.prompt.", "gen_ai.completion."
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     word = text(attributes.get("traceloop.span.kind"))
     request = text(attributes.get("llm.request.type"))
     if not word and not request and not _is_flattened(attributes):
         return None
-    facts = Facts(kind=kinds.kind_of(word) if word else _of_request(request), word=word or request)
+    facts = SpanFacts(kind=kinds.kind_of(word) if word else _of_request(request), sender_kind=word or request)
     name = text(attributes.get("traceloop.entity.name"))
     if facts.kind in (kinds.AGENT, kinds.WORKFLOW):
         facts.name = name or text(attributes.get("traceloop.workflow.name"))
@@ -48,7 +48,7 @@ def _of_request(word: str) -> str:
     return {"embedding": "embedding", "rerank": "reranker"}.get(word, kinds.LLM)
 
 
-def _entity(facts: Facts, attributes: dict[str, Any], name: str) -> None:
+def _entity(facts: SpanFacts, attributes: dict[str, Any], name: str) -> None:
     given, got = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
     if facts.kind != kinds.TOOL:
         facts.input, facts.output = given, got
@@ -60,27 +60,27 @@ def _entity(facts: Facts, attributes: dict[str, Any], name: str) -> None:
         facts.arguments = inputs.get("inputs") or inputs["input_str"]
     output = json_of(got)
     facts.result = output.get("output", got) if isinstance(output, dict) else got
-    told = [one for one in messages_of(facts.result) if one.role == "tool" and one.answers]
+    told = [one for one in messages_of(facts.result) if one.role == "tool" and one.answered_call]
     if told:
-        facts.call_id, facts.result = told[0].answers, told[0].text
+        facts.call_id, facts.result = told[0].answered_call, told[0].text
 
 
-def _flattened(facts: Facts, attributes: dict[str, Any]) -> None:
+def _flattened(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     for name in attributes:
         if name.startswith(_PROMPT):
-            facts.given = Unread(attributes, _given)
+            facts.input_messages = LazyMessages(attributes, _given)
         elif name.startswith(_COMPLETION):
-            facts.answer = Unread(attributes, _answer)
+            facts.output_messages = LazyMessages(attributes, _answer)
     if facts.kind == kinds.LLM:
         facts.model = first_text(attributes, "gen_ai.response.model", "gen_ai.request.model")
         facts.finish = first_text(attributes, "gen_ai.completion.0.finish_reason")
 
 
-def _given(attributes: dict[str, Any]) -> list[Message]:
+def _given(attributes: dict[str, Any]) -> list[HistoryMessage]:
     return [told for one in unflatten(attributes, _PROMPT) for told in messages_of(_shaped(one, "user"))]
 
 
-def _answer(attributes: dict[str, Any]) -> list[Message]:
+def _answer(attributes: dict[str, Any]) -> list[HistoryMessage]:
     return [told for one in unflatten(attributes, _COMPLETION) for told in messages_of(_shaped(one, "assistant"))]
 
 

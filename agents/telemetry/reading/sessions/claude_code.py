@@ -21,9 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agents.telemetry.reading.decoding import Decoded, identifier, told
-from agents.telemetry.reading.json_lines import Lines
-from agents.telemetry.reading.sessions.session_turns import Line, Turn, inner, items, known
+from agents.telemetry.reading.decoding import Decoded, identifier, text_field
+from agents.telemetry.reading.json_lines import JsonLines
+from agents.telemetry.reading.sessions.session_turns import (
+    JsonObject,
+    SessionTurn,
+    object_field,
+    objects_in,
+    without_empty,
+)
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.timestamps import nanoseconds
 
@@ -33,10 +39,10 @@ _ECHOES = ("<local-command-", "<bash-", "Caveat: ")
 _INTERRUPTED = "[Request interrupted by user"
 
 
-def from_lines(lines: Iterable[bytes | str], about: Line | None = None) -> Decoded:
+def from_lines(lines: Iterable[bytes | str], metadata: JsonObject | None = None) -> Decoded:
     """The spans of one file. ``about`` is a sub-agent's ``.meta.json``."""
-    read = Lines(lines)
-    transcript = _Transcript(about or {})
+    read = JsonLines(lines)
+    transcript = _Transcript(metadata or {})
     for line in read:
         if not transcript.take(line):
             read.ignored += 1
@@ -57,23 +63,23 @@ class _Thread:
 class _Transcript:
     """Reads line by line; a later line may tell more of a span that is already there."""
 
-    def __init__(self, about: Line) -> None:
+    def __init__(self, about: JsonObject) -> None:
         self._about = about
-        self._turns: dict[str, Turn] = {}
-        self._turn: Turn | None = None
-        self._command: Line | None = None
+        self._turns: dict[str, SessionTurn] = {}
+        self._turn: SessionTurn | None = None
+        self._command: JsonObject | None = None
         self._main = _Thread()
         self._threads: dict[str, _Thread] = {}
         self._sides: dict[str, str] = {}
 
     def spans(self) -> list[Span]:
-        return [span for turn in self._turns.values() for span in turn.all()]
+        return [span for turn in self._turns.values() for span in turn.all_spans()]
 
-    def take(self, line: Line) -> bool:
+    def take(self, line: JsonObject) -> bool:
         """Read one line; false if it is of no use."""
         if line.get("type") not in ("user", "assistant") or not identifier(line.get("sessionId")):
             return False
-        message = inner(line, "message")
+        message = object_field(line, "message")
         at = nanoseconds(line.get("timestamp"))
         if line.get("isSidechain") is True:
             turn, thread = self._side(line, at)
@@ -88,16 +94,16 @@ class _Transcript:
         self._settle(turn, thread, message, at)
         return True
 
-    def _settle(self, turn: Turn, thread: _Thread, message: Line, at: int) -> None:
+    def _settle(self, turn: SessionTurn, thread: _Thread, message: JsonObject, at: int) -> None:
         """A turn or a sub-agent is over when its model ends of its own; a line after that says that it goes on."""
         thread.at = at or thread.at
         span = thread.agent or turn.span
-        if told(message, "stop_reason") in _OVER:
+        if text_field(message, "stop_reason") in _OVER:
             span.end_ns = max(span.end_ns, at)
         elif thread.agent is None:
             span.end_ns = 0
 
-    def _said(self, line: Line, message: Line, at: int) -> bool:
+    def _said(self, line: JsonObject, message: JsonObject, at: int) -> bool:
         """Words of the user, or what the program wrote in the user's name."""
         words = _words(message)
         if words.startswith(_INTERRUPTED):
@@ -117,22 +123,22 @@ class _Transcript:
         self._turn.close(at)
         return True
 
-    def _begin(self, line: Line, at: int) -> Turn:
+    def _begin(self, line: JsonObject, at: int) -> SessionTurn:
         key = identifier(line.get("promptId")) or identifier(line.get("uuid")) or "turn"
         turn = self._turn_of(line, key, at)
         if self._turn is not None and self._turn is not turn:
             self._turn.close(self._main.at)
-        message = inner(line, "message")
-        turn.ask(message)
+        message = object_field(line, "message")
+        turn.add_input(message)
         turn.span.end_ns = 0
         self._turn, self._command = turn, None
         self._main.at, self._main.news = at, [message]
         return turn
 
-    def _turn_of(self, line: Line, key: str, at: int) -> Turn:
+    def _turn_of(self, line: JsonObject, key: str, at: int) -> SessionTurn:
         if key not in self._turns:
-            turn = Turn("claude_code", told(line, "sessionId"), key, at)
-            turn.span.attributes |= known(
+            turn = SessionTurn("claude_code", text_field(line, "sessionId"), key, at)
+            turn.span.attributes |= without_empty(
                 prompt_id=line.get("promptId"),
                 cwd=line.get("cwd"),
                 version=line.get("version"),
@@ -143,7 +149,7 @@ class _Transcript:
             self._turns[key] = turn
         return self._turns[key]
 
-    def _current(self, line: Line, at: int) -> Turn:
+    def _current(self, line: JsonObject, at: int) -> SessionTurn:
         """The turn that a line of the main conversation belongs to. A file may begin in the middle of one."""
         if self._command is not None and line["type"] == "assistant":
             return self._begin(self._command, nanoseconds(self._command.get("timestamp")))
@@ -152,37 +158,41 @@ class _Transcript:
             self._turn = self._turn_of(line, key, at)
         return self._turn
 
-    def _side(self, line: Line, at: int) -> tuple[Turn, _Thread]:
+    def _side(self, line: JsonObject, at: int) -> tuple[SessionTurn, _Thread]:
         """A sub-agent's line: its turn, and its own conversation."""
-        uuid = told(line, "uuid")
-        agent = identifier(line.get("agentId")) or self._sides.get(told(line, "parentUuid")) or uuid or "agent"
+        uuid = text_field(line, "uuid")
+        agent = identifier(line.get("agentId")) or self._sides.get(text_field(line, "parentUuid")) or uuid or "agent"
         self._sides[uuid] = agent
         turn = self._turn
         if turn is None:
             turn = self._turn = self._turn_of(line, identifier(line.get("promptId")) or agent, at)
-            turn.shown = False
+            turn.is_reported = False
         span = turn.child("agent", f"agent-{agent}"[:128], at, self._starter(turn, line))
-        span.attributes |= known(agent_id=agent, name=line.get("attributionAgent") or self._about.get("agentType"))
-        span.name = told(span.attributes, "name") or span.name
+        span.attributes |= without_empty(
+            agent_id=agent, name=line.get("attributionAgent") or self._about.get("agentType")
+        )
+        span.name = text_field(span.attributes, "name") or span.name
         return turn, self._threads.setdefault(agent, _Thread(span))
 
-    def _starter(self, turn: Turn, line: Line) -> str:
+    def _starter(self, turn: SessionTurn, line: JsonObject) -> str:
         """The tool that started a sub-agent: told beside its file, or known by its prompt in older ones."""
-        prompt = _words(inner(line, "message"))
+        prompt = _words(object_field(line, "message"))
         for span in turn.spans.values():
-            if prompt and inner(span.attributes, "arguments").get("prompt") == prompt:
+            if prompt and object_field(span.attributes, "arguments").get("prompt") == prompt:
                 return span.id
-        return identifier(self._about.get("toolUseId")) if not turn.shown else turn.span.id
+        return identifier(self._about.get("toolUseId")) if not turn.is_reported else turn.span.id
 
 
-def _answered(turn: Turn, thread: _Thread, line: Line, message: Line, at: int) -> None:
+def _answered(turn: SessionTurn, thread: _Thread, line: JsonObject, message: JsonObject, at: int) -> None:
     """One line of a model's answer: a block or several of it."""
     id = identifier(message.get("id")) or identifier(line.get("uuid")) or "answer"
     span = turn.child("model", id, thread.at or at, thread.parent)
-    span.name = told(message, "model")
+    span.name = text_field(message, "model")
     span.end_ns = max(span.end_ns, at)
     told_of = span.attributes
-    told_of |= known(model=message.get("model"), usage=message.get("usage"), stop_reason=message.get("stop_reason"))
+    told_of |= without_empty(
+        model=message.get("model"), usage=message.get("usage"), stop_reason=message.get("stop_reason")
+    )
     if thread.news:
         told_of["input"], thread.news = [*told_of.get("input", []), *thread.news], []
     output = told_of.setdefault("output", [{"role": "assistant", "content": []}])[0]["content"]
@@ -194,32 +204,32 @@ def _answered(turn: Turn, thread: _Thread, line: Line, message: Line, at: int) -
         span.failed, span.message = True, _words(message)
 
 
-def _call(turn: Turn, thread: _Thread, block: Any, at: int) -> None:
+def _call(turn: SessionTurn, thread: _Thread, block: Any, at: int) -> None:
     id = identifier(block.get("id")) if isinstance(block, dict) and block.get("type") == "tool_use" else ""
     if id:
         span = turn.child("tool", id, at, thread.parent)
-        span.name = told(block, "name")
-        span.attributes |= known(name=block.get("name"), call_id=id, arguments=block.get("input"))
+        span.name = text_field(block, "name")
+        span.attributes |= without_empty(name=block.get("name"), call_id=id, arguments=block.get("input"))
 
 
-def _heard(turn: Turn, thread: _Thread, line: Line, message: Line, at: int) -> None:
+def _heard(turn: SessionTurn, thread: _Thread, line: JsonObject, message: JsonObject, at: int) -> None:
     """A user's line that carries answers of tools, or the words a sub-agent is started with."""
     if message:
         thread.news.append(message)
     structured = line.get("toolUseResult")
-    for block in items(message.get("content")):
+    for block in objects_in(message.get("content")):
         id = identifier(block.get("tool_use_id"))
         if id:
             span = turn.child("tool", id, at, thread.parent)
             span.end_ns = max(span.end_ns, at)
             span.failed = block.get("is_error") is True
-            span.attributes |= known(
+            span.attributes |= without_empty(
                 call_id=id, result=block.get("content"), is_error=block.get("is_error"), tool_use_result=structured
             )
             _started(turn, span, structured)
 
 
-def _started(turn: Turn, tool: Span, structured: Any) -> None:
+def _started(turn: SessionTurn, tool: Span, structured: Any) -> None:
     """The sub-agent that a tool ran, known by its answer."""
     agent = identifier(structured.get("agentId")) if isinstance(structured, dict) else ""
     if not agent:
@@ -227,32 +237,32 @@ def _started(turn: Turn, tool: Span, structured: Any) -> None:
     span = turn.child("agent", f"agent-{agent}"[:128], tool.start_ns, tool.id)
     span.parent, span.end_ns = tool.id, tool.end_ns
     totals = {name: structured[name] for name in structured if name.startswith("total")}
-    span.attributes |= known(agent_id=agent, name=structured.get("agentType"), totals=totals or None)
+    span.attributes |= without_empty(agent_id=agent, name=structured.get("agentType"), totals=totals or None)
     span.attributes |= _exchange(structured)
-    span.name = told(structured, "agentType") or span.name
+    span.name = text_field(structured, "agentType") or span.name
 
 
-def _exchange(structured: Line) -> Line:
+def _exchange(structured: JsonObject) -> JsonObject:
     """What a sub-agent was asked, and what it answered."""
-    asked, answer = structured.get("prompt"), items(structured.get("content"))
+    asked, answer = structured.get("prompt"), objects_in(structured.get("content"))
     return {
         **({"input": [{"role": "user", "content": asked}]} if isinstance(asked, str) and asked else {}),
         **({"output": [{"role": "assistant", "content": answer}]} if answer else {}),
     }
 
 
-def _is_answer(message: Line) -> bool:
-    return any(block.get("type") == "tool_result" for block in items(message.get("content")))
+def _is_answer(message: JsonObject) -> bool:
+    return any(block.get("type") == "tool_result" for block in objects_in(message.get("content")))
 
 
-def _blocks(message: Line) -> list[Any]:
+def _blocks(message: JsonObject) -> list[Any]:
     content = message.get("content")
     return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
 
 
-def _words(message: Line) -> str:
+def _words(message: JsonObject) -> str:
     """The first text of a message."""
     content = message.get("content")
     if isinstance(content, str):
         return content
-    return next((told(block, "text") for block in items(content) if block.get("type") == "text"), "")
+    return next((text_field(block, "text") for block in objects_in(content) if block.get("type") == "text"), "")

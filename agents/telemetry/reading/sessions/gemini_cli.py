@@ -18,11 +18,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agents.telemetry.reading.decoding import Decoded, fields, identifier, refusals, told
-from agents.telemetry.reading.json_lines import Lines
-from agents.telemetry.reading.merging import more
-from agents.telemetry.reading.sanitize import plain
-from agents.telemetry.reading.sessions.session_turns import Line, Turn, inner, items, known
+from agents.telemetry.reading.decoding import Decoded, as_object, identifier, raises_invalid_request, text_field
+from agents.telemetry.reading.json_lines import JsonLines
+from agents.telemetry.reading.merging import merge_values
+from agents.telemetry.reading.sanitize import clean_json
+from agents.telemetry.reading.sessions.session_turns import (
+    JsonObject,
+    SessionTurn,
+    object_field,
+    objects_in,
+    without_empty,
+)
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.timestamps import nanoseconds
 
@@ -31,7 +37,7 @@ _NOT_SAID = ("<session_context>", "This is the Gemini CLI.")
 
 def from_lines(lines: Iterable[bytes | str]) -> Decoded:
     """The spans of one file."""
-    read = Lines(lines)
+    read = JsonLines(lines)
     chat = _Chat()
     for line in read:
         if not chat.take(line):
@@ -39,11 +45,11 @@ def from_lines(lines: Iterable[bytes | str]) -> Decoded:
     return read.decoded(chat.spans())
 
 
-@refusals
+@raises_invalid_request
 def from_json(body: object) -> Decoded:
     """The spans of an older file, which is one document."""
     chat = _Chat()
-    chat.take(plain(fields(body)))
+    chat.take(clean_json(as_object(body)))
     return Decoded(chat.spans())
 
 
@@ -51,19 +57,19 @@ class _Chat:
     """Gathers the messages first: a later line may change any of them."""
 
     def __init__(self) -> None:
-        self._header: Line = {}
-        self._messages: dict[str, Line] = {}
+        self._header: JsonObject = {}
+        self._messages: dict[str, JsonObject] = {}
 
-    def take(self, line: Line) -> bool:
+    def take(self, line: JsonObject) -> bool:
         """Read one line; false if it is of no use."""
-        patch = inner(line, "$set")
+        patch = object_field(line, "$set")
         if patch or "sessionId" in line or "messages" in line:
             change = patch or line
             self._header |= {name: value for name, value in change.items() if name != "messages"}
-            return [self._put(message) for message in items(change.get("messages"))] != [] or "sessionId" in change
+            return [self._put(message) for message in objects_in(change.get("messages"))] != [] or "sessionId" in change
         return self._put(line)
 
-    def _put(self, message: Line) -> bool:
+    def _put(self, message: JsonObject) -> bool:
         """Keep a message, with what an earlier line said of it; it came when it came first."""
         id = identifier(message.get("id"))
         if not id or "type" not in message:
@@ -73,8 +79,8 @@ class _Chat:
         if old is None:
             self._messages[id] = message
         else:
-            first = told(old, "timestamp") or message.get("timestamp")
-            self._messages[id] = more(old, message) | {"timestamp": first}
+            first = text_field(old, "timestamp") or message.get("timestamp")
+            self._messages[id] = merge_values(old, message) | {"timestamp": first}
         return True
 
     def spans(self) -> list[Span]:
@@ -87,17 +93,17 @@ class _Chat:
 class _Teller:
     """Goes through the messages in order."""
 
-    def __init__(self, header: Line) -> None:
+    def __init__(self, header: JsonObject) -> None:
         self._session = identifier(header.get("sessionId")) or "gemini"
-        self._about = known(session_kind=header.get("kind"), project=header.get("projectHash"))
-        self._turns: list[Turn] = []
-        self._news: list[Line] = []
+        self._about = without_empty(session_kind=header.get("kind"), project=header.get("projectHash"))
+        self._turns: list[SessionTurn] = []
+        self._news: list[JsonObject] = []
         self._at = 0
 
     def spans(self) -> list[Span]:
-        return [span for turn in self._turns for span in turn.all()]
+        return [span for turn in self._turns for span in turn.all_spans()]
 
-    def take(self, message: Line) -> None:
+    def take(self, message: JsonObject) -> None:
         at = nanoseconds(message.get("timestamp"))
         parts = _parts(message)
         kind = message["type"]
@@ -112,30 +118,30 @@ class _Teller:
             span.failed, span.message = True, _words(parts)
         self._at = at or self._at
 
-    def _asked(self, message: Line, parts: list[Line], at: int) -> None:
+    def _asked(self, message: JsonObject, parts: list[JsonObject], at: int) -> None:
         if self._turns:
             self._turns[-1].close(self._at)
-        turn = Turn("gemini_cli", self._session, message["id"], at)
+        turn = SessionTurn("gemini_cli", self._session, message["id"], at)
         turn.span.attributes |= self._about
-        turn.ask({"role": "user", "parts": parts})
+        turn.add_input({"role": "user", "parts": parts})
         self._turns.append(turn)
         self._news = [{"role": "user", "parts": parts}]
 
-    def _turn(self, message: Line, at: int) -> Turn:
+    def _turn(self, message: JsonObject, at: int) -> SessionTurn:
         """A file may begin in the middle of a turn."""
         if not self._turns:
-            self._turns.append(Turn("gemini_cli", self._session, f"before-{message['id']}"[:120], at))
+            self._turns.append(SessionTurn("gemini_cli", self._session, f"before-{message['id']}"[:120], at))
         return self._turns[-1]
 
-    def _answered(self, message: Line, parts: list[Line], at: int) -> None:
+    def _answered(self, message: JsonObject, parts: list[JsonObject], at: int) -> None:
         turn = self._turn(message, at)
-        calls = items(message.get("toolCalls"))
-        asked = {told(inner(part, "functionCall"), "id") for part in parts}
-        missing = [_as_part(call) for call in calls if told(call, "id") not in asked]
+        calls = objects_in(message.get("toolCalls"))
+        asked = {text_field(object_field(part, "functionCall"), "id") for part in parts}
+        missing = [_as_part(call) for call in calls if text_field(call, "id") not in asked]
         parts = [*parts, *missing]
         span = turn.child("model", message["id"], self._at or at)
-        span.name, span.end_ns = told(message, "model"), at
-        span.attributes |= known(
+        span.name, span.end_ns = text_field(message, "model"), at
+        span.attributes |= without_empty(
             model=message.get("model"),
             input=self._news or None,
             output=[{"role": "model", "parts": parts}],
@@ -145,24 +151,24 @@ class _Teller:
         self._news = []
         self._call(turn, parts, calls, at)
 
-    def _call(self, turn: Turn, parts: list[Line], calls: list[Line], at: int) -> None:
+    def _call(self, turn: SessionTurn, parts: list[JsonObject], calls: list[JsonObject], at: int) -> None:
         """A tool for each call. Without any, the turn is over."""
-        called = [inner(part, "functionCall") for part in parts if "functionCall" in part]
+        called = [object_field(part, "functionCall") for part in parts if "functionCall" in part]
         for call in called:
             id = identifier(call.get("id"))
             if id:
                 tool = turn.child("tool", id, at)
-                tool.name = told(call, "name")
-                tool.attributes |= known(name=call.get("name"), call_id=id, arguments=call.get("args"))
+                tool.name = text_field(call, "name")
+                tool.attributes |= without_empty(name=call.get("name"), call_id=id, arguments=call.get("args"))
         for call in calls:
             _ran(turn.spans.get(identifier(call.get("id"))), call)
         turn.span.end_ns = 0 if called else at
 
-    def _heard(self, parts: list[Line], at: int) -> None:
+    def _heard(self, parts: list[JsonObject], at: int) -> None:
         """Answers of tools, told again for the model. A history that was written again may have them twice."""
         if not self._turns:
             return
-        answers = [inner(part, "functionResponse") for part in parts if "functionResponse" in part]
+        answers = [object_field(part, "functionResponse") for part in parts if "functionResponse" in part]
         if {"role": "user", "parts": parts} not in self._news:
             self._news.append({"role": "user", "parts": parts})
         for answer in answers:
@@ -172,15 +178,15 @@ class _Teller:
                 tool.attributes.setdefault("result", _result(answer))
 
 
-def _ran(tool: Span | None, call: Line) -> None:
+def _ran(tool: Span | None, call: JsonObject) -> None:
     """What the program says of a call that it ran."""
     if tool is None:
         return
-    answers = [inner(part, "functionResponse") for part in items(call.get("result"))]
-    status = told(call, "status")
+    answers = [object_field(part, "functionResponse") for part in objects_in(call.get("result"))]
+    status = text_field(call, "status")
     tool.end_ns = nanoseconds(call.get("timestamp")) if status in ("success", "error", "cancelled") else 0
     tool.failed = status == "error"
-    tool.attributes |= known(
+    tool.attributes |= without_empty(
         result=_result(answers[0]) if answers and answers[0] else call.get("result"),
         status=call.get("status"),
         is_error=True if tool.failed else None,
@@ -190,26 +196,26 @@ def _ran(tool: Span | None, call: Line) -> None:
     )
 
 
-def _result(answer: Line) -> Any:
+def _result(answer: JsonObject) -> Any:
     """``{"output": …}`` of most tools is their output."""
     response = answer.get("response")
     return response["output"] if isinstance(response, dict) and response.keys() == {"output"} else response
 
 
-def _as_part(call: Line) -> Line:
+def _as_part(call: JsonObject) -> JsonObject:
     return {"functionCall": {"id": call.get("id"), "name": call.get("name"), "args": call.get("args")}}
 
 
-def _parts(message: Line) -> list[Line]:
+def _parts(message: JsonObject) -> list[JsonObject]:
     content = message.get("content")
     if isinstance(content, str):
         return [{"text": content}] if content else []
-    return items([content] if isinstance(content, dict) else content)
+    return objects_in([content] if isinstance(content, dict) else content)
 
 
-def _words(parts: list[Line]) -> str:
-    return next((told(part, "text") for part in parts if told(part, "text")), "")
+def _words(parts: list[JsonObject]) -> str:
+    return next((text_field(part, "text") for part in parts if text_field(part, "text")), "")
 
 
-def _is_context(parts: list[Line]) -> bool:
+def _is_context(parts: list[JsonObject]) -> bool:
     return _words(parts).startswith(_NOT_SAID)

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.decoding import LONGEST_ID
+from agents.telemetry.reading.decoding import MAX_ID_CHARS
 from agents.telemetry.reading.spans import Format, Span
 
-Line = dict[str, Any]
+JsonObject = dict[str, Any]
 
-_HALF = (LONGEST_ID - 1) // 2
+_HALF = (MAX_ID_CHARS - 1) // 2
 """A trace is named by its session and its turn."""
 
 
-def inner(value: Any, name: str) -> Line:
+def object_field(value: Any, name: str) -> JsonObject:
     """The object of this name; {} of anything else."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
 
 
-def items(value: Any) -> list[Line]:
+def objects_in(value: Any) -> list[JsonObject]:
     """The objects in a list; [] of anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def known(**values: Any) -> Line:
+def without_empty(**values: Any) -> JsonObject:
     """Without what was not said."""
     return {name: value for name, value in values.items() if value is not None and value != ""}
 
 
-class Turn:
+class SessionTurn:
     """A turn and what belongs to it. Of one that is not ``shown`` another file tells; here are only parts of it."""
 
     def __init__(self, format: Format, session: str, key: str, at: int) -> None:
@@ -37,7 +37,7 @@ class Turn:
         self.span = Span(trace=self.trace, id=key[:_HALF], name="turn", start_ns=at, format=format)
         self.span.attributes = {"kind": "turn", "session": session}
         self.spans: dict[str, Span] = {}
-        self.shown = True
+        self.is_reported = True
 
     def child(self, kind: str, id: str, at: int, parent: str | None = None) -> Span:
         """The span of this id, new or known; below the turn unless another parent is named."""
@@ -48,7 +48,7 @@ class Turn:
             self.spans[id] = made
         return self.spans[id]
 
-    def ask(self, message: Any) -> None:
+    def add_input(self, message: Any) -> None:
         self.span.attributes.setdefault("input", []).append(message)
 
     def close(self, at: int) -> None:
@@ -60,5 +60,5 @@ class Turn:
                 span.end_ns = max(at, span.start_ns)
                 span.attributes["interrupted"] = True
 
-    def all(self) -> list[Span]:
-        return [*([self.span] if self.shown else []), *self.spans.values()]
+    def all_spans(self) -> list[Span]:
+        return [*([self.span] if self.is_reported else []), *self.spans.values()]

@@ -14,7 +14,7 @@ from agents.base.tokenizer import fold
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source
 from agents.record.schemas.agents import AgentConfig
-from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.store.external.owners import Owner, external_id
 
 UNKNOWN_MODEL = "unknown"
@@ -46,7 +46,7 @@ class AgentKeys:
         self._owner = owner
         self._keys: dict[str, int] = {}
 
-    def find_or_create(self, name: str, turn: ForeignTurn, source: Source) -> int:
+    def find_or_create(self, name: str, turn: ExternalTurn, source: Source) -> int:
         """The key of the agent of this name. A new one is described by the turn it is first seen in."""
         if name not in self._keys:
             row = _AGENT.first(self._owner.user, self._owner.scope, external_id(name))
@@ -54,7 +54,7 @@ class AgentKeys:
         return self._keys[name]
 
 
-def _new_agent(owner: Owner, name: str, turn: ForeignTurn, source: Source) -> int:
+def _new_agent(owner: Owner, name: str, turn: ExternalTurn, source: Source) -> int:
     key, revision = ids.new_key(turn.started_us), ids.new_key(turn.started_us)
     model = (turn.model or UNKNOWN_MODEL)[:300]
     now = ids.now_us()
@@ -66,7 +66,7 @@ def _new_agent(owner: Owner, name: str, turn: ForeignTurn, source: Source) -> in
     return key
 
 
-def _config(name: str, model: str, turn: ForeignTurn) -> str:
+def _config(name: str, model: str, turn: ExternalTurn) -> str:
     """What is known of it, in the form of our own agents."""
     instructions = turn.instructions[:MAX_INSTRUCTIONS] if name == turn.agent else ""
     config = AgentConfig(model=model, instructions=instructions, name=name[:300])
@@ -81,7 +81,7 @@ class SessionDraft:
 
     key: int
     name: str
-    created_from: tuple[ForeignTurn, int, Source] | None
+    created_from: tuple[ExternalTurn, int, Source] | None
     joined: list[int] = field(default_factory=list)
     needs_renumbering: bool = False
     input_tokens: int = 0
@@ -104,7 +104,7 @@ class SessionDrafts:
         self._stored: dict[str, int] = dict(_SESSIONS.all(session_ids, owner.user, owner.scope))
         self._drafts: dict[str, SessionDraft] = {}
 
-    def draft_of(self, turn: ForeignTurn, agent: int, source: Source) -> SessionDraft:
+    def draft_of(self, turn: ExternalTurn, agent: int, source: Source) -> SessionDraft:
         """The conversation a turn belongs to. A new one is described by the turn it is first seen in."""
         name = external_id(turn.session)
         draft = self._drafts.get(name)
@@ -128,7 +128,7 @@ class SessionDrafts:
             changes.note(ChangeKind.SESSION, draft.key)
 
 
-def _new_row(owner: Owner, draft: SessionDraft, turn: ForeignTurn, agent: int, source: Source) -> tuple[object, ...]:
+def _new_row(owner: Owner, draft: SessionDraft, turn: ExternalTurn, agent: int, source: Source) -> tuple[object, ...]:
     name = _session_name(turn)
     head = (draft.key, agent, name, fold(name)[:1600], owner.user, owner.scope, Api.NONE.value, source.value)
     sums = (draft.input_tokens, draft.output_tokens, draft.cost_nano)
@@ -152,7 +152,7 @@ def _update_row(draft: SessionDraft) -> tuple[object, ...]:
     return (*sums, began, began, ended, ended, draft.key)
 
 
-def _session_name(turn: ForeignTurn) -> str:
+def _session_name(turn: ExternalTurn) -> str:
     """What a session is shown as: its name where it has one, else the sender's id of it."""
     return (turn.session_name or ("" if is_placeholder(turn.session) else turn.session))[:500]
 

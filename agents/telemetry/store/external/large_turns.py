@@ -19,8 +19,8 @@ from agents.record.models.choices import Source
 from agents.record.models.turns import Turn
 from agents.record.schemas.content import text_of
 from agents.record.store import search
-from agents.telemetry.reading.records import ForeignStep, ForeignTurn
-from agents.telemetry.reading.trace_worker import SLICE, Head
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
+from agents.telemetry.reading.trace_worker import STEPS_PER_SLICE, TurnHead
 from agents.telemetry.store.external import step_rows, write_steps, write_turns
 from agents.telemetry.store.external.owners import Owner, external_id
 from agents.telemetry.store.external.turn_rows import StepTotals
@@ -36,7 +36,9 @@ class TurnDeleted(Exception):
     """The turn, or what it is made of, was deleted meanwhile."""
 
 
-def write(owner: Owner, trace: int, head: Head, source: Source, steps: Iterable[Sequence[ForeignStep]]) -> PreparedTurn:
+def write(
+    owner: Owner, trace: int, head: TurnHead, source: Source, steps: Iterable[Sequence[ExternalStep]]
+) -> PreparedTurn:
     """Store the steps of a turn of a trace, which come some at a time; returns the turn, which is to be written
     then. Raises Gone."""
     turn = _turn_key(owner, head.turn, source)
@@ -51,7 +53,7 @@ def write(owner: Owner, trace: int, head: Head, source: Source, steps: Iterable[
     return write_turns.prepare_turn_of_stored_steps(head.turn, source, sliced.sums, sliced.step_texts)
 
 
-def _turn_key(owner: Owner, record: ForeignTurn, source: Source) -> int:
+def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
     """The key of the turn; one that was not there is now, and goes on."""
     key = write_turns.key_of(owner, external_id(record.id))
     if key is not None:
@@ -69,7 +71,7 @@ class _SlicedTurn:
 
     trace: int
     turn: int
-    record: ForeignTurn
+    record: ExternalTurn
     keys: dict[str, int]
     last_positions: dict[str, int]
     sums: StepTotals
@@ -79,7 +81,7 @@ class _SlicedTurn:
     answer: str = ""
 
     @classmethod
-    def of(cls, trace: int, turn: int, head: Head) -> _SlicedTurn:
+    def of(cls, trace: int, turn: int, head: TurnHead) -> _SlicedTurn:
         record, stored = head.turn, write_steps.stored_keys(turn)
         if any(number < 0 for _, _, number in stored):
             writer.write(lambda: write_steps.make_room(turn))
@@ -92,7 +94,7 @@ class _SlicedTurn:
         answer = search.index_tokens(text_of(record.output.content) if record.output else "")
         return cls(trace, turn, record, keys, last, StepTotals.of(record, (), None), answer=answer)
 
-    def write(self, steps: Sequence[ForeignStep]) -> None:
+    def write(self, steps: Sequence[ExternalStep]) -> None:
         counted = [
             (number, step) for number, step in enumerate(steps, self.position) if self.last_positions[step.id] == number
         ]
@@ -124,5 +126,5 @@ class _SlicedTurn:
         """Steps that are no longer told of."""
         reported = set(self.keys.values())
         stale = [key for _, key, _ in write_steps.stored_keys(self.turn) if key not in reported]
-        for start in range(0, len(stale), SLICE):
-            writer.write(partial(write_steps.delete, stale[start : start + SLICE]))
+        for start in range(0, len(stale), STEPS_PER_SLICE):
+            writer.write(partial(write_steps.delete, stale[start : start + STEPS_PER_SLICE]))

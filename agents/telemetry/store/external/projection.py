@@ -18,11 +18,11 @@ from agents.record.models.turns import Turn
 from agents.record.store.deletion import delete_turns
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading import turns
-from agents.telemetry.reading.conversation_links import Links
-from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.conversation_links import ConversationLinks
+from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.trace_worker import Head, first_spans
-from agents.telemetry.reading.turn_warnings import only_first
+from agents.telemetry.reading.trace_worker import TurnHead, first_spans
+from agents.telemetry.reading.turn_warnings import trace_truncated
 from agents.telemetry.store.external import large_turns, reader_process, related_traces, turn_order, write_turns
 from agents.telemetry.store.external.backpressure import ingest_load
 from agents.telemetry.store.external.owners import Owner
@@ -144,7 +144,7 @@ class _TraceProjection:
     have been made of before: none where this one is new and stands for itself."""
 
     trace: _PendingTrace
-    links: Links
+    links: ConversationLinks
     related_ids: tuple[str, ...]
     turns: tuple[PreparedTurn, ...]
 
@@ -203,10 +203,10 @@ def _try_projecting(trace: _PendingTrace) -> _TraceProjection | None:
 
 def _build_projection(trace: _PendingTrace) -> _TraceProjection:
     spans = first_spans(encoding.unpack(kind, bytes(body)) for kind, body in trace.bodies)
-    links, records = turns.with_links(spans)
+    links, records = turns.build_turns_and_links(spans)
     others = related_traces.find_related(trace.owner, trace.key, links)
     if others:
-        _, records = turns.with_links([*spans, *(span for other in others for span in spans_of(other))])
+        _, records = turns.build_turns_and_links([*spans, *(span for other in others for span in spans_of(other))])
     related_ids = _related_ids(trace, links, others)
     records = [_with_warning(trace, record, len(spans)) for record in records]
     source = _source(spans[0].format if spans else "otlp")
@@ -215,16 +215,16 @@ def _build_projection(trace: _PendingTrace) -> _TraceProjection:
     )
 
 
-def _related_ids(trace: _PendingTrace, links: Links, others: Sequence[int]) -> tuple[str, ...]:
+def _related_ids(trace: _PendingTrace, links: ConversationLinks, others: Sequence[int]) -> tuple[str, ...]:
     is_new = trace.projected == 0 and not links.is_bare
     return () if is_new else (trace.external_id, *related_traces.external_ids(others))
 
 
-def _with_warning(trace: _PendingTrace, record: ForeignTurn, spans: int) -> ForeignTurn:
+def _with_warning(trace: _PendingTrace, record: ExternalTurn, spans: int) -> ExternalTurn:
     """With word of it if not all of the trace was read."""
     if spans >= trace.spans:
         return record
-    return replace(record, warnings=(only_first(spans), *record.warnings))
+    return replace(record, warnings=(trace_truncated(spans), *record.warnings))
 
 
 def _source(format_: str) -> Source:
@@ -265,7 +265,7 @@ def _project_in_slices(trace: _PendingTrace) -> None:
         for head, steps in reader.turns():
             record = _with_warning(trace, head.turn, summary.spans)
             if len(head.steps) > MAX_STEPS_PER_WRITE:
-                prepared = large_turns.write(trace.owner, trace.key, Head(record, head.steps), source, steps)
+                prepared = large_turns.write(trace.owner, trace.key, TurnHead(record, head.steps), source, steps)
             else:
                 record = replace(record, steps=tuple(step for slice_ in steps for step in slice_))
                 prepared = write_turns.prepare_turn(record, source)

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from agents.telemetry.reading.records import ForeignStep
-from agents.telemetry.reading.trace_worker import Failed, Head, Told, frame, read, slices
+from agents.telemetry.reading.records import ExternalStep
+from agents.telemetry.reading.trace_worker import ReadFailure, TraceSummary, TurnHead, frame, slice_count
 
 _ROOT = Path(__file__).resolve().parents[4]
 _END_OF_TRACE = frame(b"")
@@ -47,11 +47,11 @@ class ReaderProcess:
         self._stopped = True
         self._process.kill()
 
-    def send_trace(self, bodies: Iterable[bytes]) -> Told:
+    def send_trace(self, bodies: Iterable[bytes]) -> TraceSummary:
         """Tell the trace's reports; what it is linked by."""
         self._send_bodies(bodies)
         summary = self._next()
-        assert isinstance(summary, Told)  # it is the first answer
+        assert isinstance(summary, TraceSummary)  # it is the first answer
         return summary
 
     def send_related(self, traces: Iterable[Iterable[bytes]]) -> None:
@@ -60,13 +60,13 @@ class ReaderProcess:
             self._send_bodies(bodies)
         self._send(_END_OF_TRACE)
 
-    def turns(self) -> Iterator[tuple[Head, Iterator[Sequence[ForeignStep]]]]:
+    def turns(self) -> Iterator[tuple[TurnHead, Iterator[Sequence[ExternalStep]]]]:
         """Each turn, with its steps some at a time; these have to be taken before the next one."""
         while (head := self._next()) is not None:
             yield head, self._steps(len(head.steps))
 
-    def _steps(self, count: int) -> Iterator[Sequence[ForeignStep]]:
-        for _ in range(slices(count)):
+    def _steps(self, count: int) -> Iterator[Sequence[ExternalStep]]:
+        for _ in range(slice_count(count)):
             yield self._next()
 
     def _send_bodies(self, bodies: Iterable[bytes]) -> None:
@@ -90,9 +90,9 @@ class ReaderProcess:
         body = self._stdout.read(size)
         if not size or len(body) < size:
             raise self._end()
-        message = read(body)
-        if isinstance(message, Failed):
-            raise UnreadableTrace(message.trace)
+        message = decode_answer(body)
+        if isinstance(message, ReadFailure):
+            raise UnreadableTrace(message.traceback)
         return message
 
     def _end(self) -> Exception:

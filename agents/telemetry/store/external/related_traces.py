@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agents.base.store.sql import Insert
 from agents.telemetry.models.traces import Trace, TraceLink
-from agents.telemetry.reading.conversation_links import Links
+from agents.telemetry.reading.conversation_links import ConversationLinks
 from agents.telemetry.store.external.owners import Owner, link_mark
 
 MAX_TRACES = 200
@@ -16,21 +16,21 @@ MAX_MARKS = 500
 _ADD = Insert(TraceLink, "mark trace_id gave", once=True)
 
 
-def link_columns(links: Links) -> tuple[str, str, bool]:
+def link_columns(links: ConversationLinks) -> tuple[str, str, bool]:
     """By what a trace is found: its ``conversation``, its ``service``, whether it is ``bare``."""
     return links.session[:500] if links.is_bare else "", links.service[:300], links.is_bare
 
 
-def store_links(owner: Owner, trace: int, links: Links) -> None:
+def store_links(owner: Owner, trace: int, links: ConversationLinks) -> None:
     """Keep what a trace is linked by, within the caller's transaction."""
     if not links.is_bare or links.session:
         return
-    for texts, gave in ((links.gave, True), (links.got, False)):
+    for texts, gave in ((links.output_marks, True), (links.input_marks, False)):
         values = sorted(texts)[:MAX_MARKS]
         _ADD.many((link_mark(owner, links.service, text), trace, gave) for text in values)
 
 
-def find_related(owner: Owner, trace: int, links: Links) -> list[int]:
+def find_related(owner: Owner, trace: int, links: ConversationLinks) -> list[int]:
     """The other traces of the same conversation, the oldest first."""
     if not links.is_bare:
         return []
@@ -44,11 +44,11 @@ def find_related(owner: Owner, trace: int, links: Links) -> list[int]:
     return sorted(traces)
 
 
-def _linked_traces(owner: Owner, trace: int, links: Links) -> set[int]:
+def _linked_traces(owner: Owner, trace: int, links: ConversationLinks) -> set[int]:
     """Those that gave what this one holds, or hold what it gave; and those that are linked with them."""
     related: set[int] = set()
-    gave = {link_mark(owner, links.service, text) for text in links.gave}
-    got = {link_mark(owner, links.service, text) for text in links.got}
+    gave = {link_mark(owner, links.service, text) for text in links.output_marks}
+    got = {link_mark(owner, links.service, text) for text in links.input_marks}
     while True:
         more = _traces_with(got, True) | _traces_with(gave, False)
         new_traces = more - related - {trace}

@@ -11,7 +11,7 @@ from agents.base.store import terms
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.schemas.events import InferenceDetail, OtherDetail, ToolDetail
 from agents.record.store import search, searchable_text, steps
-from agents.telemetry.reading.records import ForeignStep
+from agents.telemetry.reading.records import ExternalStep
 from agents.telemetry.store.external.owners import external_id
 
 FIELDS = (
@@ -39,7 +39,7 @@ class StepContent:
     words: search.StepTokens
 
 
-def step_content(step: ForeignStep) -> StepContent:
+def step_content(step: ExternalStep) -> StepContent:
     is_open = step.status == "in_progress"
     error = None if is_open else step.error
     is_known = not is_open or isinstance(step.detail, ToolDetail)
@@ -62,7 +62,7 @@ class NewStepRow:
 
 
 def step_row(
-    turn: int, number: int, step: ForeignStep, content: StepContent, keys: Mapping[str, int], started: int, cost: Cost
+    turn: int, number: int, step: ExternalStep, content: StepContent, keys: Mapping[str, int], started: int, cost: Cost
 ) -> NewStepRow:
     """``keys`` are those of the turn's steps by the sender's ids; ``started`` is in microseconds."""
     key, is_open = keys[step.id], step.status == "in_progress"
@@ -71,7 +71,7 @@ def step_row(
     return NewStepRow(key, number, row, cost[0], content)
 
 
-def _type_and_name(step: ForeignStep) -> tuple[int, int | None, int | None, str]:
+def _type_and_name(step: ExternalStep) -> tuple[int, int | None, int | None, str]:
     """Its type, its tool, its model, its name."""
     type_ = _TYPES[step.type]
     tool = terms.intern(TermKind.TOOL, step.name) if type_ == StepType.TOOL_EXECUTION else None
@@ -79,18 +79,18 @@ def _type_and_name(step: ForeignStep) -> tuple[int, int | None, int | None, str]
     return type_, tool, model, step.name[:300]
 
 
-def _end_columns(step: ForeignStep, started: int, cost: Cost) -> tuple[Any, ...]:
+def _end_columns(step: ExternalStep, started: int, cost: Cost) -> tuple[Any, ...]:
     """The columns of `_OPEN` of a step that has ended."""
     ended = max(started if step.ended_us is None else step.ended_us, started)
     outcome = (steps.objects(step.detail), steps.error_term(step.error), _kind(step), _finish(step))
     return (ended, ended - started, step.ttft_us, *outcome, *_tokens(step), *cost)
 
 
-def _kind(step: ForeignStep) -> int | None:
+def _kind(step: ExternalStep) -> int | None:
     return terms.intern(TermKind.STEP_KIND, step.detail.kind) if isinstance(step.detail, OtherDetail) else None
 
 
-def _finish(step: ForeignStep) -> int | None:
+def _finish(step: ExternalStep) -> int | None:
     """Why an inference stopped."""
     detail = step.detail
     return terms.intern(
@@ -98,7 +98,7 @@ def _finish(step: ForeignStep) -> int | None:
     )
 
 
-def _tokens(step: ForeignStep) -> tuple[int, int, int, int]:
+def _tokens(step: ExternalStep) -> tuple[int, int, int, int]:
     used = step.usage
     if used is None:
         return 0, 0, 0, 0

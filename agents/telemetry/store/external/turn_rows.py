@@ -16,7 +16,7 @@ from agents.record.models.choices import Api, Source, StepType, TurnStatus
 from agents.record.schemas.content import TurnMessage, Usage, has_images, text_of
 from agents.record.store import steps
 from agents.record.store.recorder import preview
-from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.store.external.owners import Owner, external_id
 
 FIELDS = (
@@ -46,7 +46,7 @@ class StepTotals:
     ttft_us: int | None
 
     @classmethod
-    def of(cls, record: ForeignTurn, counted: Sequence[ForeignStep], cost_nano: int | None) -> StepTotals:
+    def of(cls, record: ExternalTurn, counted: Sequence[ExternalStep], cost_nano: int | None) -> StepTotals:
         """Of some of a turn's steps, or all."""
         return cls(
             steps=len(counted),
@@ -85,7 +85,7 @@ def _total_usage(usages: Sequence[Usage]) -> Usage:
     )
 
 
-def _ttft(record: ForeignTurn, steps: Sequence[ForeignStep]) -> int | None:
+def _ttft(record: ExternalTurn, steps: Sequence[ExternalStep]) -> int | None:
     """How long it took until the first token of the first answer that says so."""
     for step in steps:
         if step.ttft_us is not None and step.started_us is not None:
@@ -94,7 +94,7 @@ def _ttft(record: ForeignTurn, steps: Sequence[ForeignStep]) -> int | None:
 
 
 def turn_row(
-    owner: Owner, record: ForeignTurn, source: Source, keys: tuple[int, int, int, int], sums: StepTotals
+    owner: Owner, record: ExternalTurn, source: Source, keys: tuple[int, int, int, int], sums: StepTotals
 ) -> Sequence[Any]:
     """The columns `FIELDS`; ``place`` is the turn, its session, its agent, its number."""
     status = TurnStatus[record.status.upper()]
@@ -113,11 +113,11 @@ def turn_row(
     return (*head, *term_ids, *times, *tokens, sums.cost_nano, *counts, "", external_id(record.id))
 
 
-def _stop_reason(record: ForeignTurn) -> str:
+def _stop_reason(record: ExternalTurn) -> str:
     return "" if record.error or record.output is None else record.output.stop_reason
 
 
-def body_row(record: ForeignTurn) -> Sequence[Any]:
+def body_row(record: ExternalTurn) -> Sequence[Any]:
     """The columns `BODY_FIELDS` but the first."""
     answer = text_of(record.output.content) if record.output else ""
     outcome = record.error.message if record.error else answer
@@ -135,14 +135,14 @@ def body_row(record: ForeignTurn) -> Sequence[Any]:
     )
 
 
-def _request_json(record: ForeignTurn) -> str:
+def _request_json(record: ExternalTurn) -> str:
     """What a reader should know besides: JSON, '' where there is nothing."""
     fields = {"warnings": record.warnings, "hidden": record.hidden, "agents": record.agents, "traces": record.traces}
     details = {name: value for name, value in fields.items() if value}
     return msgspec.json.encode({"foreign": details}).decode() if details else ""
 
 
-def input_text(record: ForeignTurn) -> str:
+def input_text(record: ExternalTurn) -> str:
     """The words that a turn answers."""
     return "\n".join(text_of(message.content) for message in record.input if _is_input(message))
 

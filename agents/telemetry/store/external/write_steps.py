@@ -14,7 +14,7 @@ from agents.record.models.tags import StepTag
 from agents.record.models.turns import Step, StepDetail
 from agents.record.store import costs as prices
 from agents.record.store import deletion_hooks, large_values, search
-from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.store.external import step_rows
 from agents.telemetry.store.external.owners import external_id
 from agents.telemetry.store.external.step_rows import Cost, NewStepRow, StepContent
@@ -54,7 +54,7 @@ class StepWritePlan:
     cost_nano: int | None
 
 
-def step_texts(record: ForeignTurn, contents: Sequence[StepContent]) -> Iterable[search.StepTokens]:
+def step_texts(record: ExternalTurn, contents: Sequence[StepContent]) -> Iterable[search.StepTokens]:
     """Of each step that has any, in order, those it is found by."""
     positions = sorted(last_positions(step.id for step in record.steps).values())
     return (contents[position].words for position in positions if contents[position].detail is not None)
@@ -65,7 +65,7 @@ def last_positions(steps: Iterable[str]) -> dict[str, int]:
     return {step: position for position, step in enumerate(steps)}
 
 
-def plan_steps(turn: int, record: ForeignTurn, contents: Sequence[StepContent], *, is_new: bool) -> StepWritePlan:
+def plan_steps(turn: int, record: ExternalTurn, contents: Sequence[StepContent], *, is_new: bool) -> StepWritePlan:
     """``said`` is what the record's steps say. Those that were told of before keep their keys. Reads only."""
     stored = {} if is_new else _stored(turn)
     stored_keys = {stored_step.row[step_rows.EXTERNAL_ID_COLUMN]: key for key, stored_step in stored.items()}
@@ -95,12 +95,12 @@ def _number(step: NewStepRow) -> int:
 class NumberedSteps:
     """Some of a turn's steps, with what they say and their numbers."""
 
-    steps: Sequence[ForeignStep]
+    steps: Sequence[ExternalStep]
     content: Sequence[StepContent]
     numbers: Sequence[int]
 
 
-def plan_slice(turn: int, record: ForeignTurn, numbered: NumberedSteps, keys: Mapping[str, int]) -> StepWritePlan:
+def plan_slice(turn: int, record: ExternalTurn, numbered: NumberedSteps, keys: Mapping[str, int]) -> StepWritePlan:
     """The same of some steps of a turn; ``keys`` are those of all, by the sender's ids. Reads only."""
     rows = [
         step_rows.step_row(turn, number, step, content, keys, _start(step, record), _cost(step, record))
@@ -154,11 +154,11 @@ def _unpacked(key: int, kind: int, body: bytes, error: str) -> tuple[bytes, str]
     return large_values.unpack(key, kind, body), error
 
 
-def _start(step: ForeignStep, record: ForeignTurn) -> int:
+def _start(step: ExternalStep, record: ExternalTurn) -> int:
     return step.started_us or record.started_us
 
 
-def _cost(step: ForeignStep, record: ForeignTurn) -> Cost:
+def _cost(step: ExternalStep, record: ExternalTurn) -> Cost:
     """What the sender says it cost; else what our prices say."""
     if step.usage is None:
         return None, None

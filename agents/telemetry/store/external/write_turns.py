@@ -16,7 +16,7 @@ from agents.record.models.choices import Source
 from agents.record.models.turns import Turn, TurnBody
 from agents.record.schemas.content import text_of
 from agents.record.store import search, tags
-from agents.telemetry.reading.records import ForeignTurn
+from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.store.external import find_or_create, step_rows, turn_order, turn_rows, write_steps
 from agents.telemetry.store.external.find_or_create import AgentKeys, SessionDraft, SessionDrafts
 from agents.telemetry.store.external.owners import Owner, external_id
@@ -57,7 +57,7 @@ class PreparedTurn:
     are stored already ``sums`` are what they come to, and the record has none."""
 
     id: str
-    record: ForeignTurn
+    record: ExternalTurn
     source: Source
     steps: Sequence[StepContent]
     body: Sequence[Any]
@@ -65,21 +65,21 @@ class PreparedTurn:
     sums: StepTotals | None = None
 
 
-def prepare_turn(record: ForeignTurn, source: Source) -> PreparedTurn:
+def prepare_turn(record: ExternalTurn, source: Source) -> PreparedTurn:
     contents = [step_rows.step_content(step) for step in record.steps]
     text = _turn_texts(record, write_steps.step_texts(record, contents))
     return PreparedTurn(external_id(record.id), record, source, contents, turn_rows.body_row(record), text)
 
 
 def prepare_turn_of_stored_steps(
-    record: ForeignTurn, source: Source, sums: StepTotals, step_texts: Iterable[search.StepTokens]
+    record: ExternalTurn, source: Source, sums: StepTotals, step_texts: Iterable[search.StepTokens]
 ) -> PreparedTurn:
     """The same of a turn whose steps are stored already, with the words that these are found by."""
     text = _turn_texts(record, step_texts)
     return PreparedTurn(external_id(record.id), record, source, (), turn_rows.body_row(record), text, sums)
 
 
-def _turn_texts(record: ForeignTurn, step_texts: Iterable[search.StepTokens]) -> search.TurnTokens:
+def _turn_texts(record: ExternalTurn, step_texts: Iterable[search.StepTokens]) -> search.TurnTokens:
     answer = search.index_tokens(text_of(record.output.content) if record.output else "")
     return search.TurnTokens(
         search.index_tokens(turn_rows.input_text(record)),
@@ -151,7 +151,7 @@ def _draft(
     return _TurnDraft(key, prepared_turn, stored, agent, session, number, steps, sums)
 
 
-def _number_in_session(session: SessionDraft, key: int, record: ForeignTurn, stored: _StoredTurn | None) -> int:
+def _number_in_session(session: SessionDraft, key: int, record: ExternalTurn, stored: _StoredTurn | None) -> int:
     """The turn's number in its session, for now."""
     if stored and stored.session == session.key:
         session.needs_renumbering |= stored.started_us != record.started_us
@@ -162,7 +162,7 @@ def _number_in_session(session: SessionDraft, key: int, record: ForeignTurn, sto
     return number
 
 
-def _add_to_session(session: SessionDraft, record: ForeignTurn, sums: StepTotals, previous: _StoredTurn) -> None:
+def _add_to_session(session: SessionDraft, record: ExternalTurn, sums: StepTotals, previous: _StoredTurn) -> None:
     """Bring a session's sums to what its turns come to now."""
     session.input_tokens += sums.usage.input_tokens - previous.input_tokens
     session.output_tokens += sums.usage.output_tokens - previous.output_tokens

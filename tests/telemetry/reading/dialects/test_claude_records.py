@@ -6,9 +6,9 @@ from typing import Any
 
 from agents.record.schemas.content import text_of
 from agents.record.schemas.events import InferenceDetail
-from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.spans import Span, SpanEvent
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading import captures
 from tests.telemetry.reading.story import START, span
 
@@ -43,19 +43,19 @@ def tool(id_: str, at: float, parent: str = "top") -> Span:
     return told(id_, "tool", parent, at=at, attributes=attributes)
 
 
-def the_turn(*spans: Span, events: list[SpanEvent]) -> ForeignTurn:
+def the_turn(*spans: Span, events: list[SpanEvent]) -> ExternalTurn:
     top = told("top", "interaction", took=30)
     records = Span("t1", "top", events=events, is_log=True, scope="com.anthropic.claude_code.events")
-    [turn] = of_spans([*spans, records, top])
-    assert [turn] == of_spans([records, top, *spans[::-1], records])
+    [turn] = build_turns([*spans, records, top])
+    assert [turn] == build_turns([records, top, *spans[::-1], records])
     return turn
 
 
-def costs(turn: ForeignTurn) -> dict[str, int | None]:
+def costs(turn: ExternalTurn) -> dict[str, int | None]:
     return {step.id: step.cost_nano for step in turn.steps if step.type == "inference"}
 
 
-def words(step: ForeignStep) -> str:
+def words(step: ExternalStep) -> str:
     assert isinstance(step.detail, InferenceDetail)
     return text_of(step.detail.model_response.content)
 
@@ -112,7 +112,7 @@ def test_a_tool_was_given_what_its_record_says() -> None:
 
 
 def test_a_real_session_tells_what_it_cost() -> None:
-    first, second = of_spans(captures.spans("claude_code__two-turns"))
+    first, second = build_turns(captures.spans("claude_code__two-turns"))
     assert [costs(turn) for turn in (first, second)] == [
         {"20fad87dd816899b": 750_000, "db4e76ab42f8a75e": 705_000},
         {"6859d826b7e1ccaa": 705_000},

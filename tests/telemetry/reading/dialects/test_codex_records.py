@@ -10,9 +10,9 @@ import pytest
 from agents.record.schemas.content import text_of
 from agents.record.schemas.events import InferenceDetail, ToolDetail
 from agents.telemetry.reading.dialects import codex
-from agents.telemetry.reading.records import ForeignStep, ForeignTurn
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.spans import Span, SpanEvent
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading.story import START, span
 
 TALK = {"conversation.id": "talk"}
@@ -43,7 +43,7 @@ def the_tool(call: str, parent: str, at: float) -> Span:
     return told(call, "exec_command", parent, at=at, attributes=said)
 
 
-def the_turn(*more: Span) -> ForeignTurn:
+def the_turn(*more: Span) -> ExternalTurn:
     spans = [
         told("input", "codex.turn_input", attributes={"turn_id": "u1"}, took=9),
         told("early", "emit_turn_start_lifecycle", "input", attributes={"turn_id": "u1"}),
@@ -54,12 +54,12 @@ def the_turn(*more: Span) -> ForeignTurn:
         *the_call("two", 3, (40, 5)),
         *more,
     ]
-    [turn] = of_spans(spans)
-    assert [turn] == of_spans(spans[::-1])
+    [turn] = build_turns(spans)
+    assert [turn] == build_turns(spans[::-1])
     return turn
 
 
-def tool_of(turn: ForeignTurn) -> tuple[ForeignStep, ToolDetail]:
+def tool_of(turn: ExternalTurn) -> tuple[ExternalStep, ToolDetail]:
     [step] = [one for one in turn.steps if one.type == "tool_execution"]
     assert isinstance(step.detail, ToolDetail)
     return step, step.detail
@@ -94,7 +94,7 @@ def test_the_prompts_are_those_of_the_records_in_order() -> None:
 @pytest.mark.parametrize("place", ["run", "nowhere", "input"])
 def test_a_prompt_that_is_hidden_or_of_no_turn_is_none(place: str) -> None:
     prompt = "[REDACTED]" if place == "run" else "Where?"
-    assert [turn.input for turn in of_spans([*_loose(), record(place, "user_prompt", prompt=prompt)])] == [()]
+    assert [turn.input for turn in build_turns([*_loose(), record(place, "user_prompt", prompt=prompt)])] == [()]
 
 
 def _loose() -> list[Span]:

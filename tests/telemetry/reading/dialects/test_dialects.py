@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from agents.telemetry.reading.dialects import read
-from agents.telemetry.reading.facts import Facts, Message
+from agents.telemetry.reading.facts import HistoryMessage, SpanFacts
 from agents.telemetry.reading.spans import Format, Span, SpanEvent
 
 
-def facts(attributes: dict[str, Any], *, name: str = "n", format: Format = "otlp", **more: Any) -> Facts:
+def facts(attributes: dict[str, Any], *, name: str = "n", format: Format = "otlp", **more: Any) -> SpanFacts:
     return read(Span("t", "s", name=name, attributes=attributes, format=format, **more))
 
 
-def told(messages: list[Message]) -> list[tuple[str, str]]:
+def told(messages: list[HistoryMessage]) -> list[tuple[str, str]]:
     return [(one.role, one.text) for one in messages]
 
 
-def calls(messages: list[Message]) -> list[tuple[str, str, Any]]:
+def calls(messages: list[HistoryMessage]) -> list[tuple[str, str, Any]]:
     return [(call.id, call.name, call.arguments) for one in messages for call in one.calls]
 
 
@@ -60,8 +60,8 @@ def test_traceloops_flattened_messages() -> None:
         }
     )
     assert (found.kind, found.model, found.finish) == ("llm", "gpt-4o", "tool_calls")
-    assert told(found.given.messages()) == [("system", "Be brief."), ("user", "Weather?")]
-    assert calls(found.answer.messages()) == [("call_1", "get_weather", '{"city": "Paris"}')]
+    assert told(found.input_messages.messages()) == [("system", "Be brief."), ("user", "Weather?")]
+    assert calls(found.output_messages.messages()) == [("call_1", "get_weather", '{"city": "Paris"}')]
     assert found.usage is not None
     assert (found.usage.input_tokens, found.usage.output_tokens) == (12, 3)
 
@@ -107,10 +107,10 @@ def test_gemini_cli_speaks_googles_shape() -> None:
         resource=resource,
     )
     assert (found.kind, found.model, found.agent) == ("llm", "gemini-2.5-flash", "gemini-cli")
-    given = found.given.messages()
+    given = found.input_messages.messages()
     assert [one.role for one in given] == ["user", "assistant", "tool"]
-    assert given[2].answers == "c1"
-    assert told(found.answer.messages()) == [("assistant", "Done.")]
+    assert given[2].answered_call == "c1"
+    assert told(found.output_messages.messages()) == [("assistant", "Done.")]
     tool = facts({"gen_ai.tool.name": "read_file", "gen_ai.tool.call_id": "c1"}, name="tool_call", resource=resource)
     assert (tool.kind, tool.tool, tool.call_id) == ("tool", "read_file", "c1")
     assert facts({"gen_ai.tool.name": "x"}, name="schedule_tool_calls", resource=resource).kind == ""
@@ -119,7 +119,7 @@ def test_gemini_cli_speaks_googles_shape() -> None:
 GEMINI = {"service.name": "gemini-cli"}
 
 
-def gemini(name: str, given: Any, got: Any, **more: Any) -> Facts:
+def gemini(name: str, given: Any, got: Any, **more: Any) -> SpanFacts:
     words = {"gen_ai.input.messages": json.dumps(given), "gen_ai.output.messages": json.dumps(got)}
     return facts({"gen_ai.operation.name": name, **words, **more}, name=name, resource=GEMINI)
 
@@ -127,7 +127,7 @@ def gemini(name: str, given: Any, got: Any, **more: Any) -> Facts:
 def test_gemini_clis_calls_have_the_ids_that_histories_have() -> None:
     call = {"functionCall": {"id": "read_file__c1", "name": "read_file", "args": {"path": "a"}}}
     found = gemini("llm_call", [], [{"role": "model", "parts": [call]}])
-    assert calls(found.answer.messages()) == [("c1", "read_file", {"path": "a"})]
+    assert calls(found.output_messages.messages()) == [("c1", "read_file", {"path": "a"})]
 
 
 def test_what_gemini_cli_says_first_is_not_its_users() -> None:
@@ -136,7 +136,7 @@ def test_what_gemini_cli_says_first_is_not_its_users() -> None:
     event = SpanEvent("gen_ai.client.inference.operation.details", attributes={"gen_ai.input.messages": wrong})
     attributes = {"gen_ai.input.messages": json.dumps([{"role": "user", "parts": said}])}
     found = facts(attributes, name="llm_call", resource=GEMINI, events=[event])
-    assert told(found.given.messages()) == [("user", "Read it.")]
+    assert told(found.input_messages.messages()) == [("user", "Read it.")]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_llama_stacks_older_spans() -> None:
     )
     assert (turn.kind, turn.name) == ("agent", "helper")
     model = facts({"__type__": "async", "stop_reason": "end_of_turn", "output": "Hello"}, name="inference")
-    assert (model.kind, told(model.answer.messages())) == ("llm", [("assistant", "Hello")])
+    assert (model.kind, told(model.output_messages.messages())) == ("llm", [("assistant", "Hello")])
     tool = facts({"step_id": "x", "tool_name": "look", "input": '{"a": 1}', "output": "b"}, name="tool_execution")
     assert (tool.kind, tool.tool, tool.arguments, tool.result) == ("tool", "look", '{"a": 1}', "b")
     shield = facts(
@@ -212,8 +212,8 @@ def test_langsmith_over_opentelemetry() -> None:
         }
     )
     assert (found.kind, found.model, found.agent) == ("llm", "gpt-4o", "helper")
-    assert told(found.given.messages()) == [("user", "Hi")]
-    assert told(found.answer.messages()) == [("assistant", "Yo")]
+    assert told(found.input_messages.messages()) == [("user", "Hi")]
+    assert told(found.output_messages.messages()) == [("assistant", "Yo")]
 
 
 def _lc(name: str, content: str) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def test_logfires_own_instrumentation_of_openai() -> None:
     }
     found = facts({"request_data": json.dumps(request), "response_data": json.dumps(response)})
     assert (found.kind, found.model, found.usage and found.usage.input_tokens) == ("llm", "gpt-4o", 3)
-    assert told(found.answer.messages()) == [("assistant", "Yo")]
+    assert told(found.output_messages.messages()) == [("assistant", "Yo")]
     assert facts({"logfire.span_type": "pending_span", "gen_ai.operation.name": "chat"}).kind == ""
 
 
@@ -262,7 +262,7 @@ def test_the_agents_sdks_guardrails_and_rounds() -> None:
     assert guard.violation == "no_output_secrets was triggered."
     custom = {"type": "custom", "name": "turn", "data": {"sdk_span_type": "turn", "turn": 2, "agent_name": "A"}}
     round_ = facts({"span_data": custom}, format="openai_agents")
-    assert (round_.kind, round_.agent, round_.more) == ("chain", "A", {"turn": 2, "agent_name": "A"})
+    assert (round_.kind, round_.agent, round_.extra) == ("chain", "A", {"turn": 2, "agent_name": "A"})
     task = {"type": "custom", "name": "task", "data": {"sdk_span_type": "task", "name": "Weather workflow"}}
     assert (round_.label, facts({"span_data": task}, format="openai_agents").label) == ("turn 2", "Weather workflow")
     handoff = facts({"span_data": {"type": "handoff", "from_agent": "A", "to_agent": "B"}}, format="openai_agents")
@@ -272,7 +272,7 @@ def test_the_agents_sdks_guardrails_and_rounds() -> None:
 @pytest.mark.parametrize(("type_", "more"), [("str", None), ("City", {"output_type": "City"})])
 def test_that_an_agents_sdks_agent_answers_text_goes_unsaid(type_: str, more: dict[str, str] | None) -> None:
     assert (
-        facts({"span_data": {"type": "agent", "name": "A", "output_type": type_}}, format="openai_agents").more == more
+        facts({"span_data": {"type": "agent", "name": "A", "output_type": type_}}, format="openai_agents").extra == more
     )
 
 
@@ -287,7 +287,7 @@ def test_a_span_may_speak_two_dialects() -> None:
             "gen_ai.usage.input_tokens": 7,
         }
     )
-    assert (found.word, found.model, found.provider) == ("LLM", "named first", "openai")
+    assert (found.sender_kind, found.model, found.provider) == ("LLM", "named first", "openai")
     assert found.usage is not None
 
 

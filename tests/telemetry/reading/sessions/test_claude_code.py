@@ -8,7 +8,7 @@ from typing import Any
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.sessions import claude_code
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.reading.turns import of_spans
+from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading import captures
 
 SESSION = "5abadb34-4388-4c6e-adde-1a9db475502f"
@@ -66,7 +66,7 @@ def test_a_sub_agent_was_asked_and_answered_what_its_tools_result_says() -> None
     main = claude_code.from_lines((FOLDER / "main.jsonl").read_bytes().splitlines()).spans
     known = next(span for span in main if span.attributes["kind"] == "agent")
     assert known.attributes["input"][0]["content"].startswith("CALL Read")
-    [turn, _] = of_spans(captures.session_spans("claude_code_subagent__main"))
+    [turn, _] = build_turns(captures.session_spans("claude_code_subagent__main"))
     [step] = [one for one in turn.steps if one.kind == "agent"]
     assert step.detail.data["output"] == "Done. The tool answered."  # type: ignore[union-attr]  # an agent's
 
