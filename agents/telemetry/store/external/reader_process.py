@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from agents.telemetry.reading.records import ExternalStep
-from agents.telemetry.reading.trace_worker import ReadFailure, TraceSummary, TurnHead, frame, slice_count
+from agents.telemetry.reading.trace_worker import ReadFailure, TraceSummary, TurnHead, decode_answer, frame, slice_count
 
 _ROOT = Path(__file__).resolve().parents[4]
 _END_OF_TRACE = frame(b"")
