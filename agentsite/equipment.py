@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from agents.base.errors import InvalidRequest, NotAuthenticated, Unavailable
-from agents.base.schemas.identity import Asked, Identity
+from agents.base.schemas.identity import Identity, TokenRequest
 from agents.base.store.tokens import Identify
 from agents.identity.providers import token_providers as identity
 from agents.identity.providers.base import IdentityProvider, Rejected, Unreachable
@@ -40,7 +40,7 @@ def identify() -> Identify | None:
     return partial(_identified, provider)
 
 
-def _identified(provider: IdentityProvider, token: str, asked: Asked) -> Identity:
+def _identified(provider: IdentityProvider, token: str, asked: TokenRequest) -> Identity:
     try:
         return provider.identify(token, asked)
     except Rejected as error:

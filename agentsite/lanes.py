@@ -119,7 +119,7 @@ class Place(Executor):
     end of a stream, is done on any lane."""
 
     def __init__(self) -> None:
-        self._shares: list[tuple[Requests, shares.Place]] = []
+        self._shares: list[tuple[Requests, shares.Slot]] = []
         self._lane: Lane | None = None
         self._last: Future[Any] | None = None
 
@@ -157,7 +157,7 @@ class Place(Executor):
             self._last.add_done_callback(lambda _: _on(loop, done))
 
 
-def _free(lane: Lane | None, held: list[tuple[Requests, shares.Place]]) -> None:
+def _free(lane: Lane | None, held: list[tuple[Requests, shares.Slot]]) -> None:
     if lane is not None:
         lanes.give_back(lane)
     for line, share in held:

@@ -115,7 +115,7 @@ class Lifecycle:
 
     # --------------------------------------------------------------------------------------- rounds
 
-    def _changed(self, changed: changes.Changed) -> None:
+    def _changed(self, changed: changes.ChangeBatch) -> None:
         self._last_change = max(self._last_change, changed.seq)
         hub.ring(changed.seq, changed.records)
 
@@ -133,7 +133,7 @@ class Lifecycle:
         await read(import_queue.beat)
 
     async def _recover(self) -> None:
-        if failures.noted.recent(CALM_S):
+        if failures.failure_log.recent(CALM_S):
             return
         await read(closing.recover, ids.now_us(), self.runner.running)
         await read(indexing.fail_lost, ids.now_us(), current_service.service().indexer.running)
@@ -154,7 +154,7 @@ class Lifecycle:
         await asyncio.get_running_loop().run_in_executor(None, self._memory.give_back)
 
     async def _learn(self) -> None:
-        if not failures.noted.recent(CALM_S):
+        if not failures.failure_log.recent(CALM_S):
             await read(self._statistics.renew)
 
     async def _seal(self) -> None:

@@ -263,7 +263,7 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         },
     },
-    "filters": {"once": {"()": "agents.base.store.failures.Once"}},
+    "filters": {"once": {"()": "agents.base.store.failures.StoreFailureFilter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
     # a 404 is an answer like any other
     "loggers": {

@@ -190,7 +190,7 @@ class ProviderError(AgentsError):
         retry_after_s: float | None = None,
         code: str | None = None,
     ) -> None:
-        super().__init__(redaction.struck_error(message), code=code)
+        super().__init__(redaction.redact_error(message), code=code)
         self.provider = provider
         self.upstream_status = upstream_status
         self.retryable = retryable

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from agents.base.schemas.wire import Moment, Sent, SessionKey, StepKey, TurnKey, Wire, null_is
+from agents.base.schemas.wire import SessionKey, StepKey, Timestamp, TurnKey, Wire, WireOutput, null_is
 from agents.record.schemas.tags import MOST, Name
 
 COMMENT_BYTES = 8 * 1024
@@ -67,7 +67,7 @@ class CreateFeedback(Wire):
     tags: Annotated[list[Name], Field(max_length=MOST), null_is([])] = []
 
 
-class FeedbackObject(Sent):
+class FeedbackObject(WireOutput):
     """A judgement as it is stored. ``user`` is who made it; ``mine`` is that the caller may take it back."""
 
     id: str
@@ -79,12 +79,12 @@ class FeedbackObject(Sent):
     score: Score | None
     comment: str
     user: str
-    created_at: Moment
-    updated_at: Moment
+    created_at: Timestamp
+    updated_at: Timestamp
     mine: bool
 
 
-class FeedbackCreated(Sent):
+class FeedbackCreated(WireOutput):
     """What was stored: the thumb with the comment, and each score. ``tags`` are all that the record
     now has."""
 
@@ -92,7 +92,7 @@ class FeedbackCreated(Sent):
     tags: list[str]
 
 
-class FeedbackList(Sent):
+class FeedbackList(WireOutput):
     """Judgements, newest first."""
 
     data: list[FeedbackObject]
@@ -100,7 +100,7 @@ class FeedbackList(Sent):
     last_id: str | None
 
 
-class Tags(Sent):
+class Tags(WireOutput):
     """The tags of a record, in order."""
 
     tags: list[str]

@@ -38,7 +38,7 @@ AWAY_TRIES = 600
 
 def tries_of(error: BaseException) -> int:
     """How often a write that fails so is tried."""
-    return AWAY_TRIES if failures.of(error) else WRITE_TRIES
+    return AWAY_TRIES if failures.classify(error) else WRITE_TRIES
 
 
 @dataclass(eq=False, slots=True)
@@ -86,7 +86,7 @@ class DeltaKeeper:
     def _done(self, batches: Sequence[tuple[Recording, _Batch]], tried: int, kept: Future[frozenset[int]]) -> None:
         error = kept.exception()
         if error is not None and tried < tries_of(error):
-            if not failures.of(error):  # of that the writer tells
+            if not failures.classify(error):  # of that the writer tells
                 log.warning("what %d runs typed could not be stored, trying again: %s", len(batches), error)
             self._loop.call_later(AGAIN_S, self._submit, batches, tried + 1)
             return
@@ -186,7 +186,7 @@ class Recording:
         elif self.failed or isinstance(error, Superseded) or tried >= tries_of(error):
             self.give_up(error)
         else:
-            if not failures.of(error):
+            if not failures.classify(error):
                 log.warning("turn=%s: a write failed, trying again: %s", self.leg.turn, error)
             self._loop.call_later(AGAIN_S, self._submit, batch, tried + 1)
             return

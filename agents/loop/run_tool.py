@@ -15,7 +15,7 @@ from agents.record.schemas.items import CUT, MODEL_TEXT
 async def run_one(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:
     """The answer of a tool, or that there was none in time. No secret is in it that the tool could know:
     none of this server, and none of the request."""
-    return without(await _run(tool, arguments, context, seconds), redaction.in_json(context.provider_data))
+    return without(await _run(tool, arguments, context, seconds), redaction.secrets_in_json(context.provider_data))
 
 
 async def _run(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:

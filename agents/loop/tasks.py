@@ -90,8 +90,8 @@ class Runner:
         self._tasks.add(task)
         task.add_done_callback(partial(self._done, running, turn_log))
         lost = partial(self._stop, (leg.turn, leg.epoch), ("cancelled", rights.REASON))
-        held = rights.hold(actor, lost, is_run=True)
-        task.add_done_callback(lambda _: rights.release(held))
+        held = rights.watch(actor, lost, is_run=True)
+        task.add_done_callback(lambda _: rights.unwatch(held))
         task.add_done_callback(lambda _: self.slots.leave(slot))
 
     def _done(self, running: _Running, turn_log: TurnLog, task: asyncio.Task[None]) -> None:
@@ -136,7 +136,7 @@ class Runner:
             try:
                 return await read(turns.mark_running, leg)
             except Exception as error:
-                if failures.of(error) is None:
+                if failures.classify(error) is None:
                     raise
             await asyncio.sleep(AGAIN_S)
 

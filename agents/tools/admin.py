@@ -95,7 +95,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
 
     @admin.display(description=_("endpoint"))
     def endpoint(self, group: ToolGroup) -> str:
-        return cell_html.words(redaction.shown_url(group.uri))
+        return cell_html.words(redaction.redacted_url(group.uri))
 
     @admin.display(description=_("arguments"))
     def args_text(self, group: ToolGroup) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
-from agents.base.schemas.wire import Sent
+from agents.base.schemas.wire import WireOutput
 
 WORDS = 2_500
 """Words, or lines, of one text that are compared with those of the other."""
@@ -66,7 +66,7 @@ def _joined(found: Sequence[tuple[str, Sequence[str]]]) -> list[Piece]:
     return [Piece(op=op, text=text) for op, text in out]
 
 
-class Piece(Sent):
+class Piece(WireOutput):
     """Of a text: ``same`` in both, or ``deleted`` (in the first only), or ``inserted`` (in the second)."""
 
     op: Literal["same", "deleted", "inserted"]

@@ -16,7 +16,7 @@ from django.test import Client
 
 from agents.base.access import Actor
 from agents.base.models.people import User
-from agents.base.schemas.identity import Asked
+from agents.base.schemas.identity import TokenRequest
 from agents.base.store import tokens
 from agents.server.api.urls import routes
 from agentsite import equipment
@@ -128,7 +128,7 @@ def asked(known: Issuer, settings: Any) -> Issuer:
 
 
 def by_token(token: str) -> Actor:
-    return tokens.actor_of(token, Asked())
+    return tokens.actor_of(token, TokenRequest())
 
 
 @pytest.fixture

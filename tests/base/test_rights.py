@@ -38,7 +38,7 @@ def is_told(run_async: Run, actor: Actor, change: Callable[[], Any], **how: Any)
     told: list[bool] = []
 
     async def flow() -> None:
-        held = rights.hold(actor, lambda: told.append(True), **how)
+        held = rights.watch(actor, lambda: told.append(True), **how)
         await rights.check()
         await rights.check_tokens()
         assert told == []
@@ -46,7 +46,7 @@ def is_told(run_async: Run, actor: Actor, change: Callable[[], Any], **how: Any)
         for _ in range(2):  # told once
             await rights.check()
             await rights.check_tokens()
-        rights.release(held)
+        rights.unwatch(held)
 
     run_async(flow())
     assert len(told) < 2
@@ -165,13 +165,13 @@ def read_until_lost(owner: Actor, last: Callable[[NotAuthenticated], bytes] | No
 
 def test_a_stream_ends_with_a_last_word(run_async: Run, owner: Actor) -> None:
     assert run_async(read_until_lost(owner, lambda error: str(error.code).encode())) == [b"one", b"access_revoked"]
-    assert rights._held == set()
+    assert rights._watches == set()
 
 
 def test_a_file_breaks_off(run_async: Run, owner: Actor) -> None:
     with pytest.raises(NotAuthenticated, match="access has ended"):
         run_async(read_until_lost(owner, None))
-    assert rights._held == set()
+    assert rights._watches == set()
 
 
 def test_a_reader_that_goes_takes_nobodys_rights(run_async: Run, owner: Actor) -> None:
@@ -189,7 +189,7 @@ def test_a_reader_that_goes_takes_nobodys_rights(run_async: Run, owner: Actor) -
             await anext(parts)
 
     run_async(flow())
-    assert rights._held == set()
+    assert rights._watches == set()
 
 
 def test_what_was_lost_between_two_parts_ends_before_the_next(run_async: Run, owner: Actor) -> None:

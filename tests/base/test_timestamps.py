@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from agents.base.schemas.wire import Moment
+from agents.base.schemas.wire import Timestamp
 from agents.base.timestamps import to_datetime, to_us, us_or_none
 
 ANY = st.datetimes(timezones=st.sampled_from([UTC, ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Apia")]))
-READ = TypeAdapter(Moment)
+READ = TypeAdapter(Timestamp)
 
 
 @given(ANY)

@@ -18,14 +18,14 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 
-from agents.base.schemas.identity import Asked
+from agents.base.schemas.identity import TokenRequest
 from agents.identity.providers.base import CLAIMS, Rejected, Unreachable, attributes
 from agents.identity.providers.token_providers import from_settings
 from tests.support.depth import deep
 from tests.support.live import issuer as issuers
 from tests.support.live.issuer import CLIENT, SECRET, Issuer
 
-ASKED = Asked("/v1/agents", {"User-Agent": "a test"}, {"limit": "5"})
+ASKED = TokenRequest("/v1/agents", {"User-Agent": "a test"}, {"limit": "5"})
 
 
 @pytest.fixture(scope="module")

@@ -95,7 +95,7 @@ class Race:
 
     # --------------------------------------------------------------------------------------- truth
 
-    def watch(self, changed: changes.Changed) -> None:
+    def watch(self, changed: changes.ChangeBatch) -> None:
         """After each commit, in the writing thread: the status it left the turn in."""
         row = Turn.objects.unscoped("test").filter(pk=self.turn).values_list("status", flat=True).first()
         if row is not None and row != self.statuses[-1]:

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from agents.base.access import ANONYMOUS, Actor
 from agents.base.errors import NotAuthenticated
-from agents.base.schemas.identity import Asked
+from agents.base.schemas.identity import TokenRequest
 from agents.base.store import keys, tokens
 
 SECRETS = frozenset({"authorization", "cookie", "x-llamastack-provider-data"})
@@ -23,13 +23,13 @@ def actor_of(request: HttpRequest) -> Actor:
     return actor_of_header(request.headers.get("Authorization", ""), asked_of(request))
 
 
-def asked_of(request: HttpRequest) -> Asked:
+def asked_of(request: HttpRequest) -> TokenRequest:
     """A request, as far as an identity provider may be told of it."""
     headers = {name: value for name, value in request.headers.items() if name.lower() not in SECRETS}
-    return Asked(request.path, headers, {name: str(value) for name, value in request.GET.items()})
+    return TokenRequest(request.path, headers, {name: str(value) for name, value in request.GET.items()})
 
 
-def actor_of_header(authorization: str, asked: Asked) -> Actor:
+def actor_of_header(authorization: str, asked: TokenRequest) -> Actor:
     """The same for the value of an ``Authorization`` header. A Bearer that is not one of our keys is
     a token where somebody knows tokens, and counts as none elsewhere (clients send ``none``, …)."""
     secret = _bearer(authorization)
@@ -45,7 +45,7 @@ def _bearer(authorization: str) -> str:
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 
-def token_again(authorization: str, asked: Callable[[], Asked]) -> Callable[[], Actor] | None:
+def token_again(authorization: str, asked: Callable[[], TokenRequest]) -> Callable[[], Actor] | None:
     """What asks anew whose the token of an ``Authorization`` header is; None where it has none."""
     secret = _bearer(authorization)
     if not secret or secret.startswith(keys.PREFIX) or not tokens.are_known():
@@ -63,7 +63,7 @@ def actor_of_sender(request: HttpRequest) -> Actor:
         plain, given = _password(given[6:]), ""
     if not given and plain:
         given = f"Bearer {plain}"
-    return actor_of_header(given, Asked(request.path, {}, {}))
+    return actor_of_header(given, TokenRequest(request.path, {}, {}))
 
 
 def _password(encoded: str) -> str:

@@ -45,7 +45,7 @@ _makers = _Makers(2, share=1)
 def _making() -> Iterator[None]:
     """For sync code: waits until it is the caller's turn."""
     granted = threading.Event()
-    place = _makers.enter(caller.get(), let_in=True)
+    place = _makers.enter(caller.get(), admitted=True)
     try:
         if not _makers.when_granted(place, granted.set):
             granted.wait()

@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from agents.base import rights, sse
 from agents.base.access import Actor
 from agents.base.errors import AgentsError
-from agents.base.rights import Again
+from agents.base.rights import Reidentify
 
 R = TypeVar("R", bound=HttpResponseBase)
 
@@ -26,7 +26,7 @@ class Awaited(HttpResponse):
         self.work = work
 
 
-def while_allowed(response: R, actor: Actor, again: Again | None = None) -> R:
+def while_allowed(response: R, actor: Actor, again: Reidentify | None = None) -> R:
     """The same answer; one that is waited for or streamed lasts no longer than the actor's rights."""
     if isinstance(response, Awaited):
         response.work = partial(_waited, response.work, actor, again)
@@ -38,7 +38,7 @@ def while_allowed(response: R, actor: Actor, again: Again | None = None) -> R:
 
 
 async def _waited(
-    work: Callable[[], Awaitable[HttpResponseBase]], actor: Actor, again: Again | None
+    work: Callable[[], Awaitable[HttpResponseBase]], actor: Actor, again: Reidentify | None
 ) -> HttpResponseBase:
     return while_allowed(await rights.while_allowed(actor, again, work), actor, again)
 

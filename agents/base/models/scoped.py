@@ -138,7 +138,7 @@ def visible_where(actor: Actor, action: Action = "read") -> tuple[str, list[int]
     return f"({' OR '.join(parts) or '1 = 0'})", [*owned, *scopes]
 
 
-class ThroughTurn(ScopedQuerySet):
+class TurnScopedQuerySet(ScopedQuerySet):
     """Rows that are as visible as their turn."""
 
     def visible_to(self, actor: Actor, action: Action = "read") -> Self:

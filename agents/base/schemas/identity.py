@@ -15,7 +15,7 @@ be those of every operator."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TokenRequest:
     """A request, as far as an identity provider may be told of it: without its secrets."""
 
     path: str = ""

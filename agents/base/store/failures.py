@@ -24,22 +24,22 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class StoreFailure:
     """One kind of it. ``of_one`` befalls one statement; of the others, all that write suffer."""
 
-    words: str
+    message: str
     retry_after_s: int
-    of_one: bool = False
+    single_statement: bool = False
 
 
-AWAY = Trouble("cannot be reached", 5)
-FULL = Trouble("is full", 30)
-HELD = Trouble("is held by somebody else", 1)
-READ_ONLY = Trouble("cannot be written", 30)
-BROKEN = Trouble("cannot be read or written", 30)
-CROWDED = Trouble("has too much to do", 2)
-RACED = Trouble("has too many writers of the same", 1, of_one=True)
-SLOW = Trouble("takes too long", 5, of_one=True)
+AWAY = StoreFailure("cannot be reached", 5)
+FULL = StoreFailure("is full", 30)
+HELD = StoreFailure("is held by somebody else", 1)
+READ_ONLY = StoreFailure("cannot be written", 30)
+BROKEN = StoreFailure("cannot be read or written", 30)
+CROWDED = StoreFailure("has too much to do", 2)
+RACED = StoreFailure("has too many writers of the same", 1, single_statement=True)
+SLOW = StoreFailure("takes too long", 5, single_statement=True)
 
 _SQLITE = {
     sqlite3.SQLITE_BUSY: HELD,
@@ -78,7 +78,7 @@ def _is_of_psycopg(error: BaseException | None, *names: str) -> bool:
     return driver is not None and isinstance(error, tuple(getattr(driver, name) for name in names))
 
 
-def of(error: BaseException | None) -> Trouble | None:
+def classify(error: BaseException | None) -> StoreFailure | None:
     """The trouble that an error is of; None for mistakes, ours or others'."""
     if isinstance(error, OSError):
         return _DISK.get(error.errno or 0)
@@ -98,68 +98,68 @@ def of(error: BaseException | None) -> Trouble | None:
 def unavailable(error: BaseException, where: str = "") -> Unavailable | None:
     """What a caller is told of an error that is the store's trouble; None for another. It is noted in the
     log, ``where`` saying what it befell."""
-    found = of(error)
-    if found is None:
+    failure = classify(error)
+    if failure is None:
         return None
-    noted.note(found, error, where)
+    failure_log.record(failure, error, where)
     return Unavailable(
-        f"The store {found.words}; try again later.", code="store_unavailable", retry_after_s=found.retry_after_s
+        f"The store {failure.message}; try again later.", code="store_unavailable", retry_after_s=failure.retry_after_s
     )
 
 
 # ------------------------------------------------------------------------------------------------- log
 
-EVERY_S = 10.0
+LOG_INTERVAL_S = 10.0
 """How often a trouble that goes on is told."""
 
 
 @dataclass(slots=True)
-class _Told:
-    at: float = float("-inf")
-    since: int = 0
+class _LogState:
+    logged_at: float = float("-inf")
+    count: int = 0
 
 
 @dataclass
-class Noted:
+class FailureLog:
     """What the log was told, and since when there is quiet: a store that is away fails a thousand times a
     second, and says the same each time."""
 
     clock: Callable[[], float] = time.monotonic
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _told: dict[Trouble, _Told] = field(default_factory=dict)
-    _last: tuple[Trouble, float] | None = None
+    _states: dict[StoreFailure, _LogState] = field(default_factory=dict)
+    _last: tuple[StoreFailure, float] | None = None
 
-    def note(self, trouble: Trouble, error: BaseException, where: str = "") -> None:
+    def record(self, failure: StoreFailure, error: BaseException, where: str = "") -> None:
         """Tell it at once, and again every ten seconds with how often it was."""
         now = self.clock()
         with self._lock:
-            if not trouble.of_one:
-                self._last = trouble, now
-            told = self._told.setdefault(trouble, _Told())
-            told.since += 1
-            if now - told.at < EVERY_S:
+            if not failure.single_statement:
+                self._last = failure, now
+            state = self._states.setdefault(failure, _LogState())
+            state.count += 1
+            if now - state.logged_at < LOG_INTERVAL_S:
                 return
-            often, told.at, told.since = told.since, now, 0
-        words = (str(error).strip() or type(error).__name__).splitlines()[0]
-        log.warning("the store %s (%d times; %s): %s", trouble.words, often, where or "behind requests", words)
+            count, state.logged_at, state.count = state.count, now, 0
+        message = (str(error).strip() or type(error).__name__).splitlines()[0]
+        log.warning("the store %s (%d times; %s): %s", failure.message, count, where or "behind requests", message)
 
-    def recent(self, within_s: float) -> Trouble | None:
+    def recent(self, within_s: float) -> StoreFailure | None:
         """What has befallen the store itself within so many seconds, if anything has."""
         last = self._last
         return last[0] if last is not None and self.clock() - last[1] < within_s else None
 
 
-noted = Noted()
+failure_log = FailureLog()
 """Of this process."""
 
 
 def forget() -> None:
     """As if there had never been any."""
-    global noted
-    noted = Noted()
+    global failure_log
+    failure_log = FailureLog()
 
 
-class Once(logging.Filter):
+class StoreFailureFilter(logging.Filter):
     """Of records that tell an error with its whole way to it, lets those through that are no trouble of the
     store's: those are noted, in one line. That a request was answered 503 for it, too, is told by that."""
 
@@ -167,8 +167,8 @@ class Once(logging.Filter):
         if getattr(record, "status_code", None) == Unavailable.status:
             return False
         error = record.exc_info[1] if record.exc_info else None
-        found = of(error)
-        if error is None or found is None:
+        failure = classify(error)
+        if error is None or failure is None:
             return True
-        noted.note(found, error, record.name)
+        failure_log.record(failure, error, record.name)
         return False

@@ -48,16 +48,16 @@ def forget() -> None:
 
 def _look() -> str:
     try:
-        found = failures.noted.recent(RECENT_S) or _trouble_with_room() or _trouble_with_place()
+        found = failures.failure_log.recent(RECENT_S) or _trouble_with_room() or _trouble_with_place()
     except Exception as error:
-        found = failures.of(error)
+        found = failures.classify(error)
         if found is None:
             raise
-        failures.noted.note(found, error, "readyz")
-    return f"the database {found.words}" if found else ""
+        failures.failure_log.record(found, error, "readyz")
+    return f"the database {found.message}" if found else ""
 
 
-def _trouble_with_room() -> failures.Trouble | None:
+def _trouble_with_room() -> failures.StoreFailure | None:
     free = min(_free(folder) for folder in _folders())
     return failures.FULL if free < ROOM else None
 
@@ -75,7 +75,7 @@ def _free(folder: Path) -> int:
     return facts.f_bavail * facts.f_frsize
 
 
-def _trouble_with_place() -> failures.Trouble | None:
+def _trouble_with_place() -> failures.StoreFailure | None:
     if connection.in_atomic_block:
         return None
     with waiting_at_most(KEPT_S), connection.cursor() as cursor:

@@ -59,13 +59,13 @@ class Insert:
         self._has_text = _has_text(model, names)
         self.text = "{} VALUES {}{}".format(*self._parts)
 
-    def one(self, *row: Any) -> int:
+    def execute(self, *row: Any) -> int:
         """Write a row; returns 0 where it was there already and is left as it is."""
         with connection.cursor() as cursor:
             cursor.execute(self.text, _storable(row))
             return int(cursor.rowcount)
 
-    def many(self, rows: Iterable[Row]) -> None:
+    def execute_many(self, rows: Iterable[Row]) -> None:
         insert_many(*self._parts, rows, has_text=self._has_text)
 
 
@@ -159,7 +159,7 @@ class Update:
         self._sums[column] = start, so_far + amount
         self._parts[column] = f"{start} + %s", [so_far + amount]
 
-    def express(self, column: str, expression: str, *values: Any) -> None:
+    def set_expression(self, column: str, expression: str, *values: Any) -> None:
         self._parts[column] = expression, list(values)
 
     def __bool__(self) -> bool:

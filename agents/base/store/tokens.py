@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from agents.base.access import Actor
 from agents.base.models.people import User
-from agents.base.schemas.identity import Asked, Identity
+from agents.base.schemas.identity import Identity, TokenRequest
 from agents.base.store import keys
 from agents.base.store.writer import writer
 
@@ -17,7 +17,7 @@ FRESH_S = 5.0
 """How long an answer is believed: a right that was taken away ends this much later at most."""
 _LONGEST, _DIGEST = 140, "sha256"
 
-Identify = Callable[[str, Asked], Identity]
+Identify = Callable[[str, TokenRequest], Identity]
 _identify: Identify | None = None
 _known: dict[str, tuple[float, Actor]] = {}
 
@@ -34,7 +34,7 @@ def are_known() -> bool:
     return _identify is not None
 
 
-def actor_of(token: str, asked: Asked) -> Actor:
+def actor_of(token: str, asked: TokenRequest) -> Actor:
     """The actor behind a token. Raises NotAuthenticated, Unavailable."""
     assert _identify is not None  # `are_known`
     name = hashlib.sha256(token.encode(errors="replace")).hexdigest()

@@ -29,7 +29,7 @@ from django.db import close_old_connections, connection, transaction
 from django.db.utils import DatabaseError, InterfaceError, OperationalError
 
 from agents.base import shares
-from agents.base.shares import Caller, Lines
+from agents.base.shares import Caller, FairQueue
 from agents.base.store import changes, failures, scopes, terms
 from agents.base.store.busy_timeout import waiting_at_most
 
@@ -59,7 +59,7 @@ class _Waiting:
     """Jobs that wait."""
 
     def __init__(self) -> None:
-        self._lines: Lines[Job] = Lines()
+        self._lines: FairQueue[Job] = FairQueue()
         self._changed = threading.Condition()
         self._ended = False
 
@@ -170,14 +170,14 @@ class Writer:
 
 def _patience() -> AbstractContextManager[None]:
     """Whoever comes while somebody else holds the store for long does not wait as long as the first."""
-    held = failures.noted.recent(HELD_S) is failures.HELD
+    held = failures.failure_log.recent(HELD_S) is failures.HELD
     return waiting_at_most(BRIEFLY_S) if held else nullcontext()
 
 
 def _befalls_all(error: BaseException) -> bool:
     """Whether the store is in trouble, so that other jobs would fare no better."""
-    found = failures.of(error)
-    return found is not None and not found.of_one
+    found = failures.classify(error)
+    return found is not None and not found.single_statement
 
 
 def _through(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
@@ -208,7 +208,7 @@ def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
             if time.monotonic() > until:
                 break
         noted = changes.flush()
-    changes.ring(noted)
+    changes.notify(noted)
     return results
 
 

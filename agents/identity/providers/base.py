@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeGuard
 
-from agents.base.schemas.identity import CATEGORIES, Asked, Identity
+from agents.base.schemas.identity import CATEGORIES, Identity, TokenRequest
 
 TIMEOUT_S = 10
 ANSWER = 1 << 20
@@ -53,7 +53,7 @@ class Unreachable(Exception):
 class IdentityProvider(Protocol):
     """One way to check a token."""
 
-    def identify(self, token: str, asked: Asked) -> Identity:
+    def identify(self, token: str, asked: TokenRequest) -> Identity:
         """Raises Rejected, Unreachable."""
         ...
 

@@ -10,7 +10,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any
 
-from agents.base.schemas.identity import CATEGORIES, Asked, Identity
+from agents.base.schemas.identity import CATEGORIES, Identity, TokenRequest
 from agents.identity.providers.base import (
     TIMEOUT_S,
     IdentityProvider,
@@ -49,7 +49,7 @@ class PublishedKeys:
         )
         self._url, self._audience, self._issuer, self._mapping = url, audience, issuer, mapping
 
-    def identify(self, token: str, asked: Asked) -> Identity:
+    def identify(self, token: str, asked: TokenRequest) -> Identity:
         try:
             key = self._keys.get_signing_key_from_jwt(token)
             required = ["exp", "sub", *(["iss"] if self._issuer else [])]
@@ -96,7 +96,7 @@ class Introspection:
         if not in_body:
             self._headers["Authorization"] = f"Basic {basic}"
 
-    def identify(self, token: str, asked: Asked) -> Identity:
+    def identify(self, token: str, asked: TokenRequest) -> Identity:
         body = urllib.parse.urlencode({"token": token, **self._body}).encode()
         try:
             claims = post(self._url, body, self._headers, self._context)
@@ -121,7 +121,7 @@ class CustomEndpoint:
     def __init__(self, url: str, context: ssl.SSLContext | None = None) -> None:
         self._url, self._context = url, context
 
-    def identify(self, token: str, asked: Asked) -> Identity:
+    def identify(self, token: str, asked: TokenRequest) -> Identity:
         request = {"path": asked.path, "headers": dict(asked.headers), "params": dict(asked.params)}
         body = json.dumps({"api_key": token, "request": request}).encode()
         answer = post(self._url, body, {"Content-Type": "application/json"}, self._context)

@@ -88,7 +88,7 @@ def said_of(document_id: str, name: str, attributes: Mapping[str, Any]) -> dict[
 
 def _add(document: int, db: int, chunks: Sequence[NewChunk], shapes: Sequence[str], metadata: str) -> None:
     keys = [ids.new_key() for _ in chunks]
-    _ADD_CHUNK.many(
+    _ADD_CHUNK.execute_many(
         (key, db, document, place, chunk.text, chunk.tokens, metadata, chunk.embedding)
         for place, (key, chunk) in enumerate(zip(keys, chunks, strict=True))
     )

@@ -109,7 +109,7 @@ def _refresh() -> bool:
     if not live:
         return False
     seq = min(segment.seq for segment in live)
-    if changes.forgotten(seq):
+    if changes.is_pruned(seq):
         # nobody knows any more what has changed in them
         writer.write(lambda: Segment.objects.filter(live=True).update(live=False))
         return True

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from agents.base.models.fields import LongText
-from agents.base.models.scoped import ThroughTurn
+from agents.base.models.scoped import TurnScopedQuerySet
 from agents.record.models.turns import Turn
 
 
@@ -29,7 +29,7 @@ class Fork(models.Model):
     changes = LongText(default="{}")
     settings = LongText(default="{}")
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:

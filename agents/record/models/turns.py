@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from agents.base.models.fields import KeyField, LongText, MomentField, ShortText
-from agents.base.models.scoped import Scoped, ThroughTurn
+from agents.base.models.scoped import Scoped, TurnScopedQuerySet
 from agents.base.models.terms import Term
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
@@ -110,7 +110,7 @@ class TurnBody(models.Model):
     attachments = models.SmallIntegerField(default=0, help_text="a bit mask: 1 images, 2 documents")
     sanitized = models.BooleanField(default=False)
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:
@@ -154,7 +154,7 @@ class Response(models.Model):
     fingerprint = models.CharField(max_length=64, blank=True)
     body_hash = models.CharField(max_length=64, blank=True)
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:
@@ -212,7 +212,7 @@ class Step(models.Model):
     price = models.ForeignKey(Price, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:
@@ -291,7 +291,7 @@ class Item(models.Model):
     body = models.BinaryField()
     wire = models.BinaryField(default=b"")
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from agents.base.schemas.wire import AgentKey, Moment, Wire, null_is
+from agents.base.schemas.wire import AgentKey, Timestamp, Wire, null_is
 from agents.record.schemas.content import ResponseFormat, SamplingParams, ToolConfig, ToolDef
 
 
@@ -58,7 +58,7 @@ class AgentConfig(Wire):
 class AgentObject(Wire):
     agent_id: AgentKey
     agent_config: AgentConfig
-    created_at: Moment
+    created_at: Timestamp
 
 
 class ForkSettings(Wire):

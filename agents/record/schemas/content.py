@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from agents.base.schemas.wire import Sent, Wire, null_is
+from agents.base.schemas.wire import Wire, WireOutput, null_is
 
 
 class TextItem(Wire):
@@ -185,7 +185,7 @@ MAX_TOKENS = 10**7
 turn must fit into the 31 bits that PostgreSQL has for it."""
 
 
-class Usage(Sent):
+class Usage(WireOutput):
     """Tokens of one inference, or their sum. ``output`` includes ``reasoning``, ``input`` includes
     ``cached``: each token is counted once."""
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from agents.base.schemas.wire import Moment, Sent, StepKey
+from agents.base.schemas.wire import StepKey, Timestamp, WireOutput
 from agents.record.schemas.content import (
     CompletionMessage,
     Content,
@@ -33,7 +33,7 @@ FinalStatus = Literal["completed", "failed", "cancelled", "interrupted"]
 TurnStatus = Literal["queued", "in_progress", "awaiting_input"] | FinalStatus
 
 
-class ErrorInfo(Sent):
+class ErrorInfo(WireOutput):
     """Why something failed: ``type`` for programs (``provider_error``, ``timeout``, …)."""
 
     type: str
@@ -42,7 +42,7 @@ class ErrorInfo(Sent):
     upstream_status: int | None = None
 
 
-class Origin(Sent):
+class Origin(WireOutput):
     """Where a step of a fork has its outcome from. ``taken_over``: the step was done in the turn that was
     forked, before the place of the fork, and is only repeated here: it took no time and used no tokens.
     ``recorded``: a call that was made there later has the same tool and arguments. ``edited``: whoever forked
@@ -56,7 +56,7 @@ class Origin(Sent):
 # of its wire form; each kind may say more than the API shows.
 
 
-class _Detail(Sent):
+class _Detail(WireOutput):
     origin: Origin | None = None
 
 
@@ -113,9 +113,9 @@ DETAILS: dict[str, Any] = {
 """The detail of each type of step."""
 
 
-class _Event(Sent):
+class _Event(WireOutput):
     seq: int
-    at: Moment
+    at: Timestamp
 
 
 class TurnStarted(_Event):
@@ -161,7 +161,7 @@ class StepEnded(_Event):
     step_type: StepType
     name: str
     status: Literal["completed", "failed", "cancelled", "interrupted"] = "completed"
-    started_at: Moment
+    started_at: Timestamp
     detail: StepDetail
     usage: Usage | None = None
     ttft_us: int | None = None

@@ -11,14 +11,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agents.base.schemas.wire import Moment, Wire
+from agents.base.schemas.wire import Timestamp, Wire
 from agents.record.schemas.content import MAX_TOKENS, CompletionMessage, TurnMessage, Usage
 from agents.record.schemas.events import ErrorInfo, StepStatus, StepType, TurnStatus
 
 VERSION: Literal[1] = 1
 
 Id = Annotated[str, Field(min_length=1, max_length=128)]
-Past = Annotated[Moment, Field(ge=0, le=253_402_300_799_000_000)]
+Past = Annotated[Timestamp, Field(ge=0, le=253_402_300_799_000_000)]
 """A moment that a calendar has."""
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Micros = Annotated[int, Field(ge=0, lt=2**63)]

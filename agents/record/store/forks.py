@@ -60,7 +60,7 @@ def position_of(turn: int) -> ForkPosition:
 def add(turn: int, session: int, new: NewFork) -> None:
     """Store what a turn is a fork of, in the caller's transaction."""
     end = position_of(new.source).history_end
-    _ADD.one(turn, session, new.source, new.step, new.step_number, end, new.replays, new.changes, new.settings)
+    _ADD.execute(turn, session, new.source, new.step, new.step_number, end, new.replays, new.changes, new.settings)
 
 
 def inputs(turn: int) -> list[NewItem]:

@@ -109,7 +109,9 @@ class NewItem:
 
 def append(session: int, turn: int | None, first: int, items: Sequence[NewItem]) -> None:
     """Add items, numbered from ``first``, in the caller's transaction."""
-    _ADD.many((item.key, session, turn, first + place, False, item.body, item.wire) for place, item in enumerate(items))
+    _ADD.execute_many(
+        (item.key, session, turn, first + place, False, item.body, item.wire) for place, item in enumerate(items)
+    )
 
 
 def put(session: int, first: int, items: Sequence[NewItem]) -> None:

@@ -87,7 +87,7 @@ def put(step: int, detail: bytes) -> tuple[int, bytes]:
     execute("DELETE FROM agents_valueblock WHERE step_id = %s", step)
     for number, text in enumerate(found.texts):
         for place, data in enumerate(_blocks(text)):
-            _ADD.one(ids.new_key(), step, number, place, *encoding.pack(data))
+            _ADD.execute(ids.new_key(), step, number, place, *encoding.pack(data))
     return OUTLINE, encoding.pack_always(msgspec.msgpack.encode(found.outline))
 
 

@@ -142,7 +142,7 @@ def _fold(leg: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> Non
     of_steps = [event for event in events if isinstance(event, StepStarted | StepEnded)]
     mask = steps.fold(leg.turn, of_steps, change.priced)
     if mask:
-        change.turn.express("step_types", "step_types | %s", mask)
+        change.turn.set_expression("step_types", "step_types | %s", mask)
     for event in events:
         _fold_one(change, event)
     change.turn.set(next_seq=events[-1].seq + 1)
@@ -177,7 +177,7 @@ def _fold_step(change: _Changes, event: StepEnded) -> None:
     change.items += [(event.step, body) for body in items_of(event)]
     if event.ttft_us is not None:
         wait = max(event.started_at - change.turn_started_at, 0) + event.ttft_us
-        change.turn.express("ttft_us", "COALESCE(ttft_us, %s)", wait)
+        change.turn.set_expression("ttft_us", "COALESCE(ttft_us, %s)", wait)
     if event.usage is None:
         return
     for column in _TOKENS:
@@ -243,14 +243,14 @@ def _fold_end(change: _Changes, event: TurnEnded) -> None:
 def _release(change: _Changes, at_us: int) -> None:
     """The session is free again, if it was this turn that held it."""
     held = "CASE WHEN active_turn = %s THEN NULL ELSE active_turn END"
-    change.session.express("active_turn", held, change.leg.turn)
+    change.session.set_expression("active_turn", held, change.leg.turn)
     change.session.set(updated_at=at_us)
 
 
 def _close_leg(change: _Changes, seq: int, at_us: int, status: TurnStatus) -> None:
     change.end.set(last_seq=seq, status=status.value, completed_at=at_us)
     counted = "(SELECT item_count FROM agents_session WHERE id = %s)"
-    change.end.express("end_item", counted, change.leg.session)
+    change.end.set_expression("end_item", counted, change.leg.session)
 
 
 def _add_items(change: _Changes) -> None:
@@ -261,7 +261,7 @@ def _add_items(change: _Changes) -> None:
     leg = change.leg
     found = _ITEM_COUNT.first(leg.session)
     first = found[0] if found else 0
-    _ADD_ITEM.many(
+    _ADD_ITEM.execute_many(
         (ids.new_key(), leg.session, leg.turn, step, first + place, False, body, b"")
         for place, (step, body) in enumerate(change.items)
     )

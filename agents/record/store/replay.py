@@ -144,19 +144,19 @@ def keep(
 ) -> None:
     """Store what happened and what was typed since the last time, while the turn runs. What is
     kept twice is kept once. ``written`` are events as `slim` gives them."""
-    _ADD_EVENT.many((turn, event.seq, written.get(event.seq) or _slim(event)) for event in events)
+    _ADD_EVENT.execute_many((turn, event.seq, written.get(event.seq) or _slim(event)) for event in events)
     _keep_runs(turn, _runs(deltas))
 
 
 def keep_typing(batches: Iterable[tuple[int, Sequence[Delta]]]) -> None:
     """Store what was typed in several turns since the last time."""
-    _ADD_DELTAS.many(
+    _ADD_DELTAS.execute_many(
         (turn, run.after, run.ordinal, _encode(run.row())) for turn, deltas in batches for run in _runs(deltas)
     )
 
 
 def _keep_runs(turn: int, runs: Iterable[_Run]) -> None:
-    _ADD_DELTAS.many((turn, run.after, run.ordinal, _encode(run.row())) for run in runs)
+    _ADD_DELTAS.execute_many((turn, run.after, run.ordinal, _encode(run.row())) for run in runs)
 
 
 def _kept(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Run]:
@@ -187,7 +187,7 @@ def pack(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None
             _drop_known_text(run, texts)
     bodies = [*stored, *map(_slim, events)]
     body = b'{"events":[%b],"deltas":%b}' % (b",".join(bodies), _encode([run.row() for run in runs]))
-    _PUT_PACK.one(turn, len(bodies), encoding.pack_always(body))
+    _PUT_PACK.execute(turn, len(bodies), encoding.pack_always(body))
     execute("DELETE FROM agents_event WHERE turn_id = %s", turn)
     if kept:
         execute("DELETE FROM agents_deltabatch WHERE turn_id = %s", turn)
@@ -277,7 +277,7 @@ def reopen(turn: int) -> None:
     if packed is None:
         return
     log = _unpack(bytes(packed[0]))
-    _ADD_EVENT.many((turn, seq, bytes(body)) for seq, body in enumerate(log.events))
+    _ADD_EVENT.execute_many((turn, seq, bytes(body)) for seq, body in enumerate(log.events))
     runs = [_Run(*row) for row in log.deltas]
     for run in runs:
         _fill(run)

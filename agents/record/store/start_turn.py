@@ -165,7 +165,7 @@ def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, made
     place = _place(new, at)
     _add_turn(actor, new, at, owner, place)
     tags.of_turn(new.key, new.metadata)
-    _ADD_BODY.one(new.key, *made.body)
+    _ADD_BODY.execute(new.key, *made.body)
     items = made.items
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
     leg_place = _LegPlace(1, opening[0].seq, at, 0, place.items, len(items), place.previous)
@@ -255,7 +255,7 @@ def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, place: _Place) ->
     identity = (new.key, new.session, new.agent, new.revision, place.parent, number, actor.user_id, place.scope)
     kind = (new.response.api.value, new.source.value, status.value, "", model, provider, end_user, at)
     lease = (actor.key_id, owner, at + LEASE_S * 1_000_000)
-    _ADD_TURN.one(*identity, *kind, *([0] * 10), 1, 0, *lease)
+    _ADD_TURN.execute(*identity, *kind, *([0] * 10), 1, 0, *lease)
 
 
 IMAGES, DOCUMENTS = 1, 2
@@ -313,7 +313,7 @@ def _add_leg(turn: int, new: NewResponse, status: TurnStatus, place: _LegPlace, 
     identity = (new.key, turn, place.number, place.previous, new.api.value, model, status.value)
     start = (place.at_us, place.seq, place.step, place.item, place.items)
     fingerprint, body_hash = (new.retry.fingerprint, new.retry.body_hash) if new.retry else ("", "")
-    _ADD_LEG.one(*identity, *start, 0, 0, 0, 0, new.settings, packed, encoded, fingerprint, body_hash)
+    _ADD_LEG.execute(*identity, *start, 0, 0, 0, 0, new.settings, packed, encoded, fingerprint, body_hash)
 
 
 # ------------------------------------------------------------------------------------------ resuming

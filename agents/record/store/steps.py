@@ -45,7 +45,7 @@ def fold(turn: int, events: Sequence[StepStarted | StepEnded], priced: Costs) ->
     that begins and ends in the same batch is written once."""
     started = {event.step: event for event in events if isinstance(event, StepStarted)}
     ended = {event.step: event for event in events if isinstance(event, StepEnded)}
-    _ADD.many(_row(turn, event, ended.get(key), priced) for key, event in started.items())
+    _ADD.execute_many(_row(turn, event, ended.get(key), priced) for key, event in started.items())
     for key, end in ended.items():
         if key not in started:
             change = Update(Step)
@@ -53,7 +53,7 @@ def fold(turn: int, events: Sequence[StepStarted | StepEnded], priced: Costs) ->
             change.write("id", key)
     known = {key: event.detail for key, event in started.items() if event.detail}
     details = known | {key: end.detail for key, end in ended.items()}
-    _PUT_DETAIL.many(_detail_row(key, detail, ended.get(key)) for key, detail in details.items())
+    _PUT_DETAIL.execute_many(_detail_row(key, detail, ended.get(key)) for key, detail in details.items())
     for key, detail in details.items():
         search.index_step(key, searchable_text.of_step(detail, ended[key].error if key in ended else None))
     for key in {event.step for event in events}:

@@ -33,7 +33,7 @@ def of_turn(turn: int, metadata: Mapping[str, Any]) -> None:
 
 def of_turns(found: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
     """The same of several."""
-    _ON_TURN.many((number, turn) for turn, metadata in found for number in _interned(metadata))
+    _ON_TURN.execute_many((number, turn) for turn, metadata in found for number in _interned(metadata))
 
 
 def of_turn_again(turn: int, metadata: Mapping[str, Any]) -> None:
@@ -41,7 +41,7 @@ def of_turn_again(turn: int, metadata: Mapping[str, Any]) -> None:
     before = {number for (number,) in _PAIRS.all(turn, int(TermKind.META))}
     now = _interned(metadata)
     TurnTag.objects.filter(turn_id=turn, term_id__in=before.difference(now)).delete()
-    _ON_TURN.many((number, turn) for number in now if number not in before)
+    _ON_TURN.execute_many((number, turn) for number in now if number not in before)
 
 
 def of_session(session: int, metadata: Mapping[str, Any]) -> None:
@@ -49,7 +49,7 @@ def of_session(session: int, metadata: Mapping[str, Any]) -> None:
     rows = SessionTag.objects.filter(session_id=session)
     pairs = Term.objects.filter(pk__in=rows.values("term_id"), kind=int(TermKind.META))
     rows.filter(term_id__in=list(pairs.values_list("pk", flat=True))).delete()
-    _ON_SESSION.many((number, session) for number in _interned(metadata))
+    _ON_SESSION.execute_many((number, session) for number in _interned(metadata))
 
 
 def add(
@@ -59,7 +59,7 @@ def add(
     numbers = [number for number in (terms.intern(TermKind.TAG, name) for name in names) if number is not None]
     of_turns, of_sessions, of_steps = list(turns), list(sessions), list(steps)
     for statement, keys in ((_ON_TURN, of_turns), (_ON_SESSION, of_sessions), (_ON_STEP, of_steps)):
-        statement.many((number, key) for key in keys for number in numbers)
+        statement.execute_many((number, key) for key in keys for number in numbers)
     _tell(of_turns, of_sessions, of_steps)
 
 

@@ -15,7 +15,7 @@ from django.utils import translation
 
 from agents.base.access import ANONYMOUS, Actor
 from agents.base.errors import AgentsError, Unavailable
-from agents.base.schemas.identity import Asked
+from agents.base.schemas.identity import TokenRequest
 from agents.base.store import failures, keys, tokens
 
 Scope = dict[str, Any]
@@ -99,7 +99,7 @@ def actor_of(scope: Scope) -> Actor:
         if secret.startswith(keys.PREFIX):
             return keys.of_secret(secret)
         if secret and tokens.are_known():
-            return tokens.actor_of(secret, Asked(scope["path"]))
+            return tokens.actor_of(secret, TokenRequest(scope["path"]))
     except Unavailable:
         raise
     except AgentsError:

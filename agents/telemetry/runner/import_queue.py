@@ -75,7 +75,7 @@ def beat() -> None:
 
 async def _apart(actor: Actor, record: ImportRecord, kept: Kept) -> None:
     loop, stopped, granted = asyncio.get_running_loop(), threading.Event(), asyncio.Event()
-    place = imports.enter(actor.caller, let_in=True)
+    place = imports.enter(actor.caller, admitted=True)
     try:
         if not imports.when_granted(place, partial(loop.call_soon_threadsafe, granted.set)):
             await granted.wait()

@@ -101,7 +101,7 @@ class Exporter:
 
     # -------------------------------------------------------------------------------------- what ended
 
-    def _changed(self, changed: changes.Changed) -> None:
+    def _changed(self, changed: changes.ChangeBatch) -> None:
         """On the writer's thread."""
         keys = [key for kind, key in changed.records if kind == ChangeKind.TURN]
         if keys:

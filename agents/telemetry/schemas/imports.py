@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from agents.base.schemas.wire import Moment, Sent, SessionKey, Wire
+from agents.base.schemas.wire import SessionKey, Timestamp, Wire, WireOutput
 
 ImportStateName = Literal["waiting", "running", "completed", "failed", "interrupted"]
 
 
-class SkippedLine(Sent):
+class SkippedLine(WireOutput):
     """Something that was left out. ``line`` is null where it is not one line of the file."""
 
     file: str
@@ -19,7 +19,7 @@ class SkippedLine(Sent):
     reason: str
 
 
-class TurnCounts(Sent):
+class TurnCounts(WireOutput):
     """``known`` turns were there already, and are as they were; ``changed`` ones have grown."""
 
     new: int
@@ -27,7 +27,7 @@ class TurnCounts(Sent):
     changed: int
 
 
-class ImportReport(Sent):
+class ImportReport(WireOutput):
     """What was done so far. ``skipped`` are the first 100, ``reasons`` counts all of them; ``sessions`` are those of
     the first turns."""
 
@@ -42,7 +42,7 @@ class ImportReport(Sent):
     sessions: list[SessionKey]
 
 
-class ImportObject(Sent):
+class ImportObject(WireOutput):
     """``interrupted`` is one whose server has stopped: it goes on when that comes back, or when the same files
     are imported again. ``bytes`` is the
     size of all files."""
@@ -56,8 +56,8 @@ class ImportObject(Sent):
     session: str | None
     bytes: int
     error: str | None
-    created_at: Moment
-    updated_at: Moment
+    created_at: Timestamp
+    updated_at: Timestamp
     report: ImportReport
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agents.base.schemas.wire import Moment, Sent, TurnKey, Wire, null_is
+from agents.base.schemas.wire import Timestamp, TurnKey, Wire, WireOutput, null_is
 
 
 class Condition(Wire):
@@ -23,15 +23,15 @@ class QuerySpans(Wire):
     max_depth: int | None = None
 
 
-class Span(Sent):
+class Span(WireOutput):
     span_id: TurnKey
     trace_id: TurnKey
     parent_span_id: None = None
     name: str
-    start_time: Moment
-    end_time: Moment | None
+    start_time: Timestamp
+    end_time: Timestamp | None
     attributes: dict[str, str | int | None]
 
 
-class SpanList(Sent):
+class SpanList(WireOutput):
     data: list[Span]

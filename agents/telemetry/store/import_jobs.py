@@ -154,7 +154,7 @@ def _finish(
     except AgentsError as error:
         fail(record, error.message)
     except Exception as error:
-        if isinstance(error, _Stopped) or failures.of(error):
+        if isinstance(error, _Stopped) or failures.classify(error):
             raise
         log.exception("import=%s failed", record.public_id)
         fail(record, "The server could not finish it.")

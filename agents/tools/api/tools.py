@@ -91,7 +91,7 @@ def _group(name: str, provider_id: str, uri: str = "", args: dict[str, Any] | No
         "provider_id": provider_id,
         "provider_resource_id": name,
         "type": "tool_group",
-        "mcp_endpoint": {"uri": redaction.shown_url(uri)} if uri else None,
+        "mcp_endpoint": {"uri": redaction.redacted_url(uri)} if uri else None,
         "args": args or None,
     }
 

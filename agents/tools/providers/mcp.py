@@ -55,7 +55,7 @@ class McpFault(Exception):
 
     def without(self, secrets: Sequence[str]) -> McpFault:
         """The same fault, whose words do not tell them."""
-        return McpFault(redaction.struck_error(self.words, secrets), self.status)
+        return McpFault(redaction.redact_error(self.words, secrets), self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Mcp:
             found = await client.list_tools(server, headers, allow_private=self._allow_private, seconds=LIST_S)
         except McpFault as fault:
             raise fault.without(secrets) from None
-        return checked(redaction.struck_json(found, secrets))
+        return checked(redaction.redact_json(found, secrets))
 
     async def call(
         self, server: Server, name: str, arguments: dict[str, Any], provider_data: Mapping[str, Any]
@@ -229,7 +229,7 @@ def headers_for(server: Server, provider_data: Mapping[str, Any]) -> dict[str, s
 
 def secrets_of(server: Server, headers: Mapping[str, str]) -> list[str]:
     """What a server is told that nobody else may hear: it may say it again."""
-    return [*redaction.in_headers(headers), *redaction.in_url(server.url)]
+    return [*redaction.secrets_in_headers(headers), *redaction.secrets_in_url(server.url)]
 
 
 def _canonical(url: str) -> str:

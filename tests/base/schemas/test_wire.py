@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from agents.base.schemas.wire import Moment, Sent, Wire, null_is
+from agents.base.schemas.wire import Timestamp, Wire, WireOutput, null_is
 
 
 class Inner(Wire):
@@ -22,7 +22,7 @@ class Given(Wire):
     many: list[int] = []
     inner: list[Inner] = []
     kind: int | str = 0
-    at: Moment = 0
+    at: Timestamp = 0
     filled: Annotated[list[str], null_is(())] = []
 
 
@@ -75,7 +75,7 @@ def test_what_is_taken_for_null_is_described() -> None:
 def test_what_we_send_is_ours() -> None:
     """Nobody else's values are in it, so that a count of a database may stand for a flag."""
 
-    class Told(Sent):
+    class Told(WireOutput):
         flag: bool
 
     assert Told(flag=1).flag is True

@@ -13,7 +13,7 @@ MANY = 100_000
 
 
 def test_a_transaction_may_change_more_than_a_statement_takes() -> None:
-    told: list[changes.Changed] = []
+    told: list[changes.ChangeBatch] = []
     deaf = changes.listen(told.append)
     before = changes.latest()
 

@@ -43,7 +43,7 @@ def raised(statement: str) -> DatabaseError:
 )
 def test_a_wrong_statement_is_a_mistake_of_ours(statement: str) -> None:
     error = raised(statement)
-    assert failures.of(error) is None
+    assert failures.classify(error) is None
     assert failures.unavailable(error) is None
 
 
@@ -68,24 +68,24 @@ STATES = {
 
 
 @pytest.mark.parametrize(("state", "expected"), STATES.items())
-def test_what_postgresql_says_is_read_by_its_code(state: str, expected: failures.Trouble | None) -> None:
+def test_what_postgresql_says_is_read_by_its_code(state: str, expected: failures.StoreFailure | None) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("asks PostgreSQL to say so")
     error = raised(f"DO $$ BEGIN RAISE EXCEPTION 'said' USING ERRCODE = '{state}'; END $$")
-    assert failures.of(error) == expected
+    assert failures.classify(error) == expected
 
 
 def test_a_connection_that_the_server_ended_is_trouble() -> None:
     if connection.vendor != "postgresql":
         pytest.skip("ends a connection of PostgreSQL")
-    assert failures.of(raised("SELECT pg_terminate_backend(pg_backend_pid())")) == failures.AWAY
-    assert failures.of(raised("SELECT 1")) == failures.AWAY  # still the same connection
+    assert failures.classify(raised("SELECT pg_terminate_backend(pg_backend_pid())")) == failures.AWAY
+    assert failures.classify(raised("SELECT 1")) == failures.AWAY  # still the same connection
     connection.close()
 
 
 def test_a_disk_without_room_is_trouble_and_a_missing_file_is_none() -> None:
-    assert failures.of(OSError(errno.ENOSPC, "No space left on device")) == failures.FULL
-    assert failures.of(FileNotFoundError(errno.ENOENT, "No such file")) is None
+    assert failures.classify(OSError(errno.ENOSPC, "No space left on device")) == failures.FULL
+    assert failures.classify(FileNotFoundError(errno.ENOENT, "No such file")) is None
 
 
 def test_a_caller_is_told_nothing_of_where_the_database_is(caplog: pytest.LogCaptureFixture) -> None:
@@ -106,16 +106,16 @@ def sqlite_error(code: int, words: str = "said") -> sqlite3.OperationalError:
 
 def test_it_is_told_at_once_and_then_counted(caplog: pytest.LogCaptureFixture) -> None:
     now = [100.0]
-    noted = failures.Noted(clock=lambda: now[0])
+    noted = failures.FailureLog(clock=lambda: now[0])
     for second in (0, 1, 5, 9, 10.5, 30):
         now[0] = 100.0 + second
-        noted.note(failures.FULL, OSError("no room"), "a write")
+        noted.record(failures.FULL, OSError("no room"), "a write")
     told = [record.getMessage() for record in caplog.records]
     assert told == [f"the store is full ({often} times; a write): no room" for often in (1, 4, 1)]
 
 
 def test_what_tells_its_whole_way_here_is_told_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    once = failures.Once()
+    once = failures.StoreFailureFilter()
 
     def passes(error: Exception) -> bool:
         found = (type(error), error, None)
@@ -161,7 +161,7 @@ def test_nobody_waits_longer_for_a_held_store_than_the_first(impatient: Writer) 
         jobs = [impatient.submit(lambda: Scope.objects.count()) for _ in range(600)]
         errors = [job.exception(10) for job in jobs]
         took = time.monotonic() - began
-    assert {failures.of(error) for error in errors} == {failures.HELD}
+    assert {failures.classify(error) for error in errors} == {failures.HELD}
     assert took < 60  # and not 600 times half a second
     assert impatient.write(lambda: 1) == 1
 
@@ -194,7 +194,7 @@ def test_a_store_that_may_only_be_read_is_not_ready() -> None:
 
 def test_a_write_that_found_no_room_is_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(failures, "noted", failures.Noted(clock=lambda: now[0]))
+    monkeypatch.setattr(failures, "failure_log", failures.FailureLog(clock=lambda: now[0]))
     failures.unavailable(sqlite_error(sqlite3.SQLITE_FULL))
     assert readiness.problem() == "the database is full"
     readiness.forget()
@@ -221,4 +221,4 @@ def test_a_log_that_cannot_be_folded_in_stops_no_writer(impatient: Writer, monke
         assert impatient.submit(lambda: Scope.objects.count()).result(10) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, kept)
-    assert failures.noted.recent(60) is failures.BROKEN
+    assert failures.failure_log.recent(60) is failures.BROKEN

@@ -315,7 +315,7 @@ def test_segments_whose_changes_are_forgotten_are_not_believed(admin: Actor, mon
     key = a_completed()
     made.set(key, status=TurnStatus.FAILED)
     made.add(5)
-    monkeypatch.setattr(changes, "KEPT", 2)
+    monkeypatch.setattr(changes, "MAX_CHANGES", 2)
     writer.write(changes.prune)
     assert numbers.stats(admin, asked("status:failed")).count == len(rows_of(admin, asked("status:failed")))
     segments.seal_all()

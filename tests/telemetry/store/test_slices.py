@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 from agents.base.access import Actor
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, keys
-from agents.base.store.changes import Changed
+from agents.base.store.changes import ChangeBatch
 from agents.record.models.agents import Session
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.record.store.deletion import delete_sessions
@@ -112,7 +112,7 @@ def commits() -> Iterator[list[int]]:
     """How many steps each of them wrote."""
     sizes: list[int] = []
 
-    def count(changed: Changed) -> None:
+    def count(changed: ChangeBatch) -> None:
         sizes.append(sum(kind == ChangeKind.STEP for kind, _ in changed.records))
 
     end = changes.listen(count)

@@ -87,7 +87,7 @@ def heads() -> tuple[list[Head], int]:
     if not found:
         return [], 0
     seq = min(row[3] for row in found)
-    if changes.forgotten(seq):
+    if changes.is_pruned(seq):
         return [], 0
     return [Head(*row[:3]) for row in found], seq
 

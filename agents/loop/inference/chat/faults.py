@@ -107,7 +107,7 @@ class Faults:
         return text if len(text) <= QUOTE_CHARS else text[:QUOTE_CHARS] + "…"
 
     def _strike(self, text: str) -> str:
-        return redaction.struck_error(text, (self._secret,))
+        return redaction.redact_error(text, (self._secret,))
 
 
 class Complaint(msgspec.Struct, frozen=True):

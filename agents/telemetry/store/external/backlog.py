@@ -11,7 +11,6 @@ from django.db.models import F, Sum
 
 from agents.base.access import Actor
 from agents.base.errors import RateLimited
-from agents.base.shares import may
 from agents.telemetry.models.traces import Trace
 
 RECOUNT_S, RECOUNT_FACTOR = 1.0, 20.0
@@ -37,7 +36,7 @@ class Backlog:
         with self._lock:
             self._count()
             waiting = self._waiting.get(actor.user_id, 0)
-            if not may(waiting, settings.MAX_SPANS_WAITING - self._waiting.total()):
+            if not may_hold_more(waiting, settings.MAX_SPANS_WAITING - self._waiting.total()):
                 message = f"{waiting} of your spans wait to be made into turns: no more now."
                 raise RateLimited(message, code="too_many_spans", headers={"Retry-After": str(RETRY_AFTER_S)})
             if new_spans:

@@ -58,10 +58,10 @@ def _new_agent(owner: Owner, name: str, turn: ExternalTurn, source: Source) -> i
     key, revision = ids.new_key(turn.started_us), ids.new_key(turn.started_us)
     model = (turn.model or UNKNOWN_MODEL)[:300]
     now = ids.now_us()
-    _ADD_AGENT.one(
+    _ADD_AGENT.execute(
         key, name[:300], model, owner.user, owner.scope, revision, source.value, turn.started_us, now, external_id(name)
     )
-    _ADD_REVISION.one(revision, key, 1, _config(name, model, turn), owner.user, turn.started_us)
+    _ADD_REVISION.execute(revision, key, 1, _config(name, model, turn), owner.user, turn.started_us)
     changes.note(ChangeKind.AGENT, key)
     return key
 
@@ -122,7 +122,9 @@ class SessionDrafts:
     def write(self) -> None:
         """Make those that are new, and add up the others: before the turns that refer to them."""
         drafts = self.all()
-        _ADD_SESSION.many(_new_row(self._owner, draft, *draft.created_from) for draft in drafts if draft.created_from)
+        _ADD_SESSION.execute_many(
+            _new_row(self._owner, draft, *draft.created_from) for draft in drafts if draft.created_from
+        )
         execute_many(_ADD_UP, (_update_row(draft) for draft in drafts if not draft.created_from))
         for draft in drafts:
             changes.note(ChangeKind.SESSION, draft.key)

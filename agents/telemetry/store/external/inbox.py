@@ -78,19 +78,19 @@ def _stored_keys(owner: Owner, batches: Sequence[_Batch]) -> dict[str, int]:
 def _create_traces(owner: Owner, batches: Sequence[_Batch], now_us: int) -> None:
     """With traces that nobody told of before."""
     keyed = [(ids.new_key(), batch) for batch in batches]
-    _ADD_TRACE.many(
+    _ADD_TRACE.execute_many(
         (key, owner.user, owner.scope, batch.trace, "", "", False, 1, 0, batch.spans, 0, now_us, now_us)
         for key, batch in keyed
     )
     stored = _stored_keys(owner, batches)
-    _ADD_BATCH.many(_row(key, batch) for key, batch in keyed if stored[batch.trace] == key)
+    _ADD_BATCH.execute_many(_row(key, batch) for key, batch in keyed if stored[batch.trace] == key)
     for key, batch in keyed:
         if stored[batch.trace] != key:  # another process was told of it in the same moment
             _extend_trace(stored[batch.trace], batch, now_us)
 
 
 def _extend_trace(trace: int, batch: _Batch, now_us: int) -> None:
-    if _ADD_BATCH.one(*_row(trace, batch)):
+    if _ADD_BATCH.execute(*_row(trace, batch)):
         execute(_COUNT_BATCH, batch.spans, now_us, trace)
 
 

@@ -27,7 +27,7 @@ def store_links(owner: Owner, trace: int, links: ConversationLinks) -> None:
         return
     for texts, gave in ((links.output_marks, True), (links.input_marks, False)):
         values = sorted(texts)[:MAX_MARKS]
-        _ADD.many((link_mark(owner, links.service, text), trace, gave) for text in values)
+        _ADD.execute_many((link_mark(owner, links.service, text), trace, gave) for text in values)
 
 
 def find_related(owner: Owner, trace: int, links: ConversationLinks) -> list[int]:

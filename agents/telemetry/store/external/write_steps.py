@@ -178,8 +178,8 @@ def write(plans: Sequence[StepWritePlan]) -> None:
             _clear_conflicts(plan)
     changed_rows = _differing(plans, _row_differs)
     changed_details = [step for step in _differing(plans, _detail_differs) if step.content.detail is not None]
-    _PUT.many(step.row for step in changed_rows)
-    _PUT_DETAIL.many(
+    _PUT.execute_many(step.row for step in changed_rows)
+    _PUT_DETAIL.execute_many(
         _detail_row(step, step.content.detail) for step in changed_details if step.content.detail is not None
     )
     search.put_steps((step.key, step.content.words) for step in changed_details)

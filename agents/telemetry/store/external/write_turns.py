@@ -113,8 +113,8 @@ def write(owner: Owner, turns: Sequence[PreparedTurn]) -> list[int]:
     stored = _stored(owner, [turn.id for turn in turns])
     drafts = [_draft(turn, stored.get(turn.id), agents, sessions) for turn in turns]
     sessions.write()
-    _PUT.many(_row(owner, draft) for draft in drafts)
-    _PUT_BODY.many((draft.key, *draft.prepared.body) for draft in drafts)
+    _PUT.execute_many(_row(owner, draft) for draft in drafts)
+    _PUT_BODY.execute_many((draft.key, *draft.prepared.body) for draft in drafts)
     write_steps.write([draft.steps for draft in drafts])
     _index(drafts)
     _renumber_sessions(drafts, sessions)
