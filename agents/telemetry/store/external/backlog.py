@@ -11,6 +11,7 @@ from django.db.models import F, Sum
 
 from agents.base.access import Actor
 from agents.base.errors import RateLimited
+from agents.base.shares import may_hold_more
 from agents.telemetry.models.traces import Trace
 
 RECOUNT_S, RECOUNT_FACTOR = 1.0, 20.0
