@@ -1,4 +1,4 @@
-"""Which agents took part in a turn, which one was asked, and what they did themselves."""
+"""Names of the agents that took part in a turn, and the nodes that are the turn's own."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from agents.telemetry.reading.sanitize import MAX_NAME_CHARS
 from agents.telemetry.reading.tree import SpanNode
 
 UNKNOWN = "unknown"
-_AROUND = re.compile(r"^(?:invoke_agent|create_agent|agent run)\s+|(?:\.(?:run|agent|invoke|arun|run_stream))+$")
+_OPERATION_AFFIXES = re.compile(
+    r"^(?:invoke_agent|create_agent|agent run)\s+|(?:\.(?:run|agent|invoke|arun|run_stream))+$"
+)
 
 
 def name_agents(nodes: Sequence[SpanNode]) -> None:
-    """Give agents without a name that of their span; one above named agents is rather their workflow. ``nodes``
+    """Name the agents without a name after their span; one above named agents becomes their workflow. ``nodes``
     have each parent before its children."""
     above_named: set[tuple[str, str]] = set()
     for node in reversed(nodes):
@@ -29,43 +31,45 @@ def name_agents(nodes: Sequence[SpanNode]) -> None:
         if (node.span.trace, node.span.id) in above_named:
             node.facts.kind, node.facts.name = kinds.WORKFLOW, node.span.name
         else:
-            node.facts.name = node.facts.agent or _AROUND.sub("", node.span.name[:MAX_NAME_CHARS]) or node.span.name
+            node.facts.name = (
+                node.facts.agent or _OPERATION_AFFIXES.sub("", node.span.name[:MAX_NAME_CHARS]) or node.span.name
+            )
 
 
 def agents_of(nodes: Sequence[SpanNode]) -> tuple[str, ...]:
-    """All of them by name, the one that was asked first: the topmost agent, of several the earliest. Where there is
-    none, whoever the spans name, then the workflow, then the service."""
+    """Return the names of all agents, first the one that was asked: the topmost agent, of several the earliest.
+    Without an agent's span it is an agent that any span names, then the workflow, then the service."""
     depths = _depths(nodes)
     agents = [node for node in nodes if node.kind == kinds.AGENT and node.facts.name]
     agents.sort(key=lambda node: (depths[id(node)], node.key))
-    named = [node.facts.name for node in agents]
-    named += [node.facts.agent for node in sorted(nodes, key=lambda node: node.key) if node.facts.agent]
-    if not named:
-        named = [_otherwise(nodes)]
-    return tuple(dict.fromkeys(name[:MAX_NAME_CHARS] for name in named))
+    names = [node.facts.name for node in agents]
+    names += [node.facts.agent for node in sorted(nodes, key=lambda node: node.key) if node.facts.agent]
+    if not names:
+        names = [_fallback_name(nodes)]
+    return tuple(dict.fromkeys(name[:MAX_NAME_CHARS] for name in names))
 
 
 def _depths(nodes: Sequence[SpanNode]) -> dict[int, int]:
-    found: dict[int, int] = {}
+    depths: dict[int, int] = {}
     for node in nodes:
-        found[id(node)] = 0 if node.parent is None else found.get(id(node.parent), 0) + 1
-    return found
+        depths[id(node)] = 0 if node.parent is None else depths.get(id(node.parent), 0) + 1
+    return depths
 
 
-def _otherwise(nodes: Sequence[SpanNode]) -> str:
+def _fallback_name(nodes: Sequence[SpanNode]) -> str:
     workflow = next((node.facts.name for node in nodes if node.kind == kinds.WORKFLOW and node.facts.name), "")
     service = min({text(node.span.resource.get("service.name")) for node in nodes} - {""}, default="")
     return workflow or service or UNKNOWN
 
 
 def own_nodes(nodes: Sequence[SpanNode]) -> list[SpanNode]:
-    """Those that are the turn's own doing, not that of an agent which a tool or another agent called. ``nodes``
+    """Return the nodes of the turn itself, not those of an agent that a tool or another agent called. ``nodes``
     have each parent before its children."""
-    above: dict[int, tuple[bool, int]] = {}
-    found: list[SpanNode] = []
+    ancestors: dict[int, tuple[bool, int]] = {}
+    own: list[SpanNode] = []
     for node in nodes:
-        inside, agents = above.get(id(node.parent), (False, 0))
+        inside, agents = ancestors.get(id(node.parent), (False, 0))
         if not inside and agents < 2:
-            found.append(node)
-        above[id(node)] = (inside or node.kind in (kinds.TOOL, kinds.LLM), agents + (node.kind == kinds.AGENT))
-    return found
+            own.append(node)
+        ancestors[id(node)] = (inside or node.kind in (kinds.TOOL, kinds.LLM), agents + (node.kind == kinds.AGENT))
+    return own

@@ -1,4 +1,4 @@
-"""The record of one turn, made of the nodes that are it."""
+"""Builder of one turn's record from its nodes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from agents.telemetry.reading.tree import SpanNode
 from agents.telemetry.reading.turn_warnings import warnings_of
 
 TRACE_SESSION_PREFIX = "trace:"
-"""Begins the name of a session that no sender named; what follows is the trace it began with."""
+"""Begins the name of a session that no sender named; the id of the first trace follows."""
 
 MAX_TAGS = 50
-_COUNTED = (kinds.LLM, kinds.WRAPPER)
-_LONGEST = 300
+_MODEL_KINDS = (kinds.LLM, kinds.WRAPPER)
+_MAX_CHARS = 300
 
 
 @dataclass(slots=True)
 class TurnNodes:
-    """Who plays in a turn. ``nodes`` have each parent before its children, the others are in order of time;
-    ``models`` and ``tools`` are the turn's own agents', ``tellers`` whom to ask about the whole of it."""
+    """The nodes of a turn. ``nodes`` have each parent before its children, the others are ordered by time; ``models``
+    and ``tools`` are the turn's own agents', ``sources`` the nodes that describe the whole turn, best first."""
 
     group: TurnGroup
     nodes: list[SpanNode]
@@ -52,65 +52,67 @@ def _key(node: SpanNode) -> tuple[int, str, str]:
 
 
 def turn_of(group: TurnGroup, session: str, key: str) -> ExternalTurn:
-    """The turn of this id and session."""
-    cast = TurnNodes(group, list(walk_trees(group.roots)))
-    agents = agents_of(cast.nodes)
-    outcome = outcome_of(group, cast.by_time)
-    steps = _steps(cast, agents[0])
-    asked, answer = input_of(group.top, cast.models), _answer(cast, outcome)
-    heads = [node for node in (group.top, *cast.models[:1]) if node is not None]
+    """Build the turn of this id and session."""
+    turn_nodes = TurnNodes(group, list(walk_trees(group.roots)))
+    agents = agents_of(turn_nodes.nodes)
+    outcome = outcome_of(group, turn_nodes.by_time)
+    steps = _steps(turn_nodes, agents[0])
+    user_input, answer = input_of(group.top, turn_nodes.models), _answer(turn_nodes, outcome)
+    heads = [node for node in (group.top, *turn_nodes.models[:1]) if node is not None]
     return ExternalTurn(
         id=key,
         session=session,
         agent=agents[0],
         status=outcome.status,
-        started_us=min((node.span.start_ns for node in cast.nodes if node.span.start_ns), default=0) // 1000,
+        started_us=min((node.span.start_ns for node in turn_nodes.nodes if node.span.start_ns), default=0) // 1000,
         ended_us=outcome.ended_us,
         agents=agents,
-        traces=tuple(dict.fromkeys(node.span.trace for node in cast.by_time)),
-        input=asked,
+        traces=tuple(dict.fromkeys(node.span.trace for node in turn_nodes.by_time)),
+        input=user_input,
         output=answer,
         error=outcome.error,
         steps=tuple(steps),
-        model=_first(cast, "model"),
-        provider=_first(cast, "provider"),
-        user=next((user for node in cast.sources if (user := user_of(node.span))), ""),
-        tags=_tags(cast.sources),
-        metadata=_metadata(cast.sources),
+        model=_first(turn_nodes, "model"),
+        provider=_first(turn_nodes, "provider"),
+        user=next((user for node in turn_nodes.sources if (user := user_of(node.span))), ""),
+        tags=_tags(turn_nodes.sources),
+        metadata=_metadata(turn_nodes.sources),
         instructions=instructions_of(heads),
         tools=tools_of(heads[::-1]),
-        hidden=not asked and answer is None and any(step.hidden for step in steps),
-        warnings=warnings_of(group, cast.by_time, steps, outcome, named=not session.startswith(TRACE_SESSION_PREFIX)),
+        hidden=not user_input and answer is None and any(step.hidden for step in steps),
+        warnings=warnings_of(
+            group, turn_nodes.by_time, steps, outcome, named=not session.startswith(TRACE_SESSION_PREFIX)
+        ),
     )
 
 
-def _answer(cast: TurnNodes, outcome: TurnOutcome) -> CompletionMessage | None:
-    return None if outcome.status == "failed" else output_of(cast.group.top, cast.models, cast.tools)
+def _answer(turn_nodes: TurnNodes, outcome: TurnOutcome) -> CompletionMessage | None:
+    return None if outcome.status == "failed" else output_of(turn_nodes.group.top, turn_nodes.models, turn_nodes.tools)
 
 
-def _first(cast: TurnNodes, name: str) -> str:
-    """The first model or provider that was asked, by whichever agent; else what the turn's own span names."""
-    models = (node for node in cast.by_time if node.kind == kinds.LLM)
-    found = (value for node in (*models, *cast.sources[:1]) if (value := getattr(node.facts, name)))
-    return str(next(found, ""))[:_LONGEST]
+def _first(turn_nodes: TurnNodes, name: str) -> str:
+    """Return the first model or provider that any agent called; else the one that the turn's own span names."""
+    models = (node for node in turn_nodes.by_time if node.kind == kinds.LLM)
+    values = (value for node in (*models, *turn_nodes.sources[:1]) if (value := getattr(node.facts, name)))
+    return str(next(values, ""))[:_MAX_CHARS]
 
 
-def _steps(cast: TurnNodes, agent: str) -> list[ExternalStep]:
-    top = cast.group.top
+def _steps(turn_nodes: TurnNodes, agent: str) -> list[ExternalStep]:
+    top = turn_nodes.group.top
     tops = frozenset({node_id(top)}) if top is not None else frozenset()
-    found = steps_of(cast.nodes, tops, link_calls(cast.by_time), agent)
-    if top is not None and top.facts.usage and all(node.kind not in _COUNTED for node in cast.nodes):
-        found.append(inferred_model_step(top, agent))
-    return found
+    steps = steps_of(turn_nodes.nodes, tops, link_calls(turn_nodes.by_time), agent)
+    if top is not None and top.facts.usage and all(node.kind not in _MODEL_KINDS for node in turn_nodes.nodes):
+        steps.append(inferred_model_step(top, agent))
+    return steps
 
 
-def _metadata(tellers: Sequence[SpanNode]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for node in tellers[:2]:
-        add_metadata(node.span, found)
-    return found
+def _metadata(sources: Sequence[SpanNode]) -> dict[str, str]:
+    metadata: dict[str, str] = {}
+    for node in sources[:2]:
+        add_metadata(node.span, metadata)
+    return metadata
 
 
-def _tags(tellers: Sequence[SpanNode]) -> tuple[str, ...]:
-    told: list[str] = next((tags for node in tellers if (tags := tags_of(node.span))), [])
-    return tuple(dict.fromkeys(told))[:MAX_TAGS]
+def _tags(sources: Sequence[SpanNode]) -> tuple[str, ...]:
+    first_tags: list[str] = next((tags for node in sources if (tags := tags_of(node.span))), [])
+    return tuple(dict.fromkeys(first_tags))[:MAX_TAGS]

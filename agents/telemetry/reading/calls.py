@@ -1,4 +1,4 @@
-"""Calls and content as the records hold them."""
+"""Conversion of the senders' calls and content to the schemas of our records."""
 
 from __future__ import annotations
 
@@ -36,20 +36,21 @@ _FINISH = {
 }
 
 
-def finish_of(word: str, *, has_calls: bool) -> str | None:
-    """Why a model stopped, in Chat Completions' words: ``stop``, ``tool_calls``, ``length``, ``content_filter``,
-    ``error``, or the sender's own. Calls are believed more than a ``stop`` beside them."""
-    if has_calls and word in ("", "stop", "unknown"):
+def finish_of(reason: str, *, has_calls: bool) -> str | None:
+    """Return why a model stopped, in Chat Completions' words: ``stop``, ``tool_calls``, ``length``, ``content_filter``,
+    ``error``, or the sender's own. Calls override a ``stop`` beside them."""
+    if has_calls and reason in ("", "stop", "unknown"):
         return "tool_calls"
-    return _FINISH.get(word, word[:60]) or None
+    return _FINISH.get(reason, reason[:60]) or None
 
 
 def stop_reason(finish: str | None) -> StopReason:
+    """Return the stop reason of the Agents API for a finish reason."""
     return "out_of_tokens" if finish == "length" else "end_of_turn"
 
 
 def content_of(items: list[str | ImageItem]) -> Content:
-    """Text where there is nothing else."""
+    """Join items to one content: plain text where there is nothing else."""
     if not items:
         return ""
     if len(items) == 1 and isinstance(items[0], str):
@@ -63,13 +64,13 @@ def content_of(items: list[str | ImageItem]) -> Content:
 
 
 def call_of(call: RequestedCall, name: str = "", id_: str = "") -> ToolCall:
-    """A call; what is no object is kept as the text it came as."""
-    read = arguments_of(call.arguments)
-    raw = call.arguments if isinstance(call.arguments, str) and isinstance(read, dict) else None
+    """Convert a call; arguments that are no object stay the text they came as."""
+    arguments = arguments_of(call.arguments)
+    raw = call.arguments if isinstance(call.arguments, str) and isinstance(arguments, dict) else None
     return ToolCall(
         call_id=(id_ or call.id)[:MAX_NAME_CHARS],
         tool_name=(name or call.name)[:MAX_NAME_CHARS],
-        arguments=read,
+        arguments=arguments,
         arguments_json=raw,
     )
 
@@ -77,9 +78,9 @@ def call_of(call: RequestedCall, name: str = "", id_: str = "") -> ToolCall:
 def arguments_of(value: Any) -> dict[str, Any] | str:
     if value is None:
         return {}
-    read = json_of(value)
-    if isinstance(read, dict):
-        return clean_json(read)  # type: ignore[no-any-return]  # `plain` is typed Any: of a dictionary it makes one
+    parsed = json_of(value)
+    if isinstance(parsed, dict):
+        return clean_json(parsed)  # type: ignore[no-any-return]  # `clean_json` is typed Any: of a dictionary it makes one
     return text_or_json(value)
 
 
@@ -92,10 +93,12 @@ def user_message(items: list[str | ImageItem]) -> UserMessage:
 
 
 def completion(messages: list[HistoryMessage], finish: str) -> tuple[CompletionMessage, str | None, str]:
-    """What a model answered as one message, why it stopped, and what it thought."""
+    """Join a model's output to one message; return it with the finish reason and the reasoning."""
     items = [item for message in messages for item in message.items]
     calls = [call_of(call) for message in messages for call in message.calls]
-    why = finish_of(finish or next((one.finish for one in messages if one.finish), ""), has_calls=bool(calls))
-    thoughts = "\n".join(one.reasoning for one in messages if one.reasoning)
-    answer = CompletionMessage(content=content_of(items), stop_reason=stop_reason(why), tool_calls=calls)
-    return answer, why, thoughts
+    reason = finish_of(
+        finish or next((message.finish for message in messages if message.finish), ""), has_calls=bool(calls)
+    )
+    thoughts = "\n".join(message.reasoning for message in messages if message.reasoning)
+    answer = CompletionMessage(content=content_of(items), stop_reason=stop_reason(reason), tool_calls=calls)
+    return answer, reason, thoughts

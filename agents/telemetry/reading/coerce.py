@@ -1,6 +1,6 @@
-"""Values of senders, read without trust: JSON inside text, numbers inside text, text that is none.
+"""Coercion of untrusted values: JSON inside text, numbers inside text, values of the wrong type.
 
-Nothing here raises, whatever it is given.
+No function here raises, whatever its argument is.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from agents.telemetry.reading.sanitize import clean_json
 
 MAX_INT64 = 2**63 - 1
 MAX_DOLLARS = 10_000
-"""What one call may have cost: more is no price."""
+"""The highest plausible cost of one call; more is no price."""
 _DECODE = msgspec.json.Decoder().decode
 
 
 def json_of(value: Any) -> Any:
-    """What a text holds as JSON, else the value itself: senders put JSON into attributes that hold only text."""
+    """Parse a text that holds JSON, else return the value: senders put JSON into attributes that hold only text."""
     if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
         return value
     if "\\u0000" in value:
@@ -30,11 +30,11 @@ def json_of(value: Any) -> Any:
     try:
         return _DECODE(value)
     except (msgspec.DecodeError, RecursionError, ValueError):
-        return _leniently(value)
+        return _parse_leniently(value)
 
 
-def _leniently(value: str) -> Any:
-    """Python's own reader takes halves of surrogate pairs and NaN."""
+def _parse_leniently(value: str) -> Any:
+    """Parse with Python's own reader, which accepts halves of surrogate pairs and NaN."""
     try:
         return clean_json(loads(value))
     except (ValueError, RecursionError):
@@ -42,19 +42,19 @@ def _leniently(value: str) -> Any:
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """An object, also one that is written as text; {} of everything else."""
+    """Return an object, also one that is written as text; {} of everything else."""
     value = json_of(value)
     return value if isinstance(value, dict) else {}
 
 
 def sequence(value: Any) -> list[Any]:
-    """A list, also one that is written as text; [] of everything else."""
+    """Return a list, also one that is written as text; [] of everything else."""
     value = json_of(value)
     return value if isinstance(value, list) else []
 
 
 def text(value: Any) -> str:
-    """A text, or a number as one; '' of everything else."""
+    """Return a text, or a number as text; '' of everything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -63,7 +63,7 @@ def text(value: Any) -> str:
 
 
 def text_or_json(value: Any) -> str:
-    """A value as words: text as it is, the rest as JSON."""
+    """Return a text as it is, and every other value as JSON."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -75,7 +75,7 @@ def text_or_json(value: Any) -> str:
 
 
 def count(value: Any) -> int:
-    """A number of tokens or the like, at most `MAX_TOKENS`; 0 of what is none."""
+    """Return a number of tokens or the like, at most `MAX_TOKENS`; 0 of what is none."""
     if isinstance(value, int) and not isinstance(value, bool):
         return min(max(value, 0), MAX_TOKENS)
     if isinstance(value, float) and math.isfinite(value):
@@ -86,7 +86,7 @@ def count(value: Any) -> int:
 
 
 def finite_number(value: Any) -> float | None:
-    """A finite number, also one written as text."""
+    """Return a finite number, also one written as text; None of everything else."""
     if isinstance(value, str) and len(value) <= 40:
         try:
             value = float(value)
@@ -100,7 +100,7 @@ def finite_number(value: Any) -> float | None:
 
 
 def nano_dollars(value: Any) -> int | None:
-    """US dollars as billionths of one, None of what is no price."""
+    """Convert US dollars to billionths of a dollar; None of what is no price."""
     dollars = finite_number(value)
     if dollars is None or not 0 <= dollars <= MAX_DOLLARS:
         return None
@@ -108,26 +108,26 @@ def nano_dollars(value: Any) -> int | None:
 
 
 def microseconds(value: Any, per: float) -> int | None:
-    """A duration as microseconds, of which there are ``per`` in its unit."""
-    found = finite_number(value)
-    return None if found is None or not 0 <= found * per <= MAX_INT64 else round(found * per)
+    """Convert a duration to microseconds; its unit has ``per`` of them."""
+    number = finite_number(value)
+    return None if number is None or not 0 <= number * per <= MAX_INT64 else round(number * per)
 
 
 def first_value(values: Mapping[str, Any], *names: str) -> Any:
-    """The value of the first of these names that has one."""
+    """Return the value of the first of these names that has one."""
     for name in names:
-        found = values.get(name)
-        if found is not None and found != "":
-            return found
+        value = values.get(name)
+        if value is not None and value != "":
+            return value
     return None
 
 
 def first_text(values: Mapping[str, Any], *names: str) -> str:
-    """The same, of those that are text."""
+    """Return the text of the first of these names that has one."""
     for name in names:
-        found = values.get(name)
-        if found:
-            found = text(found)
-            if found:
-                return found
+        value = values.get(name)
+        if value:
+            value = text(value)
+            if value:
+                return value
     return ""

@@ -1,6 +1,6 @@
-"""What tells which traces belong to one conversation, so that whoever stores them can bring them together.
+"""Links between traces of one conversation, by which the store finds the traces that belong together.
 
-`turns.of_spans` does the same among the spans it is given; this is for finding the others.
+`turns.build_turns` joins the traces of its spans in the same way; the links serve to find the others.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from agents.telemetry.reading.tree import TraceTree, build_tree, merge_spans
 
 @dataclass(frozen=True, slots=True)
 class ConversationLinks:
-    """``session`` is the sender's id of the conversation, '' if it told none. ``is_bare``: no agent, workflow or
-    chain is on top, only calls of models and tools. Then, without a session, ``gave`` and ``got`` are short
-    hashes of the calls and answers that this trace's models gave, and that their histories hold: a trace
-    whose ``got`` meets an earlier one's ``gave``, of the same ``service``, is of its conversation."""
+    """The links of one trace. ``session`` is the sender's id of the conversation, '' if there is none. ``is_bare``: no
+    agent, workflow or chain is on top, only calls of models and tools. Then, without a session, ``output_marks`` and
+    ``input_marks`` are short hashes of the calls and answers that this trace's models gave, and that their histories
+    hold: a trace whose ``input_marks`` meet an earlier one's ``output_marks``, of the same ``service``, is of its
+    conversation."""
 
     session: str = ""
     is_bare: bool = False
@@ -30,17 +31,17 @@ class ConversationLinks:
 
 
 def links_of(spans: Iterable[Span]) -> ConversationLinks:
-    """The links of one trace; nothing of several."""
+    """Return the links of one trace; empty ones of several traces."""
     traces = merge_spans(spans)
     if len(traces) != 1:
         return ConversationLinks()
-    ((name, found),) = traces.items()
-    trace = build_tree(name, found)
+    ((name, members),) = traces.items()
+    trace = build_tree(name, members)
     return links_of_tree(trace, group_trace(trace))
 
 
 def links_of_tree(trace: TraceTree, grouped: GroupedTrace) -> ConversationLinks:
-    """The same of a trace whose tree is known."""
+    """Return the links of a trace whose tree is already built."""
     bare = grouped.bare
     session, service = session_of_trace(trace), service_of(trace)
     if session or not bare:

@@ -1,4 +1,4 @@
-"""What a decoder hands on, and how it says where a body is not what it should be."""
+"""Shared parts of the decoders: their result, and errors that name the path of a wrong value."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MAX_ID_CHARS = 128
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Spans in the sender's order. ``rejected`` counts things that could not be read, ``problem`` says
-    what was wrong with them, '' if nothing was; ``ignored`` counts what was fine and is of no use here."""
+    """The result of a decoder: spans in the sender's order. ``rejected`` counts entries that could not be read,
+    ``problem`` is the reason, '' if there were none; ``ignored`` counts entries that are valid and of no use here."""
 
     spans: list[Span] = field(default_factory=list)
     rejected: int = 0
@@ -30,32 +30,32 @@ class Decoded:
 
 
 class FormatError(Exception):
-    """A value that is not what its format says. It learns on its way up where it stood."""
+    """A value that does not follow its format. Each level it passes on its way up is prepended to its path."""
 
     def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.path = path
 
-    def prepend_path(self, place: str) -> None:
-        self.path = f"{place}.{self.path}" if self.path else place
+    def prepend_path(self, parent: str) -> None:
+        self.path = f"{parent}.{self.path}" if self.path else parent
 
     def as_invalid_request(self) -> InvalidRequest:
-        where = f"{self.path}: " if self.path else ""
-        return InvalidRequest(f"{where}{self.reason}", code="invalid_body", param=self.path or None)
+        prefix = f"{self.path}: " if self.path else ""
+        return InvalidRequest(f"{prefix}{self.reason}", code="invalid_body", param=self.path or None)
 
 
-def read_at(place: str, read: Callable[[object], T], value: object) -> T:
-    """What ``read`` makes of ``value``; an error then names the place."""
+def read_at(path: str, read: Callable[[object], T], value: object) -> T:
+    """Return ``read(value)``; an error then names the path."""
     try:
         return read(value)
     except FormatError as wrong:
-        wrong.prepend_path(place)
+        wrong.prepend_path(path)
         raise
 
 
 def list_field(body: dict[str, object], name: str) -> list[object]:
-    """The list of this name; null and absent are an empty one."""
+    """Return the list of this name; null and absent are an empty one."""
     value = body.get(name)
     if value is None:
         return []
@@ -65,46 +65,46 @@ def list_field(body: dict[str, object], name: str) -> list[object]:
 
 
 def as_object(value: object) -> dict[str, object]:
-    """The value, which must be an object."""
+    """Return the value, which must be an object."""
     if isinstance(value, dict):
         return value
     raise FormatError(f"an object is expected, not {json_type_name(value)}.")
 
 
 def json_type_name(value: object) -> str:
-    """What JSON calls the type of a value."""
+    """Return JSON's name for the type of a value, with its article."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
 
 
 def identifier(value: object) -> str:
-    """An id that a sender chose: short text. '' of what is none."""
+    """Return an id that a sender chose: short text. '' of what is none."""
     if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_CHARS:
         return ""
     return clean_text(value).strip()
 
 
 def text_field(body: dict[str, object], name: str) -> str:
-    """The text of this name, '' of anything else."""
+    """Return the text of this name, '' of anything else."""
     value = body.get(name)
     return clean_text(value) if isinstance(value, str) else ""
 
 
-def rejection_summary(count: int, thing: str, reason: str) -> str:
-    """What is said of things that were rejected: '' of none."""
+def rejection_summary(count: int, noun: str, reason: str) -> str:
+    """Return a sentence about the rejected entries: '' of none."""
     if not count:
         return ""
-    return f"1 {thing} was rejected: {reason}" if count == 1 else f"{count} {thing}s were rejected: {reason}"
+    return f"1 {noun} was rejected: {reason}" if count == 1 else f"{count} {noun}s were rejected: {reason}"
 
 
 def raises_invalid_request(read: Callable[P, T]) -> Callable[P, T]:
-    """A decoder whose `Misshapen` becomes an `InvalidRequest` that names the field."""
+    """Decorate a decoder so that its `FormatError` becomes an `InvalidRequest` that names the field."""
 
     @wraps(read)
-    def reading(*args: P.args, **named: P.kwargs) -> T:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return read(*args, **named)
+            return read(*args, **kwargs)
         except FormatError as wrong:
             raise wrong.as_invalid_request() from wrong
 
-    return reading
+    return wrapper

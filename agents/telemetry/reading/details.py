@@ -1,4 +1,4 @@
-"""What a node of the tree holds, as the detail of a step."""
+"""Details of steps, built from the nodes of the tree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_DOCUMENTS = 1000
 
 
 def detail_of(node: SpanNode, linked: RequestedCall | None, *, failed: bool) -> StepDetail:
-    """``linked`` is, of a tool, the model's call that it answers."""
+    """Build the detail of a step. ``linked`` is, of a tool, the model's call that it answers."""
     match node.kind:
         case kinds.LLM:
             return _inference(node.facts)
@@ -40,45 +40,47 @@ def detail_of(node: SpanNode, linked: RequestedCall | None, *, failed: bool) -> 
 
 
 def _inference(facts: SpanFacts) -> InferenceDetail:
-    answer, why, thoughts = completion(facts.output_messages.messages(), facts.finish)
+    answer, reason, thoughts = completion(facts.output_messages.messages(), facts.finish)
     return InferenceDetail(
-        model_response=answer, model=facts.model[:MAX_NAME_CHARS], finish_reason=why, reasoning=thoughts
+        model_response=answer, model=facts.model[:MAX_NAME_CHARS], finish_reason=reason, reasoning=thoughts
     )
 
 
 def _tool(facts: SpanFacts, linked: RequestedCall | None, *, failed: bool) -> ToolDetail:
-    """The model's own words for the arguments go before a tool's, which may be Python's repr of them."""
-    given = json_of(facts.arguments)
-    if linked is not None and linked.arguments is not None and not isinstance(given, dict):
-        given = linked.arguments
-    wanted = RequestedCall(facts.call_id or (linked.id if linked is not None else ""), facts.tool, given)
-    call = call_of(wanted)
-    words = result_text(facts.result)
-    answers = [] if words is None or (failed and not words) else [response_to(call, words)]
+    """Prefer the model's own arguments to the tool's, which may be Python's repr of them."""
+    arguments = json_of(facts.arguments)
+    if linked is not None and linked.arguments is not None and not isinstance(arguments, dict):
+        arguments = linked.arguments
+    request = RequestedCall(facts.call_id or (linked.id if linked is not None else ""), facts.tool, arguments)
+    call = call_of(request)
+    result = result_text(facts.result)
+    responses = [] if result is None or (failed and not result) else [response_to(call, result)]
     return ToolDetail(
         tool_calls=[call],
-        tool_responses=answers,
+        tool_responses=responses,
         kind="mcp" if facts.label == "mcp" else None,
     )
 
 
 def result_text(value: Any) -> str | None:
-    """A tool's result as text; None where none was told. JSON of a text is that text, blocks are their words."""
+    """Return a tool's result as text; None where there is none. JSON of a text is that text; of blocks the texts are
+    joined."""
     if value is None:
         return None
-    read = json_of(value)
-    if isinstance(read, str):
-        return read
-    if isinstance(read, dict) and isinstance(value, str):
+    parsed = json_of(value)
+    if isinstance(parsed, str):
+        return parsed
+    if isinstance(parsed, dict) and isinstance(value, str):
         return value
-    return blocks_text(read)
+    return blocks_text(parsed)
 
 
 def inferred_tool_detail(call: RequestedCall, answer: HistoryMessage | None) -> ToolDetail:
-    wanted = call_of(call)
-    words = content_of(answer.items) if answer is not None else ""
-    told = [response_to(wanted, words)] if answer is not None and not answer.hidden else []
-    return ToolDetail(tool_calls=[wanted], tool_responses=told)
+    """Build the detail of a tool run that only messages show."""
+    tool_call = call_of(call)
+    content = content_of(answer.items) if answer is not None else ""
+    responses = [response_to(tool_call, content)] if answer is not None and not answer.hidden else []
+    return ToolDetail(tool_calls=[tool_call], tool_responses=responses)
 
 
 def _shield(facts: SpanFacts, name: str) -> ShieldDetail:
@@ -93,26 +95,26 @@ def _shield(facts: SpanFacts, name: str) -> ShieldDetail:
 
 
 def _memory(facts: SpanFacts) -> MemoryDetail:
-    chunks = [clean_json(one) for one in (facts.documents or [])[:MAX_DOCUMENTS]]
-    words = [text_or_json(one.get("content", one.get("text", one.get("page_content", "")))) for one in chunks]
+    chunks = [clean_json(chunk) for chunk in (facts.documents or [])[:MAX_DOCUMENTS]]
+    texts = [text_or_json(chunk.get("content", chunk.get("text", chunk.get("page_content", "")))) for chunk in chunks]
     return MemoryDetail.model_construct(
         vector_db_ids=facts.vector_store[:MAX_NAME_CHARS],
-        inserted_context="\n\n".join(filter(None, words)),
+        inserted_context="\n\n".join(filter(None, texts)),
         query=facts.query,
         chunks=chunks,
     )
 
 
 def _other(facts: SpanFacts) -> OtherDetail:
-    """``input`` and ``output`` are JSON where the sender's were, else text."""
+    """Build an ``other`` detail: ``input`` and ``output`` are JSON where the sender's were, else text."""
     data: dict[str, Any] = {}
     for name, value in (("input", facts.input), ("output", facts.output)):
         if value is not None and value != "":
             data[name] = clean_json(json_of(value))
     if "input" not in data and facts.kind == kinds.AGENT:
-        _tell(data, "input", facts.input_messages.messages())
+        _add_last_text(data, "input", facts.input_messages.messages())
     if "output" not in data and facts.kind == kinds.AGENT:
-        _tell(data, "output", facts.output_messages.messages())
+        _add_last_text(data, "output", facts.output_messages.messages())
     for name in ("model", "query"):
         if value := getattr(facts, name):
             data[name] = value
@@ -123,8 +125,8 @@ def _other(facts: SpanFacts) -> OtherDetail:
     return OtherDetail.model_construct(kind=facts.kind, data=data)
 
 
-def _tell(data: dict[str, Any], name: str, messages: list[HistoryMessage]) -> None:
+def _add_last_text(data: dict[str, Any], name: str, messages: list[HistoryMessage]) -> None:
     """The last words of an agent's messages: the rest is in its steps."""
-    words = next((one.text for one in reversed(messages) if one.text), "")
-    if words:
-        data[name] = words
+    text = next((message.text for message in reversed(messages) if message.text), "")
+    if text:
+        data[name] = text

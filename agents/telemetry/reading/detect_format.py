@@ -1,4 +1,4 @@
-"""Which format a file is, told by how it begins."""
+"""Detection of a file's format by its beginning."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
     ("phoenix", lambda line: _is_phoenix(line) or _is_phoenix(_first(line.get("data")))),
     ("openai_agents", lambda line: _first(line.get("data")).get("object") in ("trace", "trace.span")),
     ("langsmith", lambda line: "run_type" in line or "run_type" in _first(line.get("post"))),
-    ("codex", lambda line: _is_one(line.get("type"), _CODEX) and isinstance(line.get("payload"), dict)),
+    ("codex", lambda line: _is_among(line.get("type"), _CODEX) and isinstance(line.get("payload"), dict)),
     ("gemini_cli", lambda line: "sessionId" in line and ("projectHash" in line or "messages" in line)),
     ("claude_code", lambda line: "sessionId" in line and isinstance(line.get("type"), str)),
     ("claude_code", lambda line: line.get("type") == "summary" and "leafUuid" in line),
 )
 
-_MARKS: tuple[tuple[bytes, FileFormat], ...] = (
+_MARKERS: tuple[tuple[bytes, FileFormat], ...] = (
     (b'"resourceSpans"', "otlp"),
     (b'"resourceLogs"', "otlp"),
     (b'"mlflow.', "mlflow"),
@@ -47,28 +47,28 @@ _MARKS: tuple[tuple[bytes, FileFormat], ...] = (
     (b'"projectHash"', "gemini_cli"),
     (b'"span_kind"', "phoenix"),
 )
-"""Names that stand in a document which is too long to be read from its beginning alone."""
+"""Names that occur in a document which is too long to be parsed from its beginning alone."""
 
 
 def format_of_file(file: BinaryIO) -> FileFormat | None:
-    """The format of a file that stands at its beginning, as it does afterwards, packed or not."""
+    """Return the format of a file, compressed or not. The file stands at its beginning, before and after."""
     return format_of(gzip_files.read_head(file, HEAD_BYTES))
 
 
 def format_of(head: bytes) -> FileFormat | None:
-    """The format of a file that begins so, None if it is none that we know."""
+    """Return the format of a file with this beginning, None if it is unknown."""
     head = head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
     for value in _values(head):
-        found = next((name for name, test in _TESTS if test(value)), None)
-        if found is not None:
-            return found
+        format_ = next((name for name, test in _TESTS if test(value)), None)
+        if format_ is not None:
+            return format_
     if not head.lstrip().startswith((b"{", b"[")):
         return None
-    return next((name for mark, name in _MARKS if mark in head), None)
+    return next((name for marker, name in _MARKERS if marker in head), None)
 
 
 def _values(head: bytes) -> Iterator[dict[str, Any]]:
-    """The objects that begin the file: the whole of it, or its lines."""
+    """Iterate over the objects that begin the file: the whole of it, or its lines."""
     for text in (head, *head.splitlines()[:_LINES]):
         try:
             value = parse_json(text)
@@ -80,9 +80,9 @@ def _values(head: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _first(value: Any) -> dict[str, Any]:
-    """The first object of a list; {} if there is none."""
-    found = value[0] if isinstance(value, list) and value else None
-    return found if isinstance(found, dict) else {}
+    """Return the first object of a list; {} if there is none."""
+    item = value[0] if isinstance(value, list) and value else None
+    return item if isinstance(item, dict) else {}
 
 
 def _has_inside(line: dict[str, Any], name: str, inner: str) -> bool:
@@ -90,7 +90,7 @@ def _has_inside(line: dict[str, Any], name: str, inner: str) -> bool:
     return isinstance(value, dict) and inner in value
 
 
-def _is_one(value: object, names: frozenset[str]) -> bool:
+def _is_among(value: object, names: frozenset[str]) -> bool:
     return isinstance(value, str) and value in names
 
 

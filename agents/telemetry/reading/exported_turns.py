@@ -1,8 +1,9 @@
-"""Turns that a server like this one exported: read back as they were, not guessed from spans.
+"""Reader of turns that a server like this one exported: restored as they were, not inferred from spans.
 
-A line of ``/v1/logs/turns/export?whole=true`` has the whole turn under ``record`` (`agents.record.schemas.records`). It
-becomes one span, of the format "turns", that carries the record as text. The same records stand, the turn's beside its
-steps', in the attributes `TURN` and `STEP` of the spans that such a server writes as OTLP files.
+A line of ``/v1/logs/turns/export?whole=true`` has the whole turn under ``record`` (`agents.record.schemas.records`).
+It becomes one span, of the format "turns", that carries the record as text. The same records are, the turn's separate
+from its steps', in the attributes `TURN_ATTRIBUTE` and `STEP_ATTRIBUTE` of the spans that such a server writes as OTLP
+files.
 """
 
 from __future__ import annotations
@@ -28,92 +29,94 @@ TURN_ATTRIBUTE, STEP_ATTRIBUTE = "agents.turn", "agents.step"
 _OPEN: dict[str, ExternalStatus] = {"queued": "in_progress", "awaiting_input": "in_progress"}
 MAX_LABELS = 100
 METADATA_DEPTH = 8
-"""How deep metadata is kept: a query can name each value of a list by several paths, at each level."""
-_WRONG = (ValueError, TypeError, OverflowError, RecursionError)
-"""What a hostile record can raise; pydantic's ValidationError is a ValueError."""
-_UNREADABLE = (InvalidRequest, FormatError, *_WRONG)
+"""Levels of metadata that are stored: a query can name each value of a list by several paths, at each level."""
+_RECORD_ERRORS = (ValueError, TypeError, OverflowError, RecursionError)
+"""Exceptions that a hostile record can raise; pydantic's ValidationError is a ValueError."""
+_UNREADABLE = (InvalidRequest, FormatError, *_RECORD_ERRORS)
 
 
 def from_json(body: object) -> Decoded:
-    """The span of one line. Raises `InvalidRequest`."""
+    """Decode one line to its span. Raises `InvalidRequest`."""
     record = body.get("record") if isinstance(body, dict) else None
     if record is None:
         raise InvalidRequest("there is no whole turn in it: export with whole=true.", code="invalid_body")
     turn = read_turn(record)
-    words = turn.model_dump_json(exclude_none=True)
-    own_id = blake2b(words.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    record_json = turn.model_dump_json(exclude_none=True)
+    own_id = blake2b(record_json.encode("utf-8", "replace"), digest_size=16).hexdigest()
     times = (turn.started_at * 1000, (turn.completed_at or 0) * 1000)
-    span = Span(_trace(turn.id), own_id, "", "turn", *times, attributes={TURN_ATTRIBUTE: words}, format="turns")
+    span = Span(_trace(turn.id), own_id, "", "turn", *times, attributes={TURN_ATTRIBUTE: record_json}, format="turns")
     return Decoded([span])
 
 
 def _trace(public_id: str) -> str:
-    """The trace of a turn: the digits of its id, as in OpenTelemetry's files of it."""
+    """Return the trace of a turn: the digits of its id, as in OpenTelemetry's files of it."""
     digits = public_id.replace("-", "").lower()
     return digits if len(digits) == 32 else public_id
 
 
 def read_turn(value: object) -> TurnRecord:
-    """Raises `InvalidRequest` with the place that is wrong."""
+    """Validate a turn's record. Raises `InvalidRequest` with the path of the wrong field."""
     try:
         record = TurnRecord.model_validate(clean_json(value))
         for step in record.steps:
             _detail(step)
     except ValidationError as wrong:
         first = wrong.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])[:200]
-        raise InvalidRequest(f"record.{place}: {first['msg']}", code="invalid_body") from wrong
-    except _WRONG as wrong:
+        path = ".".join(str(part) for part in first["loc"])[:200]
+        raise InvalidRequest(f"record.{path}: {first['msg']}", code="invalid_body") from wrong
+    except _RECORD_ERRORS as wrong:
         raise InvalidRequest(f"record: {str(wrong)[:200]}", code="invalid_body") from wrong
     return record
 
 
 def turn_of(trace: str, spans: Mapping[str, Span] | Iterable[Span]) -> ExternalTurn | None:
-    """The turn of a trace that carries its record; None of any other trace."""
-    found = list(spans.values() if isinstance(spans, Mapping) else spans)
+    """Return the turn of a trace that carries its record; None of any other trace."""
+    all_spans = list(spans.values() if isinstance(spans, Mapping) else spans)
     records = [
-        (record, words) for span in found if (words := _words(span, TURN_ATTRIBUTE)) and (record := _parsed(words))
+        (record, record_json)
+        for span in all_spans
+        if (record_json := _attribute_text(span, TURN_ATTRIBUTE)) and (record := _parse_record(record_json))
     ]
     if not records:
         return None
-    record, _ = max(records, key=lambda one: _newness(*one))
-    return _turn(trace, record, record.steps or _steps(found))
+    record, _ = max(records, key=lambda entry: _newness(*entry))
+    return _turn(trace, record, record.steps or _steps(all_spans))
 
 
-def _words(span: Span, name: str) -> str:
+def _attribute_text(span: Span, name: str) -> str:
     value = span.attributes.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _parsed(words: str) -> TurnRecord | None:
+def _parse_record(record_json: str) -> TurnRecord | None:
     try:
-        return read_turn(parse_json(words))
+        return read_turn(parse_json(record_json))
     except _UNREADABLE:
         return None  # the spans say something without it
 
 
-def _newness(record: TurnRecord, words: str) -> tuple[bool, int, int, int, str]:
-    """Of several records of a turn, one that is over goes before one of a turn that still ran."""
-    return record.completed_at is not None, record.completed_at or 0, len(record.steps), len(words), words
+def _newness(record: TurnRecord, record_json: str) -> tuple[bool, int, int, int, str]:
+    """Rank several records of a turn: a finished one goes before one of a turn that still ran."""
+    return record.completed_at is not None, record.completed_at or 0, len(record.steps), len(record_json), record_json
 
 
 def _steps(spans: Iterable[Span]) -> list[StepRecord]:
-    found = {}
+    steps = {}
     for span in spans:
-        if words := _words(span, STEP_ATTRIBUTE):
+        if step_json := _attribute_text(span, STEP_ATTRIBUTE):
             try:
-                step = StepRecord.model_validate(clean_json(parse_json(words)))
+                step = StepRecord.model_validate(clean_json(parse_json(step_json)))
                 _detail(step)
             except _UNREADABLE:
                 continue  # one step must not hide the others
-            found[step.id] = step
-    return sorted(found.values(), key=lambda step: (step.number, step.id))
+            steps[step.id] = step
+    return sorted(steps.values(), key=lambda step: (step.number, step.id))
 
 
 def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> ExternalTurn:
     agent = (record.agent.name or record.agent.model or record.model)[:MAX_NAME_CHARS]
-    foreign = record.foreign
-    others = (name[:MAX_NAME_CHARS] for name in _texts(foreign.get("agents")))
+    external = record.foreign
+    others = (name[:MAX_NAME_CHARS] for name in _texts(external.get("agents")))
     return ExternalTurn(
         id=trace,
         session=record.session.id,
@@ -134,13 +137,13 @@ def _turn(trace: str, record: TurnRecord, steps: Iterable[StepRecord]) -> Extern
         tags=tuple(tag[:100] for tag in record.tags[:MAX_LABELS] if tag.strip()),
         metadata=cast(dict[str, str], clean_json(record.metadata, MAX_DEPTH - METADATA_DEPTH)),
         instructions=record.agent.instructions,
-        hidden=foreign.get("hidden") is True,
-        warnings=tuple(_texts(foreign.get("warnings"))),
+        hidden=external.get("hidden") is True,
+        warnings=tuple(_texts(external.get("warnings"))),
     )
 
 
 def _texts(value: Any) -> list[str]:
-    return [text(one) for one in value[:MAX_LABELS] if isinstance(one, str)] if isinstance(value, list) else []
+    return [text(item) for item in value[:MAX_LABELS] if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> ExternalStep:
@@ -168,13 +171,13 @@ def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> Externa
 
 
 def _detail(step: StepRecord) -> StepDetail:
-    """What a step holds. Raises ValidationError."""
-    given = step.detail if step.detail is not None else _NOTHING[step.type]
-    detail: StepDetail = DETAILS[step.type].model_validate(given)
+    """Validate the detail of a step. Raises ValidationError."""
+    values = step.detail if step.detail is not None else _EMPTY_DETAILS[step.type]
+    detail: StepDetail = DETAILS[step.type].model_validate(values)
     return detail
 
 
-_NOTHING: dict[str, dict[str, Any]] = {
+_EMPTY_DETAILS: dict[str, dict[str, Any]] = {
     "inference": {"model_response": {"content": ""}},
     "tool_execution": {"tool_calls": []},
     "shield_call": {"touchpoint": "user-input", "shields": []},

@@ -1,6 +1,6 @@
-"""What a reader of a dialect finds in a span, in our own words and not yet put into a record.
+"""The facts that a dialect reads from a span, in our vocabulary and not yet part of a record.
 
-Each module of `dialects` is one function from a span to these; what it does not know stays empty.
+Each module of `dialects` is one function from a span to these; unknown facts stay empty.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ HistoryRole = Literal["system", "user", "assistant", "tool"]
 
 
 class RequestedCall(msgspec.Struct):
-    """A model's wish to run a tool. ``arguments`` as they came: an object, text, or None where the sender hid them."""
+    """A tool call that a model asked for. ``arguments`` as they came: an object, text, or None where the sender hid
+    them."""
 
     id: str
     name: str
@@ -25,8 +26,9 @@ class RequestedCall(msgspec.Struct):
 
 
 class HistoryMessage(msgspec.Struct):
-    """One message of a model's history. ``items`` are its texts and pictures in order; ``answers`` is, of a tool's
-    message, the call that it answers. ``hidden`` says that it was there, but not its words."""
+    """One message of a model's history. ``items`` are its texts and pictures in order; ``answered_call`` is, of a
+    tool's message, the id of the call that it answers. ``hidden`` says that the message existed, but its text was not
+    captured."""
 
     role: HistoryRole
     items: list[str | ImageItem] = []
@@ -45,8 +47,8 @@ class HistoryMessage(msgspec.Struct):
 
 
 class LazyMessages:
-    """Messages that are read when somebody asks: a history is told again by every call of a model, and most of
-    them nobody needs."""
+    """Messages that are parsed on first use: every call of a model repeats its history, and most of them are never
+    read."""
 
     __slots__ = ("_read", "_value")
 
@@ -57,20 +59,20 @@ class LazyMessages:
     def messages(self) -> list[HistoryMessage]:
         if self._read is not None:
             self._value, self._read = self._read(self._value), None
-        found: list[HistoryMessage] = self._value
-        return found
+        parsed: list[HistoryMessage] = self._value
+        return parsed
 
 
 NO_MESSAGES = LazyMessages([], None)
 
 
 class SpanFacts(msgspec.Struct):
-    """``kind`` is one of `kinds`, '' where this is none of an agent's doings; ``word`` what the sender calls it.
-    ``name`` is an agent's or a workflow's own name. ``given`` and ``answer`` are messages, ``input`` and ``output``
-    what was said instead of them, as text or JSON. ``tools`` are definitions as they came, ``documents`` what a
-    retrieval found. ``cost_nano`` and ``usage`` are what the sender says of this span, summed over others or not.
-    ``advice`` is for a reader who misses its words. ``settles`` is false where such a span never tells that what lies
-    below it failed."""
+    """The facts of one span. ``kind`` is one of `kinds`, '' where the span is no operation of an agent;
+    ``sender_kind`` the sender's name for it. ``name`` is an agent's or a workflow's own name. ``input_messages`` and
+    ``output_messages`` are messages, ``input`` and ``output`` what the sender gave instead of them, as text or JSON.
+    ``tools`` are definitions as they came, ``documents`` a retrieval's results. ``cost_nano`` and ``usage`` are the
+    sender's numbers for this span, summed over others or not. ``advice`` tells a reader how to capture missing text.
+    ``reports_failures`` is false where such a span never shows that something below it failed."""
 
     kind: str = ""
     sender_kind: str = ""
@@ -110,7 +112,7 @@ _EMPTY = ("", None, False)
 
 
 def fill_missing(facts: SpanFacts, other: SpanFacts) -> None:
-    """Take from ``other`` what ``facts`` does not know: the vocabulary that was read first wins."""
+    """Copy from ``other`` the facts that ``facts`` lacks: the dialect that was read first wins."""
     for name in _FILLED:
         mine = getattr(facts, name)
         if mine is NO_MESSAGES or mine in _EMPTY:

@@ -1,4 +1,4 @@
-"""Files of every format as spans: the formats of requests one a line or as one document, and session files."""
+"""Decoder of whole files: formats of requests, one a line or as one document, and session files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SESSIONS: dict[str, Callable[[Iterable[bytes | str]], Decoded]] = {
 
 
 def decode_file(format_: FileFormat, data: bytes) -> Decoded:
-    """The spans of a whole file. Raises `InvalidRequest` where nothing of it can be read."""
+    """Decode a whole file. Raises `InvalidRequest` where nothing of it can be read."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     document = _document(data)
     if format_ == "gemini_cli" and isinstance(document, dict) and "messages" in document:
@@ -33,35 +33,35 @@ def decode_file(format_: FileFormat, data: bytes) -> Decoded:
         raise InvalidRequest("These are turns of our own, not reports of spans.", code="invalid_body")
     if document is not None:
         return _BODIES[format_](document)
-    return _of_lines(JsonLines(data.splitlines(), raw=True), _BODIES[format_])
+    return _decode_lines(JsonLines(data.splitlines(), raw=True), _BODIES[format_])
 
 
 def _document(data: bytes) -> Any:
-    """What the file holds if it is one JSON value."""
+    """Return the content of a file that is one JSON value, else None."""
     try:
         return parse_json(data)
     except FormatError:
         return None
 
 
-def _of_lines(lines: JsonLines, read: Callable[[object], Decoded]) -> Decoded:
-    """Each line as a request of its own. One that is refused is told, and the others are read."""
+def _decode_lines(lines: JsonLines, read: Callable[[object], Decoded]) -> Decoded:
+    """Decode each line as a request of its own. A refused one is reported, and the others are read."""
     spans: list[Span] = []
     for line in lines:
         try:
-            found = read(line)
-        except InvalidRequest as refused:
-            lines.reject(refused.message)
+            decoded = read(line)
+        except InvalidRequest as error:
+            lines.reject(error.message)
             continue
-        spans += found.spans
-        lines.ignored += found.ignored
-        for _ in range(found.rejected):
-            lines.reject(found.problem)
+        spans += decoded.spans
+        lines.ignored += decoded.ignored
+        for _ in range(decoded.rejected):
+            lines.reject(decoded.problem)
     return lines.decoded(spans)
 
 
 def _otlp(body: object) -> Decoded:
-    """The Collector writes traces, logs and metrics; metrics say nothing that the spans do not."""
+    """Decode the Collector's lines: traces, logs and metrics; metrics hold nothing that the spans do not."""
     if isinstance(body, dict) and "resourceMetrics" in body:
         return Decoded(ignored=1)
     if isinstance(body, dict) and "resourceLogs" in body:

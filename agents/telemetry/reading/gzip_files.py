@@ -1,4 +1,4 @@
-"""Files that are packed with gzip, read as if they were not, as far as they can be."""
+"""Reader of gzip files that may be broken: it yields what precedes the break."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any, BinaryIO
 
 _GZIP = b"\x1f\x8b"
 MAX_RATIO = 250
-"""Logs pack to a tenth, a boring log to a hundredth of its size: what is denser is there to fill the machine."""
+"""Logs compress to a tenth, repetitive ones to a hundredth of their size: denser files are decompression bombs."""
 UNCHECKED_BYTES = 64 * 2**20
-"""Bytes that nobody asks about."""
+"""Up to this size the ratio is not checked."""
 BROKEN = "the gzip file is broken from here on."
 TOO_DENSE = f"it unpacks to more than {MAX_RATIO} times its size; the rest is not read."
 
 
 class GzipReader(io.RawIOBase):
-    """What is in a gzip file. Where it cannot be read on it ends, and ``problem`` says why."""
+    """The decompressed content of a gzip file. It ends where the file is broken or too dense, and ``problem`` says
+    why."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -32,28 +33,28 @@ class GzipReader(io.RawIOBase):
         if self.problem:
             return 0
         try:
-            found = self._content.read1(len(buffer))  # what came before a break counts
+            chunk = self._content.read1(len(buffer))  # what came before a break counts
         except (EOFError, BadGzipFile, zlib.error):
             self.problem = BROKEN
             return 0
-        self._size += len(found)
+        self._size += len(chunk)
         if self._size > UNCHECKED_BYTES and self._size > MAX_RATIO * self._file.tell():
             self.problem = TOO_DENSE
             return 0
-        buffer[: len(found)] = found
-        return len(found)
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
 
 def is_gzip(file: BinaryIO) -> bool:
-    """Whether a file that stands at its beginning is packed; it stands there afterwards too."""
-    begun = file.read(len(_GZIP))
+    """Whether a file is compressed. The file stands at its beginning, before and after."""
+    prefix = file.read(len(_GZIP))
     file.seek(0)
-    return begun == _GZIP
+    return prefix == _GZIP
 
 
 def read_head(file: BinaryIO, size: int) -> bytes:
-    """The first bytes of what is in a file that stands at its beginning; it stands there afterwards too."""
+    """Return the first bytes of a file's decompressed content. The file stands at its beginning, before and after."""
     source = io.BufferedReader(GzipReader(file)) if is_gzip(file) else file
-    found = source.read(size)
+    content = source.read(size)
     file.seek(0)
-    return found
+    return content

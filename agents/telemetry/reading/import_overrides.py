@@ -1,4 +1,4 @@
-"""The agent and the session that whoever imports a file says it is of, in place of what it says itself."""
+"""The agent and the session that an importer chooses for a file, in place of those in the file."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from agents.telemetry.reading.sanitize import MAX_NAME_CHARS
 from agents.telemetry.reading.spans import Span
 
 AGENT_ATTRIBUTE, SESSION_ATTRIBUTE = "import.agent", "import.session"
-"""Of a span's resource."""
+"""Attributes of a span's resource."""
 
 
 def with_overrides(spans: Iterable[Span], agent: str = "", session: str = "") -> list[Span]:
-    """The same spans, of this agent and session; '' leaves what they say."""
-    more = {name: value for name, value in ((AGENT_ATTRIBUTE, agent), (SESSION_ATTRIBUTE, session)) if value}
-    if not more:
+    """Return the same spans, marked with this agent and session; '' changes nothing."""
+    overrides = {name: value for name, value in ((AGENT_ATTRIBUTE, agent), (SESSION_ATTRIBUTE, session)) if value}
+    if not overrides:
         return list(spans)
-    return [replace(span, resource={**span.resource, **more}) for span in spans]
+    return [replace(span, resource={**span.resource, **overrides}) for span in spans]
 
 
 def apply_overrides(turn: ExternalTurn, traces: Mapping[str, Mapping[str, Span]]) -> ExternalTurn:
-    """The turn under the names that its spans were given."""
+    """Return the turn with the agent and session that its spans are marked with."""
     resources = [span.resource for name in turn.traces for span in traces.get(name, {}).values()]
-    agent, session = (_said(resources, name) for name in (AGENT_ATTRIBUTE, SESSION_ATTRIBUTE))
+    agent, session = (_override(resources, name) for name in (AGENT_ATTRIBUTE, SESSION_ATTRIBUTE))
     if session:
         turn = replace(turn, session=session, session_name="")
     if agent and agent != turn.agent:
@@ -36,5 +36,5 @@ def apply_overrides(turn: ExternalTurn, traces: Mapping[str, Mapping[str, Span]]
     return turn
 
 
-def _said(resources: Iterable[Mapping[str, object]], name: str) -> str:
-    return max((text(one[name])[:MAX_NAME_CHARS] for one in resources if name in one), default="")
+def _override(resources: Iterable[Mapping[str, object]], name: str) -> str:
+    return max((text(resource[name])[:MAX_NAME_CHARS] for resource in resources if name in resource), default="")

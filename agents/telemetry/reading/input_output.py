@@ -1,4 +1,4 @@
-"""What a turn was asked and what came of it, found where its sender put it."""
+"""Input, output, instructions and tools of a turn, found wherever its sender put them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agents.telemetry.reading.sanitize import clean_json
 from agents.telemetry.reading.tree import SpanNode
 
 MAX_TOOLS = 256
-_ASKED = (
+_INPUT_NAMES = (
     "task",
     "input",
     "query",
@@ -29,136 +29,147 @@ _ASKED = (
     "content",
     "q",
 )
-_ANSWERED = ("output", "answer", "result", "response", "final_output", "final_answer", "content", "text", "message")
+_OUTPUT_NAMES = ("output", "answer", "result", "response", "final_output", "final_answer", "content", "text", "message")
 
 
 def input_of(top: SpanNode | None, models: Sequence[SpanNode]) -> tuple[UserMessage, ...]:
-    """The user's last words: told by the turn's own span, else by its first model's, in whatever shape."""
+    """Return the user's last messages: from the turn's own span, else from its first model's, in whatever shape."""
     if top is not None:
-        asked = _asked(top.facts.input_messages.messages(), last=False) or _asked_in(top.facts.input)
-        if asked:
-            return asked
+        messages = _last_user_messages(top.facts.input_messages.messages(), last=False) or _user_messages_in(
+            top.facts.input
+        )
+        if messages:
+            return messages
     for model in models[:1]:
-        asked = _asked(model.facts.input_messages.messages(), last=True)
-        if asked:
-            return asked
-    rest = None if top is None else top.facts.input
-    return (user_message([_words(rest)]),) if rest not in (None, "", HIDDEN) and _words(rest) else ()
+        messages = _last_user_messages(model.facts.input_messages.messages(), last=True)
+        if messages:
+            return messages
+    raw_input = None if top is None else top.facts.input
+    return (user_message([_as_text(raw_input)]),) if raw_input not in (None, "", HIDDEN) and _as_text(raw_input) else ()
 
 
-def _asked(messages: list[HistoryMessage], *, last: bool) -> tuple[UserMessage, ...]:
-    """The user's messages behind the last answer; with ``last``, else the last one at all: a call that brings a
-    tool's result still has the question further up."""
-    begun = next((at for at in range(len(messages), 0, -1) if messages[at - 1].role == "assistant"), 0)
-    asked = [one for one in messages[begun:] if one.role == "user" and one.items]
-    if not asked and last:
-        asked = [one for one in messages if one.role == "user" and one.items][-1:]
-    return tuple(user_message(one.items) for one in asked)
+def _last_user_messages(messages: list[HistoryMessage], *, last: bool) -> tuple[UserMessage, ...]:
+    """Return the user's messages after the last answer; with ``last``, else the user's last message anywhere: a call
+    that brings a tool's result still has the question further up."""
+    start = next(
+        (position for position in range(len(messages), 0, -1) if messages[position - 1].role == "assistant"), 0
+    )
+    user_messages = [message for message in messages[start:] if message.role == "user" and message.items]
+    if not user_messages and last:
+        user_messages = [message for message in messages if message.role == "user" and message.items][-1:]
+    return tuple(user_message(message.items) for message in user_messages)
 
 
-def _asked_in(value: Any) -> tuple[UserMessage, ...]:
-    """What was asked, out of a function's or a graph's input."""
+def _user_messages_in(value: Any) -> tuple[UserMessage, ...]:
+    """Return the user's messages in a function's or a graph's input."""
     if value is None or value == HIDDEN:
         return ()
-    read = json_of(value)
-    if isinstance(read, str):
-        return (user_message([read]),) if read else ()
-    told = messages_of(read)
-    words = _named(read, _ASKED) if isinstance(read, dict) else ""
-    by_name = (user_message([words]),) if words else ()
-    return _asked(told, last=False) or by_name or _asked(told, last=True)
+    parsed = json_of(value)
+    if isinstance(parsed, str):
+        return (user_message([parsed]),) if parsed else ()
+    messages = messages_of(parsed)
+    text = _text_under(parsed, _INPUT_NAMES) if isinstance(parsed, dict) else ""
+    by_name = (user_message([text]),) if text else ()
+    return _last_user_messages(messages, last=False) or by_name or _last_user_messages(messages, last=True)
 
 
-def _named(value: dict[str, Any], names: Sequence[str]) -> str:
-    """The text under the first of these names; of a call's ``args`` the first that is one."""
+def _text_under(value: dict[str, Any], names: Sequence[str]) -> str:
+    """Return the text under the first of these names; of a call's ``args`` the first that is text."""
     for name in names:
         if isinstance(value.get(name), str) and value[name]:
             return str(value[name])
     kwargs, args = value.get("kwargs"), value.get("args")
-    if isinstance(kwargs, dict) and (found := _named({**kwargs, "kwargs": None, "args": None}, names)):
-        return found
-    return next((one for one in args if isinstance(one, str) and one), "") if isinstance(args, list) else ""
+    if isinstance(kwargs, dict) and (text := _text_under({**kwargs, "kwargs": None, "args": None}, names)):
+        return text
+    return next((item for item in args if isinstance(item, str) and item), "") if isinstance(args, list) else ""
 
 
-def _words(value: Any) -> str:
-    read = json_of(value)
-    return read if isinstance(read, str) else text_or_json(read)
+def _as_text(value: Any) -> str:
+    parsed = json_of(value)
+    return parsed if isinstance(parsed, str) else text_or_json(parsed)
 
 
 def output_of(top: SpanNode | None, models: Sequence[SpanNode], tools: Sequence[SpanNode]) -> CompletionMessage | None:
-    """The answer: of the turn's own span, else the last model's words, else what a tool called ``final_answer`` got.
-    ``models`` and ``tools`` are those of the turn's own agents, in order."""
+    """Return the answer: of the turn's own span, else the last model's text, else the result of a tool
+    ``final_answer``. ``models`` and ``tools`` are those of the turn's own agents, in order."""
     if top is not None:
-        told = _answered(top.facts)
-        if told is not None:
-            return told
+        message = _own_answer(top.facts)
+        if message is not None:
+            return message
     for model in reversed(models):
         answer, _, _ = completion(model.facts.output_messages.messages(), model.facts.finish)
         if answer.content:
             return _without_calls(answer)
     for tool in reversed(tools):
-        if tool.facts.tool == "final_answer" and (words := result_text(tool.facts.result)):
-            return CompletionMessage.model_construct(content=words)
+        if tool.facts.tool == "final_answer" and (text := result_text(tool.facts.result)):
+            return CompletionMessage.model_construct(content=text)
     return None
 
 
 def _without_calls(answer: CompletionMessage) -> CompletionMessage:
-    """The words alone, and without the line break that Strands ends them with."""
+    """Return the text alone, without the line break that Strands ends it with."""
     content = answer.content.rstrip() if isinstance(answer.content, str) else answer.content
     return CompletionMessage.model_construct(content=content, stop_reason=answer.stop_reason, tool_calls=[])
 
 
-def _answered(facts: SpanFacts) -> CompletionMessage | None:
-    """The last message with words, or what a function or a graph returned."""
+def _own_answer(facts: SpanFacts) -> CompletionMessage | None:
+    """Return the last message with text, or a function's or a graph's return value."""
     for message in reversed(facts.output_messages.messages()):
         if message.items and message.role == "assistant":
             answer, _, _ = completion([message], facts.finish)
             return _without_calls(answer)
     if facts.output in (None, "", HIDDEN):
         return None
-    read = json_of(facts.output)
-    if isinstance(read, (dict, list)):
-        words = _last_words(read)
-        return CompletionMessage.model_construct(content=words) if words else None
-    return CompletionMessage.model_construct(content=_words(read))
+    parsed = json_of(facts.output)
+    if isinstance(parsed, (dict, list)):
+        text = _last_text(parsed)
+        return CompletionMessage.model_construct(content=text) if text else None
+    return CompletionMessage.model_construct(content=_as_text(parsed))
 
 
-def _last_words(read: Any) -> str:
-    told = [one.text for one in messages_of(read, "assistant") if one.role == "assistant" and one.text]
-    if told:
-        return told[-1]
-    return (_named(read, _ANSWERED) if isinstance(read, dict) else "") or text_or_json(read)
+def _last_text(value: Any) -> str:
+    texts = [
+        message.text for message in messages_of(value, "assistant") if message.role == "assistant" and message.text
+    ]
+    if texts:
+        return texts[-1]
+    return (_text_under(value, _OUTPUT_NAMES) if isinstance(value, dict) else "") or text_or_json(value)
 
 
 def instructions_of(tops: Sequence[SpanNode]) -> str:
-    """The system's words: told by themselves, or at the beginning of a history."""
+    """Return the system prompt: a field of its own, or the beginning of a history."""
     for node in tops:
-        given = json_of(node.facts.instructions)
-        if given is not None and given != "":
-            found = _system(given)
-            if found:
-                return found
+        instructions = json_of(node.facts.instructions)
+        if instructions is not None and instructions != "":
+            text = _instructions_text(instructions)
+            if text:
+                return text
     for node in tops:
-        found = "\n".join(one.text for one in node.facts.input_messages.messages() if one.role == "system" and one.text)
-        if found:
-            return found
+        text = "\n".join(
+            message.text
+            for message in node.facts.input_messages.messages()
+            if message.role == "system" and message.text
+        )
+        if text:
+            return text
     return ""
 
 
-def _system(given: Any) -> str:
-    """A text, or parts of one: ``[{"type": "text", "content": …}]``."""
-    if isinstance(given, list):
-        parts = [one.get("content", one.get("text")) if isinstance(one, dict) else one for one in given]
-        return "\n".join(one for one in parts if isinstance(one, str) and one)
-    return blocks_text(given) if isinstance(given, str) else ""
+def _instructions_text(value: Any) -> str:
+    """Return a text, or the joined parts of one: ``[{"type": "text", "content": …}]``."""
+    if isinstance(value, list):
+        parts = [part.get("content", part.get("text")) if isinstance(part, dict) else part for part in value]
+        return "\n".join(part for part in parts if isinstance(part, str) and part)
+    return blocks_text(value) if isinstance(value, str) else ""
 
 
 def tools_of(nodes: Sequence[SpanNode]) -> tuple[dict[str, Any], ...]:
-    """The tools that a model could call: ``{"name", "description", "input_schema"}``, as far as they are told."""
+    """Return the tools that a model could call: ``{"name", "description", "input_schema"}``, as far as they are
+    known."""
     for node in nodes:
-        found = [one for tool in sequence(node.facts.tools)[:MAX_TOOLS] if (one := _tool(tool))]
-        if found:
-            return tuple(found)
+        tools = [definition for tool in sequence(node.facts.tools)[:MAX_TOOLS] if (definition := _tool(tool))]
+        if tools:
+            return tuple(tools)
     return ()
 
 
@@ -167,15 +178,15 @@ def _tool(value: Any) -> dict[str, Any] | None:
     if not isinstance(tool, dict):
         return None
     inner = tool.get("function")
-    about = inner if isinstance(inner, dict) else tool
-    name = about.get("name") or about.get("type")
+    definition = inner if isinstance(inner, dict) else tool
+    name = definition.get("name") or definition.get("type")
     if not isinstance(name, str):
         return None
-    found: dict[str, Any] = {"name": name[:200]}
-    if isinstance(about.get("description"), str):
-        found["description"] = about["description"]
+    entry: dict[str, Any] = {"name": name[:200]}
+    if isinstance(definition.get("description"), str):
+        entry["description"] = definition["description"]
     for key in ("parameters", "input_schema", "inputSchema", "parameters_json_schema"):
-        if isinstance(about.get(key), dict):
-            found["input_schema"] = clean_json(about[key])
+        if isinstance(definition.get(key), dict):
+            entry["input_schema"] = clean_json(definition[key])
             break
-    return found
+    return entry

@@ -1,4 +1,5 @@
-"""JSON of senders, read: also halves of surrogate pairs and NaN, which some write and strict readers refuse."""
+"""Lenient JSON parser: it accepts halves of surrogate pairs and NaN, which some senders write and strict parsers
+refuse."""
 
 from __future__ import annotations
 
@@ -12,16 +13,16 @@ _decode = msgspec.json.Decoder().decode
 
 
 def parse_json(data: object) -> object:
-    """What the text or the bytes hold. Raises `Misshapen`."""
+    """Parse text or bytes. Raises `FormatError`."""
     if not isinstance(data, (bytes, str)):
         raise FormatError("text is expected.")
     try:
         return _decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        return _leniently(data)
+        return _parse_leniently(data)
 
 
-def _leniently(data: bytes | str) -> object:
+def _parse_leniently(data: bytes | str) -> object:
     try:
         return json.loads(data)
     except RecursionError as wrong:

@@ -1,4 +1,5 @@
-"""The parts of a message: text, pictures, thoughts, calls of tools and their answers, in every sender's words."""
+"""Parser of the parts of a message: text, pictures, reasoning, tool calls and their results, in every sender's
+shape."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from agents.telemetry.reading.sanitize import MAX_ITEMS
 Part = dict[str, Any]
 
 
-def add_part(part: Any, message: HistoryMessage, found: list[HistoryMessage]) -> None:
-    """Add a part to its message; the answer of a tool becomes a message of its own, in ``found``."""
+def add_part(part: Any, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+    """Add a part to its message; the result of a tool becomes a message of its own, in ``messages``."""
     if isinstance(part, str):
         if part:
             message.items.append(part)
@@ -25,11 +26,11 @@ def add_part(part: Any, message: HistoryMessage, found: list[HistoryMessage]) ->
     add = _BY_TYPE.get(kind) if isinstance(kind, str) else None
     if add is None:
         add = next((_BY_KEY[key] for key in _BY_KEY if key in part), _unknown)
-    add(part, message, found)
+    add(part, message, messages)
 
 
 def blocks_text(value: Any) -> str:
-    """The words of a tool's answer: of its text blocks where it has some, else JSON."""
+    """Return a tool's result as text: its text blocks joined where it has only such, else JSON."""
     if isinstance(value, str) or value is None:
         return value or ""
     if isinstance(value, list) and value and all(_is_text(item) for item in value[:MAX_ITEMS]):
@@ -47,14 +48,14 @@ def _is_text(item: Any) -> bool:
 
 
 def image_from_url(address: Any) -> ImageItem | None:
-    """A picture by its address: a ``data:`` or an ``http`` URL."""
+    """Return a picture by its address: a ``data:`` or an ``http`` URL."""
     if not isinstance(address, str) or not address:
         return None
     return ImageItem.model_construct(image=ImageData.model_construct(url=Url.model_construct(uri=address)))
 
 
 def image_from_base64(media: Any, data: Any) -> ImageItem | str | None:
-    """Bytes in a message, as base64. What is no picture is only named."""
+    """Return a picture from base64. Other media are only named."""
     kind = text(media) or "image/png"
     if isinstance(data, dict):
         data = data.get("base64")
@@ -65,49 +66,49 @@ def image_from_base64(media: Any, data: Any) -> ImageItem | str | None:
     return image_from_url(data if data.startswith("data:") else f"data:{kind};base64,{data}")
 
 
-def _put(item: ImageItem | str | None, message: HistoryMessage) -> None:
+def _add_item(item: ImageItem | str | None, message: HistoryMessage) -> None:
     if item:
         message.items.append(item)
 
 
-def _text(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
-    words = part.get("text", part.get("content", part.get("refusal")))
-    if isinstance(words, dict):
-        words = words.get("value")
-    if words == "__REDACTED__":
+def _text(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+    content = part.get("text", part.get("content", part.get("refusal")))
+    if isinstance(content, dict):
+        content = content.get("value")
+    if content == "__REDACTED__":
         message.hidden = True
     else:
-        _put(text(words), message)
+        _add_item(text(content), message)
 
 
-def _thought(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
-    words = part.get("thinking") or part.get("content") or part.get("text") or part.get("summary")
-    if isinstance(words, dict):
-        words = words.get("text")
-    thought = blocks_text(words) if words else ""
+def _thought(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+    content = part.get("thinking") or part.get("content") or part.get("text") or part.get("summary")
+    if isinstance(content, dict):
+        content = content.get("text")
+    thought = blocks_text(content) if content else ""
     message.reasoning = "\n".join(filter(None, (message.reasoning, thought)))
 
 
-def _call(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
-    """``id`` comes last: in Responses it is the item's, not the call's."""
-    arguments = _one_of(part, "arguments", "input", "args")
+def _call(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+    """Add a tool call. ``id`` is tried last: in Responses it is the item's, not the call's."""
+    arguments = _first_present(part, "arguments", "input", "args")
     inner = part.get("server_tool_call")
     if arguments is None and isinstance(inner, dict):
         arguments = {key: value for key, value in inner.items() if key != "type"}
     name = text(part.get("name") or part.get("toolName") or part.get("tool_name"))
     message.calls.append(
-        RequestedCall(text(_one_of(part, "call_id", "toolCallId", "toolUseId", "id")), name, arguments)
+        RequestedCall(text(_first_present(part, "call_id", "toolCallId", "toolUseId", "id")), name, arguments)
     )
 
 
-def _answer(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
-    result = _one_of(part, "response", "result", "output", "content", "server_tool_call_response")
-    call = text(_one_of(part, "call_id", "tool_use_id", "toolCallId", "toolUseId", "tool_call_id", "id"))
-    words = blocks_text(result)
-    found.append(HistoryMessage("tool", [words] if words else [], answered_call=call, hidden=result is None))
+def _answer(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+    result = _first_present(part, "response", "result", "output", "content", "server_tool_call_response")
+    call = text(_first_present(part, "call_id", "tool_use_id", "toolCallId", "toolUseId", "tool_call_id", "id"))
+    content = blocks_text(result)
+    messages.append(HistoryMessage("tool", [content] if content else [], answered_call=call, hidden=result is None))
 
 
-def _one_of(part: Part, *names: str) -> Any:
+def _first_present(part: Part, *names: str) -> Any:
     for name in names:
         value = part.get(name)
         if value is not None:
@@ -115,8 +116,8 @@ def _one_of(part: Part, *names: str) -> Any:
     return None
 
 
-def _image(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
-    source = _one_of(part, "image_url", "image", "source", "data", "url")
+def _image(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+    source = _first_present(part, "image_url", "image", "source", "data", "url")
     if isinstance(source, dict):
         address = source.get("url") or source.get("uri")
         if isinstance(source.get("image"), dict):  # OpenInference: {"image": {"url": …}}
@@ -124,54 +125,56 @@ def _image(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> 
         media = source.get("media_type") or source.get("mimeType") or f"image/{text(source.get('format')) or 'png'}"
         inner = source.get("source")
         data = inner.get("bytes") if isinstance(inner, dict) else source.get("data")
-        _put(image_from_url(address) or image_from_base64(media, data), message)
+        _add_item(image_from_url(address) or image_from_base64(media, data), message)
     elif isinstance(source, str) and (source.startswith("data:") or "://" in source[:12]):
-        _put(image_from_url(source), message)
+        _add_item(image_from_url(source), message)
     else:
-        _put(image_from_base64(part.get("mediaType") or part.get("mimeType") or part.get("mime_type"), source), message)
+        _add_item(
+            image_from_base64(part.get("mediaType") or part.get("mimeType") or part.get("mime_type"), source), message
+        )
 
 
-def _blob(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
+def _blob(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     media = part.get("mime_type") or part.get("mimeType") or part.get("mediaType") or part.get("modality")
-    _put(image_from_base64(media, _one_of(part, "content", "data")), message)
+    _add_item(image_from_base64(media, _first_present(part, "content", "data")), message)
 
 
-def _uri(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
+def _uri(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     media = text(part.get("mime_type") or part.get("mimeType") or part.get("modality"))
-    address = _one_of(part, "uri", "fileUri", "url")
+    address = _first_present(part, "uri", "fileUri", "url")
     if media.startswith("image"):
-        _put(image_from_url(address), message)
+        _add_item(image_from_url(address), message)
     else:
-        _put(f"[{text(address)[:300]}]" if address else None, message)
+        _add_item(f"[{text(address)[:300]}]" if address else None, message)
 
 
-def _file(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
-    """A file that the sender only names, or one with its bytes in it."""
+def _file(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+    """Add a file that the sender only names, or one with its bytes in it."""
     inner = part.get("file")
-    about = inner if isinstance(inner, dict) else part
-    name = text(_one_of(about, "filename", "name", "file_id", "fileUri", "id"))
-    media = text(_one_of(about, "mime_type", "mediaType"))
-    if media.startswith("image") and isinstance(about.get("data"), str):
-        _put(image_from_base64(media, about["data"]), message)
+    file = inner if isinstance(inner, dict) else part
+    name = text(_first_present(file, "filename", "name", "file_id", "fileUri", "id"))
+    media = text(_first_present(file, "mime_type", "mediaType"))
+    if media.startswith("image") and isinstance(file.get("data"), str):
+        _add_item(image_from_base64(media, file["data"]), message)
     else:
-        _put(f"[file {name[:300]}]" if name else "[file]", message)
+        _add_item(f"[file {name[:300]}]" if name else "[file]", message)
 
 
-def _inside(read: Callable[[Part, HistoryMessage, list[HistoryMessage]], None], key: str) -> Any:
-    """Google and Bedrock have no ``type``: the part lies under the name of what it is."""
+def _nested(read: Callable[[Part, HistoryMessage, list[HistoryMessage]], None], key: str) -> Any:
+    """Read a part of Google or Bedrock, which have no ``type``: it lies under the name of its kind."""
 
-    def add(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
+    def add(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
         inner = part.get(key)
-        read(inner if isinstance(inner, dict) else {"content": inner}, message, found)
+        read(inner if isinstance(inner, dict) else {"content": inner}, message, messages)
 
     return add
 
 
-def _unknown(part: Part, message: HistoryMessage, found: list[HistoryMessage]) -> None:
-    """Parts that are not known yet are kept by their words, or by their name."""
-    words = part.get("text") if isinstance(part.get("text"), str) else part.get("content")
-    if isinstance(words, str) and words:
-        message.items.append(words)
+def _unknown(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+    """Add a part of an unknown kind by its text, or by its name."""
+    content = part.get("text") if isinstance(part.get("text"), str) else part.get("content")
+    if isinstance(content, str) and content:
+        message.items.append(content)
     elif isinstance(part.get("type"), str):
         message.items.append(f"[{part['type'][:100]}]")
 
@@ -208,15 +211,15 @@ _BY_TYPE: dict[str, Callable[[Part, HistoryMessage, list[HistoryMessage]], None]
     **dict.fromkeys(("file", "input_file", "document"), _file),
 }
 _BY_KEY: dict[str, Callable[[Part, HistoryMessage, list[HistoryMessage]], None]] = {
-    "functionCall": _inside(_call, "functionCall"),
-    "function_call": _inside(_call, "function_call"),
-    "functionResponse": _inside(_answer, "functionResponse"),
-    "function_response": _inside(_answer, "function_response"),
-    "toolUse": _inside(_call, "toolUse"),
-    "toolResult": _inside(_answer, "toolResult"),
-    "reasoningContent": _inside(_thought, "reasoningText"),
-    "inlineData": _inside(_blob, "inlineData"),
-    "inline_data": _inside(_blob, "inline_data"),
-    "fileData": _inside(_uri, "fileData"),
+    "functionCall": _nested(_call, "functionCall"),
+    "function_call": _nested(_call, "function_call"),
+    "functionResponse": _nested(_answer, "functionResponse"),
+    "function_response": _nested(_answer, "function_response"),
+    "toolUse": _nested(_call, "toolUse"),
+    "toolResult": _nested(_answer, "toolResult"),
+    "reasoningContent": _nested(_thought, "reasoningText"),
+    "inlineData": _nested(_blob, "inlineData"),
+    "inline_data": _nested(_blob, "inline_data"),
+    "fileData": _nested(_uri, "fileData"),
     "text": _text,
 }

@@ -1,4 +1,4 @@
-"""MLflow's traces as ``Trace.to_json()`` writes them (3.x, and the older form of 2.x).
+"""Decoder of MLflow's traces as ``Trace.to_json()`` writes them (3.x, and the older form of 2.x).
 
 ``{"info": {"trace_metadata", "tags", …}, "data": {"spans": [ … ]}}``, one, a list of them, or ``{"traces": [ … ]}``.
 Ids are base64 (2.x: hex behind ``0x``) and become OpenTelemetry's hex, so that a trace which also came over OTLP is
@@ -27,20 +27,20 @@ from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
 from agents.telemetry.reading.timestamps import nanoseconds
 
 _FAILED = ("ERROR", "STATUS_CODE_ERROR")
-_WHY = "its trace id or span id is missing or is not MLflow's."
+_REJECTION_REASON = "its trace id or span id is missing or is not MLflow's."
 
 
 @raises_invalid_request
 def from_json(body: object) -> Decoded:
-    """All spans of one trace or of several."""
+    """Decode all spans of one trace or of several."""
     spans: list[Span] = []
     rejected = 0
     for index, trace in enumerate(_traces(body)):
-        made = read_at(f"[{index}]", _spans, trace)
-        good = [span for span in made if span.trace and span.id]
-        spans += good
-        rejected += len(made) - len(good)
-    return Decoded(spans, rejected, rejection_summary(rejected, "span", _WHY))
+        decoded = read_at(f"[{index}]", _spans, trace)
+        valid = [span for span in decoded if span.trace and span.id]
+        spans += valid
+        rejected += len(decoded) - len(valid)
+    return Decoded(spans, rejected, rejection_summary(rejected, "span", _REJECTION_REASON))
 
 
 def _traces(body: object) -> list[object]:
@@ -56,20 +56,22 @@ def _spans(value: object) -> list[Span]:
         raise FormatError('a trace of MLflow is {"info": { … }, "data": {"spans": [ … ]}}.', "data")
     info = read_at("info", as_object, trace.get("info") or {})
     data = read_at("data", as_object, trace["data"])
-    about = clean_attributes(info.get("trace_metadata") or info.get("request_metadata"))
+    trace_attributes = clean_attributes(info.get("trace_metadata") or info.get("request_metadata"))
     resource = clean_attributes(info.get("tags"))
     items = enumerate(list_field(data, "spans"))
-    return [_span(read_at(f"data.spans[{index}]", as_object, item), about, resource) for index, item in items]
+    return [
+        _span(read_at(f"data.spans[{index}]", as_object, item), trace_attributes, resource) for index, item in items
+    ]
 
 
-def _span(item: dict[str, object], about: dict[str, Any], resource: dict[str, Any]) -> Span:
+def _span(item: dict[str, object], trace_attributes: dict[str, Any], resource: dict[str, Any]) -> Span:
     context = clean_attributes(item.get("context")) or item
     status = item.get("status")
     status = (
         status if isinstance(status, dict) else {"code": item.get("status_code"), "message": item.get("status_message")}
     )
     parent = _id(item.get("parent_span_id") or item.get("parent_id"), otlp_ids.SPAN_BYTES)
-    own = clean_attributes(item.get("attributes"))
+    attributes = clean_attributes(item.get("attributes"))
     return Span(
         trace=_id(context.get("trace_id"), otlp_ids.TRACE_BYTES),
         id=_id(context.get("span_id"), otlp_ids.SPAN_BYTES),
@@ -79,7 +81,7 @@ def _span(item: dict[str, object], about: dict[str, Any], resource: dict[str, An
         end_ns=nanoseconds(item.get("end_time_unix_nano") or item.get("end_time")),
         failed=status.get("code") in _FAILED,
         message=text_field(status, "message"),
-        attributes=own if parent else {**about, **own},
+        attributes=attributes if parent else {**trace_attributes, **attributes},
         events=_events(item.get("events")),
         resource=resource,
         format="mlflow",
@@ -101,7 +103,7 @@ def _event(event: dict[str, Any]) -> SpanEvent:
 
 
 def _links(value: object) -> list[SpanLink]:
-    found = [
+    links = [
         SpanLink(
             _id(link.get("trace_id"), otlp_ids.TRACE_BYTES),
             _id(link.get("span_id"), otlp_ids.SPAN_BYTES),
@@ -109,4 +111,4 @@ def _links(value: object) -> list[SpanLink]:
         )
         for link in dicts(value)
     ]
-    return [link for link in found if link.trace and link.span]
+    return [link for link in links if link.trace and link.span]

@@ -1,7 +1,7 @@
-"""OTLP/JSON: lowerCamelCase, ids in hex, integers of 64 bits as numbers or as text, unknown fields ignored.
+"""Decoder of OTLP/JSON: lowerCamelCase, ids in hex, integers of 64 bits as numbers or as text, unknown fields ignored.
 
-A field of the wrong type refuses the whole body, as a protobuf parser does, and says where it is. Raises
-`Misshapen`.
+A field of the wrong type refuses the whole body, as a protobuf parser does, and the error names its path. Raises
+`FormatError`.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ _NUMBERS |= {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2
 _ERROR = 2
 
 Frame = dict[str, Any]
-"""What all spans of a scope have in common, as arguments of `Span`."""
+"""The arguments of `Span` that all spans of a scope share."""
 
 
 def read_traces(body: dict[str, object], batch: Batch) -> None:
-    """The object of an ExportTraceServiceRequest."""
+    """Add the spans of an ExportTraceServiceRequest to the batch."""
     for index, group in enumerate(list_field(body, "resourceSpans")):
         read_at(f"resourceSpans[{index}]", lambda value: _resource(value, "scopeSpans", batch), group)
 
 
 def read_logs(body: dict[str, object], batch: Batch) -> None:
-    """The object of an ExportLogsServiceRequest."""
+    """Add the log records of an ExportLogsServiceRequest to the batch."""
     for index, group in enumerate(list_field(body, "resourceLogs")):
         read_at(f"resourceLogs[{index}]", lambda value: _resource(value, "scopeLogs", batch), group)
 
 
 def _resource(value: object, name: str, batch: Batch) -> None:
     body = as_object(value)
-    frame = read_at("resource", _described, body.get("resource") or {})
+    frame = read_at("resource", _resource_frame, body.get("resource") or {})
     for index, scope in enumerate(list_field(body, name)):
         read_at(f"{name}[{index}]", lambda inner: _scope(inner, frame, batch), scope)
 
 
-def _described(value: object) -> Frame:
+def _resource_frame(value: object) -> Frame:
     return {"resource": attributes_from_json(as_object(value))[0]}
 
 
 def _scope(value: object, frame: Frame, batch: Batch) -> None:
     body = as_object(value)
     name, add = ("spans", _add_span) if batch.signal == "traces" else ("logRecords", _add_log)
-    frame = frame | read_at("scope", _named, body.get("scope") or {})
+    frame = frame | read_at("scope", _scope_frame, body.get("scope") or {})
     for index, item in enumerate(list_field(body, name)):
         read_at(f"{name}[{index}]", lambda inner: add(as_object(inner), frame, batch), item)
 
 
-def _named(value: object) -> Frame:
+def _scope_frame(value: object) -> Frame:
     body = as_object(value)
     return {"scope": _text(body, "name"), "scope_version": _text(body, "version")}
 
@@ -102,10 +102,10 @@ def _event(value: object) -> SpanEvent:
 
 
 def _links(body: dict[str, object]) -> list[SpanLink]:
-    """Those that name a span."""
-    links = list_field(body, "links")[:MAX_ITEMS]
-    found = [read_at(f"links[{index}]", _link, link) for index, link in enumerate(links)]
-    return [link for link in found if link.trace and link.span]
+    """Decode the links that name a span."""
+    entries = list_field(body, "links")[:MAX_ITEMS]
+    links = [read_at(f"links[{index}]", _link, link) for index, link in enumerate(entries)]
+    return [link for link in links if link.trace and link.span]
 
 
 def _link(value: object) -> SpanLink:
@@ -118,7 +118,7 @@ def _link(value: object) -> SpanLink:
 def _add_log(body: dict[str, object], frame: Frame, batch: Batch) -> None:
     trace = otlp_ids.id_from_text(body.get("traceId"), otlp_ids.TRACE_BYTES)
     span = otlp_ids.id_from_text(body.get("spanId"), otlp_ids.SPAN_BYTES)
-    event = _record(body)
+    event = _log_event(body)
     if not body.get("traceId") and not body.get("spanId"):
         batch.ignored += 1
     elif trace and span:
@@ -127,7 +127,7 @@ def _add_log(body: dict[str, object], frame: Frame, batch: Batch) -> None:
         batch.rejected += 1
 
 
-def _record(body: dict[str, object]) -> SpanEvent:
+def _log_event(body: dict[str, object]) -> SpanEvent:
     attributes = attributes_from_json(body)[0]
     return SpanEvent(
         name=event_name(_text(body, "eventName"), attributes),
@@ -148,7 +148,7 @@ def _text(body: dict[str, object], name: str) -> str:
 
 
 def _number(body: dict[str, object], name: str) -> int:
-    """Whole and not negative. The names of enumerations are read too: protobuf's own JSON has them."""
+    """Return a whole number that is not negative. Names of enumerations are accepted: protobuf's own JSON has them."""
     value = body.get(name)
     if value is None:
         return 0

@@ -1,6 +1,7 @@
-"""OTLP's messages walked by hand: twice as fast as protobuf's own JSON, and nothing is read twice.
+"""Decoder of OTLP's protobuf messages. It walks the outer levels by hand: twice as fast as protobuf's own JSON, and
+nothing is read twice.
 
-Nothing can be wrong in a message that was parsed but its ids: the types are those of the protocol.
+In a message that protobuf has parsed only the ids can be wrong: the types are those of the protocol.
 """
 
 from __future__ import annotations
@@ -36,19 +37,20 @@ _SCHEMA = {
     ("value", 5): "array",
     ("value", 6): "list",
 }
-"""What stands in the messages of OTLP, as far as it can be many."""
+"""The repeated messages inside the messages of OTLP, for `count_messages`."""
 
 
 def read_traces(data: bytes, batch: Batch) -> None:
-    """An ExportTraceServiceRequest. Raises InvalidRequest, TooLarge."""
+    """Add the spans of an ExportTraceServiceRequest to the batch. Raises InvalidRequest, TooLarge."""
     for frame, part in _parts(data, "span"):
-        _add(batch, _span(_merged(SpanMessage(), part), frame))
+        _add(batch, _span(_merge(SpanMessage(), part), frame))
 
 
 def read_logs(data: bytes, batch: Batch) -> None:
-    """An ExportLogsServiceRequest. A record that names no span says nothing about an agent's run."""
+    """Add the log records of an ExportLogsServiceRequest to the batch. A record without a span id is counted as
+    ignored."""
     for frame, part in _parts(data, "record"):
-        message = _merged(LogRecord(), part)
+        message = _merge(LogRecord(), part)
         if message.trace_id or message.span_id:
             _add(batch, _log(message, frame))
         else:
@@ -56,13 +58,13 @@ def read_logs(data: bytes, batch: Batch) -> None:
 
 
 def _parts(data: bytes, kind: str) -> Iterator[tuple[dict[str, Any], memoryview]]:
-    """The spans, or records, one by one, with what describes their resource and scope."""
+    """Iterate over the spans, or records, with the attributes of their resource and scope."""
     budget, spans = Budget(), Budget(MAX_SPANS)
     for _, group in delimited_fields(memoryview(data), budget, 1):
         resource = _message(ResourceMessage, "resource", group, budget)
-        described = attributes_from_messages(resource.attributes)[0]
+        resource_attributes = attributes_from_messages(resource.attributes)[0]
         for _, scoped in delimited_fields(group, budget, 2):
-            frame = {"resource": described, **_scope(_message(InstrumentationScope, "scope", scoped, budget))}
+            frame = {"resource": resource_attributes, **_scope(_message(InstrumentationScope, "scope", scoped, budget))}
             for _, part in delimited_fields(scoped, budget, 2):
                 spans.take()
                 count_messages(part, kind, _SCHEMA, budget)
@@ -70,15 +72,15 @@ def _parts(data: bytes, kind: str) -> Iterator[tuple[dict[str, Any], memoryview]
 
 
 def _message(make: type[Any], kind: str, within: memoryview, budget: Budget) -> Any:
-    """What describes a group: its first field. Told in pieces, it is one message."""
-    found = make()
+    """Parse the first field of a group, which describes it. Repeated, its parts are one message."""
+    message = make()
     for _, part in delimited_fields(within, budget, 1):
         count_messages(part, kind, _SCHEMA, budget)
-        _merged(found, part)
-    return found
+        _merge(message, part)
+    return message
 
 
-def _merged(message: Any, part: memoryview) -> Any:
+def _merge(message: Any, part: memoryview) -> Any:
     try:
         message.MergeFromString(bytes(part))
     except DecodeError as wrong:
@@ -123,30 +125,30 @@ def _event(message: Any) -> SpanEvent:
     return SpanEvent(name=clean_text(message.name), at_ns=timestamp_ns(message.time_unix_nano), attributes=attributes)
 
 
-def _links(given: Any) -> list[SpanLink]:
-    """Those that name a span."""
-    found = [
+def _links(link_messages: Any) -> list[SpanLink]:
+    """Decode the links that name a span."""
+    links = [
         SpanLink(
             otlp_ids.id_from_bytes(link.trace_id, otlp_ids.TRACE_BYTES),
             otlp_ids.id_from_bytes(link.span_id, otlp_ids.SPAN_BYTES),
             attributes_from_messages(link.attributes)[0],
         )
-        for link in given[:MAX_ITEMS]
+        for link in link_messages[:MAX_ITEMS]
     ]
-    return [link for link in found if link.trace and link.span]
+    return [link for link in links if link.trace and link.span]
 
 
 def _log(message: Any, frame: dict[str, Any]) -> Span:
     return Span(
         trace=otlp_ids.id_from_bytes(message.trace_id, otlp_ids.TRACE_BYTES),
         id=otlp_ids.id_from_bytes(message.span_id, otlp_ids.SPAN_BYTES),
-        events=[_record(message)],
+        events=[_log_event(message)],
         is_log=True,
         **frame,
     )
 
 
-def _record(message: Any) -> SpanEvent:
+def _log_event(message: Any) -> SpanEvent:
     attributes = attributes_from_messages(message.attributes)[0]
     return SpanEvent(
         name=event_name(message.event_name, attributes),
@@ -161,12 +163,12 @@ _SEVERITIES = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 """Four numbers each, from 1 on."""
 
 
-def severity(word: str, number: int) -> str:
-    """How grave a record is: its sender's word, else that of its number, '' of none."""
-    return word[:60] or (_SEVERITIES[(number - 1) // 4] if 0 < number <= 4 * len(_SEVERITIES) else "")
+def severity(text: str, number: int) -> str:
+    """Return how severe a record is: the sender's word, else OpenTelemetry's for the number, '' without either."""
+    return text[:60] or (_SEVERITIES[(number - 1) // 4] if 0 < number <= 4 * len(_SEVERITIES) else "")
 
 
-def event_name(given: str, attributes: dict[str, Any]) -> str:
-    """A log's name: the attribute of older senders goes first, for Codex has it right only there."""
+def event_name(name: str, attributes: dict[str, Any]) -> str:
+    """Return a log's name: the attribute of older senders goes first, because Codex sets only that one correctly."""
     older = attributes.get("event.name")
-    return older if isinstance(older, str) and older else clean_text(given)
+    return older if isinstance(older, str) and older else clean_text(name)

@@ -1,7 +1,7 @@
-"""What an OTLP sender is answered: the response of its signal, or a ``google.rpc.Status`` for an error.
+"""Responses to OTLP senders: the message of the signal, or a ``google.rpc.Status`` for an error.
 
-An answer has the type of its request. A success is an empty message; rejected things and warnings are told as
-"partial success", which a sender must not answer by sending again.
+A response has the content type of its request. A success is an empty message; rejected entries and warnings are a
+"partial success", after which a sender must not send again.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 409: 10, 413: 8, 415: 3, 429: 8, 502:
 
 
 def to_response(signal: OtlpSignal, encoding: OtlpEncoding, rejected: int = 0, problem: str = "") -> bytes:
-    """The body of a 200."""
+    """Encode the body of a 200."""
     camel, snake = _FIELDS[signal]
     problem = problem[:MAX_MESSAGE_CHARS]
     if encoding == "json":
-        told = {camel: str(rejected), "errorMessage": problem}  # 64 bits are text in protobuf's JSON
-        return msgspec.json.encode({"partialSuccess": told} if rejected or problem else {})
+        partial_success = {camel: str(rejected), "errorMessage": problem}  # 64 bits are text in protobuf's JSON
+        return msgspec.json.encode({"partialSuccess": partial_success} if rejected or problem else {})
     message = _MESSAGES[signal]()
     if rejected or problem:
         setattr(message.partial_success, snake, rejected)
@@ -49,19 +49,19 @@ def to_response(signal: OtlpSignal, encoding: OtlpEncoding, rejected: int = 0, p
 
 
 def to_status(status: int, message: str, encoding: OtlpEncoding) -> bytes:
-    """The body of an error with this HTTP status: ``{code, message}``."""
+    """Encode the body of an error with this HTTP status: ``{code, message}``."""
     code = _CODES.get(status, 13 if status >= 500 else 3)
     message = message[:MAX_MESSAGE_CHARS]
     if encoding == "json":
         return msgspec.json.encode({"code": code, "message": message})
-    words = message.encode("utf-8", "replace")
-    return b"\x08" + bytes([code]) + b"\x12" + _length(len(words)) + words
+    encoded_message = message.encode("utf-8", "replace")
+    return b"\x08" + bytes([code]) + b"\x12" + _varint(len(encoded_message)) + encoded_message
 
 
-def _length(value: int) -> bytes:
-    """A varint."""
-    out = bytearray()
+def _varint(value: int) -> bytes:
+    """Encode a number as protobuf's varint."""
+    varint = bytearray()
     while value > 127:
-        out.append(value & 127 | 128)
+        varint.append(value & 127 | 128)
         value >>= 7
-    return bytes([*out, value])
+    return bytes([*varint, value])

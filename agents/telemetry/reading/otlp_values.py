@@ -1,6 +1,6 @@
-"""OTLP's AnyValue and its lists of attributes as plain values, from protobuf messages and from JSON.
+"""Conversion of OTLP's AnyValue and attribute lists to plain values, from protobuf messages and from JSON.
 
-Bytes become ``{"base64": …}``. What a newer version of the protocol may add becomes None.
+Bytes become ``{"base64": …}``. Kinds that a newer version of the protocol may add become None.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OBJECT_HINT = (
 
 
 def from_message(value: Any, depth: int = 0) -> Any:
-    """An AnyValue message as a plain value."""
+    """Convert an AnyValue message to a plain value."""
     kind = value.WhichOneof("value")
     if kind == "string_value":
         return clean_text(value.string_value)
@@ -44,13 +44,13 @@ def _nested_message(values: Any, kind: str, depth: int) -> Any:
 
 
 def attributes_from_messages(pairs: Any) -> tuple[dict[str, Any], int]:
-    """KeyValue messages as a dictionary, and how many of them were too many."""
-    kept = {clean_text(pair.key): from_message(pair.value, 1) for pair in pairs[:MAX_ATTRIBUTES]}
-    return kept, max(0, len(pairs) - MAX_ATTRIBUTES)
+    """Convert KeyValue messages to a dictionary, and count those beyond the bound."""
+    attributes = {clean_text(pair.key): from_message(pair.value, 1) for pair in pairs[:MAX_ATTRIBUTES]}
+    return attributes, max(0, len(pairs) - MAX_ATTRIBUTES)
 
 
 def from_json(value: object, depth: int = 0) -> Any:
-    """An AnyValue of OTLP/JSON as a plain value. Raises `Misshapen`."""
+    """Convert an AnyValue of OTLP/JSON to a plain value. Raises `FormatError`."""
     if isinstance(value, dict):
         for kind, inner in value.items():
             read = _READERS.get(kind)
@@ -63,12 +63,12 @@ def from_json(value: object, depth: int = 0) -> Any:
 
 
 def attributes_from_json(body: dict[str, object], name: str = "attributes") -> tuple[dict[str, Any], int]:
-    """The list of this name as a dictionary, and how many entries were too many. Raises `Misshapen`."""
+    """Convert the list of this name to a dictionary, and count its entries beyond the bound. Raises `FormatError`."""
     if isinstance(body.get(name), dict):
         raise FormatError(OBJECT_HINT, name)
     pairs = list_field(body, name)
-    kept = dict(read_at(f"{name}[{index}]", _pair, pair) for index, pair in enumerate(pairs[:MAX_ATTRIBUTES]))
-    return kept, max(0, len(pairs) - MAX_ATTRIBUTES)
+    attributes = dict(read_at(f"{name}[{index}]", _pair, pair) for index, pair in enumerate(pairs[:MAX_ATTRIBUTES]))
+    return attributes, max(0, len(pairs) - MAX_ATTRIBUTES)
 
 
 def _pair(value: object) -> tuple[str, Any]:
@@ -96,7 +96,7 @@ def _bool(value: object, depth: int) -> bool:
 
 def _int(value: object, depth: int) -> Any:
     if isinstance(value, str) and len(value) <= 20:
-        value = _of_text(value, int)
+        value = _number_from_text(value, int)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -106,13 +106,13 @@ def _int(value: object, depth: int) -> Any:
 
 def _double(value: object, depth: int) -> Any:
     if isinstance(value, str):  # "NaN", "Infinity", "-Infinity", or a number as text
-        value = _of_text(value, float)
+        value = _number_from_text(value, float)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise FormatError(f"doubleValue is a number, not {json_type_name(value)}.")
     return clean_number(value)
 
 
-def _of_text(value: str, read: Callable[[str], float]) -> float | None:
+def _number_from_text(value: str, read: Callable[[str], float]) -> float | None:
     try:
         return read(value)
     except ValueError:

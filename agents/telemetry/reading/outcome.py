@@ -1,4 +1,4 @@
-"""How a turn ended, as far as its spans tell."""
+"""Status, error and end of a turn, as far as its spans show them."""
 
 from __future__ import annotations
 
@@ -22,30 +22,31 @@ class TurnOutcome:
 
 
 def outcome_of(group: TurnGroup, by_time: Sequence[SpanNode]) -> TurnOutcome:
-    """The turn's own span says it. Where it has not come the turn still goes on; bare calls end with the last."""
+    """Return the outcome of the turn's own span. Where it has not arrived the turn still runs; bare calls end with the
+    last."""
     top = group.top
     if group.orphan_count and (top is None or top.missing_parent):
         return TurnOutcome("in_progress")
     if top is None:
-        return _of(max(group.roots, key=lambda node: node.key), by_time)
+        return _outcome_of_node(max(group.roots, key=lambda node: node.key), by_time)
     if not top.facts.reports_failures:
-        return _of_silent(group, top, by_time)
-    return _of(top, [top])
+        return _outcome_of_silent_top(group, top, by_time)
+    return _outcome_of_node(top, [top])
 
 
-def _of(node: SpanNode, ended: Sequence[SpanNode]) -> TurnOutcome:
+def _outcome_of_node(node: SpanNode, ended: Sequence[SpanNode]) -> TurnOutcome:
     error = failure_of(node.span, node.facts)
     if node.span.end_ns == 0:
         return TurnOutcome("failed" if error is not None else "in_progress", error)
-    ended_us = microseconds(max(one.span.end_ns for one in ended))
+    ended_us = microseconds(max(other.span.end_ns for other in ended))
     if error is None and node.facts.interrupted:
         return TurnOutcome("interrupted", ended_us=ended_us)
     return TurnOutcome("completed" if error is None else "failed", error, ended_us)
 
 
-def _of_silent(group: TurnGroup, top: SpanNode, by_time: Sequence[SpanNode]) -> TurnOutcome:
-    """The Agents SDK tells of its runs' failures only on agents: that of the last one is the turn's. Its traces have
-    no end: they are over when all that lies right below them is."""
+def _outcome_of_silent_top(group: TurnGroup, top: SpanNode, by_time: Sequence[SpanNode]) -> TurnOutcome:
+    """Find a failure below a top that never reports it. The Agents SDK reports failures of its runs only on agents:
+    that of the last one is the turn's. Its traces have no end: they are over when all spans right below them are."""
     error = failure_of(top.span, top.facts)
     last: SpanNode | None = top
     while error is None and last is not None and last.kind in (*kinds.FRAMES, kinds.AGENT):

@@ -1,4 +1,4 @@
-"""Spans as Phoenix hands them out: ``GET /v1/projects/{project}/spans`` (read in its source, not run).
+"""Decoder of spans as Phoenix exports them: ``GET /v1/projects/{project}/spans`` (read in its source, not run).
 
 ``{"data": [span, …]}``, a list of spans, or one span. Attributes are OpenInference's flattened names; where they are
 nested (exports of older clients) they are flattened again, and ``span_kind`` is put back among them as
@@ -28,18 +28,18 @@ _KIND = "openinference.span.kind"
 _NESTED = frozenset(
     {"llm", "input", "output", "tool", "retrieval", "reranker", "embedding", "openinference", "session"}
 )
-_WHY = "its trace id or span id is not OpenTelemetry's."
+_REJECTION_REASON = "its trace id or span id is not OpenTelemetry's."
 
 
 @raises_invalid_request
 def from_json(body: object) -> Decoded:
-    """All spans of the body."""
+    """Decode all spans of the body."""
     items = [read_at(f"data[{index}]", as_object, item) for index, item in enumerate(_items(body))]
     spans = [span for span in map(_span, items) if span.trace and span.id]
     bad = len(items) - len(spans)
     if bad and not spans:
         raise FormatError("no span has a context with OpenTelemetry's trace_id and span_id.", "data")
-    return Decoded(spans, bad, rejection_summary(bad, "span", _WHY))
+    return Decoded(spans, bad, rejection_summary(bad, "span", _REJECTION_REASON))
 
 
 def _items(body: object) -> list[object]:
@@ -52,9 +52,9 @@ def _items(body: object) -> list[object]:
 def _span(item: dict[str, object]) -> Span:
     context = item.get("context")
     context = context if isinstance(context, dict) else {}
-    own = _flat(item.get("attributes"))
+    attributes = _flat(item.get("attributes"))
     if text_field(item, "span_kind"):
-        own.setdefault(_KIND, text_field(item, "span_kind"))
+        attributes.setdefault(_KIND, text_field(item, "span_kind"))
     return Span(
         trace=otlp_ids.id_from_text(context.get("trace_id"), otlp_ids.TRACE_BYTES),
         id=otlp_ids.id_from_text(context.get("span_id"), otlp_ids.SPAN_BYTES),
@@ -64,22 +64,23 @@ def _span(item: dict[str, object]) -> Span:
         end_ns=nanoseconds(item.get("end_time")),
         failed=text_field(item, "status_code") == "ERROR",
         message=text_field(item, "status_message"),
-        attributes=own,
+        attributes=attributes,
         events=_events(item.get("events")),
         format="phoenix",
     )
 
 
 def _flat(value: object) -> dict[str, Any]:
-    own = clean_attributes(value)
-    nested = {name: own.pop(name) for name in _NESTED & own.keys() if isinstance(own[name], dict)}
+    attributes = clean_attributes(value)
+    nested = {name: attributes.pop(name) for name in _NESTED & attributes.keys() if isinstance(attributes[name], dict)}
     for name, inner in nested.items():
-        _flatten(name, inner, own, 0)
-    return own
+        _flatten(name, inner, attributes, 0)
+    return attributes
 
 
 def _flatten(name: str, value: Any, flat: dict[str, Any], depth: int) -> None:
-    """``{"llm": {"input_messages": [{…}]}}`` as ``llm.input_messages.0.…``; lists of plain values stay lists."""
+    """Flatten ``{"llm": {"input_messages": [{…}]}}`` to ``llm.input_messages.0.…``; lists of plain values stay
+    lists."""
     if len(flat) >= MAX_ATTRIBUTES:
         return
     if depth < MAX_DEPTH and isinstance(value, dict) and value:
@@ -97,8 +98,8 @@ def _events(value: object) -> list[SpanEvent]:
 
 
 def _event(event: dict[str, Any]) -> SpanEvent:
-    own = clean_attributes(event.get("attributes"))
+    attributes = clean_attributes(event.get("attributes"))
     for name in ("message", "exception.message"):
         if text_field(event, name):
-            own.setdefault("exception.message", text_field(event, name))
-    return SpanEvent(name=text_field(event, "name"), at_ns=nanoseconds(event.get("timestamp")), attributes=own)
+            attributes.setdefault("exception.message", text_field(event, name))
+    return SpanEvent(name=text_field(event, "name"), at_ns=nanoseconds(event.get("timestamp")), attributes=attributes)

@@ -1,6 +1,6 @@
-"""Values of senders, made harmless: text that both databases take, numbers that fit, bounded depth and width.
+"""Sanitizing of untrusted values: text that both databases store, numbers that fit, bounded depth and width.
 
-Senders are not trusted: a value may be of any type, as deep and as wide as its body is long.
+A value may be of any type, as deep and as wide as its body is long.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from collections.abc import Iterable
 from typing import Any
 
 MAX_DEPTH = 32
-"""How deep lists and objects may lie in each other. What is deeper becomes `TOO_DEEP`."""
+"""Levels of lists and objects inside each other; deeper values become `TOO_DEEP`."""
 
 MAX_ITEMS = 10_000
-"""Entries of one list or object, and events of one span; what follows is left out."""
+"""Entries of one list or object, and events of one span; the others are left out."""
 
 MAX_ATTRIBUTES = 1000
-"""Attributes of one span, event or resource; the rest is counted as dropped."""
+"""Attributes of one span, event or resource; the others are counted as dropped."""
 
 MAX_NAME_CHARS = 300
-"""Characters of a name or an id that are kept."""
+"""Characters of a name or an id that are stored."""
 
 TOO_DEEP = "…"
-"""Stands where something was nested too deeply."""
+"""Replaces a value that is nested too deeply."""
 
 _MAX_INT64 = 2**63 - 1
 
 
 def clean_text(value: str) -> str:
-    """Without NUL, which PostgreSQL refuses, and without halves of surrogate pairs, which UTF-8 cannot say."""
+    """Replace NUL, which PostgreSQL refuses, and halves of surrogate pairs, which UTF-8 cannot encode."""
     if "\x00" in value:
         value = value.replace("\x00", "\ufffd")
     if value.isascii():
@@ -41,7 +41,7 @@ def clean_text(value: str) -> str:
 
 
 def clean_number(value: float) -> int | float | str | None:
-    """A number that JSON and 64 bits can hold: no infinities, and larger integers as their digits."""
+    """Return a number that JSON and 64 bits can hold: None for infinities and NaN, larger integers as their digits."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if -_MAX_INT64 <= value <= _MAX_INT64:
@@ -50,12 +50,12 @@ def clean_number(value: float) -> int | float | str | None:
 
 
 def dicts(value: object) -> list[dict[str, Any]]:
-    """The objects in a list, as many as we read of one; [] of everything else."""
-    return [one for one in value[:MAX_ITEMS] if isinstance(one, dict)] if isinstance(value, list) else []
+    """Return the objects in a list, at most `MAX_ITEMS`; [] of everything else."""
+    return [item for item in value[:MAX_ITEMS] if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def clean_json(value: object, depth: int = 0) -> Any:
-    """JSON of a sender, whatever it holds, copied within the bounds of this module."""
+    """Copy a sender's JSON within the bounds of this module."""
     if isinstance(value, str):
         return clean_text(value)
     if value is None or isinstance(value, bool):
@@ -72,19 +72,19 @@ def clean_json(value: object, depth: int = 0) -> Any:
 
 
 def first_items(items: Iterable[tuple[Any, Any]], count: int) -> list[tuple[Any, Any]]:
-    """No more than ``count`` of them."""
+    """Return the first ``count`` items."""
     return [item for _, item in zip(range(count), items, strict=False)]
 
 
 def clean_attributes(value: object) -> dict[str, Any]:
-    """An object of a sender as attributes; anything else, and whatever is beyond the bound, is left out."""
+    """Return an object as attributes; anything else, and whatever is beyond the bound, is left out."""
     if not isinstance(value, dict):
         return {}
     return {clean_text(str(key)): clean_json(item, 1) for key, item in first_items(value.items(), MAX_ATTRIBUTES)}
 
 
 def timestamp_ns(value: object) -> int:
-    """Nanoseconds since 1970 within 63 bits, of a number or its digits; 0 of anything else."""
+    """Return nanoseconds since 1970 within 63 bits, of a number or its digits; 0 of anything else."""
     if isinstance(value, str) and len(value) <= 20 and value.isascii() and value.isdigit():
         value = int(value)
     if isinstance(value, float) and math.isfinite(value):

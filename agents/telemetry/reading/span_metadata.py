@@ -1,6 +1,6 @@
-"""Where a span says to whom it belongs: the conversation, the user, tags, and facts worth finding it by.
+"""Session, user, tags and metadata of a span, under the names that senders use.
 
-The order is that of how much each name is meant: ``gen_ai.conversation.id`` is a conversation, the resource's
+Names are tried by how specific they are: ``gen_ai.conversation.id`` is a conversation, the resource's
 ``session.id`` may be a browser tab.
 """
 
@@ -13,7 +13,7 @@ from agents.telemetry.reading.spans import Span
 
 MAX_METADATA_ITEMS = 64
 MAX_METADATA_CHARS = 512
-_LONGEST_ID = 300
+_MAX_ID_CHARS = 300
 
 _SESSIONS = (
     "gen_ai.conversation.id",
@@ -30,7 +30,7 @@ _SESSIONS = (
     "langsmith.trace.session_id",
 )
 _IN_METADATA = ("session_id", "conversation_id", "thread_id")
-_LATER = (
+_FALLBACK_SESSIONS = (
     "ai.telemetry.metadata.sessionId",
     "ai.settings.context.sessionId",
     "mlflow.trace.session",
@@ -67,33 +67,33 @@ _RESOURCE = {
 _FILES = ("claude_code", "codex", "gemini_cli")
 _IN_FILES = ("cwd", "git_branch", "version", "permission_mode", "entrypoint")
 _NOISE = ("langgraph_", "ls_", "lc_", "LANGSMITH_", "checkpoint_", "__")
-"""Beginnings of keys that libraries add to their users' metadata."""
+"""Prefixes of keys that libraries add to their users' metadata."""
 
 
 def session_of(span: Span) -> str:
-    """The conversation that a span says it is of, '' if it says none."""
+    """Return the conversation that a span names, '' if it names none."""
     if span.format == "langsmith":
-        return _among(_metadata_of(span))
+        return _session_in(_metadata_of(span))
     attributes = span.attributes
     if span.format in _FILES:
         return _id(attributes.get("session"))
     for name in _SESSIONS:
-        if name in attributes and (found := _id(attributes[name])):
-            return found
-    if "metadata" in attributes and (found := _among(mapping(attributes["metadata"]))):
-        return found
-    for name in _LATER:
-        if name in attributes and (found := _id(attributes[name])):
-            return found
+        if name in attributes and (session := _id(attributes[name])):
+            return session
+    if "metadata" in attributes and (session := _session_in(mapping(attributes["metadata"]))):
+        return session
+    for name in _FALLBACK_SESSIONS:
+        if name in attributes and (session := _id(attributes[name])):
+            return session
     return ""
 
 
-def _among(metadata: dict[str, Any]) -> str:
-    return next((found for name in _IN_METADATA if name in metadata and (found := _id(metadata[name]))), "")
+def _session_in(metadata: dict[str, Any]) -> str:
+    return next((session for name in _IN_METADATA if name in metadata and (session := _id(metadata[name]))), "")
 
 
 def _metadata_of(span: Span) -> dict[str, Any]:
-    """What its user said about a span, in JSON. Of LangSmith's runs that is ``extra.metadata``; their own
+    """Return the metadata that its user gave a span. Of LangSmith's runs that is ``extra.metadata``; their own
     ``session_id`` is a project."""
     if span.format == "langsmith":
         return mapping(mapping(span.attributes.get("extra")).get("metadata"))
@@ -105,16 +105,16 @@ def session_of_resource(span: Span) -> str:
 
 
 def _id(value: Any) -> str:
-    """An id, also one that MLflow has put into quotes once more."""
-    found = text(json_of(value) if isinstance(value, str) and value[:1] == '"' else value)
-    return found.strip()[:_LONGEST_ID]
+    """Return an id, also one that MLflow has quoted once more."""
+    id_text = text(json_of(value) if isinstance(value, str) and value[:1] == '"' else value)
+    return id_text.strip()[:_MAX_ID_CHARS]
 
 
 def user_of(span: Span) -> str:
     attributes = _metadata_of(span) if span.format == "langsmith" else span.attributes
     for name in _USERS:
-        if name in attributes and (found := _id(attributes[name])):
-            return found
+        if name in attributes and (user := _id(attributes[name])):
+            return user
     return ""
 
 
@@ -122,32 +122,37 @@ def tags_of(span: Span) -> list[str]:
     for name in _TAGS:
         if name in span.attributes:
             value = span.attributes[name]
-            found = sequence(value) or [value]
-            return [tag[:100] for one in found if isinstance(one, str) and (tag := one.strip())]
+            values = sequence(value) or [value]
+            return [tag[:100] for item in values if isinstance(item, str) and (tag := item.strip())]
     return []
 
 
-def add_metadata(span: Span, found: dict[str, str]) -> None:
-    """Facts for people: what ran, where, and what its user said about it. Those found first stay."""
-    for name, ours in _RESOURCE.items():
+def add_metadata(span: Span, metadata: dict[str, str]) -> None:
+    """Add the readable facts of a span: what ran, where, and the user's own metadata. Those that are there stay."""
+    for name, target in _RESOURCE.items():
         for source in (span.attributes, span.resource):
             if name in source:
-                _add(found, ours, source[name])
-    for key, one in _metadata_of(span).items():
-        _add(found, key, one)
+                _add(metadata, target, source[name])
+    for key, value in _metadata_of(span).items():
+        _add(metadata, key, value)
     if span.format in _FILES:
         for key in _IN_FILES:
-            _add(found, "release" if key == "version" else key, span.attributes.get(key))
+            _add(metadata, "release" if key == "version" else key, span.attributes.get(key))
     if span.format == "langsmith":
-        _add(found, "project", span.attributes.get("session_name"))
+        _add(metadata, "project", span.attributes.get("session_name"))
     for name, value in span.attributes.items():
         if name.startswith(_PREFIXES):
-            prefix = next(one for one in _PREFIXES if name.startswith(one))
-            _add(found, name.removeprefix(prefix), json_of(value))
+            prefix = next(value for value in _PREFIXES if name.startswith(value))
+            _add(metadata, name.removeprefix(prefix), json_of(value))
 
 
-def _add(found: dict[str, str], key: str, value: Any) -> None:
-    if len(found) < MAX_METADATA_ITEMS and key not in found and not key.startswith(_NOISE) and value not in (None, ""):
-        words = text_or_json(value)
-        if words:
-            found[key[:100]] = words[:MAX_METADATA_CHARS]
+def _add(metadata: dict[str, str], key: str, value: Any) -> None:
+    if (
+        len(metadata) < MAX_METADATA_ITEMS
+        and key not in metadata
+        and not key.startswith(_NOISE)
+        and value not in (None, "")
+    ):
+        content = text_or_json(value)
+        if content:
+            metadata[key[:100]] = content[:MAX_METADATA_CHARS]

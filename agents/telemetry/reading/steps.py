@@ -1,4 +1,4 @@
-"""Nodes of a turn as its steps, in the order in which they are read: each before what lies below it."""
+"""Steps of a turn, built from its nodes in reading order: each before those below it."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from agents.telemetry.reading.sanitize import MAX_NAME_CHARS
 from agents.telemetry.reading.tree import SpanNode
 
 INFERRED_PREFIX = "made:"
-"""Begins the id of a step that no span tells of; what follows is the call's id."""
+"""Begins the id of a step that no span reports; the call's id follows."""
 
 
 def steps_of(
     nodes: Sequence[SpanNode], hidden_tops: frozenset[tuple[str, str]], linked: CallLinks, agent: str
 ) -> list[ExternalStep]:
-    """All steps of a turn. ``nodes`` have each parent before its children; ``hidden_tops`` are the ids of those that
-    are the turn itself. ``agent`` did what no other is named for."""
-    made = _by_model(linked.inferred)
-    places = _Places(hidden_tops, agent)
-    found: list[ExternalStep] = []
+    """Build all steps of a turn. ``nodes`` have each parent before its children; ``hidden_tops`` are the ids of those
+    that are the turn itself. ``agent`` is the agent of steps that name no other."""
+    runs = _by_model(linked.inferred)
+    ancestry = _Ancestry(hidden_tops, agent)
+    steps: list[ExternalStep] = []
     for node in nodes:
-        parent, who = places.of(node)
+        parent, step_agent = ancestry.of(node)
         if node_id(node) not in hidden_tops:
-            found.append(_step(node, linked, parent, who))
-        for one in made.get(node_id(node), ()):
-            found.append(_made(one, parent, who))
-    return found
+            steps.append(_step(node, linked, parent, step_agent))
+        for run in runs.get(node_id(node), ()):
+            steps.append(_inferred_tool_step(run, parent, step_agent))
+    return steps
 
 
-class _Places:
-    """Where nodes lie: the nearest step above, and the nearest agent."""
+class _Ancestry:
+    """The nearest step and the nearest agent above each node."""
 
     def __init__(self, tops: frozenset[tuple[str, str]], agent: str) -> None:
         self.tops = tops
@@ -46,24 +46,24 @@ class _Places:
         self.seen: dict[tuple[str, str], tuple[str, str]] = {}
 
     def of(self, node: SpanNode) -> tuple[str, str]:
-        """The id of the step above and who did this; parents are asked for before their children."""
+        """Return the id of the step above and the agent of this node; parents are asked for before their children."""
         key = node_id(node)
-        above = node.parent
-        parent, who = "", ""
-        if above is not None:
-            at = node_id(above)
-            parent, who = self.seen.get(at, ("", ""))
-            parent = parent if at in self.tops else above.span.id
-        who = (node.facts.name or who) if node.kind == kinds.AGENT else (who or node.facts.agent)
-        self.seen[key] = (parent, who)
-        return parent, who or node.facts.agent or self.agent
+        parent_node = node.parent
+        parent, agent = "", ""
+        if parent_node is not None:
+            parent_id = node_id(parent_node)
+            parent, agent = self.seen.get(parent_id, ("", ""))
+            parent = parent if parent_id in self.tops else parent_node.span.id
+        agent = (node.facts.name or agent) if node.kind == kinds.AGENT else (agent or node.facts.agent)
+        self.seen[key] = (parent, agent)
+        return parent, agent or node.facts.agent or self.agent
 
 
-def _by_model(made: list[InferredToolRun]) -> dict[tuple[str, str], list[InferredToolRun]]:
-    found: dict[tuple[str, str], list[InferredToolRun]] = {}
-    for one in made:
-        found.setdefault(node_id(one.model_node), []).append(one)
-    return found
+def _by_model(runs: list[InferredToolRun]) -> dict[tuple[str, str], list[InferredToolRun]]:
+    by_model: dict[tuple[str, str], list[InferredToolRun]] = {}
+    for run in runs:
+        by_model.setdefault(node_id(run.model_node), []).append(run)
+    return by_model
 
 
 def microseconds(ns: int) -> int | None:
@@ -110,12 +110,12 @@ def _step(node: SpanNode, linked: CallLinks, parent: str, agent: str) -> Externa
 
 
 def _embeds(node: SpanNode) -> bool:
-    """Whether this is an embedding, and not only a span around another that tells of the same one."""
+    """Whether this is an embedding, and not only a span around another that reports the same one."""
     return node.kind == kinds.EMBEDDING and all(child.kind != kinds.EMBEDDING for child in node.children)
 
 
 def _name(node: SpanNode) -> str:
-    """As in our own steps: the tool, the model, the touchpoint; of others what their sender calls them."""
+    """Name a step as our own are: the tool, the model, the touchpoint; others as their sender does."""
     facts = node.facts
     match facts.kind:
         case kinds.LLM:
@@ -131,7 +131,7 @@ def _name(node: SpanNode) -> str:
 
 
 def is_hidden(facts: SpanFacts, detail: object) -> bool:
-    """Whether the words of a model or a tool were not captured: an ended one always has some."""
+    """Whether the text of a model or a tool was not captured: an ended one always has some."""
     if isinstance(detail, InferenceDetail):
         answer = detail.model_response
         return not (
@@ -142,20 +142,20 @@ def is_hidden(facts: SpanFacts, detail: object) -> bool:
     return False
 
 
-def _made(made: InferredToolRun, parent: str, agent: str) -> ExternalStep:
-    detail = inferred_tool_detail(made.call, made.answer)
-    moment = microseconds(made.model_node.span.end_ns)
+def _inferred_tool_step(run: InferredToolRun, parent: str, agent: str) -> ExternalStep:
+    detail = inferred_tool_detail(run.call, run.answer)
+    time_us = microseconds(run.model_node.span.end_ns)
     return ExternalStep(
-        id=INFERRED_PREFIX + made.call.id[:MAX_NAME_CHARS],
-        trace=made.model_node.span.trace,
+        id=INFERRED_PREFIX + run.call.id[:MAX_NAME_CHARS],
+        trace=run.model_node.span.trace,
         type="tool_execution",
         kind=kinds.TOOL,
-        name=made.call.name[:MAX_NAME_CHARS],
+        name=run.call.name[:MAX_NAME_CHARS],
         detail=detail,
         status="completed",
         parent=parent,
-        started_us=moment,
-        ended_us=moment,
+        started_us=time_us,
+        ended_us=time_us,
         agent=agent[:MAX_NAME_CHARS],
         is_inferred=True,
         hidden=not detail.tool_responses,
@@ -163,13 +163,13 @@ def _made(made: InferredToolRun, parent: str, agent: str) -> ExternalStep:
 
 
 def walk_trees(roots: Sequence[SpanNode]) -> Iterator[SpanNode]:
-    """All nodes of several trees, each before its children."""
+    """Iterate over all nodes of several trees, each before its children."""
     for root in roots:
         yield from root.walk()
 
 
 def inferred_model_step(top: SpanNode, agent: str) -> ExternalStep:
-    """Stands for the models' calls of a turn of which no span tells, so that what they used counts."""
+    """Build a step for the model calls of a turn that no span reports, so that their usage counts."""
     return ExternalStep(
         id=INFERRED_PREFIX + top.span.id,
         trace=top.span.trace,

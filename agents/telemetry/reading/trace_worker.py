@@ -1,11 +1,11 @@
-"""A large trace, read in a process of its own: it takes seconds and hundreds of megabytes, and whoever asks
-something of the server meanwhile must not wait for either.
-``python -m agents.telemetry.reading.trace_worker`` is that process.
+"""Worker process that reads one large trace, which takes seconds and hundreds of megabytes, so that the server's other
+requests wait for neither. Run as ``python -m agents.telemetry.reading.trace_worker``.
 
-It is told reports (JSON lists of spans) as frames: four bytes that say how many follow, and those; an empty frame
-ends the reports of a trace. First come those of the trace, then, once `Told` was answered, those of the others of
-its conversation, and an empty frame after the last. It answers by frames, too: `Told`, and of each turn a `Head` and
-all of its steps in order, `SLICE` at a time; None after the last turn, or `Failed` instead of all that is left.
+It receives reports (JSON lists of spans) as frames: four bytes with the length, then the content; an empty frame
+ends the reports of a trace. First come those of the trace, then, after its `TraceSummary`, those of the others of
+its conversation, and an empty frame after the last. It sends frames, too: `TraceSummary`, and of each turn a `TurnHead`
+and all of its steps in order, `STEPS_PER_SLICE` at a time; None after the last turn, or `ReadFailure` instead of all
+that would follow.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.spans import Span
 
 MAX_SPANS, MAX_BYTES = 150_000, 512 * 2**20
-"""Spans of a trace that become steps, and their size as JSON."""
+"""Bounds of a trace: the spans that become steps, and their size as JSON."""
 STEPS_PER_SLICE = 256
-"""Steps that are told together, and stored together."""
+"""Steps that are sent together, and stored together."""
 MEMORY_BYTES = 6 * 2**30
-"""Addresses that the process may have: what needs more cannot be read."""
+"""Address space of the process: a trace that needs more cannot be read."""
 NICENESS = 5
 _LENGTH = 4
 
@@ -46,7 +46,7 @@ _decode = msgspec.json.Decoder(list[Span]).decode
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """What a trace is linked by; ``spans`` counts those that were read, ``format`` is that of the first."""
+    """The links of a trace; ``spans`` counts those that were read, ``format`` is that of the first."""
 
     links: ConversationLinks
     spans: int
@@ -55,7 +55,7 @@ class TraceSummary:
 
 @dataclass(frozen=True, slots=True)
 class TurnHead:
-    """A turn without its steps, and of each of these its id and when it began, in microseconds."""
+    """A turn without its steps, and the id and start time of each step, in microseconds."""
 
     turn: ExternalTurn
     steps: list[tuple[str, int | None]]
@@ -63,23 +63,23 @@ class TurnHead:
 
 @dataclass(frozen=True, slots=True)
 class ReadFailure:
-    """Why a trace could not be read."""
+    """The reason why a trace could not be read."""
 
     traceback: str
 
 
 def first_spans(bodies: Iterable[bytes]) -> list[Span]:
-    """The first of what reports hold: what a trace may hold has no bound, memory has."""
-    found: list[Span] = []
+    """Decode the first spans of the reports: a trace has no bound, memory has."""
+    spans: list[Span] = []
     size = 0
     for body in bodies:
         size += len(body)
-        if size > MAX_BYTES and found:
+        if size > MAX_BYTES and spans:
             break
-        found += _decode(body)
-        if len(found) >= MAX_SPANS:
+        spans += _decode(body)
+        if len(spans) >= MAX_SPANS:
             break
-    return found[:MAX_SPANS]
+    return spans[:MAX_SPANS]
 
 
 def frame(body: bytes) -> bytes:
@@ -87,7 +87,7 @@ def frame(body: bytes) -> bytes:
 
 
 def slice_count(steps: int) -> int:
-    """How many answers the steps of a turn are."""
+    """Return the number of frames that hold a turn's steps."""
     return -(-steps // STEPS_PER_SLICE)
 
 
@@ -96,104 +96,108 @@ def slice_count(steps: int) -> int:
 _MODELS: dict[str, type[BaseModel]] = {"output": CompletionMessage, "error": ErrorInfo, "usage": Usage}
 
 
-def _wire(kind: type[msgspec.Struct], **other: Any) -> Any:
-    """A record whose fields of Pydantic's are their JSON, and those that are ``other``."""
-    of_fields = [
-        (one.name, bytes | None if one.name in _MODELS else other.get(one.name, one.type)) for one in fields(kind)
+def _wire(kind: type[msgspec.Struct], **overrides: Any) -> Any:
+    """Define the wire form of a record: fields of Pydantic's are their JSON, and ``overrides`` have another type."""
+    wire_fields = [
+        (field.name, bytes | None if field.name in _MODELS else overrides.get(field.name, field.type))
+        for field in fields(kind)
     ]
-    return msgspec.defstruct(f"Wire{kind.__name__}", of_fields, array_like=True, gc=False)
+    return msgspec.defstruct(f"Wire{kind.__name__}", wire_fields, array_like=True, gc=False)
 
 
 _Turn = _wire(ExternalTurn, input=bytes, steps=list[tuple[str, int | None]])
 _Step = _wire(ExternalStep, detail=bytes)
 _Steps: Any = list.__class_getitem__(_Step)
 _ANSWERS: dict[bytes, Any] = {b"t": TraceSummary, b"h": _Turn, b"s": _Steps, b"e": None, b"f": ReadFailure}
-_READ = {tag: msgpack.Decoder(kind).decode for tag, kind in _ANSWERS.items()}
-_write = msgpack.Encoder().encode
+_DECODERS = {tag: msgpack.Decoder(kind).decode for tag, kind in _ANSWERS.items()}
+_encode = msgpack.Encoder().encode
 
 
-def _packed(record: Any, kind: Any, **other: Any) -> Any:
+def _to_wire(record: Any, kind: Any, **overrides: Any) -> Any:
     values = []
     for name in kind.__struct_fields__:
-        value = other[name] if name in other else getattr(record, name)
+        value = overrides[name] if name in overrides else getattr(record, name)
         values.append(value.model_dump_json().encode() if name in _MODELS and value is not None else value)
     return kind(*values)
 
 
-def _unpacked(wire: Any, kind: Any, **other: Any) -> Any:
+def _from_wire(wire: Any, kind: Any, **overrides: Any) -> Any:
     values = {name: getattr(wire, name) for name in wire.__struct_fields__}
     for name, model in _MODELS.items():
         if values.get(name) is not None:
             values[name] = model.model_validate_json(values[name])
-    return kind(**{**values, **other})
+    return kind(**{**values, **overrides})
 
 
 def encode_answer(answer: TraceSummary | ReadFailure | TurnHead | list[ExternalStep] | None) -> bytes:
-    """An answer as a frame."""
+    """Encode an answer as a frame."""
     match answer:
         case None:
             tag, body = b"e", None
         case TurnHead():
-            asked = MESSAGES.dump_json(list(answer.turn.input))
-            tag, body = b"h", _packed(answer.turn, _Turn, input=asked, steps=answer.steps)
+            input_json = MESSAGES.dump_json(list(answer.turn.input))
+            tag, body = b"h", _to_wire(answer.turn, _Turn, input=input_json, steps=answer.steps)
         case list():
             tag = b"s"
-            body = [_packed(step, _Step, detail=step.detail.model_dump_json().encode()) for step in answer]
+            body = [_to_wire(step, _Step, detail=step.detail.model_dump_json().encode()) for step in answer]
         case _:
             tag, body = (b"t" if isinstance(answer, TraceSummary) else b"f"), answer
-    return frame(tag + _write(body))
+    return frame(tag + _encode(body))
 
 
 def decode_answer(body: bytes) -> TraceSummary | ReadFailure | TurnHead | list[ExternalStep] | None:
-    """The answer that is in a frame."""
-    tag, found = body[:1], _READ[body[:1]](body[1:])
+    """Decode the content of a frame."""
+    tag, payload = body[:1], _DECODERS[body[:1]](body[1:])
     if tag == b"h":
-        turn = _unpacked(found, ExternalTurn, input=tuple(MESSAGES.validate_json(found.input)), steps=())
-        return TurnHead(turn, found.steps)
+        turn = _from_wire(payload, ExternalTurn, input=tuple(MESSAGES.validate_json(payload.input)), steps=())
+        return TurnHead(turn, payload.steps)
     if tag == b"s":
-        return [_unpacked(one, ExternalStep, detail=DETAILS[one.type].model_validate_json(one.detail)) for one in found]
-    answer: TraceSummary | ReadFailure | None = found
+        return [
+            _from_wire(step, ExternalStep, detail=DETAILS[step.type].model_validate_json(step.detail))
+            for step in payload
+        ]
+    answer: TraceSummary | ReadFailure | None = payload
     return answer
 
 
 # ---------------------------------------------------------------------------------- inside the process
 
 
-def _frames(given: BinaryIO) -> Iterator[bytes]:
-    while size := int.from_bytes(given.read(_LENGTH), "big"):
-        yield given.read(size)
+def _frames(stream: BinaryIO) -> Iterator[bytes]:
+    while size := int.from_bytes(stream.read(_LENGTH), "big"):
+        yield stream.read(size)
 
 
-def _trace(given: BinaryIO) -> list[Span]:
-    """The spans of one trace; what is too much of it is passed over."""
-    frames = _frames(given)
-    found = _lean(first_spans(frames))
+def _read_trace(stream: BinaryIO) -> list[Span]:
+    """Read the spans of one trace; those beyond the bound are skipped."""
+    frames = _frames(stream)
+    spans = _interned(first_spans(frames))
     for _ in frames:
         pass
-    return found
+    return spans
 
 
-def _lean(spans: list[Span]) -> list[Span]:
-    """The same, with what most of them say alike kept once."""
-    words: dict[str, str] = {}
+def _interned(spans: list[Span]) -> list[Span]:
+    """Share equal texts and resources between spans, to save memory."""
+    interned: dict[str, str] = {}
     last: Span | None = None
     for span in spans:
         for name in ("trace", "parent", "name", "scope", "scope_version"):
-            word = getattr(span, name)
-            setattr(span, name, words.setdefault(word, word))
+            value = getattr(span, name)
+            setattr(span, name, interned.setdefault(value, value))
         if last is not None and span.resource == last.resource:
             span.resource = last.resource
         last = span
     return spans
 
 
-def answer_frames(given: BinaryIO) -> Iterator[bytes]:
-    """All that is answered to what is read, as frames."""
-    spans = _trace(given)
+def answer_frames(stream: BinaryIO) -> Iterator[bytes]:
+    """Read the traces from the stream and iterate over all answers, as frames."""
+    spans = _read_trace(stream)
     links, records = turns.build_turns_and_links(spans)
     yield encode_answer(TraceSummary(links, len(spans), spans[0].format if spans else "otlp"))
     others: list[Span] = []
-    while more := _trace(given):
+    while more := _read_trace(stream):
         others += more
     if others:
         _, records = turns.build_turns_and_links([*spans, *others])
@@ -213,18 +217,18 @@ def main() -> None:
     os.nice(NICENESS)
     gc.disable()  # nothing here goes in circles for long, and all of it goes with the process
     try:
-        failed = _answer()
+        problem = _send_answers()
     except MemoryError:
-        failed = "It needs more memory than a trace may have."  # told below, where what it had is free again
-    if failed:
-        _tell(encode_answer(ReadFailure(failed)))
+        problem = "It needs more memory than a trace may have."  # told below, where what it had is free again
+    if problem:
+        _send(encode_answer(ReadFailure(problem)))
 
 
-def _answer() -> str:
-    """Tell all answers; why that failed."""
+def _send_answers() -> str:
+    """Send all answers; return why that failed, or ''."""
     try:
         for answer in answer_frames(sys.stdin.buffer):
-            _tell(answer)
+            _send(answer)
     except BrokenPipeError:
         os._exit(1)  # nobody listens any more
     except MemoryError:
@@ -234,7 +238,7 @@ def _answer() -> str:
     return ""
 
 
-def _tell(answer: bytes) -> None:
+def _send(answer: bytes) -> None:
     sys.stdout.buffer.write(answer)
     sys.stdout.buffer.flush()
 

@@ -1,9 +1,9 @@
-"""Spans to turns: what they mean, told again from the beginning whenever one more has come.
+"""Spans to turns: a full rebuild whenever one more span has arrived.
 
-`tree` finds what lies below what, `dialects` what each span says, `groups` and `talks` which of them are one turn;
-`telling` makes a record of it: `linking` which call a tool answers, `words` what was asked and answered, `steps`,
-`outcome`. Nothing here remembers anything: the same spans give the same turns, in whatever order and however often
-they came.
+`tree` builds the tree of spans, `dialects` read the facts of each, `groups` and `conversations` find which of them are
+one turn; `build_turn` makes its record: `call_linking` links tools to calls, `input_output` finds the input and the
+output, `steps` and `outcome` the rest. Nothing here keeps state: the same spans give the same turns, in whatever order
+and however often they arrived.
 """
 
 from __future__ import annotations
@@ -25,61 +25,63 @@ from agents.telemetry.reading.tree import TraceTree, build_tree, merge_spans
 
 
 def build_turns(spans: Iterable[Span]) -> list[ExternalTurn]:
-    """The turns of one trace, or of several that belong together, in order of their beginnings."""
-    return _told(merge_spans(spans))[1]
+    """Build the turns of one trace, or of several that belong together, ordered by start time."""
+    return _build(merge_spans(spans))[1]
 
 
 def build_turns_and_links(spans: Iterable[Span]) -> tuple[ConversationLinks, list[ExternalTurn]]:
-    """The turns of one trace, and its links: its tree is grown once."""
-    return _told(merge_spans(spans))
+    """Build the turns of one trace, and its links, from one tree."""
+    return _build(merge_spans(spans))
 
 
-def _told(merged: dict[str, dict[str, Span]]) -> tuple[ConversationLinks, list[ExternalTurn]]:
-    own = {name: turn for name, found in merged.items() if (turn := exported_turns.turn_of(name, found)) is not None}
-    traces = {name: build_tree(name, found) for name, found in merged.items() if name not in own}
+def _build(merged: dict[str, dict[str, Span]]) -> tuple[ConversationLinks, list[ExternalTurn]]:
+    exported = {
+        name: turn for name, spans in merged.items() if (turn := exported_turns.turn_of(name, spans)) is not None
+    }
+    traces = {name: build_tree(name, spans) for name, spans in merged.items() if name not in exported}
     grouped = {name: group_trace(trace) for name, trace in traces.items()}
     links = ConversationLinks()
     if len(merged) == 1 == len(traces):
         [name] = traces
         links = links_of_tree(traces[name], grouped[name])
-    turns = [*own.values(), *_of_groups(traces, grouped), *_of_talks(traces, grouped)]
+    turns = [*exported.values(), *_of_groups(traces, grouped), *_of_conversations(traces, grouped)]
     return links, sorted((apply_overrides(turn, merged) for turn in turns), key=lambda turn: (turn.started_us, turn.id))
 
 
 def _of_groups(traces: dict[str, TraceTree], grouped: dict[str, GroupedTrace]) -> Iterator[ExternalTurn]:
-    """The turns of traces in which something tells what belongs together."""
-    for name, found in grouped.items():
-        for place, one in enumerate(found.groups):
-            session = _session_of(one, traces[name]) or TRACE_SESSION_PREFIX + name
-            yield turn_of(one, session, name if place == 0 else f"{name}:{one.first_span_id}")
+    """Build the turns of traces whose spans show which of them belong together."""
+    for name, grouped_trace in grouped.items():
+        for index, turn_group in enumerate(grouped_trace.groups):
+            session = _session_of(turn_group, traces[name]) or TRACE_SESSION_PREFIX + name
+            yield turn_of(turn_group, session, name if index == 0 else f"{name}:{turn_group.first_span_id}")
 
 
-def _of_talks(traces: dict[str, TraceTree], grouped: dict[str, GroupedTrace]) -> Iterator[ExternalTurn]:
-    """The turns of bare calls of models, which only their conversations put together."""
-    bare = [(traces[name], found.bare) for name, found in grouped.items() if found.bare]
+def _of_conversations(traces: dict[str, TraceTree], grouped: dict[str, GroupedTrace]) -> Iterator[ExternalTurn]:
+    """Build the turns of bare model calls, which only their conversations join."""
+    bare = [(traces[name], grouped_trace.bare) for name, grouped_trace in grouped.items() if grouped_trace.bare]
     for session, nodes in group_conversations(bare):
-        named: set[str] = set()
-        for one in chain_turns(nodes, traces):
-            trace = one.roots[0].span.trace
-            key = f"{trace}:{one.first_span_id}" if trace in named else trace
-            named.add(trace)
-            yield turn_of(one, session or TRACE_SESSION_PREFIX + nodes[0].span.trace, key)
+        used_traces: set[str] = set()
+        for turn_group in chain_turns(nodes, traces):
+            trace = turn_group.roots[0].span.trace
+            key = f"{trace}:{turn_group.first_span_id}" if trace in used_traces else trace
+            used_traces.add(trace)
+            yield turn_of(turn_group, session or TRACE_SESSION_PREFIX + nodes[0].span.trace, key)
 
 
 def _session_of(group: TurnGroup, trace: TraceTree) -> str:
-    """The session that the turn's own span names, else a span above it, else any of the turn; agents that a tool or
-    another agent called may have conversations of their own, which never count."""
+    """Return the session that the turn's own span names, else a span above it, else any of the turn; agents that a
+    tool or another agent called may have conversations of their own, which never count."""
     return _session_above(group, trace) or _session_within(group)
 
 
 def _session_above(group: TurnGroup, trace: TraceTree) -> str:
-    above: Span | None = group.top.span if group.top is not None else None
+    span: Span | None = group.top.span if group.top is not None else None
     seen: set[str] = set()
-    while above is not None and above.id not in seen:
-        seen.add(above.id)
-        if found := session_of(above):
-            return found
-        above = trace.spans.get(above.parent)
+    while span is not None and span.id not in seen:
+        seen.add(span.id)
+        if session := session_of(span):
+            return session
+        span = trace.spans.get(span.parent)
     return ""
 
 
@@ -87,6 +89,6 @@ def _session_within(group: TurnGroup) -> str:
     nodes = sorted(own_nodes(list(walk_trees(group.roots))), key=lambda node: node.key)
     for read in (session_of, session_of_resource):
         for node in nodes:
-            if found := read(node.span):
-                return found
+            if session := read(node.span):
+                return session
     return ""

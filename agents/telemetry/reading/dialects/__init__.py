@@ -1,7 +1,7 @@
-"""The dialects that spans are told in: one reader each, all of one shape, ``read(span) -> Facts | None``.
+"""Dialects of spans: one reader each, all of one shape, ``read(span) -> SpanFacts | None``.
 
-A span may speak several at once. They are asked in the order of `READERS`, that of how much a name is worth; the
-first that knows the span is believed, the others fill what it left out.
+A span may use several dialects at once. The readers run in the order of `READERS`, the most specific names first; the
+first that knows the span decides, the others fill the facts it left out.
 """
 
 from __future__ import annotations
@@ -52,25 +52,25 @@ FORMATS: dict[str, Reader] = {
     "codex": session_files.read,
     "gemini_cli": session_files.read,
 }
-"""Formats that are no OpenTelemetry have one reader each, and no other."""
+"""Formats other than OpenTelemetry have one reader each, and no other."""
 
 
 def read(span: Span) -> SpanFacts:
-    """What a span says; of no kind where it is none of an agent's doings."""
+    """Read the facts of a span; they have no kind where it is no operation of an agent."""
     reader = FORMATS.get(span.format)
     if reader is not None:
         return reader(span) or SpanFacts()
-    found: SpanFacts | None = None
+    merged: SpanFacts | None = None
     if pydantic_ai.is_pending(span):
         return SpanFacts()
-    for one in READERS:
-        facts = one(span)
+    for dialect in READERS:
+        facts = dialect(span)
         if facts is None:
             continue
-        if found is None:
-            found = facts
+        if merged is None:
+            merged = facts
             if facts.sender_kind and not facts.kind:
                 break  # known, and to be looked through
         else:
-            fill_missing(found, facts)
-    return found or SpanFacts()
+            fill_missing(merged, facts)
+    return merged or SpanFacts()

@@ -1,9 +1,9 @@
 """Codex CLI over OTLP: spans of Rust's ``tracing``, of which three of many hundred are worth reading.
 
 ``session_task.turn`` is a turn (``turn.id``, ``codex.turn.token_usage.*``), ``codex.sampling`` a model's call, and a
-tool is the span that dispatches it, named as the tool is (``exec_command``, ``call_id``). All others are looked
-through, whatever words of other dialects they have (``turn_id``, ``tool_name``). There are no words in them: those of
-its user and of tools are in log records (`codex_records`), all of them in its session files (`sessions`).
+tool is the span that dispatches it, named as the tool is (``exec_command``, ``call_id``). All others are
+skipped, whatever names of other dialects they have (``turn_id``, ``tool_name``). The spans have no texts: those of
+the user and of tools are in log records (`codex_logs`), all of them in its session files (`session_files`).
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def is_codex(span: Span) -> bool:
 
 
 def _usage(span: Span) -> Usage | None:
-    told = span.attributes
+    attributes = span.attributes
     name = "codex.turn.token_usage."
     return token_usage(
-        count(told.get(name + "input_tokens")),
-        count(told.get(name + "output_tokens")),
-        count(told.get(name + "cached_input_tokens")),
-        count(told.get(name + "reasoning_output_tokens")),
+        count(attributes.get(name + "input_tokens")),
+        count(attributes.get(name + "output_tokens")),
+        count(attributes.get(name + "cached_input_tokens")),
+        count(attributes.get(name + "reasoning_output_tokens")),
     )

@@ -1,13 +1,12 @@
-"""What Codex says of its turns, calls and tools beside their spans: in log records, and in spans that are looked
-through.
+"""Facts of Codex's turns, calls and tools from outside their spans: from log records, and from spans that are skipped.
 
 =======================  ======================================================  ==================================
-what                     where                                                   whose it is
+what                     where                                                   belongs to
 =======================  ======================================================  ==================================
 ``codex.user_prompt``    a record below the turn, where ``log_user_prompt`` is   the turn above
 ``codex.tool_result``    a record that names its ``call_id``                     the tool of that id
 tokens                   ``gen_ai.usage.*`` of a ``handle_responses``            the model's call beside it
-a wish for a tool        the tool's span, which lies below ``handle_responses``  the model's call beside that
+a requested tool call    the tool's span, which lies below ``handle_responses``  the model's call beside that
 =======================  ======================================================  ==================================
 
 A model's call (``codex.sampling``) and its ``handle_responses`` lie below the same ``try_run_sampling_request``.
@@ -28,106 +27,114 @@ from agents.telemetry.reading.spans import Span, SpanEvent
 
 REDACTED = "[REDACTED]"
 _RECORDS = ("codex.user_prompt", "codex.tool_result")
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _USAGE = "gen_ai.usage."
 _EXIT = re.compile(r"^Process exited with code ([1-9]\d*)$", re.MULTILINE)
 
 
-def applies_to(known: Mapping[str, SpanFacts]) -> bool:
-    """Whether facts are Codex's: a turn of it, or what belongs to one that has not come yet."""
-    return any(facts.sender_kind in (codex.TURN, codex.CALL) for facts in known.values())
+def applies_to(facts_by_id: Mapping[str, SpanFacts]) -> bool:
+    """Whether facts are Codex's: a turn of it, or parts of one that has not arrived yet."""
+    return any(facts.sender_kind in (codex.TURN, codex.CALL) for facts in facts_by_id.values())
 
 
-def add_logs(spans: Mapping[str, Span], known: Mapping[str, SpanFacts]) -> None:
-    """Tell the facts (by the ids of their spans) of one trace what its other spans and its records say of them."""
-    calls = {spans[one].parent: one for one, facts in sorted(known.items()) if facts.sender_kind == codex.CALL}
-    for span in sorted(spans.values(), key=lambda one: (one.start_ns, one.id)):
+def add_logs(spans: Mapping[str, Span], facts_by_id: Mapping[str, SpanFacts]) -> None:
+    """Complete the facts of one trace, by the ids of their spans, from its other spans and log records."""
+    calls = {
+        spans[span_id].parent: span_id
+        for span_id, facts in sorted(facts_by_id.items())
+        if facts.sender_kind == codex.CALL
+    }
+    for span in sorted(spans.values(), key=lambda span_id: (span_id.start_ns, span_id.id)):
         if _USAGE + "input_tokens" in span.attributes:
-            for place in _above(span, spans):
-                if place in calls:
-                    _tell_tokens(known[calls[place]], span)
+            for parent_id in _ancestor_ids(span, spans):
+                if parent_id in calls:
+                    _add_tokens(facts_by_id[calls[parent_id]], span)
                     break
-    for place, one in calls.items():
-        if place in spans:
-            known[one].model = known[one].model or text(spans[place].attributes.get("model"))
-    _tell_records(spans, known)
-    _tell_wishes(spans, known, calls)
+    for parent_id, span_id in calls.items():
+        if parent_id in spans:
+            facts_by_id[span_id].model = facts_by_id[span_id].model or text(spans[parent_id].attributes.get("model"))
+    _add_records(spans, facts_by_id)
+    _add_requested_calls(spans, facts_by_id, calls)
 
 
-def _above(span: Span, spans: Mapping[str, Span]) -> Iterator[str]:
-    """The ids of the spans above one, the nearest first."""
-    place = span.parent
-    for _ in range(_DEEPEST):
-        yield place
-        if place not in spans:
+def _ancestor_ids(span: Span, spans: Mapping[str, Span]) -> Iterator[str]:
+    """Iterate over the ids of the spans above one, the nearest first."""
+    parent_id = span.parent
+    for _ in range(_MAX_DEPTH):
+        yield parent_id
+        if parent_id not in spans:
             return
-        place = spans[place].parent
+        parent_id = spans[parent_id].parent
 
 
-def _tell_tokens(facts: SpanFacts, span: Span) -> None:
-    told = span.attributes
+def _add_tokens(facts: SpanFacts, span: Span) -> None:
+    attributes = span.attributes
     facts.usage = token_usage(
-        count(told.get(_USAGE + "input_tokens")),
-        count(told.get(_USAGE + "output_tokens")),
-        count(told.get(_USAGE + "cache_read.input_tokens")),
-        count(told.get("codex.usage.reasoning_output_tokens")),
-        count(told.get(_USAGE + "cache_write.input_tokens")),
+        count(attributes.get(_USAGE + "input_tokens")),
+        count(attributes.get(_USAGE + "output_tokens")),
+        count(attributes.get(_USAGE + "cache_read.input_tokens")),
+        count(attributes.get("codex.usage.reasoning_output_tokens")),
+        count(attributes.get(_USAGE + "cache_write.input_tokens")),
     )
 
 
-def _tell_records(spans: Mapping[str, Span], known: Mapping[str, SpanFacts]) -> None:
-    tools = {facts.call_id: facts for facts in known.values() if facts.kind == kinds.TOOL and facts.call_id}
-    asked: dict[str, list[HistoryMessage]] = {}
+def _add_records(spans: Mapping[str, Span], facts_by_id: Mapping[str, SpanFacts]) -> None:
+    tools = {facts.call_id: facts for facts in facts_by_id.values() if facts.kind == kinds.TOOL and facts.call_id}
+    prompts: dict[str, list[HistoryMessage]] = {}
     for event, span in _records(spans):
         if event.name == "codex.tool_result" and (tool := tools.get(text(event.attributes.get("call_id")))):
-            _tell_result(event, tool)
-        elif (words := _prompt(event)) and (turn := _turn_of(span, spans, known)):
-            asked.setdefault(turn, []).append(HistoryMessage("user", [words]))
-    for turn, messages in asked.items():
-        known[turn].input_messages = LazyMessages(messages, None)
+            _add_result(event, tool)
+        elif (prompt := _prompt(event)) and (turn := _turn_of(span, spans, facts_by_id)):
+            prompts.setdefault(turn, []).append(HistoryMessage("user", [prompt]))
+    for turn, messages in prompts.items():
+        facts_by_id[turn].input_messages = LazyMessages(messages, None)
 
 
 def _records(spans: Mapping[str, Span]) -> list[tuple[SpanEvent, Span]]:
-    """In order of time, whatever came first."""
-    found = [(event, span) for span in spans.values() for event in span.events if event.name in _RECORDS]
-    return sorted(found, key=lambda pair: (pair[0].at_ns, pair[1].id))
+    """Return the log records and their spans in order of time, whatever arrived first."""
+    records = [(event, span) for span in spans.values() for event in span.events if event.name in _RECORDS]
+    return sorted(records, key=lambda pair: (pair[0].at_ns, pair[1].id))
 
 
 def _prompt(event: SpanEvent) -> str:
-    words = text(event.attributes.get("prompt"))
-    return "" if words == REDACTED else words
+    prompt = text(event.attributes.get("prompt"))
+    return "" if prompt == REDACTED else prompt
 
 
-def _turn_of(span: Span, spans: Mapping[str, Span], known: Mapping[str, SpanFacts]) -> str:
-    return next((one for one in (span.id, *_above(span, spans)) if _is_turn(known.get(one))), "")
+def _turn_of(span: Span, spans: Mapping[str, Span], facts_by_id: Mapping[str, SpanFacts]) -> str:
+    return next(
+        (span_id for span_id in (span.id, *_ancestor_ids(span, spans)) if _is_turn(facts_by_id.get(span_id))), ""
+    )
 
 
 def _is_turn(facts: SpanFacts | None) -> bool:
     return facts is not None and facts.sender_kind == codex.TURN
 
 
-def _tell_result(event: SpanEvent, tool: SpanFacts) -> None:
-    """A command that ended badly has not failed as far as Codex is concerned; its session files say that it has."""
-    said = event.attributes
-    output = text(said.get("output"))
-    given = json_of(said.get("arguments"))
-    tool.arguments = tool.arguments if given is None else given
+def _add_result(event: SpanEvent, tool: SpanFacts) -> None:
+    """Add a tool's result. Codex does not count a command with a bad exit code as failed; its session files do."""
+    attributes = event.attributes
+    output = text(attributes.get("output"))
+    arguments = json_of(attributes.get("arguments"))
+    tool.arguments = tool.arguments if arguments is None else arguments
     tool.result = output
-    left = _EXIT.search(output.partition("\nOutput:\n")[0])
-    if left is not None:
-        tool.error = error_of(f"exit code {left[1]}")
-    elif said.get("success") in (False, "false"):
+    exit_code = _EXIT.search(output.partition("\nOutput:\n")[0])
+    if exit_code is not None:
+        tool.error = error_of(f"exit code {exit_code[1]}")
+    elif attributes.get("success") in (False, "false"):
         tool.error = error_of(output)
 
 
-def _tell_wishes(spans: Mapping[str, Span], known: Mapping[str, SpanFacts], calls: Mapping[str, str]) -> None:
-    """The tools that each call of a model asked for, in the order in which they ran."""
-    wished: dict[str, list[RequestedCall]] = {}
-    tools = (spans[one] for one, facts in known.items() if facts.kind == kinds.TOOL)
-    for span in sorted(tools, key=lambda one: (one.start_ns, one.id)):
-        place = next((one for one in _above(span, spans) if one in calls), "")
-        if place:
-            facts = known[span.id]
-            wished.setdefault(calls[place], []).append(RequestedCall(facts.call_id, facts.tool, facts.arguments))
-    for one, wishes in wished.items():
-        known[one].output_messages = LazyMessages([HistoryMessage("assistant", [], wishes)], None)
+def _add_requested_calls(
+    spans: Mapping[str, Span], facts_by_id: Mapping[str, SpanFacts], calls: Mapping[str, str]
+) -> None:
+    """Add the tool calls that each call of a model asked for, in the order in which they ran."""
+    requests: dict[str, list[RequestedCall]] = {}
+    tools = (spans[span_id] for span_id, facts in facts_by_id.items() if facts.kind == kinds.TOOL)
+    for span in sorted(tools, key=lambda span_id: (span_id.start_ns, span_id.id)):
+        parent_id = next((span_id for span_id in _ancestor_ids(span, spans) if span_id in calls), "")
+        if parent_id:
+            facts = facts_by_id[span.id]
+            requests.setdefault(calls[parent_id], []).append(RequestedCall(facts.call_id, facts.tool, facts.arguments))
+    for span_id, requested in requests.items():
+        facts_by_id[span_id].output_messages = LazyMessages([HistoryMessage("assistant", [], requested)], None)

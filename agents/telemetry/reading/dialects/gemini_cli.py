@@ -1,11 +1,11 @@
 """Gemini CLI over OTLP: ``llm_call``, ``tool_call`` and ``schedule_tool_calls``, each in a trace of its own.
 
-What a call says is `genai`'s, but for messages in Google's shape (``parts`` with ``functionCall``, role ``model``),
-which `messages` reads; a tool's id is under ``gen_ai.tool.call_id``, its request and its outcome are told as messages
-(``{callId, name, args, …}``, ``{status, request, response: {responseParts}, …}``). All of that only with
+A call's attributes are those of `genai`, but for messages in Google's shape (``parts`` with ``functionCall``, role
+``model``), which `messages` reads; a tool's id is under ``gen_ai.tool.call_id``, its request and its outcome are
+messages (``{callId, name, args, …}``, ``{status, request, response: {responseParts}, …}``). All of that only with
 ``telemetry.traces``. Traps: a call's id is ``<tool>__<id>`` there and ``<id>`` in histories; the log record of a call
-tells its messages once more, and what the model said as the system's; the first message begins with words that nobody
-said. The session is the resource's. ``schedule_tool_calls`` only holds others. Its session files are `sessions`.
+repeats its messages, and the model's text as the system's; the first message begins with text that nobody wrote.
+The session is the resource's. ``schedule_tool_calls`` only groups others. Its session files are `session_files`.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ def read(span: Span) -> SpanFacts | None:
         _tool(facts, span.attributes)
     elif facts.kind == kinds.LLM:
         facts.advice = ADVICE
-        _words(facts, span.attributes)
+        _messages(facts, span.attributes)
     return facts
 
 
-def _words(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     if "gen_ai.input.messages" in attributes:
-        facts.input_messages = LazyMessages(attributes["gen_ai.input.messages"], _given)
+        facts.input_messages = LazyMessages(attributes["gen_ai.input.messages"], _input_messages)
     if "gen_ai.output.messages" in attributes:
-        facts.output_messages = LazyMessages(attributes["gen_ai.output.messages"], _answered)
+        facts.output_messages = LazyMessages(attributes["gen_ai.output.messages"], _output_messages)
 
 
-def _given(value: Any) -> list[HistoryMessage]:
-    """The history without what the program itself says first."""
+def _input_messages(value: Any) -> list[HistoryMessage]:
+    """Read the history without the program's own first text."""
     messages = read_input(value)
     for message in messages:
         if message.role == "user":
-            message.items = [one for one in message.items if not (isinstance(one, str) and one.startswith(CONTEXT))]
+            message.items = [item for item in message.items if not (isinstance(item, str) and item.startswith(CONTEXT))]
     return messages
 
 
-def _answered(value: Any) -> list[HistoryMessage]:
+def _output_messages(value: Any) -> list[HistoryMessage]:
     messages = read_output(value)
     for call in (call for message in messages for call in message.calls):
         call.id = _id(call.id, call.name)
     return messages
 
 
-def _id(told: str, tool: str) -> str:
-    """A call's id as histories have it: answers and tools have the tool's name before it."""
-    return told.removeprefix(f"{tool}__")
+def _id(call_id: str, tool: str) -> str:
+    """Return a call's id as histories have it: answers and tools have the tool's name before it."""
+    return call_id.removeprefix(f"{tool}__")
 
 
 def _tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
@@ -80,9 +80,9 @@ def _tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
 
 
 def _answer(response: dict[str, Any]) -> dict[str, Any]:
-    """What the model is told: ``{output}`` or ``{error}``."""
+    """Return the model's view of a result: ``{output}`` or ``{error}``."""
     for part in sequence(response.get("responseParts")):
-        told = mapping(mapping(part).get("functionResponse")).get("response")
-        if isinstance(told, dict):
-            return told
+        answer = mapping(mapping(part).get("functionResponse")).get("response")
+        if isinstance(answer, dict):
+            return answer
     return {}

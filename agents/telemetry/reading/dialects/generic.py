@@ -1,4 +1,4 @@
-"""Spans that speak no dialect we know, and still name a model or a tool in words that many use."""
+"""Spans of no known dialect that still name a model or a tool under a common name."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Langfuse's SDK from version 3 on (``langfuse.observation.*``).
 
-``langfuse.observation.type`` says what a span is; ``.input`` and ``.output`` are JSON text. A function that is
-observed has ``{"args": […], "kwargs": {…}}`` as its input. Trap: its trace's name, tags and metadata are repeated on
-every span; what a value is, is JSON inside text, also for texts.
+``langfuse.observation.type`` is the kind of a span; ``.input`` and ``.output`` are JSON text. A function that is
+observed has ``{"args": […], "kwargs": {…}}`` as its input. Traps: its trace's name, tags and metadata are repeated on
+every span; every value is JSON inside text, also a text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read(span: Span) -> SpanFacts | None:
 
 
 def _kind(word: str) -> str:
-    """A plain ``span`` is only worth a step where it lies between others, as a chain does."""
+    """Return our kind. A plain ``span`` is only worth a step where it lies between others, as a chain does."""
     return kinds.CHAIN if word == "span" else kinds.kind_of(word)
 
 
@@ -62,36 +62,36 @@ def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
 
 
 def _sum(cost: dict[str, Any]) -> int | None:
-    parts = [found for found in map(nano_dollars, cost.values()) if found is not None]
+    parts = [amount for amount in map(nano_dollars, cost.values()) if amount is not None]
     return sum(parts) if parts else None
 
 
 def arguments_of(value: Any) -> Any:
-    """What a function was called with; by name, where it was."""
-    read = json_of(value)
-    if isinstance(read, dict) and read.keys() == {"args", "kwargs"}:
-        if not read["args"]:
-            return read["kwargs"]
-        if not read["kwargs"] and isinstance(read["args"], list) and len(read["args"]) == 1:
-            return read["args"][0]
-    return read
+    """Return the arguments of a function call; by name, where they were."""
+    parsed = json_of(value)
+    if isinstance(parsed, dict) and parsed.keys() == {"args", "kwargs"}:
+        if not parsed["args"]:
+            return parsed["kwargs"]
+        if not parsed["kwargs"] and isinstance(parsed["args"], list) and len(parsed["args"]) == 1:
+            return parsed["args"][0]
+    return parsed
 
 
 def query_of(value: Any) -> str:
-    """What was looked for: a text, or the first one in an object."""
-    read = arguments_of(value)
-    if isinstance(read, dict):
-        read = next(
-            (read[name] for name in ("query", "question", "input", "text") if isinstance(read.get(name), str)), ""
+    """Return the query of a retrieval: a text, or the first one in an object."""
+    parsed = arguments_of(value)
+    if isinstance(parsed, dict):
+        parsed = next(
+            (parsed[name] for name in ("query", "question", "input", "text") if isinstance(parsed.get(name), str)), ""
         )
-    return text(read)
+    return text(parsed)
 
 
 def documents_of(value: Any) -> list[dict[str, Any]] | None:
-    """What was found, one object a document."""
-    read = json_of(value)
-    if isinstance(read, dict):
-        read = next((read[name] for name in ("documents", "docs", "results", "chunks") if name in read), None)
-    if not isinstance(read, list):
+    """Return the results of a retrieval, one object a document."""
+    parsed = json_of(value)
+    if isinstance(parsed, dict):
+        parsed = next((parsed[name] for name in ("documents", "docs", "results", "chunks") if name in parsed), None)
+    if not isinstance(parsed, list):
         return None
-    return [one if isinstance(one, dict) else {"content": one} for one in read]
+    return [document if isinstance(document, dict) else {"content": document} for document in parsed]

@@ -1,8 +1,8 @@
-"""LangSmith: its own runs (``run_type``, ``inputs``, ``outputs``, ``extra``), and what its OpenTelemetry mode sends.
+"""LangSmith: its own runs (``run_type``, ``inputs``, ``outputs``, ``extra``), and the spans of its OpenTelemetry mode.
 
 Inputs and outputs are LangChain's objects, written in one of its two ways (`messages`). A run's ``extra.metadata`` has
 the thread, the agent's name (``lc_agent_name``) and ``usage_metadata``; ``extra.tool_call_id`` the call. Over
-OpenTelemetry the same stands in ``langsmith.span.kind``, ``langsmith.metadata.*``, ``gen_ai.prompt``, ``.completion``.
+OpenTelemetry the same is in ``langsmith.span.kind``, ``langsmith.metadata.*``, ``gen_ai.prompt``, ``.completion``.
 Traps: ``session_name`` is a project, no session; a graph is a ``chain`` like every node in it, and only
 ``lc_agent_name`` tells which are agents; errors hold a whole traceback.
 """
@@ -30,25 +30,25 @@ def read(span: Span) -> SpanFacts | None:
     extra = mapping(attributes.get("extra"))
     metadata = mapping(extra.get("metadata"))
     facts = SpanFacts(kind=kinds.kind_of(word), sender_kind=word, agent=text(metadata.get("lc_agent_name")))
-    given, got = attributes.get("inputs"), attributes.get("outputs")
+    inputs, outputs = attributes.get("inputs"), attributes.get("outputs")
     if facts.kind == kinds.LLM:
-        _model(facts, given, got, metadata, extra)
+        _model(facts, inputs, outputs, metadata, extra)
     elif facts.kind == kinds.TOOL:
-        _tool(facts, given, got, extra, span)
+        _tool(facts, inputs, outputs, extra, span)
     elif facts.kind == kinds.RETRIEVER:
-        facts.query, facts.documents = query_of(given), documents_of(got)
+        facts.query, facts.documents = query_of(inputs), documents_of(outputs)
     else:
-        facts.input, facts.output = with_messages(given), got or None
+        facts.input, facts.output = with_messages(inputs), outputs or None
     error = attributes.get("error")
     if isinstance(error, str) and error:
         facts.error = error_of(error)
     return facts
 
 
-def _model(facts: SpanFacts, given: Any, got: Any, metadata: dict[str, Any], extra: dict[str, Any]) -> None:
-    facts.input_messages, facts.output_messages = LazyMessages(given, read_input), LazyMessages(got, read_output)
+def _model(facts: SpanFacts, inputs: Any, outputs: Any, metadata: dict[str, Any], extra: dict[str, Any]) -> None:
+    facts.input_messages, facts.output_messages = LazyMessages(inputs, read_input), LazyMessages(outputs, read_output)
     params = mapping(extra.get("invocation_params"))
-    output = mapping(mapping(got).get("llm_output"))
+    output = mapping(mapping(outputs).get("llm_output"))
     facts.model = first_text(output, "model_name", "model") or first_text(metadata, "ls_model_name")
     facts.model = facts.model or first_text(params, "model", "model_name")
     facts.provider = first_text(metadata, "ls_provider") or first_text(output, "model_provider")
@@ -56,13 +56,13 @@ def _model(facts: SpanFacts, given: Any, got: Any, metadata: dict[str, Any], ext
     facts.tools = params.get("tools")
 
 
-def _tool(facts: SpanFacts, given: Any, got: Any, extra: dict[str, Any], span: Span) -> None:
+def _tool(facts: SpanFacts, raw_inputs: Any, raw_outputs: Any, extra: dict[str, Any], span: Span) -> None:
     facts.tool = span.name
     facts.call_id = text(extra.get("tool_call_id"))
-    inputs = mapping(given)
-    facts.arguments = inputs.get("input", given) if inputs.keys() <= {"input"} else given
-    output = json_of(got)
-    facts.result = output.get("output", got) if isinstance(output, dict) and output else None
+    inputs = mapping(raw_inputs)
+    facts.arguments = inputs.get("input", raw_inputs) if inputs.keys() <= {"input"} else raw_inputs
+    output = json_of(raw_outputs)
+    facts.result = output.get("output", raw_outputs) if isinstance(output, dict) and output else None
     answer_of_tool(facts, facts.result)
 
 
@@ -74,12 +74,15 @@ def read_otel(span: Span) -> SpanFacts | None:
     facts = SpanFacts(
         kind=kinds.kind_of(word), sender_kind=word, agent=text(attributes.get("langsmith.metadata.lc_agent_name"))
     )
-    given, got = attributes.get("gen_ai.prompt"), attributes.get("gen_ai.completion")
+    inputs, outputs = attributes.get("gen_ai.prompt"), attributes.get("gen_ai.completion")
     if facts.kind == kinds.LLM:
-        facts.input_messages, facts.output_messages = LazyMessages(given, read_input), LazyMessages(got, read_output)
+        facts.input_messages, facts.output_messages = (
+            LazyMessages(inputs, read_input),
+            LazyMessages(outputs, read_output),
+        )
     elif facts.kind == kinds.TOOL:
-        _tool(facts, given, got, {}, span)
+        _tool(facts, inputs, outputs, {}, span)
         facts.tool = first_text(attributes, "langsmith.trace.name", "gen_ai.tool.name") or span.name
     else:
-        facts.input, facts.output = with_messages(given), got
+        facts.input, facts.output = with_messages(inputs), outputs
     return facts

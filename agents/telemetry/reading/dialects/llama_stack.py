@@ -2,7 +2,7 @@
 
 An agent's turn is a span ``create_and_execute_turn`` with ``agent_id``, ``session_id``, ``turn_id``; below it
 ``inference`` (``output``, ``stop_reason``), ``tool_execution`` (``tool_name``, ``input``, ``output``), ``run_shields``
-with one ``run_shield_<id>`` a shield. Everything else are method calls of its providers, which are looked through.
+with one ``run_shield_<id>`` a shield. All others are method calls of its providers, which are skipped.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from agents.telemetry.reading.facts import LazyMessages, SpanFacts
 from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
 
-_MARKS = ("__type__", "__root__", "__root_span__", "agent_id", "turn_id", "step_id")
+_MARKERS = ("__type__", "__root__", "__root_span__", "agent_id", "turn_id", "step_id")
 
 
 def read(span: Span) -> SpanFacts | None:
     attributes, name = span.attributes, span.name
-    if not any(mark in attributes for mark in _MARKS):
+    if not any(marker in attributes for marker in _MARKERS):
         return None
     if name == "inference":
         return _model(span)
@@ -45,7 +45,7 @@ def _model(span: Span) -> SpanFacts:
 
 
 def _shield(span: Span) -> SpanFacts:
-    """``run_shields`` only holds the shields that ran."""
+    """Read a shield's span. ``run_shields`` only groups the shields that ran."""
     if span.name == "run_shields":
         return SpanFacts(kind=kinds.CHAIN, sender_kind=span.name)
     output = mapping(span.attributes.get("output"))
@@ -64,7 +64,7 @@ def _turn(span: Span) -> SpanFacts:
     facts = SpanFacts(kind=kinds.AGENT, sender_kind="turn", name=text(attributes.get("agent_name")))
     facts.agent = facts.name
     request = mapping(attributes.get("request") or attributes.get("__args__"))
-    given = request.get("messages")
-    if given is not None:
-        facts.input_messages = LazyMessages(given, read_input)
+    messages = request.get("messages")
+    if messages is not None:
+        facts.input_messages = LazyMessages(messages, read_input)
     return facts

@@ -1,8 +1,8 @@
 """The tracing of OpenAI's Agents SDK (`POST /v1/traces/ingest`), not OpenTelemetry: ``span_data`` by its ``type``.
 
-A trace is told once, when it begins: ``workflow_name``, ``group_id``, ``metadata``; it has no end. Below it ``custom``
+A trace is sent once, when it begins: ``workflow_name``, ``group_id``, ``metadata``; it has no end. Below it ``custom``
 spans of the SDK's own hold its runs (``sdk_span_type`` ``task``) and rounds (``turn``), which are `chain` here.
-Traps: ``response``, the model's call of the Responses API and the default, has no words, only ``response_id`` and
+Traps: ``response``, the model's call of the Responses API and the default, has no text, only ``response_id`` and
 usage; ``function`` has no call id; only the agent of a run says that it failed; ``task`` and ``turn`` repeat tokens.
 """
 
@@ -42,9 +42,9 @@ def read(span: Span) -> SpanFacts | None:
 def _agent(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.name = facts.agent = text(data.get("name"))
     names = data.get("tools")
-    facts.tools = [{"name": one} for one in names if isinstance(one, str)] if isinstance(names, list) else None
-    told = ("handoffs",) if data.get("output_type") == "str" else ("handoffs", "output_type")  # text goes unsaid
-    facts.extra = _kept(data, *told)
+    facts.tools = [{"name": name} for name in names if isinstance(name, str)] if isinstance(names, list) else None
+    extra_names = ("handoffs",) if data.get("output_type") == "str" else ("handoffs", "output_type")  # text goes unsaid
+    facts.extra = _present(data, *extra_names)
 
 
 def _generation(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
@@ -57,7 +57,7 @@ def _generation(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
 
 
 def _response(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
-    """Older versions, and those that were told to, send the words as ``input`` and ``response``."""
+    """Read a response. Older versions, and those so configured, send the messages as ``input`` and ``response``."""
     response = mapping(data.get("response"))
     facts.model = text(response.get("model") or data.get("model"))
     facts.usage = usage_of(data.get("usage")) or usage_of(response.get("usage"))
@@ -65,7 +65,7 @@ def _response(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
         facts.input_messages = LazyMessages(data["input"], read_input)
     if response.get("output"):
         facts.output_messages = LazyMessages(response["output"], read_output)
-    facts.extra = _kept(data, "response_id")
+    facts.extra = _present(data, "response_id")
     facts.advice = ADVICE
 
 
@@ -81,7 +81,7 @@ def _handoff(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
 
 
 def _guardrail(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
-    """Which side it guards is not told, but for its name."""
+    """Read a guardrail. Only its name shows which side it guards."""
     facts.tool = text(data.get("name"))
     if data.get("triggered") is True:
         facts.violation = f"{facts.tool or 'The guardrail'} was triggered."
@@ -96,27 +96,27 @@ def _custom(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     if own in ("task", "turn"):
         facts.kind, facts.agent = kinds.CHAIN, text(inner.get("agent_name"))
         facts.label = text(inner.get("name")) or " ".join(filter(None, (facts.label, text(inner.get("turn")))))
-    facts.extra = {name: one for name, one in inner.items() if name != "sdk_span_type"} or None
+    facts.extra = {name: value for name, value in inner.items() if name != "sdk_span_type"} or None
 
 
 def _other(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.input, facts.output = data.get("input"), data.get("output")
     facts.model = text(data.get("model"))
-    facts.extra = _kept(data, "name", "server", "result", "first_content_at")
+    facts.extra = _present(data, "name", "server", "result", "first_content_at")
 
 
-def _kept(data: dict[str, Any], *names: str) -> dict[str, Any] | None:
+def _present(data: dict[str, Any], *names: str) -> dict[str, Any] | None:
     return {name: data[name] for name in names if data.get(name)} or None
 
 
 def _error(value: Any) -> ErrorInfo | None:
-    """``{"message", "data"}``: the data often has the real reason."""
+    """Read ``{"message", "data"}``: the data often has the real reason."""
     if not isinstance(value, dict):
         return None
     inner = value.get("data")
     reason = inner.get("error") if isinstance(inner, dict) else None
-    words = ": ".join(filter(None, (text(value.get("message")), text_or_json(reason))))
-    return ErrorInfo.model_construct(type="error", message=words or "error")
+    message = ": ".join(filter(None, (text(value.get("message")), text_or_json(reason))))
+    return ErrorInfo.model_construct(type="error", message=message or "error")
 
 
 _READERS = {

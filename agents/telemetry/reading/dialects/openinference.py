@@ -1,11 +1,11 @@
 """OpenInference (Arize): ``openinference.span.kind``, flattened messages, scope ``openinference.instrumentation.*``.
 
-Messages are ``llm.input_messages.N.message.role/content/contents.M.message_content.*/tool_calls.K.tool_call.*``; what
-went in and out of any span is ``input.value``/``output.value``, often a library's own JSON.
+Messages are ``llm.input_messages.N.message.role/content/contents.M.message_content.*/tool_calls.K.tool_call.*``; the
+input and output of any span are ``input.value``/``output.value``, often a library's own JSON.
 Traps: a model's ``finish_reason`` may say ``stop`` beside a call; texts come twice (content and contents); numbering
 starts late where attributes were cut; a root AGENT without ``agent.name`` is the workflow; AGENT spans repeat their
-models' tokens; a message may have a role and no words, which are then in ``input.value``; LangChain's tools have
-``input.value`` as a Python repr; hidden words are ``__REDACTED__``.
+models' tokens; a message may have a role and no text, which is then in ``input.value``; LangChain's tools have
+``input.value`` as a Python repr; hidden texts are ``__REDACTED__``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read(span: Span) -> SpanFacts | None:
     if not word:
         return None
     facts = SpanFacts(kind=_kind(word, span), sender_kind=word, reports_failures="openai_agents" not in span.scope)
-    _who(facts, attributes)
+    _names(facts, attributes)
     _values(facts, attributes)
     if facts.kind in (kinds.LLM, "embedding", kinds.AGENT):
         _model(facts, attributes)
@@ -51,7 +51,7 @@ def _kind(word: str, span: Span) -> str:
     return kinds.kind_of(word)
 
 
-def _who(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.agent = text(attributes.get("agent.name"))
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent
@@ -86,10 +86,10 @@ def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
 def _tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
     facts.tool = text(attributes.get("tool.name")) or span.name
     facts.call_id = first_text(attributes, "tool.id", "tool_call.id")
-    given = json_of(facts.input)
-    if isinstance(given, dict) and "kwargs" in given and isinstance(given["kwargs"], dict):
-        given = given["kwargs"] or given.get("args")  # smolagents
-    facts.arguments = given
+    arguments = json_of(facts.input)
+    if isinstance(arguments, dict) and "kwargs" in arguments and isinstance(arguments["kwargs"], dict):
+        arguments = arguments["kwargs"] or arguments.get("args")  # smolagents
+    facts.arguments = arguments
     facts.result = facts.output
     if isinstance(facts.output, str) and "tool_call_id" in facts.output:
         answer_of_tool(facts, facts.output)
@@ -99,29 +99,29 @@ def _retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     reranked = attributes.get("reranker.query")
     facts.query = text(reranked) or text(facts.input)
     prefix = "retrieval.documents." if reranked is None else "reranker.output_documents."
-    found = unflatten(attributes, prefix)
-    facts.documents = [_document(one["document"]) for one in found if isinstance(one.get("document"), dict)]
+    rows = unflatten(attributes, prefix)
+    facts.documents = [_document(row["document"]) for row in rows if isinstance(row.get("document"), dict)]
 
 
 def _document(value: dict[str, Any]) -> dict[str, Any]:
-    return {name: json_of(one) if name == "metadata" else one for name, one in value.items()}
+    return {name: json_of(field) if name == "metadata" else field for name, field in value.items()}
 
 
 def _messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    has_given = has_answer = False
+    has_input = has_output = False
     for name in attributes:
         if name.startswith("llm.input_messages."):
-            has_given = True
+            has_input = True
         elif name.startswith("llm.output_messages."):
-            has_answer = True
+            has_output = True
         elif name == "llm.tools.0.tool.json_schema":
             facts.tools = attributes
-    if has_given:
-        facts.input_messages = LazyMessages(attributes, _given)
+    if has_input:
+        facts.input_messages = LazyMessages(attributes, _input_messages)
     elif facts.kind == kinds.LLM and facts.input is not None:
         facts.input_messages = LazyMessages(facts.input, read_input)
-    if has_answer:
-        facts.output_messages = LazyMessages(attributes, _answer)
+    if has_output:
+        facts.output_messages = LazyMessages(attributes, _output_messages)
     elif facts.kind == kinds.LLM and facts.output is not None:
         facts.output_messages = LazyMessages(facts.output, read_output)
     if facts.tools is attributes:
@@ -129,47 +129,45 @@ def _messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
 
 
 def _tools(attributes: dict[str, Any]) -> list[Any]:
-    found = unflatten(attributes, "llm.tools.")
+    rows = unflatten(attributes, "llm.tools.")
     return [
-        one["tool"]["json_schema"]
-        for one in found
-        if isinstance(one.get("tool"), dict) and "json_schema" in one["tool"]
+        row["tool"]["json_schema"] for row in rows if isinstance(row.get("tool"), dict) and "json_schema" in row["tool"]
     ]
 
 
-def _given(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    """A history; where it has a user's role and no words, these are the input's."""
-    told = _flattened(attributes, "llm.input_messages.")
-    if told and all(one.hidden for one in told) and attributes.get("input.value") not in (None, HIDDEN):
-        better = messages_of(attributes["input.value"])
-        return better if any(one.text for one in better) else told
-    return told
+def _input_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
+    """Read a history; where it has only roles and no text, the messages of ``input.value`` are used."""
+    messages = _flattened(attributes, "llm.input_messages.")
+    if messages and all(message.hidden for message in messages) and attributes.get("input.value") not in (None, HIDDEN):
+        from_input = messages_of(attributes["input.value"])
+        return from_input if any(message.text for message in from_input) else messages
+    return messages
 
 
-def _answer(attributes: dict[str, Any]) -> list[HistoryMessage]:
+def _output_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
     return _flattened(attributes, "llm.output_messages.")
 
 
 def _flattened(attributes: dict[str, Any], prefix: str) -> list[HistoryMessage]:
-    found: list[HistoryMessage] = []
-    for one in unflatten(attributes, prefix):
-        value = one.get("message")
+    messages: list[HistoryMessage] = []
+    for row in unflatten(attributes, prefix):
+        value = row.get("message")
         if isinstance(value, dict):
-            found.extend(messages_of(_shaped(value)))
-    return found
+            messages.extend(messages_of(_shaped(value)))
+    return messages
 
 
 def _shaped(value: dict[str, Any]) -> dict[str, Any]:
-    """A message in Chat Completions' shape."""
+    """Convert a message to Chat Completions' shape."""
     shaped: dict[str, Any] = {"role": value.get("role", "user")}
     contents = value.get("contents")
     if isinstance(contents, list):
-        shaped["content"] = [_part(one.get("message_content")) for one in contents if isinstance(one, dict)]
+        shaped["content"] = [_part(part.get("message_content")) for part in contents if isinstance(part, dict)]
     if value.get("content") is not None and not any(map(bool, shaped.get("content", ()))):
         shaped["content"] = value["content"]
     calls = value.get("tool_calls")
     if isinstance(calls, list):
-        shaped["tool_calls"] = [one["tool_call"] for one in calls if isinstance(one.get("tool_call"), dict)]
+        shaped["tool_calls"] = [part["tool_call"] for part in calls if isinstance(part.get("tool_call"), dict)]
     if "function_call_name" in value:
         shaped["tool_calls"] = [
             {"name": value["function_call_name"], "arguments": value.get("function_call_arguments_json")}

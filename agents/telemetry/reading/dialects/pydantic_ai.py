@@ -1,8 +1,8 @@
-"""Pydantic AI and Logfire, where they say more than OpenTelemetry's conventions (scopes ``pydantic-ai``, ``logfire*``).
+"""Pydantic AI and Logfire, where they go beyond OpenTelemetry's conventions (scopes ``pydantic-ai``, ``logfire*``).
 
 ``logfire.instrument_openai()`` puts a model's call into ``request_data``/``response_data`` (JSON); the span's name is a
-template then, and ``logfire.msg`` the words. Traps: a pending span (``logfire.span_type``) repeats one that comes
-later; a run makes up a ``conversation.id`` of its own, also one inside a tool; what a run used is
+template then, and ``logfire.msg`` the text. Traps: a pending span (``logfire.span_type``) repeats one that comes
+later; a run makes up a ``conversation.id`` of its own, also one inside a tool; the usage of a run is
 ``gen_ai.aggregated_usage.*``, never to be added.
 """
 
@@ -24,9 +24,9 @@ def read(span: Span) -> SpanFacts | None:
     if "model" not in request:
         return None
     facts = SpanFacts(kind=kinds.LLM, sender_kind="request", model=text(request["model"]))
-    given = [request.get(name) for name in ("messages", "input") if request.get(name)]
-    if given:
-        facts.input_messages = LazyMessages(given, read_input)
+    history = [request.get(name) for name in ("messages", "input") if request.get(name)]
+    if history:
+        facts.input_messages = LazyMessages(history, read_input)
     answer = response.get("message") or response.get("output")
     if answer is not None:
         facts.output_messages = LazyMessages(answer, read_output)

@@ -3,7 +3,7 @@
 ``kind`` is turn, model, tool or agent.
 
 A model's ``input`` is only what was new to it. Traps: Anthropic's ``input_tokens`` leave the cached ones out, Google's
-``output`` the thoughts; a tool's failure is told by ``is_error``, its reason is the result.
+``output`` the thoughts; ``is_error`` marks a tool's failure, and the result is its reason.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read(span: Span) -> SpanFacts | None:
 
 
 def _agent(facts: SpanFacts, span: Span, word: str) -> None:
-    """The turn is the coding agent's own; the others are agents that it started."""
+    """Read a turn, which is the coding agent's own, or a sub-agent that it started."""
     attributes = span.attributes
     facts.name = _AGENTS.get(span.format, "") if word == "turn" else text(attributes.get("name")) or span.name
     facts.agent, facts.model = facts.name, text(attributes.get("model"))
@@ -65,22 +65,22 @@ def _model(facts: SpanFacts, span: Span) -> None:
     facts.ttft_us = microseconds(attributes.get("time_to_first_token_ms"), 1e3)
 
 
-def _usage(format: str, told: dict[str, Any]) -> Usage | None:
+def _usage(format: str, values: dict[str, Any]) -> Usage | None:
     if format == "claude_code":
-        cached = count(told.get("cache_read_input_tokens"))
-        given = count(told.get("input_tokens")) + cached + count(told.get("cache_creation_input_tokens"))
-        return token_usage(given, count(told.get("output_tokens")), cached)
+        cached = count(values.get("cache_read_input_tokens"))
+        input_tokens = count(values.get("input_tokens")) + cached + count(values.get("cache_creation_input_tokens"))
+        return token_usage(input_tokens, count(values.get("output_tokens")), cached)
     if format == "gemini_cli":
-        return _google(told)
-    return usage_of(told)
+        return _google(values)
+    return usage_of(values)
 
 
-def _google(told: dict[str, Any]) -> Usage | None:
-    """Thoughts are added where the total shows that they are not in ``output``."""
-    given, got, thought = (count(told.get(name)) for name in ("input", "output", "thoughts"))
-    if thought and count(told.get("total")) == given + got + thought:
-        got += thought
-    return token_usage(given, got, count(told.get("cached")), thought)
+def _google(values: dict[str, Any]) -> Usage | None:
+    """Read Google's usage. Thoughts are added where the total shows that they are not in ``output``."""
+    input_tokens, output_tokens, reasoning = (count(values.get(name)) for name in ("input", "output", "thoughts"))
+    if reasoning and count(values.get("total")) == input_tokens + output_tokens + reasoning:
+        output_tokens += reasoning
+    return token_usage(input_tokens, output_tokens, count(values.get("cached")), reasoning)
 
 
 def _tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:

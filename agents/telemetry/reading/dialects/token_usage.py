@@ -1,4 +1,4 @@
-"""Tokens as all dialects tell them, brought to one way of counting."""
+"""Token usage of all dialects, converted to one way of counting."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from agents.telemetry.reading.coerce import count
 def token_usage(
     input_tokens: int, output_tokens: int, cached: int = 0, reasoning: int = 0, cache_written: int = 0
 ) -> Usage | None:
-    """Our `Usage` counts each token once: input includes cached, output includes thoughts. Senders that leave the
-    cached ones out (Anthropic's numbers) are known by more cached than read at all. None where nothing was counted."""
+    """Build our `Usage`, which counts each token once: input includes cached, output includes reasoning. Senders that
+    leave the cached ones out (Anthropic's numbers) are recognized by more cached than input tokens. None where nothing
+    was counted."""
     if not (input_tokens or output_tokens):
         return None
     if cached + cache_written > input_tokens:
@@ -28,16 +29,22 @@ def token_usage(
 
 
 def usage_of(value: Any) -> Usage | None:
-    """An object with usage in it, as OpenAI's, Anthropic's, LangChain's and others' models tell it."""
+    """Read a usage object of OpenAI's, Anthropic's, LangChain's and other models."""
     if not isinstance(value, dict):
         return None
-    given = _one(value, "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "input", "prompt")
-    got = _one(value, "output_tokens", "completion_tokens", "outputTokens", "completionTokens", "output", "completion")
-    details = _inner(value, "input_tokens_details", "prompt_tokens_details", "input_token_details", "inputTokenDetails")
-    more = _inner(
+    input_tokens = _first_count(
+        value, "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "input", "prompt"
+    )
+    output_tokens = _first_count(
+        value, "output_tokens", "completion_tokens", "outputTokens", "completionTokens", "output", "completion"
+    )
+    input_details = _inner(
+        value, "input_tokens_details", "prompt_tokens_details", "input_token_details", "inputTokenDetails"
+    )
+    output_details = _inner(
         value, "output_tokens_details", "completion_tokens_details", "output_token_details", "outputTokenDetails"
     )
-    cached = _one(details, "cached_tokens", "cache_read", "cacheReadTokens") or _one(
+    cached = _first_count(input_details, "cached_tokens", "cache_read", "cacheReadTokens") or _first_count(
         value,
         "cache_read_input_tokens",
         "cached_tokens",
@@ -47,24 +54,24 @@ def usage_of(value: Any) -> Usage | None:
         "cached",
         "cacheReadInputTokens",
     )
-    thought = _one(more, "reasoning_tokens", "reasoning", "reasoningTokens") or _one(
+    reasoning = _first_count(output_details, "reasoning_tokens", "reasoning", "reasoningTokens") or _first_count(
         value, "reasoning_tokens", "reasoning_output_tokens", "reasoningTokens", "output_reasoning_tokens"
     )
-    written = _one(value, "cache_creation_input_tokens") or _one(details, "cache_creation")
-    return token_usage(given, got, cached, thought, written)
+    cache_written = _first_count(value, "cache_creation_input_tokens") or _first_count(input_details, "cache_creation")
+    return token_usage(input_tokens, output_tokens, cached, reasoning, cache_written)
 
 
-def _one(value: dict[str, Any], *names: str) -> int:
+def _first_count(value: dict[str, Any], *names: str) -> int:
     for name in names:
-        found = value.get(name)
-        if found is not None:
-            return count(found)
+        number = value.get(name)
+        if number is not None:
+            return count(number)
     return 0
 
 
 def _inner(value: dict[str, Any], *names: str) -> dict[str, Any]:
     for name in names:
-        found = value.get(name)
-        if isinstance(found, dict):
-            return found
+        details = value.get(name)
+        if isinstance(details, dict):
+            return details
     return {}

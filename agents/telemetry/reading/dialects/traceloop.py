@@ -1,7 +1,7 @@
 """OpenLLMetry / Traceloop (scopes ``opentelemetry.instrumentation.*``, ``traceloop.tracer``).
 
-``traceloop.span.kind`` says what a span is, with ``traceloop.entity.*`` beside it; models' calls have ``gen_ai.*`` and
-no such kind (`genai`), in older versions flattened messages ``gen_ai.prompt.N.role/content/tool_calls.K.*`` and
+``traceloop.span.kind`` is the kind of a span, with ``traceloop.entity.*`` beside it; models' calls have ``gen_ai.*``
+and no such kind (`genai`), in older versions flattened messages ``gen_ai.prompt.N.role/content/tool_calls.K.*`` and
 ``gen_ai.completion.N.*``, and ``llm.request.type``. Traps: with two instrumentations on (its default) every model's
 call is two spans inside each other, with the same tokens; the id of a call is the item's (``fc_…``), not the one that
 its answer names (``call_…``); LangChain's arguments come as ``{"input_str": "{'city': 'Paris'}"}``, a Python repr,
@@ -49,43 +49,44 @@ def _of_request(word: str) -> str:
 
 
 def _entity(facts: SpanFacts, attributes: dict[str, Any], name: str) -> None:
-    given, got = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
+    entity_input, entity_output = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
     if facts.kind != kinds.TOOL:
-        facts.input, facts.output = given, got
+        facts.input, facts.output = entity_input, entity_output
         return
     facts.tool = name
-    inputs = arguments_of(given)
+    inputs = arguments_of(entity_input)
     facts.arguments = inputs
     if isinstance(inputs, dict) and "input_str" in inputs:
         facts.arguments = inputs.get("inputs") or inputs["input_str"]
-    output = json_of(got)
-    facts.result = output.get("output", got) if isinstance(output, dict) else got
-    told = [one for one in messages_of(facts.result) if one.role == "tool" and one.answered_call]
-    if told:
-        facts.call_id, facts.result = told[0].answered_call, told[0].text
+    output = json_of(entity_output)
+    facts.result = output.get("output", entity_output) if isinstance(output, dict) else entity_output
+    answers = [message for message in messages_of(facts.result) if message.role == "tool" and message.answered_call]
+    if answers:
+        facts.call_id, facts.result = answers[0].answered_call, answers[0].text
 
 
 def _flattened(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     for name in attributes:
         if name.startswith(_PROMPT):
-            facts.input_messages = LazyMessages(attributes, _given)
+            facts.input_messages = LazyMessages(attributes, _input_messages)
         elif name.startswith(_COMPLETION):
-            facts.output_messages = LazyMessages(attributes, _answer)
+            facts.output_messages = LazyMessages(attributes, _output_messages)
     if facts.kind == kinds.LLM:
         facts.model = first_text(attributes, "gen_ai.response.model", "gen_ai.request.model")
         facts.finish = first_text(attributes, "gen_ai.completion.0.finish_reason")
 
 
-def _given(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    return [told for one in unflatten(attributes, _PROMPT) for told in messages_of(_shaped(one, "user"))]
+def _input_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
+    return [message for row in unflatten(attributes, _PROMPT) for message in messages_of(_shaped(row, "user"))]
 
 
-def _answer(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    return [told for one in unflatten(attributes, _COMPLETION) for told in messages_of(_shaped(one, "assistant"))]
+def _output_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
+    return [message for row in unflatten(attributes, _COMPLETION) for message in messages_of(_shaped(row, "assistant"))]
 
 
 def _shaped(value: dict[str, Any], role: str) -> dict[str, Any]:
-    """Its messages are Chat Completions', but for contents of several parts, which are JSON inside text."""
+    """Convert a message to Chat Completions' shape, which differs in contents of several parts: these are JSON inside
+    text."""
     content = value.get("content")
     if isinstance(content, str) and content.startswith('[{"type"'):
         content = json_of(content)

@@ -1,4 +1,4 @@
-"""The AI SDK's older telemetry (``ai.operationId``, scope ``ai``); what it sends since version 7 is `genai`.
+"""The AI SDK's older telemetry (``ai.operationId``, scope ``ai``); since version 7 it sends `genai`.
 
 ``ai.generateText`` holds ``ai.generateText.doGenerate``, the model's call itself; both carry tokens. Traps:
 ``ai.toolCall`` is a child of the model's call; results of tools are JSON inside text; the agent is
@@ -43,7 +43,7 @@ def read(span: Span) -> SpanFacts | None:
         facts.name = facts.agent
         facts.kind = kinds.AGENT if facts.name else kinds.WORKFLOW
     _model(facts, attributes)
-    _words(facts, attributes)
+    _messages(facts, attributes)
     return facts
 
 
@@ -69,31 +69,31 @@ def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     )
 
 
-def _words(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    given = attributes.get("ai.prompt.messages")
-    if given is not None:
-        facts.input_messages = LazyMessages(given, read_input)
+def _messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+    history = attributes.get("ai.prompt.messages")
+    if history is not None:
+        facts.input_messages = LazyMessages(history, read_input)
     elif "ai.prompt" in attributes:
         facts.input_messages = LazyMessages(attributes["ai.prompt"], _prompt)
     if "ai.response.text" in attributes or "ai.response.toolCalls" in attributes or "ai.response.object" in attributes:
-        facts.output_messages = LazyMessages(attributes, _answer)
+        facts.output_messages = LazyMessages(attributes, _output_messages)
     tools = attributes.get("ai.prompt.tools")
     if isinstance(tools, list):
-        facts.tools = [json_of(one) for one in tools]
+        facts.tools = [json_of(tool) for tool in tools]
 
 
 def _prompt(value: Any) -> list[HistoryMessage]:
-    """``{"system": …, "messages": […]}`` or ``{"prompt": "…"}``."""
+    """Read ``{"system": …, "messages": […]}`` or ``{"prompt": "…"}``."""
     prompt = mapping(value)
     system = prompt.get("system")
-    told = [HistoryMessage("system", [system])] if isinstance(system, str) and system else []
-    return told + read_input(prompt.get("messages") or prompt.get("prompt"))
+    messages = [HistoryMessage("system", [system])] if isinstance(system, str) and system else []
+    return messages + read_input(prompt.get("messages") or prompt.get("prompt"))
 
 
-def _answer(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    words = first_text(attributes, "ai.response.text", "ai.response.object")
+def _output_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
+    content = first_text(attributes, "ai.response.text", "ai.response.object")
     message = HistoryMessage(
-        "assistant", [words] if words else [], reasoning=text(attributes.get("ai.response.reasoning"))
+        "assistant", [content] if content else [], reasoning=text(attributes.get("ai.response.reasoning"))
     )
     for call in sequence(attributes.get("ai.response.toolCalls")):
         if isinstance(call, dict):
