@@ -1,4 +1,4 @@
-"""What came in and is not made into turns yet: each sender has a fair share of how much that may be."""
+"""Limits how many spans may wait to be projected into turns; each sender has a fair share."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from agents.base.shares import may_hold_more
 from agents.telemetry.models.traces import Trace
 
 RECOUNT_S, RECOUNT_FACTOR = 1.0, 20.0
-"""It is counted anew after so long, and after so many times what counting took."""
+"""The spans are counted again after the first, and after this many times what the last count took."""
 RETRY_AFTER_S = 5
 
 
 class Backlog:
-    """Spans that wait, by their senders. May be asked from any thread."""
+    """Counts the waiting spans by sender. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.forget()
 
     def forget(self) -> None:
-        """Count anew at once."""
+        """Drop the cached counts, so that the next check counts again."""
         self._waiting: Counter[int | None] = Counter()
         self._fresh_until = 0.0
 
     def check(self, actor: Actor, new_spans: int = 0) -> None:
-        """Whether more may come, and count what does. Raises RateLimited where as much of the sender's waits as
-        may."""
+        """Add ``new_spans`` to the actor's count. Raises RateLimited where the actor's share is used up."""
         with self._lock:
             self._count()
             waiting = self._waiting.get(actor.user_id, 0)
@@ -54,4 +53,4 @@ class Backlog:
 
 
 backlog = Backlog()
-"""What the process knows of it."""
+"""The backlog of this process."""

@@ -1,4 +1,4 @@
-"""Who is being listened to: what makes turns of reports gives way to those that bring more of them."""
+"""Lets the projection of reports yield to the requests that bring new ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class IngestLoad:
-    """Counts the reports that are being read and kept."""
+    """Counts the reports that are being read and stored."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -18,7 +18,7 @@ class IngestLoad:
 
     @contextmanager
     def track(self) -> Iterator[None]:
-        """While a report is read and kept."""
+        """Count a report as active for as long as the block lasts."""
         self._count(1)
         try:
             yield
@@ -34,9 +34,9 @@ class IngestLoad:
                 self._idle.set()
 
     def wait_while_busy(self, max_s: float) -> None:
-        """Wait until no report is being taken in, but not longer than so many seconds."""
+        """Wait until no report is active, at most ``max_s`` seconds."""
         self._idle.wait(max_s)
 
 
 ingest_load = IngestLoad()
-"""The process's intake."""
+"""The load of this process."""

@@ -1,5 +1,5 @@
-"""Agents and sessions that foreign turns belong to: found by the senders' names for them, or made. Each is looked
-for once in a pass, and written once."""
+"""Finds or creates the agents and sessions of external turns, by the senders' names for them. Each is looked up once
+in a pass, and written once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.store.external.owners import Owner, external_id
 
 UNKNOWN_MODEL = "unknown"
-"""What a model is called that nobody named."""
+"""The name of a model that was not reported."""
 MAX_INSTRUCTIONS = 100_000
 
 _AGENT = Select(Agent, "id", "owner_id = %s AND scope_id = %s AND foreign_id = %s")
@@ -40,14 +40,14 @@ _ADD_UP = (
 
 
 class AgentKeys:
-    """The agents of one owner, in one pass."""
+    """Finds or creates the agents of one owner, in one pass."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._keys: dict[str, int] = {}
 
     def find_or_create(self, name: str, turn: ExternalTurn, source: Source) -> int:
-        """The key of the agent of this name. A new one is described by the turn it is first seen in."""
+        """The key of the agent of this name. A new one gets model and instructions of its first turn."""
         if name not in self._keys:
             row = _AGENT.first(self._owner.user, self._owner.scope, external_id(name))
             self._keys[name] = int(row[0]) if row else _new_agent(self._owner, name, turn, source)
@@ -67,7 +67,7 @@ def _new_agent(owner: Owner, name: str, turn: ExternalTurn, source: Source) -> i
 
 
 def _config(name: str, model: str, turn: ExternalTurn) -> str:
-    """What is known of it, in the form of our own agents."""
+    """The configuration as far as the turn reports it, in the form of our own agents."""
     instructions = turn.instructions[:MAX_INSTRUCTIONS] if name == turn.agent else ""
     config = AgentConfig(model=model, instructions=instructions, name=name[:300])
     return config.model_dump_json(exclude_none=True)
@@ -75,9 +75,9 @@ def _config(name: str, model: str, turn: ExternalTurn) -> str:
 
 @dataclass(slots=True)
 class SessionDraft:
-    """A session, and what a pass adds to it: turns and what they come to, less what those come to that were stored
-    already. ``joined`` are turns that are new in it; ``is_moved`` says that one of its others begins at another
-    time than before. Moments are microseconds."""
+    """A session and the changes that a pass makes to it. The sums are those of the written turns, less what was
+    stored of these before. ``joined`` are turns that are new in it; ``needs_renumbering`` says that another turn of it
+    starts at another time than before. ``created_from`` is set for a new session. Times are microseconds."""
 
     key: int
     name: str
@@ -96,7 +96,7 @@ class SessionDraft:
 
 
 class SessionDrafts:
-    """The sessions of one owner, in one pass."""
+    """Finds or creates the sessions of one owner, in one pass."""
 
     def __init__(self, owner: Owner, names: Iterable[str]) -> None:
         session_ids = list(dict.fromkeys(map(external_id, names)))
@@ -105,7 +105,7 @@ class SessionDrafts:
         self._drafts: dict[str, SessionDraft] = {}
 
     def draft_of(self, turn: ExternalTurn, agent: int, source: Source) -> SessionDraft:
-        """The conversation a turn belongs to. A new one is described by the turn it is first seen in."""
+        """The session of a turn. A new one gets its name from its first turn."""
         name = external_id(turn.session)
         draft = self._drafts.get(name)
         if draft is None:
@@ -120,7 +120,7 @@ class SessionDrafts:
         return list(self._drafts.values())
 
     def write(self) -> None:
-        """Make those that are new, and add up the others: before the turns that refer to them."""
+        """Insert the new sessions, and add to the sums of the others: before the turns that refer to them."""
         drafts = self.all()
         _ADD_SESSION.execute_many(
             _new_row(self._owner, draft, *draft.created_from) for draft in drafts if draft.created_from
@@ -155,10 +155,10 @@ def _update_row(draft: SessionDraft) -> tuple[object, ...]:
 
 
 def _session_name(turn: ExternalTurn) -> str:
-    """What a session is shown as: its name where it has one, else the sender's id of it."""
+    """The name of a session on pages: its own where it has one, else the sender's id of it."""
     return (turn.session_name or ("" if is_placeholder(turn.session) else turn.session))[:500]
 
 
 def is_placeholder(session: str) -> bool:
-    """Whether a turn's session is only what nobody said it belongs to."""
+    """Whether a session stands for the absence of one: its turn named none."""
     return session.startswith("trace:")

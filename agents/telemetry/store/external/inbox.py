@@ -1,4 +1,4 @@
-"""What came in, kept before anything is made of it: one commit, and the sender may forget it."""
+"""Stores spans as they arrive, before anything is made of them: after one commit the sender may forget them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Batch:
 
 
 def accept(actor: Actor, spans: Iterable[Span]) -> int:
-    """Keep these spans; returns how many there were. What was sent before, in the same piece, is known."""
+    """Store these spans; returns how many there were. A batch that was stored already is skipped."""
     batches = [_pack(trace, trace_spans) for trace, trace_spans in _by_trace(spans).items()]
     if batches:
         writer.write(lambda: _store(owner_of(actor), batches))
@@ -76,7 +76,7 @@ def _stored_keys(owner: Owner, batches: Sequence[_Batch]) -> dict[str, int]:
 
 
 def _create_traces(owner: Owner, batches: Sequence[_Batch], now_us: int) -> None:
-    """With traces that nobody told of before."""
+    """Insert traces that were never reported before, with their first batch."""
     keyed = [(ids.new_key(), batch) for batch in batches]
     _ADD_TRACE.execute_many(
         (key, owner.user, owner.scope, batch.trace, "", "", False, 1, 0, batch.spans, 0, now_us, now_us)
@@ -85,7 +85,7 @@ def _create_traces(owner: Owner, batches: Sequence[_Batch], now_us: int) -> None
     stored = _stored_keys(owner, batches)
     _ADD_BATCH.execute_many(_row(key, batch) for key, batch in keyed if stored[batch.trace] == key)
     for key, batch in keyed:
-        if stored[batch.trace] != key:  # another process was told of it in the same moment
+        if stored[batch.trace] != key:  # another process inserted it at the same time
             _extend_trace(stored[batch.trace], batch, now_us)
 
 

@@ -1,7 +1,7 @@
-"""A turn of very many steps, stored some of them at a time: nobody else's write waits for more than one slice.
+"""Stores a turn of very many steps in slices, so that no other write waits for more than one slice.
 
-Such a turn fills up before everybody's eyes, as one does that is told of piece by piece; its sums, its words and its
-end come last. Who breaks off in the middle leaves the trace due, and it is done again."""
+Readers see such a turn grow, like one that is reported in several requests; its sums, its search text and its end are
+written last. Where this breaks off in the middle the trace stays due, and is projected again."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from agents.telemetry.store.external.write_steps import NumberedSteps
 from agents.telemetry.store.external.write_turns import PreparedTurn
 
 PAUSE_SHARE = 0.5
-"""How long others have the machine after each slice, as a share of what that took."""
+"""The pause after each slice, as a share of what the slice took: others have the machine then."""
 _EXISTS = Select(Turn, "id", "id = %s AND EXISTS (SELECT 1 FROM agents_trace WHERE agents_trace.id = %s)", locks=True)
 
 
 class TurnDeleted(Exception):
-    """The turn, or what it is made of, was deleted meanwhile."""
+    """The turn, or its trace, was deleted meanwhile."""
 
 
 def write(
     owner: Owner, trace: int, head: TurnHead, source: Source, steps: Iterable[Sequence[ExternalStep]]
 ) -> PreparedTurn:
-    """Store the steps of a turn of a trace, which come some at a time; returns the turn, which is to be written
-    then. Raises Gone."""
+    """Store the steps of a turn, which come in slices; returns the turn, which the caller writes then. Raises
+    TurnDeleted."""
     turn = _turn_key(owner, head.turn, source)
     sliced = _SlicedTurn.of(trace, turn, head)
     for slice_ in steps:
@@ -54,7 +54,7 @@ def write(
 
 
 def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
-    """The key of the turn; one that was not there is now, and goes on."""
+    """The key of the turn; one that is not stored is inserted as a turn in progress."""
     key = write_turns.key_of(owner, external_id(record.id))
     if key is not None:
         return key
@@ -66,8 +66,8 @@ def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
 
 @dataclass(slots=True)
 class _SlicedTurn:
-    """``keys`` are those of the turn's steps by the sender's ids, ``last`` the places of those that count. ``sums``
-    and ``heard`` are of what is written so far."""
+    """A turn while its steps are written. ``keys`` are the keys of its steps by the sender's ids, ``last_positions``
+    the positions of those that count. ``sums`` and ``step_texts`` are those of the steps written so far."""
 
     trace: int
     turn: int
@@ -106,7 +106,7 @@ class _SlicedTurn:
         self._collect_texts([content.words for content in contents if content.detail is not None])
 
     def _store(self, numbered: NumberedSteps) -> int | None:
-        """What these cost."""
+        """Write these steps; returns what they cost. Raises TurnDeleted."""
         if _EXISTS.first(self.turn, self.trace) is None:
             raise TurnDeleted
         plan = write_steps.plan_slice(self.turn, self.record, numbered, self.keys)
@@ -123,7 +123,7 @@ class _SlicedTurn:
             self.remaining_text -= sum(len(part) for part in text if part != self.answer)
 
     def delete_stale_steps(self) -> None:
-        """Steps that are no longer told of."""
+        """Delete the stored steps that are no longer reported."""
         reported = set(self.keys.values())
         stale = [key for _, key, _ in write_steps.stored_keys(self.turn) if key not in reported]
         for start in range(0, len(stale), STEPS_PER_SLICE):

@@ -1,5 +1,5 @@
-"""From what was reported to turns: asked again whenever more of a trace has come, with the same outcome in
-whatever order it came."""
+"""Projects reported spans into turns, again whenever more of a trace has arrived. The outcome is the same in whatever
+order the spans arrived."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _MARK_PROJECTED = (
 )
 _MARK_FAILED = "UPDATE agents_trace SET projected = %s WHERE id = %s"
 SOURCES = {"otlp": Source.OTLP, "openai_agents": Source.OPENAI_AGENTS, "langsmith": Source.LANGSMITH}
-"""Where spans of a format come from; those of other formats are imported."""
+"""The sources of turns by the format of their spans; spans of other formats are imported."""
 MAX_TRACES_PER_PASS = 128
 """Traces of one pass."""
 MAX_SPANS_PER_PASS = 5_000
@@ -64,14 +64,14 @@ MAX_STEPS_PER_WRITE = 500
 LARGE_TRACE_SPANS = 1_000
 """Spans of a trace that is read in a process of its own, and stored a slice at a time."""
 LARGE_TRACE_BYTES = 4 * 2**20
-"""What is kept of a trace that is as large, however few its spans."""
+"""Stored bytes of a trace from which on it counts as large, however few its spans."""
 MAX_BUSY_WAIT_S = 0.005
 """How long each trace waits while reports come in without a pause: their senders wait for an answer, and drop what
 they cannot get rid of. A trace takes about a millisecond, so that in a flood a sixth of the time is left for it."""
 MAX_ATTEMPTS = 3
-"""How often a trace is stored when another process is at its turns as well."""
+"""How often storing a trace is tried where another process writes the same turns."""
 TRANSIENT_ERRORS = (OperationalError, InterfaceError)
-"""The database's trouble, and no trace's."""
+"""Errors of the database that no trace causes."""
 
 
 Sender = int | None
@@ -79,7 +79,7 @@ Sender = int | None
 
 
 def senders() -> list[Sender]:
-    """Of whom there is something new."""
+    """The senders of traces with something new."""
     return [sender for (sender,) in _SENDERS.all()]
 
 
@@ -109,12 +109,12 @@ def _due_rows(sender: Sender, large: bool, limit: int) -> list[tuple[int, int]]:
 
 
 def spans_of(trace: int) -> list[Span]:
-    """What came of a trace, in the order it came: the first `MOST_SPANS`."""
+    """The spans of a trace in the order they arrived: the first `MOST_SPANS`."""
     return first_spans(_bodies(trace))
 
 
 def _bodies(trace: int) -> Iterator[bytes]:
-    """The reports of a trace as JSON, in the order they came, one after the other in memory."""
+    """The reports of a trace as JSON, in the order they arrived, one at a time in memory."""
     for (key,) in _BODIES.all(trace):
         if (row := _BODY.first(key)) is not None:
             yield encoding.unpack(row[0], bytes(row[1]))
@@ -122,8 +122,8 @@ def _bodies(trace: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class _PendingTrace:
-    """A trace as it was kept. ``bodies`` are (encoding, stored bytes), in the order they came; ``spans`` counts
-    what is in them."""
+    """A trace that is to be projected. ``bodies`` are (encoding, stored bytes), in the order they arrived; ``spans``
+    counts what is in them."""
 
     key: int
     owner: Owner
@@ -140,8 +140,8 @@ class _PendingTrace:
 
 @dataclass(frozen=True, slots=True)
 class _TraceProjection:
-    """What is made of a trace and those of the same conversation. ``names`` are the traces that turns may
-    have been made of before: none where this one is new and stands for itself."""
+    """The turns of a trace and of those of the same conversation. ``related_ids`` are the traces of which turns may
+    have been made before: none where this one is new and no other belongs to it."""
 
     trace: _PendingTrace
     links: ConversationLinks
@@ -150,8 +150,8 @@ class _TraceProjection:
 
 
 def project(traces: Sequence[int]) -> None:
-    """Store what the spans of these traces mean, in as few commits as are short. One that cannot be understood, or
-    stored, is logged, kept as it came, and not tried again before more of it comes. Raises OperationalError,
+    """Write the turns of these traces, in few short commits. A trace that cannot be understood, or stored, is logged,
+    stays stored as it came, and is not tried again before more of it arrives. Raises OperationalError,
     InterfaceError."""
     self_contained: list[_TraceProjection] = []
     for trace in _pending_traces(traces):
@@ -163,7 +163,7 @@ def project(traces: Sequence[int]) -> None:
         if projection is None:
             continue
         if projection.links.is_bare:
-            # what a bare one means hangs on those before it, and on what is remembered of them
+            # the turns of a bare trace depend on those before it and their stored links: one commit each
             _store_together([projection])
         else:
             self_contained.append(projection)
@@ -172,7 +172,7 @@ def project(traces: Sequence[int]) -> None:
 
 
 def _write_batches(projections: Sequence[_TraceProjection]) -> Iterator[list[_TraceProjection]]:
-    """Those that are stored in one job."""
+    """Group the projections that one job of the writer stores."""
     sized = ((projection, sum(len(turn.steps) for turn in projection.turns)) for projection in projections)
     return portions.groups(sized, MAX_STEPS_PER_WRITE)
 
@@ -191,7 +191,7 @@ def _pending_traces(traces: Sequence[int]) -> Iterator[_PendingTrace]:
 
 
 def _try_projecting(trace: _PendingTrace) -> _TraceProjection | None:
-    """None where that fails."""
+    """The projection of a trace; None where that fails, which is logged."""
     try:
         return _build_projection(trace)
     except TRANSIENT_ERRORS:
@@ -221,7 +221,7 @@ def _related_ids(trace: _PendingTrace, links: ConversationLinks, others: Sequenc
 
 
 def _with_warning(trace: _PendingTrace, record: ExternalTurn, spans: int) -> ExternalTurn:
-    """With word of it if not all of the trace was read."""
+    """The record, with a warning where not all of the trace was read."""
     if spans >= trace.spans:
         return record
     return replace(record, warnings=(trace_truncated(spans), *record.warnings))
@@ -232,7 +232,7 @@ def _source(format_: str) -> Source:
 
 
 def _mark_failed(trace: _PendingTrace, action: str, error: Exception) -> None:
-    """Until more of it comes."""
+    """Log the error, and do not try the trace again until more of it arrives."""
     log.error("trace %s cannot be %s", trace.external_id, action, exc_info=error)
     writer.write(lambda: execute(_MARK_FAILED, trace.arrived, trace.key))
 
@@ -241,7 +241,7 @@ def _mark_failed(trace: _PendingTrace, action: str, error: Exception) -> None:
 
 
 def _project_large(trace: _PendingTrace) -> None:
-    """A large trace, by slices: the last job makes it done."""
+    """Project a large trace in slices; the last job marks it as projected."""
     for attempts_left in reversed(range(MAX_ATTEMPTS)):
         try:
             return _project_in_slices(trace)
@@ -279,7 +279,7 @@ def _project_in_slices(trace: _PendingTrace) -> None:
 
 
 def _store_turns(trace: _PendingTrace, batch: Sequence[PreparedTurn]) -> list[int]:
-    """The keys of these turns, which are stored now."""
+    """Write these turns; returns their keys."""
 
     def job() -> list[int]:
         if _TRACE_EXISTS.first(trace.key) is None:
@@ -293,12 +293,12 @@ def _store_turns(trace: _PendingTrace, batch: Sequence[PreparedTurn]) -> list[in
 
 
 def _store_together(projections: Sequence[_TraceProjection]) -> None:
-    """Store them together; where that fails, one by one."""
+    """Store projections in one transaction; where that fails, one by one."""
     try:
         writer.write(lambda: _store(projections))
     except TRANSIENT_ERRORS:
         raise
-    except Exception as error:  # noqa: BLE001 - whichever trace raised it raises it again alone, where it is told of
+    except Exception as error:  # noqa: BLE001 - whichever trace raised it raises it again alone, where it is logged
         log.info("%d traces are stored one by one: %s", len(projections), error)
         for projection in projections:
             _store_alone(projection)
@@ -316,7 +316,7 @@ def _store_alone(projection: _TraceProjection) -> None:
 
 
 def _store(projections: Sequence[_TraceProjection]) -> None:
-    """Within one transaction. Traces that were deleted since they were read stay so."""
+    """Store projections within the caller's transaction. Traces that were deleted since they were read stay deleted."""
     existing = {row[0] for row in _TRACES.all([projection.trace.key for projection in projections])}
     projections = [projection for projection in projections if projection.trace.key in existing]
     for projection in projections:
@@ -329,7 +329,7 @@ def _store(projections: Sequence[_TraceProjection]) -> None:
 
 
 def _finish(projection: _TraceProjection, stored_keys: set[int]) -> None:
-    """The same of one whose turns are stored already."""
+    """Do the same as `_store` for a large trace, whose turns are stored already."""
     if _TRACE_EXISTS.first(projection.trace.key) is None:
         return
     related_traces.store_links(projection.trace.owner, projection.trace.key, projection.links)
@@ -338,7 +338,7 @@ def _finish(projection: _TraceProjection, stored_keys: set[int]) -> None:
 
 
 def _write_all(projections: Sequence[_TraceProjection]) -> dict[tuple[Owner, str], int]:
-    """Write the turns; returns their keys by owner and foreign id. One that two traces tell of is the later one's."""
+    """Write the turns; returns their keys by owner and external id. Of a turn in two traces the later one counts."""
     by_owner: dict[Owner, dict[str, PreparedTurn]] = {}
     for projection in projections:
         by_owner.setdefault(projection.trace.owner, {}).update((turn.id, turn) for turn in projection.turns)
@@ -354,10 +354,10 @@ def _projected_row(projection: _TraceProjection, turns: int) -> tuple[object, ..
 
 
 def _delete_stale_turns(projection: _TraceProjection, stored_keys: set[int]) -> None:
-    """Turns that were once made of these traces, and now are parts of others."""
+    """Delete turns that were made of these traces once, and are parts of other turns now."""
     owner = projection.trace.owner
     for trace_id in projection.related_ids:
-        # those of a trace are called as it is, or as it is with a colon and the id of a span
+        # the turns of a trace have its id, or its id with a colon and the id of a span
         rows = _TURNS_OF_TRACE.all(owner.user, owner.scope, trace_id, f"{trace_id};")
         stale = {
             key: session for key, session, turn_id in rows if key not in stored_keys and _belongs_to(turn_id, trace_id)

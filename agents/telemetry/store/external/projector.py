@@ -1,5 +1,5 @@
-"""The threads that make turns of what came in: one for large traces, so that no other waits for these. Outside a
-server (commands, tests) there are none: whoever wakes them does their work."""
+"""The threads that project traces into turns: one for large traces, so that no other waits for these. Outside a
+server (commands, tests) there are none: `Projector.wake` does their work in the caller's thread."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from agents.telemetry.store.external.projection import TRANSIENT_ERRORS, Sender
 log = logging.getLogger(__name__)
 
 IDLE_S = 1.0
-"""Between two looks where nobody wakes it: another process may have taken something in."""
+"""Time between two looks without a wake-up: another process may have stored something."""
 RETRY_AFTER_S = 5.0
-"""How long a trace rests with which the database failed, so that it holds up no other."""
+"""How long a trace rests after the database failed with it, so that it holds up no other."""
 BACKOFF_FACTOR = 3.0
-"""A trace that grows is looked at again after so many times what the last look took: it costs at most a
+"""A trace that grows is projected again after this many times what the last projection took: it costs at most a
 quarter of the time, however large it is."""
 LARGE_BACKOFF_FACTOR = 1.0
-"""The same of a large one, which is read elsewhere, and stored with pauses."""
+"""The same for a large one, which another process reads, and which is stored with pauses."""
 
 
 class Projector:
     """One thread, for the large traces or for all others. `start` it once a process; `stop` lets it finish the
-    traces it is at."""
+    current traces."""
 
     def __init__(self, *, large: bool = False) -> None:
         self._large = large
@@ -62,7 +62,7 @@ class Projector:
             self._wakeup.set()
 
     def _project_all(self) -> None:
-        """Each trace once, whatever comes of it: this must end."""
+        """Project each trace once, even where that fails: this must end."""
         seen: set[int] = set()
         while traces := self._next_traces(seen):
             seen.update(traces)
@@ -83,7 +83,7 @@ class Projector:
         connection.close()
 
     def _run_passes(self) -> None:
-        """Pass after pass, until nothing waits."""
+        """Run passes until no trace waits."""
         while not self._is_stopping:
             now = time.monotonic()
             resting = {trace for trace, until in self._resting_until.items() if until > now}
@@ -93,7 +93,7 @@ class Projector:
             self._project(ready)
 
     def _next_traces(self, resting: set[int]) -> list[int]:
-        """Traces of one sender: they come in turn, so that nobody waits for all that another has sent."""
+        """The traces of the next sender: senders take turns, so that none waits for all that another has sent."""
         senders = projection.senders()
         start = senders.index(self._last_sender) + 1 if self._last_sender in senders else 0
         for sender in (*senders[start:], *senders[:start]):
@@ -104,7 +104,7 @@ class Projector:
         return []
 
     def _select_batch(self, ready: list[int]) -> list[int]:
-        """A trace whose pass failed goes alone: it shows which it was."""
+        """Select what one pass projects. After a failed pass each of its traces goes alone, to find the culprit."""
         if not ready:
             self._failing.clear()
         if ready and ready[0] in self._failing:
@@ -126,7 +126,7 @@ class Projector:
             self._resting_until = {key: at for key, at in self._resting_until.items() if at > started}
 
     def _postpone(self, traces: list[int], started: float) -> None:
-        """The database failed: its own trouble, or what one of these asks of it."""
+        """Let traces rest after the database failed: because of itself, or because of one of them."""
         if len(traces) == 1:
             self._resting_until[traces[0]] = started + RETRY_AFTER_S
         else:
@@ -134,7 +134,7 @@ class Projector:
 
 
 class Projectors:
-    """That of large traces and that of all others."""
+    """The projector of large traces and that of all others."""
 
     def __init__(self) -> None:
         self._all = Projector(), Projector(large=True)

@@ -1,6 +1,6 @@
-"""How a foreign turn came to be known: its traces, their spans, what its reader should be told besides.
+"""The provenance of an external turn: its traces, their spans, its warnings.
 
-Whoever calls this has been let in to the turn: the traces of a turn are its owner's.
+Callers have checked that the actor may read the turn: the traces of a turn are its owner's.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from agents.telemetry.store.external.owners import ID_PREFIX_LENGTH, external_id
 from agents.telemetry.store.external.projection import spans_of
 
 EXTERNAL_SOURCES = tuple(source.label for source in FOREIGN)
-"""The sources of what ran elsewhere, as rows name them."""
+"""The names in rows of the sources of external turns."""
 MAX_TRACES = 200
-"""Traces of one turn that are looked at."""
+"""Traces of one turn that are read."""
 MAX_SCOPES = 8
 MAX_SAMPLE_BYTES = 1_000_000
-"""Bytes, as they are kept, of a report that is read to see what sent it."""
+"""Stored bytes of a report that is read to find its sender."""
 
 
 class Provenance(msgspec.Struct):
-    """What is said of a turn beside its steps; ``hidden``: its words were not captured."""
+    """The facts about an external turn that its steps do not have; ``hidden``: its texts were not captured."""
 
     warnings: list[str] = []
     hidden: bool = False
@@ -44,7 +44,7 @@ class _Request(msgspec.Struct):
 
 
 def parse_provenance(request: str) -> Provenance:
-    """From what `agents.telemetry.store.external.write_turns` keeps as a turn's request."""
+    """Parse the JSON that `agents.telemetry.store.external.turn_rows` stores as a turn's request."""
     try:
         return msgspec.json.decode(request or "{}", type=_Request).foreign
     except (msgspec.MsgspecError, RecursionError):
@@ -53,8 +53,8 @@ def parse_provenance(request: str) -> Provenance:
 
 @dataclass(frozen=True, slots=True)
 class SpanOrigin:
-    """Where a turn's spans came from: the service, the SDK that sent them, and the libraries that made them,
-    each with its version where it has one. ``spans`` is how many are kept."""
+    """The origin of a turn's spans: the service, the SDK that sent them, and the libraries that made them, each with
+    its version where it has one. ``spans`` is how many are stored."""
 
     service: str = ""
     sdk: str = ""
@@ -63,7 +63,7 @@ class SpanOrigin:
 
 
 def origin(turn: int) -> SpanOrigin:
-    """Told by the smallest report of the turn's traces: all of one process say the same."""
+    """Read the origin of a turn from the smallest report of its traces: all reports of a process have the same."""
     traces = _traces(turn)
     sample = first_report(traces[0][0]) if traces else []
     service = next((service for _, service, _ in traces if service), "")
@@ -92,7 +92,8 @@ _LAST_TURN = Select(Turn, "id", "agent_id = %s ORDER BY id DESC LIMIT 1")
 
 
 def service_of_agent(agent: int) -> str:
-    """The service in which an agent ran last, '' where nobody told. The caller has been let in to the agent."""
+    """The service in which an agent ran last, '' where none was reported. The caller has checked access to the
+    agent."""
     turn = _LAST_TURN.first(agent)
     return next((service for _, service, _ in _traces(turn[0]) if service), "") if turn else ""
 
@@ -122,7 +123,7 @@ def _versioned(scope: str, version: str) -> str:
 
 
 def spans(turn: int) -> Iterator[Span]:
-    """All that came of a turn's traces, in the order it came."""
+    """All spans of a turn's traces, in the order they arrived."""
     for trace, _, _ in _traces(turn):
         yield from spans_of(trace)
 
@@ -132,8 +133,8 @@ _BODY = Select(SpanBatch, "encoding body", "id = %s")
 
 
 def spans_page(turn: int, first: int, limit: int) -> tuple[list[Span], int]:
-    """Those of `spans` from a number on, at most so many; and how many there are. Only the reports that hold them
-    are read."""
+    """At most ``limit`` of `spans` from the number ``first`` on, and how many there are. Only the reports that hold
+    them are read."""
     sizes = [size for trace, _, _ in _traces(turn) for size in _SIZES.all(trace)]
     page: list[Span] = []
     before = 0
@@ -150,8 +151,8 @@ def _body(batch: int) -> bytes:
 
 
 def reports_of_span(turn: int, span_id: str) -> list[Span]:
-    """All that came of one span of a turn, by the id of its step: a span, told of once or again, and log
-    records that name it. Raises NotFound."""
+    """All reports of one span of a turn, by the id of its step: the span, reported once or again, and log records that
+    name it. Raises NotFound."""
     reports = [span for span in _spans_mentioning(turn, span_id) if external_id(span.id) == span_id]
     if not reports:
         raise NotFound(f"Span '{span_id[:80]}' not found.")
@@ -159,8 +160,8 @@ def reports_of_span(turn: int, span_id: str) -> list[Span]:
 
 
 def _spans_mentioning(turn: int, span_id: str) -> Iterator[Span]:
-    """The spans of all reports that may hold this id: to look for it is quicker than to read them."""
-    # an id that was cut has a hash at its end, which stands nowhere
+    """The spans of all reports that may hold this id: searching the bytes is quicker than decoding them."""
+    # a shortened id ends in a hash, which no report holds
     prefix = msgspec.json.encode(span_id[:ID_PREFIX_LENGTH])[1:-1]
     for trace, _, _ in _traces(turn):
         for batch, _ in _SIZES.all(trace):

@@ -1,4 +1,4 @@
-"""The processes that read large traces (`agents.telemetry.reading.trace_worker`), seen from here."""
+"""The processes that read large traces (`agents.telemetry.reading.trace_worker`), seen from this server."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class UnreadableTrace(Exception):
 
 
 class ReaderStopped(Exception):
-    """The process was told to end."""
+    """The process was stopped before it was done."""
 
 
 def stop_all() -> None:
-    """End what is being read: it will be read again."""
+    """Kill all reader processes; their traces are read again later."""
     for reader in list(_running):
         reader.stop()
 
 
 class ReaderProcess:
-    """One trace that is being read. Its methods are called once, in this order, but for `stop`, which any thread may
-    call. Raises Unreadable, Stopped."""
+    """A process that reads one trace. Its methods are called once, in this order, but for `stop`, which any thread may
+    call. They raise UnreadableTrace and ReaderStopped."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None  # they are pipes
@@ -48,20 +48,20 @@ class ReaderProcess:
         self._process.kill()
 
     def send_trace(self, bodies: Iterable[bytes]) -> TraceSummary:
-        """Tell the trace's reports; what it is linked by."""
+        """Send the trace's reports; returns the links of the trace."""
         self._send_bodies(bodies)
         summary = self._next()
         assert isinstance(summary, TraceSummary)  # it is the first answer
         return summary
 
     def send_related(self, traces: Iterable[Iterable[bytes]]) -> None:
-        """Tell those of the other traces of its conversation."""
+        """Send the reports of the other traces of its conversation."""
         for bodies in traces:
             self._send_bodies(bodies)
         self._send(_END_OF_TRACE)
 
     def turns(self) -> Iterator[tuple[TurnHead, Iterator[Sequence[ExternalStep]]]]:
-        """Each turn, with its steps some at a time; these have to be taken before the next one."""
+        """Yield each turn with its steps in slices; the slices must be consumed before the next turn."""
         while (head := self._next()) is not None:
             yield head, self._steps(len(head.steps))
 
@@ -82,7 +82,7 @@ class ReaderProcess:
             self._stdin.write(data)
             self._stdin.flush()
         except BrokenPipeError:
-            self._next()  # it may have said why
+            self._next()  # it may have sent the reason
             raise self._end() from None
 
     def _next(self) -> Any:
@@ -96,8 +96,8 @@ class ReaderProcess:
         return message
 
     def _end(self) -> Exception:
-        """Why it ended before all was said. Where nobody told it to, the trace was too much for it (the kernel ends
-        what has no memory left), and would be again."""
+        """The reason why the process ended early. Where nobody stopped it, the trace was too much for it (the kernel
+        kills a process without memory), and would be again."""
         code = self._process.wait()
         if self._stopped or code == -signal.SIGTERM:  # which ends all processes of a service at once
             return ReaderStopped()
@@ -106,7 +106,7 @@ class ReaderProcess:
 
 @contextmanager
 def start_reader() -> Iterator[ReaderProcess]:
-    """A process that reads one trace, for as long as the block lasts."""
+    """Run a process that reads one trace, for as long as the block lasts."""
     process = subprocess.Popen(
         (sys.executable, "-m", "agents.telemetry.reading.trace_worker"),
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Which traces belong together: model calls that are each a trace of their own, of one conversation."""
+"""Finds the traces of one conversation, where each model call is a trace of its own."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from agents.telemetry.reading.conversation_links import ConversationLinks
 from agents.telemetry.store.external.owners import Owner, link_mark
 
 MAX_TRACES = 200
-"""Traces that are looked at together: the newest of a conversation."""
+"""Traces that are read together: the newest of a conversation."""
 MAX_MARKS = 500
-"""Links of a trace that are remembered."""
+"""Links of a trace that are stored."""
 _ADD = Insert(TraceLink, "mark trace_id gave", once=True)
 
 
 def link_columns(links: ConversationLinks) -> tuple[str, str, bool]:
-    """By what a trace is found: its ``conversation``, its ``service``, whether it is ``bare``."""
+    """The columns by which a trace is found: its ``conversation``, its ``service``, whether it is ``bare``."""
     return links.session[:500] if links.is_bare else "", links.service[:300], links.is_bare
 
 
 def store_links(owner: Owner, trace: int, links: ConversationLinks) -> None:
-    """Keep what a trace is linked by, within the caller's transaction."""
+    """Store the links of a trace, within the caller's transaction."""
     if not links.is_bare or links.session:
         return
     for texts, gave in ((links.output_marks, True), (links.input_marks, False)):
@@ -45,7 +45,7 @@ def find_related(owner: Owner, trace: int, links: ConversationLinks) -> list[int
 
 
 def _linked_traces(owner: Owner, trace: int, links: ConversationLinks) -> set[int]:
-    """Those that gave what this one holds, or hold what it gave; and those that are linked with them."""
+    """The traces that gave what this one holds, or hold what it gave; and those that are linked with them."""
     related: set[int] = set()
     gave = {link_mark(owner, links.service, text) for text in links.output_marks}
     got = {link_mark(owner, links.service, text) for text in links.input_marks}
@@ -66,7 +66,7 @@ def _traces_with(marks: set[int], gave: bool) -> set[int]:
 
 
 def external_ids(traces: Sequence[int]) -> list[str]:
-    """What their senders call these traces."""
+    """The senders' ids of these traces."""
     if not traces:
         return []
     return list(Trace.objects.unscoped("projection").filter(pk__in=traces).values_list("foreign_id", flat=True))

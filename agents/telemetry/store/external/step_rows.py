@@ -1,4 +1,4 @@
-"""The columns of a foreign step, the JSON of its detail, and the words it is found by."""
+"""The columns of an external step, the JSON of its detail, and its search text."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ FIELDS = (
     "reasoning_tokens cost_nano price_id foreign_id"
 )
 EXTERNAL_ID_COLUMN = -1
-"""Where a row of `FIELDS` has the sender's id."""
+"""The position of the sender's id in a row of `FIELDS`."""
 Cost = tuple[int | None, int | None]
 """Billionths of a dollar, and the price's id: None while unknown."""
 _TYPES = {choice.label: choice.value for choice in StepType}
 _STATUSES = {choice.label: choice.value for choice in StepStatus}
 _OPEN_COLUMNS = (None, None, None, False, None, None, None, 0, 0, 0, 0, None, None)
-"""The columns from ``completed_at`` to ``price_id`` of a step that goes on."""
+"""The columns from ``completed_at`` to ``price_id`` of a step in progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepContent:
-    """What of a step hangs on nothing that is stored. ``detail`` and ``error`` are JSON; there is no detail where
-    nothing is known of it yet."""
+    """The part of a step that depends on nothing stored. ``detail`` and ``error`` are JSON; ``detail`` is None while
+    nothing of it is known."""
 
     detail: bytes | None
     error: str
@@ -52,7 +52,7 @@ def step_content(step: ExternalStep) -> StepContent:
 
 @dataclass(frozen=True, slots=True)
 class NewStepRow:
-    """A step as it is to be stored."""
+    """A step that is to be stored."""
 
     key: int
     number: int
@@ -64,7 +64,8 @@ class NewStepRow:
 def step_row(
     turn: int, number: int, step: ExternalStep, content: StepContent, keys: Mapping[str, int], started: int, cost: Cost
 ) -> NewStepRow:
-    """``keys`` are those of the turn's steps by the sender's ids; ``started`` is in microseconds."""
+    """Build the row of a step. ``keys`` are those of the turn's steps by the sender's ids; ``started`` is in
+    microseconds."""
     key, is_open = keys[step.id], step.status == "in_progress"
     head = (key, turn, number, keys.get(step.parent), 0, *_type_and_name(step), False, started, _STATUSES[step.status])
     row = (*head, *(_OPEN_COLUMNS if is_open else _end_columns(step, started, cost)), external_id(step.id))
@@ -72,7 +73,7 @@ def step_row(
 
 
 def _type_and_name(step: ExternalStep) -> tuple[int, int | None, int | None, str]:
-    """Its type, its tool, its model, its name."""
+    """The columns of a step's type, tool, model and name."""
     type_ = _TYPES[step.type]
     tool = terms.intern(TermKind.TOOL, step.name) if type_ == StepType.TOOL_EXECUTION else None
     model = terms.intern(TermKind.MODEL, step.model) if type_ == StepType.INFERENCE else None
@@ -91,7 +92,7 @@ def _kind(step: ExternalStep) -> int | None:
 
 
 def _finish(step: ExternalStep) -> int | None:
-    """Why an inference stopped."""
+    """The term for the reason why an inference stopped."""
     detail = step.detail
     return terms.intern(
         TermKind.FINISH, detail.model_response.stop_reason if isinstance(detail, InferenceDetail) else ""

@@ -1,5 +1,5 @@
-"""Foreign turns whose end nobody tells: after a while without news they count as interrupted, until more
-of them comes."""
+"""Ends external turns for which no end was reported: after a while without news they count as interrupted, until
+more spans of them arrive."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from agents.telemetry.store.external.owners import external_id
 QUIET_US = 600_000_000
 """Ten minutes."""
 MAX_TURNS = 500
-"""Turns that are looked at in one round."""
+"""Turns that one call examines."""
 
 
 def end_quiet_turns(now_us: int, quiet_us: int = QUIET_US) -> int:
-    """End what has been quiet for long; returns how many turns."""
+    """Interrupt the external turns in progress that got no spans for ``quiet_us``; returns how many."""
     rows = Turn.objects.unscoped("ageing").filter(status=TurnStatus.IN_PROGRESS, source__in=FOREIGN)
     keys = list(rows.order_by("pk").values_list("pk", flat=True)[:MAX_TURNS])
     quiet_turns = [key for key in keys if not _has_news(key, now_us - quiet_us)]
@@ -37,7 +37,7 @@ def _has_news(turn: int, since_us: int) -> bool:
 
 
 def trace_ids(turn: int) -> list[str]:
-    """The traces a turn was made of, as they are kept."""
+    """The stored ids of the traces that a turn was made of."""
     rows = TurnBody.objects.unscoped("ageing").filter(pk=turn).values_list("request", flat=True)
     external = json.loads(rows.first() or "{}").get("foreign", {})
     return [external_id(name) for name in external.get("traces", ())]

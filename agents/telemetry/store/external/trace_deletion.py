@@ -1,5 +1,4 @@
-"""What foreign turns were made of goes with them: what a user deletes is nowhere, and does not come back with
-the next look at its traces."""
+"""Deletes the traces of deleted external turns: else the next projection of a trace would bring its turns back."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ _TRACE = Select(Trace, "id", "owner_id = %s AND scope_id = %s AND foreign_id = %
 
 
 def delete_traces_of_turns(turns: Sequence[int]) -> None:
-    """Delete the traces of these turns, but those that other turns are made of, within the caller's transaction
+    """Delete the traces of these turns, except those that other turns are made of, within the caller's transaction
     and before the turns themselves."""
     deleted = set(turns)
     traces = {
@@ -41,7 +40,7 @@ def delete_traces_of_turns(turns: Sequence[int]) -> None:
 
 
 def delete_traces(traces: Iterable[int]) -> None:
-    """Delete these traces with all that came of them, within the caller's transaction."""
+    """Delete these traces with their spans and links, within the caller's transaction."""
     keys = list(traces)
     TraceLink.objects.filter(trace_id__in=keys)._raw_delete("default")
     SpanBatch.objects.filter(trace_id__in=keys)._raw_delete("default")

@@ -1,4 +1,4 @@
-"""Where foreign turns stand in their sessions: by the time they began, whenever they were told of."""
+"""Numbers the external turns of a session by the time they started, in whatever order they were reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SET_LAST_TURN = "UPDATE agents_session SET last_turn = %s WHERE id = %s"
 
 
 def next_number(draft: SessionDraft) -> int:
-    """Behind all turns there are: `keep` puts it where it belongs."""
+    """The number after all stored turns; `renumber` moves the turn to its place."""
     if draft.created_from:
         return len(draft.joined)
     row = _NEWEST.first(draft.key)
@@ -27,8 +27,8 @@ def next_number(draft: SessionDraft) -> int:
 
 
 def renumber(draft: SessionDraft) -> None:
-    """Number a session's turns by the time they began, each behind the one before it. Those that joined it stand
-    last; a turn that is all of a new session stands right already."""
+    """Number a session's turns by the time they started, each with the one before it as its parent. Turns that joined
+    the session come last until then; a turn that is all of a new session has its number already."""
     if draft.needs_renumbering:
         _renumber_all(draft.key)
     elif draft.joined and not (draft.created_from and len(draft.joined) == 1):
@@ -41,7 +41,7 @@ def renumber(draft: SessionDraft) -> None:
 
 
 def _append(draft: SessionDraft, newest: list[int]) -> None:
-    """Those that joined, each behind the one before; ``last`` are they and the one before them, if there is one."""
+    """Link the turns that joined, each to the one before; ``newest`` are they and the one before them, if any."""
     parents = [None, *newest]
     start = len(newest) - len(draft.joined)
     links = [(parents[index], key) for index, key in enumerate(newest) if index >= start]
@@ -58,15 +58,14 @@ def _renumber_all(session: int) -> None:
         if (number, parent) != (new_number, parents[new_number])
     ]
     free = len(turns) + max((number for _, number, _ in turns), default=0)
-    # two passes: no two turns of a session may have one number, not even for a moment
+    # two passes: no two turns of a session may have the same number, not even within the transaction
     execute_many(_SET_NUMBER, ((free + new_number, parent, key) for new_number, parent, key in wrong))
     execute_many(_SET_NUMBER, wrong)
     execute(_SET_LAST_TURN, parents[-1], session)
 
 
 def update_left_session(session: int) -> None:
-    """A turn has gone to another session: this one has the others, and goes itself where it was only made
-    up and has none."""
+    """Update a session that a turn has left: its sums, or its deletion where it is a placeholder without turns."""
     deletion.sum_again(session)
     row = Session.objects.unscoped("projection").filter(pk=session).values_list("turn_count", "foreign_id").first()
     if row and row[0] == 0 and is_placeholder(row[1] or ""):

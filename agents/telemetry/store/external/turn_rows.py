@@ -1,4 +1,4 @@
-"""The columns of a foreign turn: of its row, and of what was said in it."""
+"""The columns of an external turn: of its row, and of its body."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IMAGES = 1
 
 @dataclass(frozen=True, slots=True)
 class StepTotals:
-    """What a turn's steps come to."""
+    """Sums over the steps of a turn."""
 
     steps: int
     types: int
@@ -47,7 +47,7 @@ class StepTotals:
 
     @classmethod
     def of(cls, record: ExternalTurn, counted: Sequence[ExternalStep], cost_nano: int | None) -> StepTotals:
-        """Of some of a turn's steps, or all."""
+        """Sum up some of a turn's steps, or all."""
         return cls(
             steps=len(counted),
             types=reduce(or_, (1 << StepType[step.type.upper()] for step in counted), 0),
@@ -61,7 +61,7 @@ class StepTotals:
         )
 
     def __add__(self, later: StepTotals) -> StepTotals:
-        """With those of the steps behind."""
+        """Add the sums of later steps of the same turn."""
         costs = [cost for cost in (self.cost_nano, later.cost_nano) if cost is not None]
         return StepTotals(
             steps=self.steps + later.steps,
@@ -86,7 +86,7 @@ def _total_usage(usages: Sequence[Usage]) -> Usage:
 
 
 def _ttft(record: ExternalTurn, steps: Sequence[ExternalStep]) -> int | None:
-    """How long it took until the first token of the first answer that says so."""
+    """The time to the first token, from the first step that reports one."""
     for step in steps:
         if step.ttft_us is not None and step.started_us is not None:
             return max(step.started_us - record.started_us, 0) + step.ttft_us
@@ -96,7 +96,7 @@ def _ttft(record: ExternalTurn, steps: Sequence[ExternalStep]) -> int | None:
 def turn_row(
     owner: Owner, record: ExternalTurn, source: Source, keys: tuple[int, int, int, int], sums: StepTotals
 ) -> Sequence[Any]:
-    """The columns `FIELDS`; ``place`` is the turn, its session, its agent, its number."""
+    """The columns `FIELDS`; ``keys`` are the turn, its session, its agent, its number."""
     status = TurnStatus[record.status.upper()]
     ended = record.ended_us if status != TurnStatus.IN_PROGRESS else None
     term_ids = (
@@ -136,14 +136,14 @@ def body_row(record: ExternalTurn) -> Sequence[Any]:
 
 
 def _request_json(record: ExternalTurn) -> str:
-    """What a reader should know besides: JSON, '' where there is nothing."""
+    """The provenance of a turn as JSON, '' where there is none."""
     fields = {"warnings": record.warnings, "hidden": record.hidden, "agents": record.agents, "traces": record.traces}
     details = {name: value for name, value in fields.items() if value}
     return msgspec.json.encode({"foreign": details}).decode() if details else ""
 
 
 def input_text(record: ExternalTurn) -> str:
-    """The words that a turn answers."""
+    """The text of the input that a turn answers."""
     return "\n".join(text_of(message.content) for message in record.input if _is_input(message))
 
 

@@ -1,5 +1,5 @@
-"""Traces of which no turn was made: no span of theirs is an agent's, a model call or a tool. They are kept for a
-while, so that whoever wonders where a run is finds what came of it."""
+"""Lists and expires traces without turns: none of their spans is an agent's, a model call or a tool. They are kept for
+a while, so that users who miss a run can find out why."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from agents.telemetry.store.external.provenance import first_report
 MAX_LISTED = 100
 """Traces of a listing."""
 MAX_SPAN_NAMES = 4
-"""Names of spans that tell what a trace is."""
+"""Names of spans that a listing has of a trace."""
 SERVICE_ATTRIBUTE = "service.name"
 BATCH_SIZE = 500
-"""Traces that are forgotten in one commit."""
+"""Traces that are deleted in one commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnmatchedTrace:
-    """A trace by what its sender calls it and its first spans. Moments are microseconds since 1970."""
+    """A trace without turns: the sender's id and the names of some spans. Timestamps are microseconds since 1970."""
 
     key: int
     name: str
@@ -51,12 +51,12 @@ def listing(actor: Actor, limit: int = MAX_LISTED) -> list[UnmatchedTrace]:
 
 
 def count(actor: Actor, limit: int = MAX_LISTED) -> int:
-    """How many there are, up to ``most``."""
+    """How many there are, up to ``limit``."""
     return len(_rows(actor).order_by("-updated_at").values_list("pk", flat=True)[:limit])
 
 
 def spans(actor: Actor, public_id: str) -> list[Span]:
-    """All that came of one, in the order it came. Raises NotFound."""
+    """All spans of such a trace, in the order they arrived. Raises NotFound."""
     row = _rows(actor).filter(pk=ids.parse(ids.Kind.TRACE, public_id) or 0).first()
     if row is None:
         raise NotFound(f"Trace '{public_id[:80]}' not found.")
@@ -64,7 +64,7 @@ def spans(actor: Actor, public_id: str) -> list[Span]:
 
 
 def expire(before_us: int) -> int:
-    """Forget those of which nothing came since that moment; returns how many."""
+    """Delete those that got no spans since that time; returns how many."""
     of_no_turn = Trace.objects.unscoped("retention").filter(turn_count=0, projected__gt=0, arrived=F("projected"))
     old = of_no_turn.filter(updated_at__lt=to_datetime(before_us)).order_by("updated_at")
     return writer.write(lambda: _delete(old)) if old.exists() else 0

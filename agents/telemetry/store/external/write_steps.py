@@ -1,4 +1,5 @@
-"""The steps of foreign turns as rows. Of a turn that has grown only what differs from what is stored is written."""
+"""Writes the steps of external turns. Of a turn that has grown only the steps that differ from the stored ones are
+written."""
 
 from __future__ import annotations
 
@@ -33,12 +34,12 @@ _KEYS = Select(Step, "foreign_id id number", "turn_id = %s")
 _KEYS_AT_NUMBERS = Select(Step, "id number", "turn_id = %s AND number BETWEEN %s AND %s")
 CHUNK_SIZE = 500
 ASIDE_OFFSET = 1_000_000
-"""More than a turn has steps."""
+"""More than the number of steps of any turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredStep:
-    """What there is of a step: its row, and its detail and error as JSON, None where it has none."""
+    """A step as it is stored: its row, and its detail and error as JSON, None where it has none."""
 
     row: tuple[Any, ...]
     detail: tuple[bytes, str] | None
@@ -46,8 +47,8 @@ class _StoredStep:
 
 @dataclass(frozen=True, slots=True)
 class StepWritePlan:
-    """What is to be written of a turn's steps, in order. ``stored`` is what there is of them, by key; ``cost_nano``
-    the sum, None where nobody knows any."""
+    """The steps of a turn to be written, in order. ``stored`` are the stored ones by key; ``cost_nano`` is the sum,
+    None where no cost is known."""
 
     stored: Mapping[int, _StoredStep]
     steps: Sequence[NewStepRow]
@@ -55,18 +56,19 @@ class StepWritePlan:
 
 
 def step_texts(record: ExternalTurn, contents: Sequence[StepContent]) -> Iterable[search.StepTokens]:
-    """Of each step that has any, in order, those it is found by."""
+    """The search text of each step that has any, in order."""
     positions = sorted(last_positions(step.id for step in record.steps).values())
     return (contents[position].words for position in positions if contents[position].detail is not None)
 
 
 def last_positions(steps: Iterable[str]) -> dict[str, int]:
-    """The places of steps by their ids: a turn of several traces may have two of one id, and the last one counts."""
+    """The positions of steps by their ids: a turn of several traces may have two of one id, and the last one counts."""
     return {step: position for position, step in enumerate(steps)}
 
 
 def plan_steps(turn: int, record: ExternalTurn, contents: Sequence[StepContent], *, is_new: bool) -> StepWritePlan:
-    """``said`` is what the record's steps say. Those that were told of before keep their keys. Reads only."""
+    """Plan how to write the steps of a turn. ``contents`` are those of the record's steps. Steps that are stored keep
+    their keys. Reads only."""
     stored = {} if is_new else _stored(turn)
     stored_keys = {stored_step.row[step_rows.EXTERNAL_ID_COLUMN]: key for key, stored_step in stored.items()}
     keys = {
@@ -93,7 +95,7 @@ def _number(step: NewStepRow) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NumberedSteps:
-    """Some of a turn's steps, with what they say and their numbers."""
+    """Some of a turn's steps, with their contents and numbers."""
 
     steps: Sequence[ExternalStep]
     content: Sequence[StepContent]
@@ -101,7 +103,7 @@ class NumberedSteps:
 
 
 def plan_slice(turn: int, record: ExternalTurn, numbered: NumberedSteps, keys: Mapping[str, int]) -> StepWritePlan:
-    """The same of some steps of a turn; ``keys`` are those of all, by the sender's ids. Reads only."""
+    """Plan the same for some steps of a turn; ``keys`` are those of all, by the sender's ids. Reads only."""
     rows = [
         step_rows.step_row(turn, number, step, content, keys, _start(step, record), _cost(step, record))
         for step, content, number in zip(numbered.steps, numbered.content, numbered.numbers, strict=True)
@@ -115,13 +117,13 @@ def stored_keys(turn: int) -> list[tuple[str, int, int]]:
 
 
 def make_room(turn: int) -> None:
-    """For those that will step aside, where some stand aside already: whoever wrote them broke off."""
+    """Make room at the negative numbers, where an earlier attempt broke off and left steps that it moved aside."""
     execute(_MOVE_FURTHER_ASIDE, ASIDE_OFFSET, turn)
 
 
 def write_slice(turn: int, plan: StepWritePlan) -> None:
-    """Bring some steps of a turn to what is planned; what stands at their numbers steps aside, until it is written
-    itself or dropped."""
+    """Write some steps of a turn. Stored steps at their numbers are moved aside, until they are written themselves or
+    deleted."""
     numbers = {step.number: step.key for step in plan.steps}
     existing = _KEYS_AT_NUMBERS.all(turn, min(numbers), max(numbers)) if numbers else []
     execute_many(_MOVE_ASIDE, ([key] for key, number in existing if numbers.get(number, key) != key))
@@ -129,7 +131,7 @@ def write_slice(turn: int, plan: StepWritePlan) -> None:
 
 
 def delete(keys: Sequence[int]) -> None:
-    """Take steps away that are no longer told of, within the caller's transaction."""
+    """Delete steps that are no longer reported, within the caller's transaction."""
     _delete_details(keys)
     _delete_rows(keys)
 
@@ -159,7 +161,7 @@ def _start(step: ExternalStep, record: ExternalTurn) -> int:
 
 
 def _cost(step: ExternalStep, record: ExternalTurn) -> Cost:
-    """What the sender says it cost; else what our prices say."""
+    """The cost that the sender reports, else the cost by our prices."""
     if step.usage is None:
         return None, None
     if step.cost_nano is not None:
@@ -171,8 +173,8 @@ def _cost(step: ExternalStep, record: ExternalTurn) -> Cost:
 
 
 def write(plans: Sequence[StepWritePlan]) -> None:
-    """Bring the steps to what is planned. Their turns' rows stand already: the database would else look through
-    all steps for each one whose turn comes later."""
+    """Write the planned steps. The rows of their turns must exist already: the database would else look through all
+    steps for each one whose turn comes later."""
     for plan in plans:
         if plan.stored:
             _clear_conflicts(plan)
@@ -207,7 +209,7 @@ def _detail_row(step: NewStepRow, detail: bytes) -> tuple[Any, ...]:
 
 
 def _clear_conflicts(plan: StepWritePlan) -> None:
-    """For what stands differently now, within the caller's transaction."""
+    """Remove or move aside the stored rows that the planned ones conflict with, within the caller's transaction."""
     stored = plan.stored
     stale = stored.keys() - {step.key for step in plan.steps}
     existing = [step for step in plan.steps if step.key in stored]
@@ -216,7 +218,7 @@ def _clear_conflicts(plan: StepWritePlan) -> None:
     ]
     _delete_details([*changed_details, *sorted(stale)])
     _delete_rows(sorted(stale))
-    # no two steps of a turn may have one number, not even for a moment
+    # no two steps of a turn may have the same number, not even within the transaction
     execute_many(_MOVE_ASIDE, ([step.key] for step in existing if _row_differs(step, stored[step.key])))
 
 
@@ -228,7 +230,7 @@ def _delete_details(keys: Sequence[int]) -> None:
 
 
 def _delete_rows(keys: Sequence[int]) -> None:
-    """Steps that are no longer told of. What was said of them is said of their turn."""
+    """Delete the rows of steps. Their feedback moves to their turn."""
     for chunk in _chunks(keys):
         StepTag.objects.filter(step_id__in=chunk).delete()
         deletion_hooks.merge_steps(chunk)

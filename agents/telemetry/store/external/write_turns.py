@@ -1,5 +1,5 @@
-"""Foreign turns as rows: written anew whenever more of them is known, under the keys they have once got. All turns
-of a pass are written together, table by table."""
+"""Writes external turns, again whenever more of them is reported, under the keys they got first. All turns of a pass
+are written together, table by table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STORED = SelectAmong(
 
 @dataclass(frozen=True, slots=True)
 class _StoredTurn:
-    """What is stored of a turn already."""
+    """The stored columns of a turn that an update needs."""
 
     key: int
     session: int
@@ -52,9 +52,9 @@ NO_STEP_WRITES = write_steps.StepWritePlan({}, (), None)
 
 @dataclass(frozen=True, slots=True)
 class PreparedTurn:
-    """A turn with all of it that hangs on nothing stored: the writer need not wait for this to be made. ``id`` is
-    the sender's as it is kept, ``steps`` what the record's steps say, ``body`` columns of its row. Where the steps
-    are stored already ``sums`` are what they come to, and the record has none."""
+    """A turn with all that depends on nothing stored, so that the writer need not wait for this work. ``id`` is the
+    sender's id as it is stored, ``steps`` are the contents of the record's steps, ``body`` are columns of its row.
+    Where the steps are stored already ``sums`` are theirs, and the record has no steps."""
 
     id: str
     record: ExternalTurn
@@ -74,7 +74,7 @@ def prepare_turn(record: ExternalTurn, source: Source) -> PreparedTurn:
 def prepare_turn_of_stored_steps(
     record: ExternalTurn, source: Source, sums: StepTotals, step_texts: Iterable[search.StepTokens]
 ) -> PreparedTurn:
-    """The same of a turn whose steps are stored already, with the words that these are found by."""
+    """Prepare a turn whose steps are stored already, with the search text of these."""
     text = _turn_texts(record, step_texts)
     return PreparedTurn(external_id(record.id), record, source, (), turn_rows.body_row(record), text, sums)
 
@@ -95,7 +95,7 @@ def _turn_texts(record: ExternalTurn, step_texts: Iterable[search.StepTokens]) -
 
 @dataclass(frozen=True, slots=True)
 class _TurnDraft:
-    """A turn that is to be written, and where it belongs."""
+    """A turn that is to be written, with its agent, session and number."""
 
     key: int
     prepared: PreparedTurn
@@ -122,7 +122,7 @@ def write(owner: Owner, turns: Sequence[PreparedTurn]) -> list[int]:
 
 
 def key_of(owner: Owner, name: str) -> int | None:
-    """The key of a turn that is stored, by the sender's id as it is kept."""
+    """The key of a stored turn, by the sender's id as it is stored."""
     stored = _stored(owner, [name]).get(name)
     return stored.key if stored else None
 
@@ -152,7 +152,7 @@ def _draft(
 
 
 def _number_in_session(session: SessionDraft, key: int, record: ExternalTurn, stored: _StoredTurn | None) -> int:
-    """The turn's number in its session, for now."""
+    """The turn's number in its session, until the session is renumbered."""
     if stored and stored.session == session.key:
         session.needs_renumbering |= stored.started_us != record.started_us
         return stored.number
@@ -163,7 +163,7 @@ def _number_in_session(session: SessionDraft, key: int, record: ExternalTurn, st
 
 
 def _add_to_session(session: SessionDraft, record: ExternalTurn, sums: StepTotals, previous: _StoredTurn) -> None:
-    """Bring a session's sums to what its turns come to now."""
+    """Add the difference between a turn's sums and the stored ones to its session."""
     session.input_tokens += sums.usage.input_tokens - previous.input_tokens
     session.output_tokens += sums.usage.output_tokens - previous.output_tokens
     if sums.cost_nano is not None or previous.cost_nano is not None:
@@ -177,7 +177,7 @@ def _row(owner: Owner, draft: _TurnDraft) -> Sequence[object]:
 
 
 def _index(drafts: Sequence[_TurnDraft]) -> None:
-    """By their words, their metadata, their tags."""
+    """Index the turns by their text, their metadata and their tags."""
     search.put_turns((draft.key, draft.prepared.text) for draft in drafts)
     tags.of_turns((draft.key, draft.prepared.record.metadata) for draft in drafts if draft.stored is None)
     for draft in drafts:
@@ -189,7 +189,7 @@ def _index(drafts: Sequence[_TurnDraft]) -> None:
 
 
 def _renumber_sessions(drafts: Sequence[_TurnDraft], sessions: SessionDrafts) -> None:
-    """Bring the sessions in order that turns came to, or went from."""
+    """Renumber the sessions that turns joined, and update those that turns left."""
     for draft in drafts:
         changes.note(ChangeKind.TURN, draft.key)
     left = {draft.stored.session for draft in drafts if draft.stored and draft.stored.session != draft.session.key}
