@@ -23,7 +23,7 @@ from agents.loop.protocols.shields import ShieldSpec
 from agents.loop.protocols.tools import ToolGroup
 from agents.loop.provider_set import MakeMemory, Providers
 from agents.safety.providers.registry import PROVIDERS, Shields
-from agents.telemetry.runner.otlp_export import Exporter, headers_of
+from agents.telemetry.runner.otlp_export import OtlpExporter, headers_of
 from agents.tools.providers import code_interpreter, functions, mcp, web_search
 from agents.tools.providers import scripted as scripted_tools
 from agents.tools.providers.web_search import Brave, Tavily, WebSearch
@@ -49,7 +49,7 @@ def _identified(provider: IdentityProvider, token: str, asked: TokenRequest) -> 
         raise Unavailable(f"The issuer of tokens cannot be asked: {error}.", retry_after_s=5) from error
 
 
-def exporter() -> Exporter | None:
+def exporter() -> OtlpExporter | None:
     """Whoever tells a collector of the turns that end here. Raises ImproperlyConfigured."""
     if not settings.OTLP_EXPORT_ENDPOINT:
         return None
@@ -58,7 +58,7 @@ def exporter() -> Exporter | None:
     except ValueError as error:
         raise ImproperlyConfigured(f"OTLP_EXPORT_HEADERS: {error}") from error
     try:
-        return Exporter(settings.OTLP_EXPORT_ENDPOINT, headers)
+        return OtlpExporter(settings.OTLP_EXPORT_ENDPOINT, headers)
     except ValueError as error:
         raise ImproperlyConfigured(f"OTLP_EXPORT_ENDPOINT: {error}") from error
 

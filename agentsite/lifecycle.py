@@ -130,7 +130,7 @@ class Lifecycle:
         if running:
             await read(turns.renew_leases, running, self.runner.owner, ids.now_us())
         await current_service.service().indexer.renew()
-        await read(import_queue.beat)
+        await read(import_queue.keep_alive)
 
     async def _recover(self) -> None:
         if failures.failure_log.recent(CALM_S):

@@ -220,7 +220,7 @@ def _raw(page: Page) -> dict[str, Any]:
 def _spans(page: Page) -> dict[str, Any]:
     """The raw view of a foreign turn: it has spans where others have events."""
     first = min(page.asked.start or 0, raw_view.LAST_PAGE) // raw_view.ENTRIES * raw_view.ENTRIES
-    lines, total = external_spans.lines(page.turn, first)
+    lines, total = external_spans.raw_lines(page.turn, first)
     return {
         "whole": raw_view.whole_turn(page.turn, is_whole=page.is_whole),
         "spans": lines,

@@ -1,4 +1,4 @@
-"""How logs of agents that run elsewhere join the server: a turn that is deleted is not made of its traces again."""
+"""Installs telemetry in the server: deleting a turn also deletes its traces, so that it is not projected again."""
 
 from __future__ import annotations
 

@@ -27,7 +27,13 @@ from agents.responses.api.responses import ResponseCancel, ResponseCreate
 from agents.safety.api import ShieldDetail
 from agents.server.api.urls import routes
 from agents.telemetry.api.imports import ImportList
-from agents.telemetry.api.reports import AgentsTraces, LangSmithBatch, LangSmithMultipart, LangSmithRun, LangSmithRuns
+from agents.telemetry.api.reports import (
+    AgentsSdkTraces,
+    LangSmithBatch,
+    LangSmithMultipart,
+    LangSmithRun,
+    LangSmithRuns,
+)
 from agents.tools.api.tools import ToolGroupDetail
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
 from tests.access.matrix import EVERYONE, OWNED, Target, Who, World, api_status
@@ -125,7 +131,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     **dict.fromkeys([("post", view) for view in (VectorInsertion, VectorSearch, RagInsertion, RagSearch)], 404),
     ("post", FileList): 415,
     ("post", ImportList): 415,
-    ("post", AgentsTraces): 204,
+    ("post", AgentsSdkTraces): 204,
     ("post", LangSmithBatch): 202,
     ("post", LangSmithMultipart): 415,
     ("post", LangSmithRuns): 400,

@@ -87,10 +87,10 @@ REST: list[tuple[str, type[ApiView]]] = [
     ("inference/completion", inference.Completion),
     ("inference/embeddings", inference.Embeddings),
     ("telemetry/spans", spans.SpanQuery),
-    ("traces", otlp.Traces),
-    ("logs", otlp.Logs),
-    ("metrics", otlp.Metrics),
-    ("traces/ingest", reports.AgentsTraces),
+    ("traces", otlp.TracesView),
+    ("logs", otlp.LogsView),
+    ("metrics", otlp.MetricsView),
+    ("traces/ingest", reports.AgentsSdkTraces),
     ("vector-dbs", vector_dbs.VectorDBList),
     ("vector-dbs/<path:vector_db_id>", vector_dbs.VectorDBDetail),
     ("vector-io/insert", vector_dbs.VectorInsertion),
@@ -121,7 +121,7 @@ LANGSMITH: list[tuple[str, type[ApiView]]] = [
     ("runs/batch", reports.LangSmithBatch),
     ("runs/<str:run_id>", reports.LangSmithRun),
 ]
-LANGFUSE: list[tuple[str, type[ApiView]]] = [("traces", otlp.Traces)]
+LANGFUSE: list[tuple[str, type[ApiView]]] = [("traces", otlp.TracesView)]
 PREFIXES: list[tuple[str, list[tuple[str, type[ApiView]]]]] = [
     ("v1/", AGENTS + OPENAI + REST),
     ("v1alpha/", AGENTS),

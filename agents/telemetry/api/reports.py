@@ -1,4 +1,4 @@
-"""Where other senders than OpenTelemetry report what agents did: OpenAI's Agents SDK, and LangSmith's clients."""
+"""The endpoints of other senders than OpenTelemetry: OpenAI's Agents SDK, and LangSmith's clients."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from agents.base.api.negotiation import json_response
 from agents.base.api.views import nothing
 from agents.base.errors import UnsupportedMedia
 from agents.telemetry.api import request_bodies
-from agents.telemetry.api.otlp import Report
+from agents.telemetry.api.otlp import ReportView
 from agents.telemetry.reading import langsmith, openai_agents
 from agents.telemetry.reading.decoding import Decoded
 
 ACCEPTED = 202
 LIMIT_BYTES = 20 * 2**20
-"""What LangSmith's clients put into one request at most: they are told."""
+"""The largest request of LangSmith's clients: `LangSmithInfo` announces it to them."""
 
 
-class AgentsTraces(Report):
-    """The exporter of OpenAI's Agents SDK, pointed here."""
+class AgentsSdkTraces(ReportView):
+    """Receives the traces of the exporter of OpenAI's Agents SDK."""
 
     actions = {"post": "ingest"}
 
     def post(self, request: Request) -> HttpResponseBase:
-        self.taken(openai_agents.from_json(self.json()))
+        self.store(openai_agents.from_json(self.json()))
         return nothing()
 
 
-class LangSmithInfo(Report):
-    """What LangSmith's clients ask before they send anything."""
+class LangSmithInfo(ReportView):
+    """The settings that LangSmith's clients ask for before they send anything."""
 
     actions = {"get": None}
 
@@ -46,21 +46,21 @@ class LangSmithInfo(Report):
             "size_limit_bytes": LIMIT_BYTES,
         }
         flags = {"zstd_compression_enabled": False}
-        told = {"version": "0", "batch_ingest_config": batches, "instance_flags": flags}
-        return json_response(msgspec.json.encode(told))
+        settings = {"version": "0", "batch_ingest_config": batches, "instance_flags": flags}
+        return json_response(msgspec.json.encode(settings))
 
 
-class _Runs(Report):
-    """Runs, in one of the forms they are sent in."""
+class _LangSmithRunsView(ReportView):
+    """The base of the views that receive runs, one for each form."""
 
     actions = {"post": "ingest"}
 
     def accepted(self, decoded: Decoded) -> HttpResponseBase:
-        self.taken(decoded)
+        self.store(decoded)
         return json_response(b"{}", ACCEPTED)
 
 
-class LangSmithMultipart(_Runs):
+class LangSmithMultipart(_LangSmithRunsView):
     def post(self, request: Request) -> HttpResponseBase:
         kind = request._request.headers.get("Content-Type", "")
         if not kind.lower().startswith("multipart/form-data"):
@@ -69,17 +69,17 @@ class LangSmithMultipart(_Runs):
         return self.accepted(langsmith.from_multipart(body, kind))
 
 
-class LangSmithBatch(_Runs):
+class LangSmithBatch(_LangSmithRunsView):
     def post(self, request: Request) -> HttpResponseBase:
         return self.accepted(langsmith.from_batch(self.json()))
 
 
-class LangSmithRuns(_Runs):
+class LangSmithRuns(_LangSmithRunsView):
     def post(self, request: Request) -> HttpResponseBase:
         return self.accepted(langsmith.from_run(self.json()))
 
 
-class LangSmithRun(_Runs):
+class LangSmithRun(_LangSmithRunsView):
     actions = {"patch": "ingest"}
     http_method_names = ["patch", "options"]
 

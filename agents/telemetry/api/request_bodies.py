@@ -1,4 +1,4 @@
-"""Bodies of telemetry: unpacked piece by piece under a cap, so that a bomb costs no more than the cap."""
+"""Reads the bodies of telemetry requests: decompressed in chunks under a cap, so that a bomb costs no more than it."""
 
 from __future__ import annotations
 
@@ -12,72 +12,72 @@ from django.http import HttpRequest
 
 from agents.base.errors import InvalidRequest, TooLarge, UnsupportedMedia
 
-PIECE = 64 * 1024
+CHUNK_SIZE = 64 * 1024
 GZIP, ZLIB = 31, 15
-"""What zlib calls the two wrappings."""
+"""The ``wbits`` of zlib for the two formats."""
 
 
 def read(request: HttpRequest) -> bytes:
-    """A request's body, unpacked as its Content-Encoding says. Raises TooLarge, UnsupportedMedia,
-    InvalidRequest. It is read in pieces: `request.body` has another limit, and none for what is packed."""
+    """Read a request's body, decompressed by its Content-Encoding. Raises TooLarge, UnsupportedMedia, InvalidRequest.
+    It is read in chunks: `request.body` has another limit, and none for the decompressed size."""
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
     unpack = _UNPACKERS.get(encoding)
     if unpack is None:
         raise UnsupportedMedia(f"Content-Encoding must be gzip, deflate or zstd, not {encoding[:40]}.")
     cap = settings.MAX_OTLP_MB * 2**20
-    found = bytearray()
-    for piece in unpack(_pieces(request)):
-        found += piece
-        if len(found) > cap:
+    body = bytearray()
+    for chunk in unpack(_chunks(request)):
+        body += chunk
+        if len(body) > cap:
             raise TooLarge(f"The body is larger than {settings.MAX_OTLP_MB} MiB when it is unpacked.")
-    return bytes(found)
+    return bytes(body)
 
 
-def _pieces(request: HttpRequest) -> Iterator[bytes]:
-    while piece := request.read(PIECE):
-        yield piece
+def _chunks(request: HttpRequest) -> Iterator[bytes]:
+    while chunk := request.read(CHUNK_SIZE):
+        yield chunk
 
 
-def _plain(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    return pieces
+def _plain(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    return chunks
 
 
-def _inflate(pieces: Iterator[bytes], wrapping: int) -> Iterator[bytes]:
+def _inflate(chunks: Iterator[bytes], wrapping: int) -> Iterator[bytes]:
     inflater = zlib.decompressobj(wrapping)
-    for piece in pieces:
-        rest = piece
-        while rest:
+    for chunk in chunks:
+        remaining = chunk
+        while remaining:
             try:
-                yield inflater.decompress(rest, PIECE)
+                yield inflater.decompress(remaining, CHUNK_SIZE)
             except zlib.error as error:
-                raise _broken(error) from error
-            rest = inflater.unconsumed_tail
+                raise _bad_encoding(error) from error
+            remaining = inflater.unconsumed_tail
     if not inflater.eof:
-        raise _broken("it ends too early")
+        raise _bad_encoding("it ends too early")
 
 
-def _zstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    reader = zstandard.ZstdDecompressor().stream_reader(cast(Any, _Joined(pieces)))
+def _zstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    reader = zstandard.ZstdDecompressor().stream_reader(cast(Any, _ChunkReader(chunks)))
     try:
-        while piece := reader.read(PIECE):
-            yield piece
+        while chunk := reader.read(CHUNK_SIZE):
+            yield chunk
     except zstandard.ZstdError as error:
-        raise _broken(error) from error
+        raise _bad_encoding(error) from error
 
 
-class _Joined:
-    """Pieces as something that is read."""
+class _ChunkReader:
+    """A file object over chunks, for the zstd reader."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces, self._rest = pieces, b""
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._buffer = chunks, b""
 
     def read(self, size: int) -> bytes:
-        self._rest = self._rest or next(self._pieces, b"")
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        return taken
+        self._buffer = self._buffer or next(self._chunks, b"")
+        head, self._buffer = self._buffer[:size], self._buffer[size:]
+        return head
 
 
-def _broken(why: Any) -> InvalidRequest:
+def _bad_encoding(why: Any) -> InvalidRequest:
     return InvalidRequest(f"The body is not packed as its Content-Encoding says: {why}.", code="bad_encoding")
 
 

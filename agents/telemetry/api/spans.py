@@ -1,4 +1,4 @@
-"""Telemetry of older clients: turns, asked for as spans."""
+"""The span query of older telemetry clients, answered from turns."""
 
 from __future__ import annotations
 

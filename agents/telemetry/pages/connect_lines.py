@@ -1,4 +1,4 @@
-"""The lines that make agents elsewhere report to this server, to be copied: code, in no language."""
+"""Snippets to copy that make external agents report to this server: code, which is not translated."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ SHELL, PYTHON = gettext_noop("Shell"), "Python"
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    """This server: its base URL without a slash, and the key that is sent, '' where none is needed."""
+class ServerAddress:
+    """The address of this server: its base URL without a slash, and the key to send, '' where none is needed."""
 
     base: str
     key: str
 
     @property
     def password(self) -> str:
-        """Something for clients that send nothing without a key."""
+        """The key, or a stand-in for clients that send nothing without one."""
         return self.key or "none"
 
 
@@ -28,8 +28,8 @@ class Snippet:
     code: str
 
 
-def environment(here: Here, *more: str) -> Snippet:
-    """What OpenTelemetry's exporters of every language read."""
+def otel_environment(here: ServerAddress, *more: str) -> Snippet:
+    """The environment variables that OpenTelemetry's exporters of every language read."""
     lines = [
         f"OTEL_EXPORTER_OTLP_ENDPOINT={here.base}",
         "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
@@ -37,10 +37,10 @@ def environment(here: Here, *more: str) -> Snippet:
         "OTEL_SERVICE_NAME=my-agent",
         *more,
     ]
-    return Snippet(SHELL, exported(*lines))
+    return Snippet(SHELL, export_lines(*lines))
 
 
-def exported(*lines: str) -> str:
+def export_lines(*lines: str) -> str:
     return "\n".join(f"export {line}" for line in lines)
 
 
@@ -54,26 +54,26 @@ provider = TracerProvider()
 provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
 trace.set_tracer_provider(provider)
 """
-"""Sends what Python's instrumentations see to where the environment says."""
+"""Sends the spans of Python's instrumentations to the endpoint of the environment."""
 PACKAGES = "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only"
 ATTRIBUTES = "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000"
 
 
-def installed(*packages: str) -> Snippet:
+def pip_install(*packages: str) -> Snippet:
     return Snippet(SHELL, f"pip install {' '.join(packages)}")
 
 
-def otel(here: Here) -> list[Snippet]:
+def otel(here: ServerAddress) -> list[Snippet]:
     return [
-        installed(PACKAGES),
-        environment(here, CAPTURE),
+        pip_install(PACKAGES),
+        otel_environment(here, CAPTURE),
         Snippet(PYTHON, PROVIDER),
         Snippet(gettext_noop("A first span, without an agent"), first_span(here)),
     ]
 
 
-def first_span(here: Here) -> str:
+def first_span(here: ServerAddress) -> str:
     """A command that reports a turn: only a shell and curl are needed."""
     header = f" -H 'authorization: Bearer {here.key}'" if here.key else ""
     return f"""\
@@ -93,7 +93,7 @@ curl -sS {here.base}/v1/traces -H 'content-type: application/json'{header} -d @-
 END"""
 
 
-def openai_agents(here: Here) -> list[Snippet]:
+def openai_agents(here: ServerAddress) -> list[Snippet]:
     code = f"""\
 from agents import set_trace_processors
 from agents.tracing.processors import BackendSpanExporter, BatchTraceProcessor
@@ -104,8 +104,8 @@ set_trace_processors([BatchTraceProcessor(exporter)])
     return [Snippet(PYTHON, code)]
 
 
-def langsmith(here: Here) -> list[Snippet]:
-    lines = exported(
+def langsmith(here: ServerAddress) -> list[Snippet]:
+    lines = export_lines(
         "LANGSMITH_TRACING=true",
         f"LANGSMITH_ENDPOINT={here.base}/langsmith",
         f"LANGSMITH_API_KEY={here.password}",
@@ -114,7 +114,7 @@ def langsmith(here: Here) -> list[Snippet]:
     return [Snippet(SHELL, lines)]
 
 
-def openinference(here: Here) -> list[Snippet]:
+def openinference(here: ServerAddress) -> list[Snippet]:
     code = f"""\
 {PROVIDER}
 from openinference.instrumentation.langchain import LangChainInstrumentor
@@ -122,13 +122,13 @@ from openinference.instrumentation.langchain import LangChainInstrumentor
 LangChainInstrumentor().instrument(tracer_provider=provider)
 """
     return [
-        installed("openinference-instrumentation-langchain", PACKAGES),
-        environment(here, ATTRIBUTES),
+        pip_install("openinference-instrumentation-langchain", PACKAGES),
+        otel_environment(here, ATTRIBUTES),
         Snippet(PYTHON, code),
     ]
 
 
-def pydantic_ai(here: Here) -> list[Snippet]:
+def pydantic_ai(here: ServerAddress) -> list[Snippet]:
     code = f"""\
 {PROVIDER}
 from pydantic_ai import Agent
@@ -142,15 +142,15 @@ logfire.configure(send_to_logfire=False)
 logfire.instrument_pydantic_ai()
 """
     return [
-        installed(PACKAGES),
-        environment(here),
+        pip_install(PACKAGES),
+        otel_environment(here),
         Snippet(PYTHON, code),
-        installed("logfire"),
+        pip_install("logfire"),
         Snippet(gettext_noop("Python, with Logfire instead"), logfire),
     ]
 
 
-def vercel(here: Here) -> list[Snippet]:
+def vercel(here: ServerAddress) -> list[Snippet]:
     packages = "@ai-sdk/otel @opentelemetry/sdk-node @opentelemetry/exporter-trace-otlp-proto"
     code = """\
 import { OpenTelemetry } from '@ai-sdk/otel';
@@ -165,20 +165,20 @@ registerTelemetry(new OpenTelemetry({
 
 // and with each call: telemetry: { isEnabled: true, functionId: 'my-agent' }
 """
-    return [Snippet(SHELL, f"npm install {packages}"), environment(here), Snippet("JavaScript", code)]
+    return [Snippet(SHELL, f"npm install {packages}"), otel_environment(here), Snippet("JavaScript", code)]
 
 
-def strands(here: Here) -> list[Snippet]:
+def strands(here: ServerAddress) -> list[Snippet]:
     code = f"""\
 {PROVIDER}
 from strands import Agent
 
 agent = Agent(name="my-agent", trace_attributes={{"session.id": "conversation-1"}})
 """
-    return [installed("'strands-agents[otel]'", PACKAGES), environment(here), Snippet(PYTHON, code)]
+    return [pip_install("'strands-agents[otel]'", PACKAGES), otel_environment(here), Snippet(PYTHON, code)]
 
 
-def agent_framework(here: Here) -> list[Snippet]:
+def agent_framework(here: ServerAddress) -> list[Snippet]:
     code = f"""\
 {PROVIDER}
 from agent_framework import observability
@@ -191,10 +191,10 @@ async def answer(agent, text, session):
     with tracer.start_as_current_span("turn", attributes={{"gen_ai.conversation.id": "conversation-1"}}):
         return await agent.run(text, session=session)
 """
-    return [installed("agent-framework-core", PACKAGES), environment(here), Snippet(PYTHON, code)]
+    return [pip_install("agent-framework-core", PACKAGES), otel_environment(here), Snippet(PYTHON, code)]
 
 
-def smolagents(here: Here) -> list[Snippet]:
+def smolagents(here: ServerAddress) -> list[Snippet]:
     code = f"""\
 {PROVIDER}
 from openinference.instrumentation import using_session
@@ -206,14 +206,14 @@ with using_session("conversation-1"):
     agent.run("Hello!")
 """
     return [
-        installed("openinference-instrumentation-smolagents", PACKAGES),
-        environment(here, ATTRIBUTES),
+        pip_install("openinference-instrumentation-smolagents", PACKAGES),
+        otel_environment(here, ATTRIBUTES),
         Snippet(PYTHON, code),
     ]
 
 
-def langfuse(here: Here) -> list[Snippet]:
-    lines = exported(
+def langfuse(here: ServerAddress) -> list[Snippet]:
+    lines = export_lines(
         f"LANGFUSE_BASE_URL={here.base}",
         f"LANGFUSE_HOST={here.base}",
         "LANGFUSE_PUBLIC_KEY=my-agent",
@@ -231,11 +231,11 @@ def answer(text):
 with propagate_attributes(session_id="conversation-1"):
     answer("Hello!")
 """
-    return [installed("langfuse"), Snippet(SHELL, lines), Snippet(PYTHON, code)]
+    return [pip_install("langfuse"), Snippet(SHELL, lines), Snippet(PYTHON, code)]
 
 
-def traceloop(here: Here) -> list[Snippet]:
-    lines = exported(
+def traceloop(here: ServerAddress) -> list[Snippet]:
+    lines = export_lines(
         f"TRACELOOP_BASE_URL={here.base}",
         f"TRACELOOP_API_KEY={here.password}",
         "TRACELOOP_METRICS_ENABLED=false",
@@ -256,10 +256,10 @@ def answer(text):
 Traceloop.set_association_properties({"session_id": "conversation-1"})
 answer("Hello!")
 """
-    return [installed("traceloop-sdk", "httpx"), Snippet(SHELL, lines), Snippet(PYTHON, code)]
+    return [pip_install("traceloop-sdk", "httpx"), Snippet(SHELL, lines), Snippet(PYTHON, code)]
 
 
-def claude_code(here: Here) -> list[Snippet]:
+def claude_code(here: ServerAddress) -> list[Snippet]:
     switches = (
         "CLAUDE_CODE_ENABLE_TELEMETRY=1",
         "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1",
@@ -269,10 +269,10 @@ def claude_code(here: Here) -> list[Snippet]:
         "OTEL_LOG_TOOL_DETAILS=1",
         "OTEL_LOG_TOOL_CONTENT=1",
     )
-    return [environment(here, *switches), imported("~/.claude/projects")]
+    return [otel_environment(here, *switches), import_command("~/.claude/projects")]
 
 
-def codex(here: Here) -> list[Snippet]:
+def codex(here: ServerAddress) -> list[Snippet]:
     header = f', headers = {{ "authorization" = "Bearer {here.key}" }}' if here.key else ""
     way = f'protocol = "binary"{header}'
     code = f"""\
@@ -281,10 +281,10 @@ log_user_prompt = true
 exporter = {{ otlp-http = {{ endpoint = "{here.base}/v1/logs", {way} }} }}
 trace_exporter = {{ otlp-http = {{ endpoint = "{here.base}/v1/traces", {way} }} }}
 """
-    return [Snippet("~/.codex/config.toml", code), imported("~/.codex/sessions")]
+    return [Snippet("~/.codex/config.toml", code), import_command("~/.codex/sessions")]
 
 
-def gemini(here: Here) -> list[Snippet]:
+def gemini(here: ServerAddress) -> list[Snippet]:
     code = f"""\
 {{
   "telemetry": {{
@@ -298,16 +298,18 @@ def gemini(here: Here) -> list[Snippet]:
 }}
 """
     key = (
-        [Snippet(SHELL, exported(f"OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20{here.key}"))] if here.key else []
+        [Snippet(SHELL, export_lines(f"OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20{here.key}"))]
+        if here.key
+        else []
     )
-    return [Snippet("~/.gemini/settings.json", code), *key, imported("~/.gemini/tmp")]
+    return [Snippet("~/.gemini/settings.json", code), *key, import_command("~/.gemini/tmp")]
 
 
-def imported(place: str) -> Snippet:
+def import_command(path: str) -> Snippet:
     return Snippet(
-        gettext_noop("What is there already, where this server runs"), f"python manage.py logs import {place}"
+        gettext_noop("What is there already, where this server runs"), f"python manage.py logs import {path}"
     )
 
 
-def files(here: Here) -> list[Snippet]:
+def files(here: ServerAddress) -> list[Snippet]:
     return [Snippet(SHELL, "python manage.py logs import spans.jsonl session.jsonl traces/")]

@@ -1,6 +1,6 @@
-"""How agents that run elsewhere are made to report here: for each kind of them what to do, and what to know.
+"""Guides that connect external agents to this server, one for each framework.
 
-The lines to copy are in `agents.telemetry.pages.connect_lines`.
+The snippets to copy are in `agents.telemetry.pages.connect_lines`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from django.utils.translation import gettext_noop
 
 from agents.telemetry.pages import connect_lines
-from agents.telemetry.pages.connect_lines import Here, Snippet
+from agents.telemetry.pages.connect_lines import ServerAddress, Snippet
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """``about`` is a sentence on top, ``hints`` are below the lines; ``session`` says how turns of one
-    conversation are told to be one."""
+class ConnectGuide:
+    """The guide for one framework. ``about`` is a sentence on top, ``hints`` are below the snippets; ``session``
+    explains how turns get the same session."""
 
     name: str
     title: str
     about: str
-    snippets: Callable[[Here], Sequence[Snippet]]
+    snippets: Callable[[ServerAddress], Sequence[Snippet]]
     session: str = ""
     hints: tuple[str, ...] = ()
 
@@ -40,8 +40,8 @@ _CUT = gettext_noop(
 )
 _BY_THEMSELVES = gettext_noop("Sessions are told by themselves.")
 
-WAYS: tuple[Way, ...] = (
-    Way(
+GUIDES: tuple[ConnectGuide, ...] = (
+    ConnectGuide(
         "opentelemetry",
         "OpenTelemetry",
         gettext_noop("Any language and any framework with an instrumentation that follows the GenAI conventions."),
@@ -54,7 +54,7 @@ WAYS: tuple[Way, ...] = (
             gettext_noop("Logs and metrics go to the same address; gRPC is not spoken here."),
         ),
     ),
-    Way(
+    ConnectGuide(
         "openai-agents",
         "OpenAI Agents SDK",
         gettext_noop("Its own traces, sent here instead of to OpenAI: two lines before the first run."),
@@ -68,7 +68,7 @@ WAYS: tuple[Way, ...] = (
             ),
         ),
     ),
-    Way(
+    ConnectGuide(
         "langsmith",
         "LangChain, LangGraph",
         gettext_noop("LangSmith's own tracer, sent here: no line of code changes."),
@@ -76,7 +76,7 @@ WAYS: tuple[Way, ...] = (
         _BY_THREAD,
         (gettext_noop('An agent is called by its name: create_agent(…, name="my-agent").'),),
     ),
-    Way(
+    ConnectGuide(
         "openinference",
         "LangGraph with OpenInference",
         gettext_noop("OpenInference has the like for many frameworks: only the instrumentor differs."),
@@ -84,35 +84,35 @@ WAYS: tuple[Way, ...] = (
         _BY_THREAD,
         (_CUT,),
     ),
-    Way(
+    ConnectGuide(
         "pydantic-ai",
         "Pydantic AI, Logfire",
         gettext_noop("Its own OpenTelemetry spans, by themselves or set up by Logfire."),
         connect_lines.pydantic_ai,
         gettext_noop('Name the conversation when the agent runs: agent.run(…, conversation_id="conversation-1").'),
     ),
-    Way(
+    ConnectGuide(
         "vercel-ai",
         "Vercel AI SDK",
         gettext_noop("Version 7; earlier ones send theirs by experimental_telemetry."),
         connect_lines.vercel,
         gettext_noop("The SDK names no conversation by itself: enrichSpan puts it on each span."),
     ),
-    Way(
+    ConnectGuide(
         "strands",
         "Strands Agents",
         gettext_noop("Its own OpenTelemetry spans."),
         connect_lines.strands,
         gettext_noop("The trace attribute session.id is the session."),
     ),
-    Way(
+    ConnectGuide(
         "agent-framework",
         "Microsoft Agent Framework",
         gettext_noop("Its own OpenTelemetry spans; words are sent where sensitive data is enabled."),
         connect_lines.agent_framework,
         _BY_ATTRIBUTE,
     ),
-    Way(
+    ConnectGuide(
         "smolagents",
         "smolagents",
         gettext_noop("By OpenInference's instrumentation."),
@@ -120,42 +120,42 @@ WAYS: tuple[Way, ...] = (
         _BY_USING,
         (_CUT,),
     ),
-    Way(
+    ConnectGuide(
         "langfuse",
         "Langfuse SDK",
         gettext_noop("From version 3 on it speaks OpenTelemetry; its address and keys are variables."),
         connect_lines.langfuse,
         gettext_noop('Call the agent within: with propagate_attributes(session_id="conversation-1").'),
     ),
-    Way(
+    ConnectGuide(
         "traceloop",
         "Traceloop, OpenLLMetry",
         gettext_noop("Traceloop's SDK, sent here: its address and key are variables."),
         connect_lines.traceloop,
         gettext_noop("The association property session_id is the session."),
     ),
-    Way(
+    ConnectGuide(
         "claude-code",
         "Claude Code",
         gettext_noop("Live by OpenTelemetry; answers of the model are in its session files only."),
         connect_lines.claude_code,
         _BY_THEMSELVES,
     ),
-    Way(
+    ConnectGuide(
         "codex",
         "Codex",
         gettext_noop("Live by OpenTelemetry; answers of the model are in its session files only."),
         connect_lines.codex,
         _BY_THEMSELVES,
     ),
-    Way(
+    ConnectGuide(
         "gemini-cli",
         "Gemini CLI",
         gettext_noop("Live by OpenTelemetry, or from its session files."),
         connect_lines.gemini,
         _BY_THEMSELVES,
     ),
-    Way(
+    ConnectGuide(
         "files",
         gettext_noop("Files"),
         gettext_noop(

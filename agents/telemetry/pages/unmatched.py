@@ -1,4 +1,4 @@
-"""Traces of which no turn was made: a list of them, and the spans of each as they came."""
+"""Pages of traces without turns: a list of them, and the spans of each as they came."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agents.uikit.http_responses import plain
 
 @page("read")
 def unmatched_list(request: PageRequest) -> HttpResponse:
-    """The newest ones, and why there was no turn in them."""
+    """Render the newest traces without turns, and why they have none."""
     traces = unmatched.listing(request.actor)
     context = {"traces": traces, "most": unmatched.MAX_LISTED, "days": settings.UNMATCHED_DAYS}
     return render(request, "agents/unmatched.html", context)
@@ -22,6 +22,6 @@ def unmatched_list(request: PageRequest) -> HttpResponse:
 
 @page("read")
 def unmatched_spans(request: PageRequest, trace_id: str) -> HttpResponse:
-    """All that came of one, one JSON object a line."""
+    """Send all spans of such a trace, one JSON object a line."""
     spans = unmatched.spans(request.actor, trace_id)
     return plain("".join(f"{msgspec.json.encode(span).decode()}\n" for span in spans), "application/x-ndjson")

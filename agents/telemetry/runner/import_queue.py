@@ -1,5 +1,4 @@
-"""Imports on their way: one at a time behind the requests that brought them, those of each caller in turn, and again
-after a restart."""
+"""Queues imports: they run one at a time in the background, callers take turns, and a restart resumes them."""
 
 from __future__ import annotations
 
@@ -17,81 +16,81 @@ from agents.base.errors import RateLimited
 from agents.base.shares import Shares
 from agents.loop.tasks import Runner
 from agents.telemetry.store import import_files, import_jobs
-from agents.telemetry.store.import_files import Kept
+from agents.telemetry.store.import_files import StoredFiles
 from agents.telemetry.store.import_jobs import ImportRecord
 
-TRIES = 3
-"""One at which the server died so often is not tried again: it may be what kills it."""
+MAX_ATTEMPTS = 3
+"""An import during which the server died this often is not tried again: it may be the cause."""
 
-_one_at_a_time = ThreadPoolExecutor(1, "imports")
-"""Imports compete with turns for the processor: they wait for each other."""
-_here: set[int] = set()
-"""Those that this process has to do."""
+_executor = ThreadPoolExecutor(1, "imports")
+"""One thread: imports compete with turns for the processor, so that they wait for each other."""
+_pending: set[int] = set()
+"""The keys of the imports that this process has to run."""
 
 
-class Imports(Shares):
-    """Which of them is next."""
+class ImportShares(Shares):
+    """Decides which import is next."""
 
     def refusal(self, held: int, waiting: int) -> RateLimited:
-        words = f"You have {waiting} imports waiting: no more now."
-        return RateLimited(words, code="too_many_imports", headers={"Retry-After": str(RETRY_AFTER_S)})
+        message = f"You have {waiting} imports waiting: no more now."
+        return RateLimited(message, code="too_many_imports", headers={"Retry-After": str(RETRY_AFTER_S)})
 
 
 RETRY_AFTER_S = 30
-imports = Imports(1, settings.MAX_IMPORTS_WAITING)
-"""Those of the process."""
+imports = ImportShares(1, settings.MAX_IMPORTS_WAITING)
+"""The queue of this process."""
 
 
 def check_room(actor: Actor) -> None:
-    """Raises RateLimited where too many of the actor's wait already."""
+    """Check the actor's share of the queue. Raises RateLimited where too many of its imports wait already."""
     imports.leave(imports.enter(actor.caller))
 
 
-def start(runner: Runner, actor: Actor, record: ImportRecord, kept: Kept) -> None:
-    """Take these files in behind the caller; returns at once. From any thread."""
-    _here.add(record.key)
-    runner.apart(partial(_apart, actor, record, kept))
+def start(runner: Runner, actor: Actor, record: ImportRecord, files: StoredFiles) -> None:
+    """Start the import of these files in the background; returns at once. Safe to call from any thread."""
+    _pending.add(record.key)
+    runner.apart(partial(_run_when_granted, actor, record, files))
 
 
 def resume(runner: Runner) -> int:
-    """Take up what a process that is gone has left on this disk; returns how many. Reads tables."""
+    """Resume the imports that a dead process has left on this disk; returns how many. Reads tables."""
     count = 0
-    for kept in import_files.left():
-        found = import_jobs.unfinished(kept.key)
-        if found is None or kept.about.begun >= TRIES:
-            if found is not None:
-                import_jobs.fail(found[1], f"The server stopped {TRIES} times while it was at it.")
-            kept.drop()
+    for files in import_files.abandoned():
+        unfinished = import_jobs.unfinished(files.key)
+        if unfinished is None or files.manifest.attempts >= MAX_ATTEMPTS:
+            if unfinished is not None:
+                import_jobs.fail(unfinished[1], f"The server stopped {MAX_ATTEMPTS} times while it was at it.")
+            files.delete()
             continue
-        start(runner, *found, kept)
+        start(runner, *unfinished, files)
         count += 1
     return count
 
 
-def beat() -> None:
-    """Say of those that wait here that they are not forgotten. Writes."""
-    import_jobs.note_waiting(tuple(_here), ids.now_us())
+def keep_alive() -> None:
+    """Note that the imports of this process are alive, those that wait too. Writes."""
+    import_jobs.note_waiting(tuple(_pending), ids.now_us())
 
 
-async def _apart(actor: Actor, record: ImportRecord, kept: Kept) -> None:
+async def _run_when_granted(actor: Actor, record: ImportRecord, files: StoredFiles) -> None:
     loop, stopped, granted = asyncio.get_running_loop(), threading.Event(), asyncio.Event()
-    place = imports.enter(actor.caller, admitted=True)
+    ticket = imports.enter(actor.caller, admitted=True)
     try:
-        if not imports.when_granted(place, partial(loop.call_soon_threadsafe, granted.set)):
+        if not imports.when_granted(ticket, partial(loop.call_soon_threadsafe, granted.set)):
             await granted.wait()
-        await loop.run_in_executor(_one_at_a_time, _run, actor, record, kept, stopped)
+        await loop.run_in_executor(_executor, _run_in_thread, actor, record, files, stopped)
     finally:
         stopped.set()
-        imports.leave(place)
+        imports.leave(ticket)
 
 
-def _run(actor: Actor, record: ImportRecord, kept: Kept, stopped: threading.Event) -> None:
-    over = False
+def _run_in_thread(actor: Actor, record: ImportRecord, files: StoredFiles, stopped: threading.Event) -> None:
+    is_over = False
     try:
         if not stopped.is_set():
-            kept.begin()
-            over = import_jobs.run(actor, record, kept.open(), stopped.is_set)
+            files.begin()
+            is_over = import_jobs.run(actor, record, files.open(), stopped.is_set)
     finally:
-        _here.discard(record.key)
-        kept.drop() if over else kept.let_go()
+        _pending.discard(record.key)
+        files.delete() if is_over else files.release()
         connections.close_all()

@@ -1,4 +1,4 @@
-"""Imports of uploaded files, on the wire."""
+"""The wire types of imports of uploaded files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ImportStateName = Literal["waiting", "running", "completed", "failed", "interrup
 
 
 class SkippedLine(WireOutput):
-    """Something that was left out. ``line`` is null where it is not one line of the file."""
+    """A part of a file that was skipped. ``line`` is null where it is not one line of the file."""
 
     file: str
     line: int | None
@@ -20,7 +20,7 @@ class SkippedLine(WireOutput):
 
 
 class TurnCounts(WireOutput):
-    """``known`` turns were there already, and are as they were; ``changed`` ones have grown."""
+    """The numbers of imported turns. ``known`` turns were stored already, unchanged; ``changed`` ones have grown."""
 
     new: int
     known: int
@@ -28,8 +28,8 @@ class TurnCounts(WireOutput):
 
 
 class ImportReport(WireOutput):
-    """What was done so far. ``skipped`` are the first 100, ``reasons`` counts all of them; ``sessions`` are those of
-    the first turns."""
+    """The result of an import so far. ``skipped`` are the first 100, ``reasons`` counts all of them; ``sessions`` are
+    those of the first turns."""
 
     files: int
     lines: int
@@ -43,9 +43,8 @@ class ImportReport(WireOutput):
 
 
 class ImportObject(WireOutput):
-    """``interrupted`` is one whose server has stopped: it goes on when that comes back, or when the same files
-    are imported again. ``bytes`` is the
-    size of all files."""
+    """An import. It is ``interrupted`` where its server has stopped: it goes on when that comes back, or when the same
+    files are imported again. ``bytes`` is the size of all files."""
 
     id: str
     object: Literal["import"] = "import"
@@ -62,8 +61,8 @@ class ImportObject(WireOutput):
 
 
 class ImportForm(Wire):
-    """A form with a ``file``, or several of them. ``format`` is told from each file by itself (``auto``);
-    ``agent`` and ``session`` are names to go under, whatever the files say."""
+    """A form with a ``file``, or several of them. ``format`` is detected for each file (``auto``);
+    ``agent`` and ``session`` are names that replace those in the files."""
 
     file: bytes
     format: str = Field(default="auto", description="``auto``, or one of the formats that the README names.")

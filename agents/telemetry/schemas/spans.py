@@ -1,4 +1,4 @@
-"""Spans, as Llama Stack 0.2.12 asks for them: here a turn is one."""
+"""The wire types of span queries, as in Llama Stack 0.2.12; here each turn is one span."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns as spans: what an older telemetry client asks for, out of the rows of the logs."""
+"""Answers the span queries of older telemetry clients from the rows of the logs: each turn is one span."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from agents.logs.store import logs
 from agents.record.models.turns import Turn
 from agents.telemetry.schemas.spans import Condition, Span
 
-LOOKED_AT = 1000
-"""Turns that are looked at, the newest first."""
+MAX_TURNS = 1000
+"""Turns that a query reads, the newest first."""
 _KEYS = {
     "session_id": (ids.Kind.SESSION, "session_id"),
     "agent_id": (ids.Kind.AGENT, "agent_id"),
@@ -22,23 +22,23 @@ _KEYS = {
 _COLUMNS = {"agent_name": "agent__name"}
 
 
-def spans(actor: Actor, conditions: Sequence[Condition], wanted: Sequence[str]) -> list[Span]:
-    """The turns an actor may see that meet all conditions, newest first, with the attributes wanted
-    (all, when none are named). A turn without an attribute never meets a condition on it."""
+def spans(actor: Actor, conditions: Sequence[Condition], names: Sequence[str]) -> list[Span]:
+    """The turns an actor may see that meet all conditions, newest first, with the attributes ``names`` (all, where
+    there are none). A turn without an attribute never meets a condition on it."""
     rows: Any = Turn.objects.visible_to(actor)
     for condition in conditions:
-        rows = _narrowed(rows, condition)
-    keys = list(rows.order_by("-pk").values_list("pk", flat=True)[:LOOKED_AT])
-    made = [(row, _attributes(row)) for row in logs.turn_rows(actor, keys)]
+        rows = _filter(rows, condition)
+    keys = list(rows.order_by("-pk").values_list("pk", flat=True)[:MAX_TURNS])
+    turns = [(row, _attributes(row)) for row in logs.turn_rows(actor, keys)]
     return [
-        _span(row, {name: value for name, value in found.items() if name in (wanted or found)})
-        for row, found in made
-        if all(_meets(found, condition) for condition in conditions)
+        _span(row, {name: value for name, value in attributes.items() if name in (names or attributes)})
+        for row, attributes in turns
+        if all(_matches(attributes, condition) for condition in conditions)
     ]
 
 
-def _narrowed(rows: Any, condition: Condition) -> Any:
-    """By what has a column; the rest is compared afterwards."""
+def _filter(rows: Any, condition: Condition) -> Any:
+    """Filter by a condition on a column; other conditions are checked on the rows that are read."""
     if condition.op != "eq" or not isinstance(condition.value, str):
         return rows
     if condition.key in _KEYS:
@@ -50,7 +50,7 @@ def _narrowed(rows: Any, condition: Condition) -> Any:
 
 
 def _attributes(row: TurnRow) -> dict[str, str | int | None]:
-    known: dict[str, str | int | None] = {
+    attributes: dict[str, str | int | None] = {
         "turn_id": ids.public(ids.Kind.TURN, row.id),
         "session_id": ids.public(ids.Kind.SESSION, row.session_id),
         "agent_id": ids.public(ids.Kind.AGENT, row.agent_id) if row.agent_id else None,
@@ -62,21 +62,21 @@ def _attributes(row: TurnRow) -> dict[str, str | int | None]:
         "input_tokens": row.usage.input_tokens,
         "output_tokens": row.usage.output_tokens,
     }
-    return {name: value for name, value in known.items() if value not in (None, "")}
+    return {name: value for name, value in attributes.items() if value not in (None, "")}
 
 
-def _meets(found: Mapping[str, str | int | None], condition: Condition) -> bool:
-    there, value = found.get(condition.key), condition.value
-    if there is None:
+def _matches(attributes: Mapping[str, str | int | None], condition: Condition) -> bool:
+    actual, value = attributes.get(condition.key), condition.value
+    if actual is None:
         return False
     match condition.op:
         case "eq":
-            return bool(there == value)
+            return bool(actual == value)
         case "ne":
-            return bool(there != value)
-    if isinstance(there, str) is not isinstance(value, str) or not isinstance(value, str | int | float):
+            return bool(actual != value)
+    if isinstance(actual, str) is not isinstance(value, str) or not isinstance(value, str | int | float):
         return False
-    return bool(there > value if condition.op == "gt" else there < value)  # type: ignore[operator]  # of one kind
+    return bool(actual > value if condition.op == "gt" else actual < value)  # type: ignore[operator]  # of one kind
 
 
 def _span(row: TurnRow, attributes: dict[str, str | int | None]) -> Span:

@@ -102,7 +102,7 @@ class Command(BaseCommand):
         from agents.knowledge.api.files import FileList
         from agents.server.api.urls import routes
         from agents.telemetry.api.imports import ImportList
-        from agents.telemetry.api.otlp import Report
+        from agents.telemetry.api.otlp import ReportView
         from agentsite.server import Caps
 
         def of(kind: type) -> frozenset[bytes]:
@@ -112,7 +112,7 @@ class Command(BaseCommand):
             size * 2**20 for size in (settings.MAX_BODY_MB, settings.MAX_UPLOAD_MB, settings.MAX_OTLP_MB)
         )
         uploads = of(FileList) | of(ImportList) | {b"/import/"}
-        return Caps(body, upload, uploads, telemetry, of(Report))
+        return Caps(body, upload, uploads, telemetry, of(ReportView))
 
     async def _start(self, lifecycle: Any, words: str) -> None:
         await lifecycle.start()

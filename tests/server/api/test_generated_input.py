@@ -20,7 +20,7 @@ from agents.record.models.agents import Agent, Session
 from agents.record.models.turns import Turn
 from agents.server.api.openapi import description as make_description
 from agents.server.api.urls import PREFIXES, routes
-from agents.telemetry.api.otlp import Report
+from agents.telemetry.api.otlp import ReportView
 from tests.access.asking import PARAM
 from tests.access.matrix import Chain, build
 from tests.server.api.test_bad_input import KEYS, TYPES
@@ -64,7 +64,7 @@ def all_routes() -> list[Route]:
 
 
 ROUTES = all_routes()
-REPORTS = {f"/{base}{path}" for base, table in PREFIXES for path, view in table if issubclass(view, Report)}
+REPORTS = {f"/{base}{path}" for base, table in PREFIXES for path, view in table if issubclass(view, ReportView)}
 """Those forms have answers of their own."""
 
 

@@ -21,7 +21,7 @@ import agents
 from agents.server.api.openapi import SchemaView
 from agents.server.api.openapi import description as make_description
 from agents.server.api.urls import PREFIXES
-from agents.telemetry.api.otlp import Report
+from agents.telemetry.api.otlp import ReportView
 from tests.access.asking import PARAM
 from tests.server.api.test_bad_input import AGENT, PLAIN, SESSION, TURN, WAITS, Road
 from tests.support.inprocess import body_of
@@ -62,7 +62,7 @@ def test_every_route_and_method_is_described_once(description: dict[str, Any]) -
     wanted = {
         (PARAM.sub(r"{\1}", f"/v1/{route}"), method)
         for route, view in table
-        if view is not SchemaView and not issubclass(view, Report)  # those forms have makers of their own
+        if view is not SchemaView and not issubclass(view, ReportView)  # those forms have makers of their own
         for method in view.actions
     }
     assert {(path, method) for path, method, _ in operations(description)} == wanted

@@ -136,7 +136,7 @@ def test_it_stops_between_two_pieces() -> None:
 
 
 def test_who_has_too_many_waiting_is_told_to_come_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_queue, "imports", import_queue.Imports(1, 1))
+    monkeypatch.setattr(import_queue, "imports", import_queue.ImportShares(1, 1))
     me, others = keys.local().caller, ("others", None)
     places = [import_queue.imports.enter(whose) for whose in (others, me)]
     refused = post(spans(1))
@@ -155,7 +155,7 @@ class Dies(IdleRunner):
     """A process that ends before it comes to what it has accepted."""
 
     def apart(self, work: Any) -> None:
-        import_queue._here.clear()
+        import_queue._pending.clear()
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def home(settings: Any, tmp_path: Path) -> Path:
 def accepted_and_left(monkeypatch: pytest.MonkeyPatch, *files: bytes, **fields: str) -> str:
     """The id of an import whose process has gone."""
     kept: list[Any] = []
-    keep = import_files.keep
+    keep = import_files.store
 
     def keep_and_note(*given: Any) -> Any:
         kept.append(keep(*given))
@@ -175,9 +175,9 @@ def accepted_and_left(monkeypatch: pytest.MonkeyPatch, *files: bytes, **fields: 
 
     with monkeypatch.context() as patch:
         patch.setattr(current_service.service().runner, "__class__", Dies)
-        patch.setattr(import_files, "keep", keep_and_note)
+        patch.setattr(import_files, "store", keep_and_note)
         answer = post(*files, **fields)
-    kept[0].let_go()  # as the system does
+    kept[0].release()  # as the system does
     assert answer.status_code == 202
     return str(answer.json()["id"])
 
@@ -203,21 +203,21 @@ def test_turns_that_were_made_behind_an_import_are_its_own() -> None:
     broken, again = (Importer(keys.local()) for _ in range(2))
     for importer in (broken, again):
         for piece in read_chunks(io.BytesIO(spans(1)), "otlp"):
-            importer.take("a.jsonl", piece)
+            importer.add("a.jsonl", piece)
     projector.wake()
-    assert list(again.settle()) == [1]
+    assert list(again.finish()) == [1]
     assert (again.report.new, again.report.known, again.report.changed) == (1, 0, 0)
 
 
 def test_what_somebody_is_at_is_left_alone(home: Path) -> None:
-    kept = import_files.keep(ids.new_key(), [("a.jsonl", io.BytesIO(spans(1)))])
-    assert list(import_files.left()) == []
-    kept.let_go()
-    [again] = import_files.left()
+    kept = import_files.store(ids.new_key(), [("a.jsonl", io.BytesIO(spans(1)))])
+    assert list(import_files.abandoned()) == []
+    kept.release()
+    [again] = import_files.abandoned()
     [(name, file)] = again.open()
     with file:
         assert (name, file.read()) == ("a.jsonl", spans(1))
-    again.drop()
+    again.delete()
 
 
 def test_what_nobody_asked_for_any_more_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,10 +239,10 @@ def test_what_was_half_dropped_at_a_kill_is_dropped(home: Path, monkeypatch: pyt
 
 def test_what_the_server_dies_of_is_given_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = accepted_and_left(monkeypatch, spans(1))
-    for _ in range(import_queue.TRIES):
-        [kept] = import_files.left()
+    for _ in range(import_queue.MAX_ATTEMPTS):
+        [kept] = import_files.abandoned()
         kept.begin()
-        kept.let_go()
+        kept.release()
     assert import_queue.resume(current_service.service().runner) == 0
     assert state_of(left) == "failed"
     assert list(home.iterdir()) == []

@@ -17,8 +17,8 @@ from django.test import Client
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import changes, feed_cursor, keys
-from agents.telemetry.pages.connect_lines import Here, first_span
-from agents.telemetry.pages.connect_ways import WAYS
+from agents.telemetry.pages.connect_lines import ServerAddress, first_span
+from agents.telemetry.pages.connect_ways import GUIDES
 from tests import sdks
 from tests.support.builders import make_turn
 from tests.support.pages.external_turns import tell, turn
@@ -40,7 +40,7 @@ def snippets(page: str) -> str:
     return html.unescape("\n".join(re.findall(r"<code>(.*?)</code></pre>", page, re.DOTALL)))
 
 
-@pytest.mark.parametrize("way", [way.name for way in WAYS])
+@pytest.mark.parametrize("way", [way.name for way in GUIDES])
 def test_every_way_has_lines_with_this_servers_address(client: Client, me: Actor, way: str) -> None:
     page = get(client, f"/connect/?with={way}")
     assert unsafe(page) == []
@@ -55,7 +55,7 @@ def test_every_way_has_lines_with_this_servers_address(client: Client, me: Actor
     assert shown in get(client, f"/connect/?with={way}&since={shown}")
 
 
-@pytest.mark.parametrize("way", [way.name for way in WAYS if way.name != "files"])
+@pytest.mark.parametrize("way", [way.name for way in GUIDES if way.name != "files"])
 def test_lines_have_a_place_for_a_key_where_one_is_asked_for(
     client: Client, me: Actor, settings: Any, way: str
 ) -> None:
@@ -81,7 +81,7 @@ def test_what_nobody_knows_is_the_first_way(client: Client, me: Actor) -> None:
 
 def test_the_first_span_is_json_of_otlp(client: Client, me: Actor) -> None:
     """The command as a shell reads it, sent by a client of our own."""
-    command = f"curl() {{ cat; }}\n{first_span(Here(BASE, ''))}"
+    command = f"curl() {{ cat; }}\n{first_span(ServerAddress(BASE, ''))}"
     body = subprocess.run(["sh", "-c", command], capture_output=True, check=True, timeout=20).stdout
     answer = client.post("/v1/traces", json.loads(body), content_type="application/json")
     assert answer.status_code == 200
@@ -91,7 +91,7 @@ def test_the_first_span_is_json_of_otlp(client: Client, me: Actor) -> None:
 
 def test_files_of_settings_can_be_read(client: Client, me: Actor) -> None:
     for key in ("", "ask_1"):
-        by_name = {way.name: way.snippets(Here(BASE, key)) for way in WAYS}
+        by_name = {way.name: way.snippets(ServerAddress(BASE, key)) for way in GUIDES}
         otel = tomllib.loads(by_name["codex"][0].code)["otel"]
         assert otel["trace_exporter"]["otlp-http"]["endpoint"] == f"{BASE}/v1/traces"
         assert json.loads(by_name["gemini-cli"][0].code)["telemetry"]["otlpEndpoint"] == BASE
@@ -107,13 +107,13 @@ def trials() -> list[tuple[str, str]]:
 
 def test_every_way_of_code_is_tried_with_the_real_thing() -> None:
     untried = {"claude-code", "files"}  # the one speaks to models that are not here, the other sends nothing
-    assert {way for _, way in trials()} == {way.name for way in WAYS} - untried
+    assert {way for _, way in trials()} == {way.name for way in GUIDES} - untried
 
 
 @pytest.mark.parametrize(("folder", "way"), trials())
 def test_what_is_tried_is_what_is_copied(folder: str, way: str) -> None:
     """Lines with names or words of one's own are not compared."""
-    [snippets] = [one.snippets(Here(BASE, "")) for one in WAYS if one.name == way]
+    [snippets] = [one.snippets(ServerAddress(BASE, "")) for one in GUIDES if one.name == way]
     blocks = [one.code for one in snippets if one.title.startswith("Python")]
     program = Path(folder, "program.py")
     done = program.read_text() if program.exists() else ""

@@ -23,7 +23,7 @@ from agents.record.models.turns import TurnBody
 from agents.record.store import tags
 from agents.telemetry.reading.otlp import traces_from_json, traces_from_protobuf
 from agents.telemetry.runner import otlp_export
-from agents.telemetry.runner.otlp_export import Exporter, endpoint_of, headers_of
+from agents.telemetry.runner.otlp_export import OtlpExporter, endpoint_of, headers_of
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.projector import projector
 from agents.telemetry.wire import otlp
@@ -70,7 +70,7 @@ def told(run_async: Callable[[Any], Any], clock: Clock) -> Told:
         async def go() -> Collector:
             collector = Collector(answers)
             async with TestServer(collector.app) as server:
-                exporter = Exporter(str(server.make_url("/")), headers_of(header), pause_s=0.0)
+                exporter = OtlpExporter(str(server.make_url("/")), headers_of(header), pause_s=0.0)
                 exporter.start()
                 try:
                     for act in acts:
@@ -156,7 +156,7 @@ def test_a_collector_that_is_not_there_holds_nothing_up(
     admin: Actor, run_async: Callable[[Any], Any], clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def go() -> None:
-        exporter = Exporter("http://127.0.0.1:9", {}, pause_s=0.0)
+        exporter = OtlpExporter("http://127.0.0.1:9", {}, pause_s=0.0)
         exporter.start()
         await asyncio.to_thread(_closing, lambda: make_turn(admin))
         await exporter.stop()
@@ -167,7 +167,7 @@ def test_a_collector_that_is_not_there_holds_nothing_up(
 
 
 def test_long_values_are_cut(admin: Actor, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otlp_export, "LONGEST", 40)
+    monkeypatch.setattr(otlp_export, "MAX_ATTRIBUTE_CHARS", 40)
     collector = told(lambda: make_turn(admin, f"say {'x' * 500}"))
     assert max(len(str(value)) for span in collector.taken[0] for value in span.attributes.values()) == 40
 

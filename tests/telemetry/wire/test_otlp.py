@@ -151,7 +151,7 @@ def test_both_exports_are_the_same_turns(
 
 
 def test_a_long_turn_does_not_repeat_itself_for_ever(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.telemetry.wire.otlp_messages.LARGEST", 300)
+    monkeypatch.setattr("agents.telemetry.wire.otlp_messages.MAX_INPUT_BYTES", 300)
     made = make_turn(admin, SCRIPT, server_tools=tool("search", content="x" * 1000))
     *_, last = otlp.spans(turn_records.read(admin, made.turn))
     said = json.loads(last.attributes["gen_ai.input.messages"])

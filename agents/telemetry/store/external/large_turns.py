@@ -50,7 +50,7 @@ def write(
             (time.monotonic() - started) * PAUSE_SHARE
         )  # on a thread of its own: the writer is for others meanwhile
     sliced.delete_stale_steps()
-    return write_turns.prepare_turn_of_stored_steps(head.turn, source, sliced.sums, sliced.step_texts)
+    return write_turns.prepare_turn_of_stored_steps(head.turn, source, sliced.sums, sliced.step_tokens)
 
 
 def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
@@ -67,7 +67,7 @@ def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
 @dataclass(slots=True)
 class _SlicedTurn:
     """A turn while its steps are written. ``keys`` are the keys of its steps by the sender's ids, ``last_positions``
-    the positions of those that count. ``sums`` and ``step_texts`` are those of the steps written so far."""
+    the positions of those that count. ``sums`` and ``step_tokens`` are those of the steps written so far."""
 
     trace: int
     turn: int
@@ -76,8 +76,8 @@ class _SlicedTurn:
     last_positions: dict[str, int]
     sums: StepTotals
     position: int = 0
-    step_texts: list[search.StepTokens] = field(default_factory=list)
-    remaining_text: int = search.LIMIT
+    step_tokens: list[search.StepTokens] = field(default_factory=list)
+    remaining_tokens: int = search.LIMIT
     answer: str = ""
 
     @classmethod
@@ -103,7 +103,7 @@ class _SlicedTurn:
         cost = writer.write(partial(self._store, numbered))
         self.sums += StepTotals.of(self.record, steps, cost)
         self.position += len(steps)
-        self._collect_texts([content.words for content in contents if content.detail is not None])
+        self._collect_tokens([content.tokens for content in contents if content.detail is not None])
 
     def _store(self, numbered: NumberedSteps) -> int | None:
         """Write these steps; returns what they cost. Raises TurnDeleted."""
@@ -113,14 +113,14 @@ class _SlicedTurn:
         write_steps.write_slice(self.turn, plan)
         return plan.cost_nano
 
-    def _collect_texts(self, texts: Iterable[search.StepTokens]) -> None:
+    def _collect_tokens(self, texts: Iterable[search.StepTokens]) -> None:
         """Keep the words by which the turn is found: as many as
         `agents.record.store.search.joined` takes, and one more."""
         for text in texts:
-            if self.remaining_text < 0:
+            if self.remaining_tokens < 0:
                 return
-            self.step_texts.append(text)
-            self.remaining_text -= sum(len(part) for part in text if part != self.answer)
+            self.step_tokens.append(text)
+            self.remaining_tokens -= sum(len(part) for part in text if part != self.answer)
 
     def delete_stale_steps(self) -> None:
         """Delete the stored steps that are no longer reported."""

@@ -36,7 +36,7 @@ class StepContent:
 
     detail: bytes | None
     error: str
-    words: search.StepTokens
+    tokens: search.StepTokens
 
 
 def step_content(step: ExternalStep) -> StepContent:
@@ -46,7 +46,7 @@ def step_content(step: ExternalStep) -> StepContent:
     return StepContent(
         detail=step.detail.model_dump_json(exclude_none=True).encode() if is_known else None,
         error=error.model_dump_json(exclude_none=True) if error else "",
-        words=search.step_tokens(searchable_text.of_step(step.detail, error)) if is_known else (),
+        tokens=search.step_tokens(searchable_text.of_step(step.detail, error)) if is_known else (),
     )
 
 

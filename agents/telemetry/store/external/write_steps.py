@@ -55,10 +55,10 @@ class StepWritePlan:
     cost_nano: int | None
 
 
-def step_texts(record: ExternalTurn, contents: Sequence[StepContent]) -> Iterable[search.StepTokens]:
+def step_tokens(record: ExternalTurn, contents: Sequence[StepContent]) -> Iterable[search.StepTokens]:
     """The search text of each step that has any, in order."""
     positions = sorted(last_positions(step.id for step in record.steps).values())
-    return (contents[position].words for position in positions if contents[position].detail is not None)
+    return (contents[position].tokens for position in positions if contents[position].detail is not None)
 
 
 def last_positions(steps: Iterable[str]) -> dict[str, int]:
@@ -184,7 +184,7 @@ def write(plans: Sequence[StepWritePlan]) -> None:
     _PUT_DETAIL.execute_many(
         _detail_row(step, step.content.detail) for step in changed_details if step.content.detail is not None
     )
-    search.put_steps((step.key, step.content.words) for step in changed_details)
+    search.put_steps((step.key, step.content.tokens) for step in changed_details)
     for step in (*changed_rows, *changed_details):
         changes.note(ChangeKind.STEP, step.key)
 

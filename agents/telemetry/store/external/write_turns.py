@@ -61,32 +61,32 @@ class PreparedTurn:
     source: Source
     steps: Sequence[StepContent]
     body: Sequence[Any]
-    text: search.TurnTokens
+    tokens: search.TurnTokens
     sums: StepTotals | None = None
 
 
 def prepare_turn(record: ExternalTurn, source: Source) -> PreparedTurn:
     contents = [step_rows.step_content(step) for step in record.steps]
-    text = _turn_texts(record, write_steps.step_texts(record, contents))
+    text = _turn_tokens(record, write_steps.step_tokens(record, contents))
     return PreparedTurn(external_id(record.id), record, source, contents, turn_rows.body_row(record), text)
 
 
 def prepare_turn_of_stored_steps(
-    record: ExternalTurn, source: Source, sums: StepTotals, step_texts: Iterable[search.StepTokens]
+    record: ExternalTurn, source: Source, sums: StepTotals, step_tokens: Iterable[search.StepTokens]
 ) -> PreparedTurn:
     """Prepare a turn whose steps are stored already, with the search text of these."""
-    text = _turn_texts(record, step_texts)
+    text = _turn_tokens(record, step_tokens)
     return PreparedTurn(external_id(record.id), record, source, (), turn_rows.body_row(record), text, sums)
 
 
-def _turn_texts(record: ExternalTurn, step_texts: Iterable[search.StepTokens]) -> search.TurnTokens:
+def _turn_tokens(record: ExternalTurn, step_tokens: Iterable[search.StepTokens]) -> search.TurnTokens:
     answer = search.index_tokens(text_of(record.output.content) if record.output else "")
     return search.TurnTokens(
         search.index_tokens(turn_rows.input_text(record)),
         answer,
         search.index_tokens(record.error.message if record.error else ""),
         search.index_tokens(metadata_text(record.metadata)),
-        search.joined(step_texts, answer),
+        search.joined(step_tokens, answer),
     )
 
 
@@ -178,7 +178,7 @@ def _row(owner: Owner, draft: _TurnDraft) -> Sequence[object]:
 
 def _index(drafts: Sequence[_TurnDraft]) -> None:
     """Index the turns by their text, their metadata and their tags."""
-    search.put_turns((draft.key, draft.prepared.text) for draft in drafts)
+    search.put_turns((draft.key, draft.prepared.tokens) for draft in drafts)
     tags.of_turns((draft.key, draft.prepared.record.metadata) for draft in drafts if draft.stored is None)
     for draft in drafts:
         record = draft.prepared.record
