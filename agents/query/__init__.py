@@ -4,13 +4,11 @@
 
     text ──parser.parse──►  tree.Query  ──writer.normalise──►  text
     JSON ──parser.from_json──►   │
-                                 ├── matches.matches(query, record)   the oracle
                                  ├── describe.describe(query)         a sentence for people
                                  ├── chips.chips(query)               removable parts for the bar
                                  └── the store's SQL
 
 =============  ====================================================================
-``tokens``     the one tokeniser of text, for the index and for ``matches``
 ``tree``       the typed tree: And, Or, Not, Term, Text, Scope, and the values
 ``fields``     the one table of fields: levels, kind, operators, columns, words
 ``scanner``    reading a query text character by character, and its errors
@@ -21,8 +19,7 @@
 ``parser``     text or JSON to `tree.Query`
 ``writer``     tree to its normal text
 ``describe``   the query as a sentence
-``record``     plain rows for the oracle
-``matches``    the oracle
+``comparison``  a single value compared with what a term says of it
 ``chips``      chips, hints, and edits by a click
 =============  ====================================================================
 

@@ -1,7 +1,7 @@
 """THE table of fields: for each its levels, kind, operators, columns, and words for people.
 
-The parser refuses what is not here, `matches` reads the columns from plain records, the store maps
-the same column names to its tables, help and completion show the rest.
+The parser refuses what is not here, the store maps the column names to its tables, help and
+completion show the rest. The oracle of the tests reads the same names from plain records.
 
 `level_of` settles which rows a term looks at: a field of the row's own level; else one of a wider
 level, inherited; else one of a narrower level, of which *some* must match.
@@ -101,6 +101,8 @@ STATUS_ALIASES = {
     "error": "failed",
     "canceled": "cancelled",
 }
+TRUNCATING = ("out_of_tokens", "max_infer_iters")
+"""Reasons why a turn or step stopped before its end: those that ``is:truncated`` accepts."""
 STEP_TYPES = ("inference", "tool_execution", "shield_call", "memory_retrieval", "other")
 STEP_TYPE_ALIASES = {
     "tool": "tool_execution",

@@ -18,6 +18,7 @@ This module must not know how a query is written, nor which fields there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import eq, ge, gt, le, lt, ne
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
@@ -187,6 +188,9 @@ class Scope(Part):
     node: Node
 
 
+_COMPARE: dict[Comparison, Callable[[int, int], bool]] = {"=": eq, "!=": ne, ">": gt, ">=": ge, "<": lt, "<=": le}
+
+
 class Count(Part):
     """How many rows of another level there are for which ``node`` holds, compared with ``value``."""
 
@@ -195,6 +199,10 @@ class Count(Part):
     node: Node
     op: Comparison
     value: Annotated[int, Field(ge=0, le=10**12)]
+
+    def accepts(self, number: int) -> bool:
+        """Whether so many rows are as many as the query asks for."""
+        return bool(_COMPARE[self.op](number, self.value))
 
 
 Node = Annotated[And | Or | Not | Term | Text | Scope | Count, Field(discriminator="kind")]

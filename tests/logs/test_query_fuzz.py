@@ -25,15 +25,15 @@ from agents.base.store import changes, feed_cursor, keys
 from agents.logs.pages.lists import page_of_id
 from agents.logs.store import changed_rows, listing
 from agents.query.fields import FIELDS
-from agents.query.matches import matches
 from agents.query.parser import read
-from agents.query.record import Row
 from agents.query.tree import Level, Query
 from agents.server.socket import lists, topics
 from agents.server.socket.fragments import Form
 from tests.conftest import Clock
 from tests.logs.store import oracle
 from tests.logs.store.test_query import terms_of
+from tests.query.oracle import matches
+from tests.query.records import Row
 from tests.query.texts import TERMS, Texts
 from tests.support.cases import sparing
 from tests.support.inprocess import collect_static, open_database

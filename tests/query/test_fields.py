@@ -8,8 +8,8 @@ import pytest
 
 from agents.query.describe import describe
 from agents.query.fields import FIELDS, FREE_TEXT, PRESENCE, Field, bare_id, find, level_of
-from agents.query.record import AgentRecord, ResponseRecord, SessionRecord, StepRecord, TurnRecord
 from agents.query.tree import Query, Term, leaves
+from tests.query.records import AgentRecord, ResponseRecord, SessionRecord, StepRecord, TurnRecord
 
 EVERY = pytest.mark.parametrize("field", FIELDS.values(), ids=list(FIELDS))
 

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from agents.base.errors import QuerySyntax
 from agents.query.chips import chips, hints
 from agents.query.describe import describe
-from agents.query.matches import matches
 from agents.query.parser import from_json, parse
-from agents.query.record import Row, SessionRecord, StepRecord, TurnRecord
 from agents.query.scanner import caret
 from agents.query.tree import (
     And,
@@ -32,6 +30,8 @@ from agents.query.tree import (
     negation,
 )
 from agents.query.writer import absolute, normalise, written
+from tests.query.oracle import matches
+from tests.query.records import Row, SessionRecord, StepRecord, TurnRecord
 from tests.query.texts import CONDITIONS, SCRAPS, SIGNS, TERMS
 
 NOON = 1_795_176_000_000_000

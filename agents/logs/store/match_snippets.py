@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.query.matches import contains
+from agents.query.comparison import contains
 from agents.query.tree import Words
 from agents.record.models.turns import Step, StepDetail
 from agents.record.schemas.events import DETAILS, ErrorInfo

@@ -2,8 +2,8 @@
 
 What each field is in the tables stands in `agents.logs.store.levels`. Names (agents, models, tools, …) are
 compared folded, over the small tables they are interned in; words go to the search index. What a term
-means is the table of fields' business (`agents.query.fields`), and `agents.query.matches` is the
-oracle this module has to agree with.
+means is the table of fields' business (`agents.query.fields`). The tests hold this module against an
+oracle: the same language over records in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from agents.logs.store.levels import agents, responses, sessions, steps, turns
 from agents.logs.store.levels.kinds import Terms
 from agents.logs.store.levels.relations import Sight, end, is_below, number, some
 from agents.query import fields
-from agents.query.matches import compared
 from agents.query.tree import And, Comparison, Count, Level, Node, Not, Or, Query, Scope, Term, Text
 from agents.record.store.search import Keys
 
@@ -112,5 +111,5 @@ def _count(count: Count, at: Level, sight: Sight) -> Q:
         found = Q(_COMPARE[count.op](number(at, count.level, inner, sight), Value(count.value)))
         return ~found if count.op == "!=" else found
     there = some(at, count.level, inner, sight)
-    one = there if compared(1, count) else NOTHING
-    return (one | ~there) if compared(0, count) else one
+    one = there if count.accepts(1) else NOTHING
+    return (one | ~there) if count.accepts(0) else one

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 
 from agents.base.store.writer import writer
-from agents.query.record import metadata_text
 from agents.record.models.choices import StepType
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
 from agents.record.schemas.content import CompletionMessage, text_of
 from agents.record.schemas.events import ErrorInfo, InferenceDetail, MemoryDetail, OtherDetail, ShieldDetail, ToolDetail
 from agents.record.store import large_values, search, searchable_text
 from agents.record.store.search import StepText
+from agents.record.store.searchable_text import metadata_text
 
 PIECE = 50
 """Turns of one job."""

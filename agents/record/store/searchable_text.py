@@ -31,6 +31,12 @@ def of_input(messages: str) -> str:
     return "\n".join(out)
 
 
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """Names and plain values, one pair a line."""
+    pairs = ((name, value) for name, value in metadata.items() if isinstance(value, str | int | float))
+    return "\n".join(f"{name} {value}" for name, value in pairs)
+
+
 def of_step(detail: StepDetail, error: ErrorInfo | None = None) -> StepText:
     """What a step said and thought, was called with, got, and what went wrong."""
     problem = error.message if error else ""

@@ -21,7 +21,6 @@ from agents.base.store import changes, encoding, terms
 from agents.base.store.sql import Insert, Select, Update, execute
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
-from agents.query.record import metadata_text
 from agents.record.models.agents import Session
 from agents.record.models.choices import Api, Source, TurnStatus
 from agents.record.models.turns import Response, Turn, TurnBody
@@ -33,6 +32,7 @@ from agents.record.store.forks import NewFork
 from agents.record.store.history import NewItem
 from agents.record.store.recorder import TurnRef, preview
 from agents.record.store.retries import AlreadyRun, Retry
+from agents.record.store.searchable_text import metadata_text
 from agents.record.store.sessions import NewSession
 
 LEASE_S = 30

@@ -11,7 +11,6 @@ from agents.base.models.people import ApiKey
 from agents.base.models.terms import Term, TermKind
 from agents.base.timestamps import to_us
 from agents.feedback.models import Feedback
-from agents.query.record import AgentRecord, ResponseRecord, Row, SessionRecord, StepRecord, TurnRecord
 from agents.query.tree import Level
 from agents.record.models.agents import Agent, Session
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
@@ -21,6 +20,7 @@ from agents.record.schemas.content import CompletionMessage, text_of
 from agents.record.schemas.events import ErrorInfo, ToolDetail
 from agents.record.schemas.events import StepDetail as AnyDetail
 from agents.record.store import large_values, searchable_text
+from tests.query.records import AgentRecord, ResponseRecord, Row, SessionRecord, StepRecord, TurnRecord
 
 KINDS: dict[Level, ids.Kind] = {
     "agent": ids.Kind.AGENT,

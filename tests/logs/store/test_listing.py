@@ -8,12 +8,12 @@ from agents.base.access import Actor
 from agents.logs.store import listing
 from agents.logs.store.levels import belonging, few
 from agents.query.fields import FIELDS
-from agents.query.matches import matches
 from agents.query.parser import parse
 from agents.query.tree import Level, Query
 from tests.conftest import Clock
 from tests.logs.store import oracle
 from tests.logs.store.test_query import TOGETHER, terms_of
+from tests.query.oracle import matches
 from tests.support.builders import Recorded
 from tests.support.cases import sparing
 from tests.support.sample_turns import sample as make_sample

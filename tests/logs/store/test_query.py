@@ -14,12 +14,12 @@ from agents.logs.store import logs
 from agents.logs.store.levels.relations import MODELS
 from agents.logs.store.query import condition
 from agents.query.fields import FIELDS, Field
-from agents.query.matches import matches
 from agents.query.parser import parse
 from agents.query.tree import LEVELS, Level
 from agents.record.models.agents import Session
 from tests.conftest import Clock
 from tests.logs.store import oracle
+from tests.query.oracle import matches
 from tests.support.builders import Recorded
 from tests.support.cases import sparing
 from tests.support.sample_turns import sample as make_sample

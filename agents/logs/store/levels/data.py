@@ -14,7 +14,7 @@ from agents.base.tokenizer import words
 from agents.logs.store.conditions import listed
 from agents.logs.store.levels.kinds import TermOf
 from agents.logs.store.levels.relations import Sight
-from agents.query import matches
+from agents.query import comparison
 from agents.query.tree import Pattern, Whole, Words
 from agents.query.tree import Term as TermNode
 from agents.record.models.choices import StepType
@@ -54,7 +54,7 @@ def _holding(part: Part, node: TermNode, sight: Sight) -> Iterator[int]:
             raise Unavailable(f"Looking into {part} takes too long here. Add a time range, or a word it holds.")
         for key, body in _details(chunk):
             held = _value(part, body)
-            if any(matches.fits_data(node.op, node.value, each) for each in matches.inside(held, node.path)):
+            if any(comparison.fits_data(node.op, node.value, each) for each in comparison.inside(held, node.path)):
                 yield key
 
 

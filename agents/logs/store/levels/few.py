@@ -13,7 +13,6 @@ from agents.logs.store.conditions import listed
 from agents.logs.store.levels import agents, data, kinds, sessions, steps, turns
 from agents.logs.store.levels.relations import MODELS, Sight
 from agents.query import fields
-from agents.query.matches import compared
 from agents.query.tree import Count, Level, Node, Query, Scope, Term, Text, Words, conjuncts
 from agents.record.models.agents import Session
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
@@ -73,7 +72,7 @@ def _named(node: Node, at: Level, sight: Sight) -> Found:
             return _term(node, at, sight)
         case Scope(quantifier="any" | "first" | "last"):
             return _inside(node, sight)
-        case Count() if not compared(0, node):
+        case Count() if not node.accepts(0):
             return _inside(node, sight)
         case _:
             return at, None

@@ -9,7 +9,7 @@ from agents.base.models.terms import TermKind
 from agents.logs.store.conditions import amount, chosen, fits, interned, moment
 from agents.logs.store.levels.kinds import Terms, named, plain
 from agents.logs.store.levels.relations import Sight
-from agents.query.record import CUT
+from agents.query.fields import TRUNCATING
 from agents.query.tree import Term as TermNode
 from agents.record.models.choices import LIVE, Api, TurnStatus
 
@@ -18,7 +18,7 @@ def _is(node: TermNode, sight: Sight) -> Q:
     known = {
         "live": Q(status__in=LIVE),
         "waiting": Q(status=TurnStatus.AWAITING_INPUT),
-        "truncated": Q(turn__stop_reason__in=CUT, number=F("turn__leg_count")),
+        "truncated": Q(turn__stop_reason__in=TRUNCATING, number=F("turn__leg_count")),
     }
     found = Q(pk__in=())
     for name, condition in known.items():

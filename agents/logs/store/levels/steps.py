@@ -12,7 +12,7 @@ from agents.logs.store.levels import data, turns
 from agents.logs.store.levels.kinds import TermOf, Terms, feedback_terms, judged, named, plain, tagged
 from agents.logs.store.levels.relations import Sight
 from agents.query import fields
-from agents.query.record import CUT
+from agents.query.fields import TRUNCATING
 from agents.query.tree import Flag, Words
 from agents.query.tree import Term as TermNode
 from agents.record.models.choices import StepStatus, StepType
@@ -24,7 +24,7 @@ def _is(node: TermNode, sight: Sight) -> Q:
     known = {
         "live": Q(status=StepStatus.IN_PROGRESS),
         "waiting": Q(status=StepStatus.AWAITING_INPUT),
-        "truncated": Q(finish__in=Term.objects.filter(kind=int(TermKind.FINISH), value__in=CUT)),
+        "truncated": Q(finish__in=Term.objects.filter(kind=int(TermKind.FINISH), value__in=TRUNCATING)),
     }
     found = Q(pk__in=())
     for name, condition in known.items():

@@ -24,7 +24,7 @@ from agents.logs.store.levels.kinds import (
 )
 from agents.logs.store.levels.relations import Sight
 from agents.query import fields
-from agents.query.record import CUT
+from agents.query.fields import TRUNCATING
 from agents.query.tree import Period, Whole, Words
 from agents.query.tree import Term as TermNode
 from agents.record.models.agents import Agent, Session
@@ -59,7 +59,7 @@ def _is(node: TermNode, sight: Sight) -> Q:
     known = {
         "live": Q(status__in=LIVE),
         "waiting": Q(status=TurnStatus.AWAITING_INPUT),
-        "truncated": Q(stop_reason__in=CUT),
+        "truncated": Q(stop_reason__in=TRUNCATING),
         "sanitized": Q(body__sanitized=True),
     }
     return known[wanted] if wanted in known else _any_of(known, node)

@@ -10,7 +10,7 @@ from agents.base.store import terms
 from agents.base.timestamps import to_us, us_or_none
 from agents.logs.schemas.rows import ResponseRow, TurnRow
 from agents.logs.store.rows import cells, turns
-from agents.query.record import CUT
+from agents.query.fields import TRUNCATING
 from agents.record.models.choices import TurnStatus
 from agents.record.models.turns import Response
 
@@ -40,7 +40,7 @@ def rows(keys: Sequence[int]) -> list[ResponseRow]:
 
 
 def _is_cut(turn: TurnRow, last: bool) -> bool:
-    return last and turn.status == "completed" and turn.stop_reason in CUT
+    return last and turn.status == "completed" and turn.stop_reason in TRUNCATING
 
 
 def _row(row: tuple[Any, ...], turn: TurnRow, words: dict[int | None, str]) -> ResponseRow:

@@ -11,11 +11,11 @@ from agents.base import ids
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import Insert, SelectAmong
-from agents.query.record import metadata_text
 from agents.record.models.choices import Source
 from agents.record.models.turns import Turn, TurnBody
 from agents.record.schemas.content import text_of
 from agents.record.store import search, tags
+from agents.record.store.searchable_text import metadata_text
 from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.store.external import find_or_create, step_rows, turn_order, turn_rows, write_steps
 from agents.telemetry.store.external.find_or_create import AgentKeys, SessionDraft, SessionDrafts

@@ -1,5 +1,5 @@
-"""Whether a record matches a query: the oracle that the store's SQL is held against. Live lists ask
-the store itself.
+"""The oracle of the query language: a second, plain implementation over records in memory, which the
+store's SQL must agree with.
 
 Absent is None, the empty text, the empty list. An absent value matches no term, so its negation
 does: ``-env:dev`` accepts rows without ``env``, ``env:!=dev`` does not.
@@ -7,15 +7,13 @@ does: ``-env:dev`` accepts rows without ``env``, ``env:!=dev`` does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from operator import eq, ge, gt, le, lt
+from collections.abc import Iterator
 from typing import Any, assert_never
 
 from agents.base.tokenizer import fold, index_text
+from agents.query.comparison import COMPARE, contains, fits_data, inside, scalar_text
 from agents.query.fields import FIELDS, FREE_TEXT, Field, bare_id, is_id, level_of
-from agents.query.record import Record, Row
 from agents.query.tree import (
-    EVERY,
     LEVELS,
     And,
     Count,
@@ -25,7 +23,6 @@ from agents.query.tree import (
     Not,
     Number,
     Numbers,
-    Op,
     Or,
     Pattern,
     Period,
@@ -33,12 +30,10 @@ from agents.query.tree import (
     Scope,
     Term,
     Text,
-    Value,
     Whole,
     Words,
 )
-
-_COMPARE = {"=": eq, "!=": eq, ">": gt, ">=": ge, "<": lt, "<=": le}
+from tests.query.records import Record, Row
 
 
 def matches(query: Query, row: Row) -> bool:
@@ -60,18 +55,13 @@ def _holds(node: Node, row: Row) -> bool:
             return _scope_holds(node, row)
         case Count():
             found = sum(_holds(node.node, each) for each in row.at(node.level))
-            return compared(found, node)
+            return node.accepts(found)
         case Term():
             return _some(node, row)
         case Text():
             return _some(Term(field=FREE_TEXT, op="contains", value=node.words), row)
         case _:
             assert_never(node)
-
-
-def compared(found: int, count: Count) -> bool:
-    """Whether a count is as asked."""
-    return bool(_COMPARE[count.op](found, count.value)) != (count.op == "!=")
 
 
 def _scope_holds(scope: Scope, row: Row) -> bool:
@@ -119,20 +109,6 @@ def _values(field: Field, path: tuple[str | int, ...], record: Record, level: Le
                 yield column, each
 
 
-def inside(value: Any, path: Sequence[str | int]) -> list[Any]:
-    """The values that lie at a path in decoded JSON: of a list there, each of its elements."""
-    if not path:
-        return list(value) if isinstance(value, list | tuple) else [value]
-    step, rest = path[0], path[1:]
-    if isinstance(value, Mapping) and isinstance(step, str):
-        return inside(value.get(step), rest)
-    if isinstance(value, list | tuple) and step == EVERY:
-        return [found for each in value for found in inside(each, rest)]
-    if isinstance(value, list | tuple) and isinstance(step, int) and step < len(value):
-        return inside(value[step], rest)
-    return []
-
-
 def _accepts(term: Term, field: Field, column: str, value: Any) -> bool:
     """Whether one present value is as the term says; for ``!=``, whether it is what it must not be."""
     if field.kind == "data":
@@ -143,9 +119,9 @@ def _accepts(term: Term, field: Field, column: str, value: Any) -> bool:
         case Whole(text=text):
             return bare_id(value) == bare_id(text) if is_id(column) else _same(value, text)
         case Pattern() as pattern:
-            return not is_id(column) and isinstance(_plain(value), str) and pattern.fits(_plain(value) or "")
+            return not is_id(column) and isinstance(scalar_text(value), str) and pattern.fits(scalar_text(value) or "")
         case Number(value=number):
-            return bool(_COMPARE[term.op](value, number))
+            return bool(COMPARE[term.op](value, number))
         case Numbers(low=low, high=high):
             return (low is None or value >= low) and (high is None or value <= high)
         case Period(low_us=low, high_us=high):
@@ -158,47 +134,6 @@ def _accepts(term: Term, field: Field, column: str, value: Any) -> bool:
             assert_never(term.value)
 
 
-def fits_data(op: Op, wanted: Value | None, value: Any) -> bool:
-    """Whether a value of JSON is as a term on data says; a list or an object is like nothing."""
-    plain = _plain(value)
-    match wanted:
-        case None:
-            return value is not None
-        case _ if plain is None:
-            return False
-        case Words():
-            return contains(plain, wanted)
-        case Whole(text=text):
-            return fold(plain) == fold(text)
-        case Pattern():
-            return wanted.fits(plain)
-        case Number(value=number):
-            return _is_number(value) and bool(_COMPARE[op](value, number))
-        case Numbers(low=low, high=high):
-            return _is_number(value) and (low is None or value >= low) and (high is None or value <= high)
-        case _:
-            return False
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def contains(text: str, words: Words) -> bool:
-    """Whether the words stand next to each other in the text; or its letters, anywhere."""
-    if words.inside:
-        return index_text(words.text) in index_text(text)
-    end = "" if words.prefix else " "
-    return f" {index_text(words.text)}{end}" in f" {index_text(text)} "
-
-
 def _same(value: Any, text: str) -> bool:
-    plain = _plain(value)
-    return plain is not None and fold(plain) == fold(text)
-
-
-def _plain(value: Any) -> str | None:
-    """A JSON scalar as text; None for lists and objects, which equal nothing."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, str | int | float) else None
+    own = scalar_text(value)
+    return own is not None and fold(own) == fold(text)

@@ -1,4 +1,4 @@
-"""Plain rows for `matches`: what a query can see of an agent, a session, a turn, a response, a step.
+"""Plain rows for the oracle: what a query can see of an agent, a session, a turn, a response, a step.
 
 The attributes are the columns that the table of fields names. Absent is None, or empty for texts
 and lists. Ids are public ids as text, moments and lengths of time microseconds, costs billionths
@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agents.query.fields import TRUNCATING
 from agents.query.tree import LEVELS, Level
+from agents.record.store.searchable_text import metadata_text
 
 _MARKS = {"queued": ("live",), "in_progress": ("live",), "awaiting_input": ("waiting",)}
-CUT = ("out_of_tokens", "max_infer_iters")
-"""Why something stopped that was not at its end: ``is:truncated``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class StepRecord(Happened, Judged):
     @property
     def marks(self) -> tuple[str, ...]:
         """The values of ``is:``."""
-        return _MARKS.get(self.status, ()) + (("truncated",) if self.finish in CUT else ())
+        return _MARKS.get(self.status, ()) + (("truncated",) if self.finish in TRUNCATING else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ class TurnRecord(Happened, Judged):
 
     @property
     def marks(self) -> tuple[str, ...]:
-        cut = ("truncated",) if self.stop_reason in CUT else ()
+        cut = ("truncated",) if self.stop_reason in TRUNCATING else ()
         return _MARKS.get(self.status, ()) + cut + (("sanitized",) if self.sanitized else ())
 
     @property
@@ -149,12 +149,6 @@ class AgentRecord:
 
 
 Record = AgentRecord | SessionRecord | TurnRecord | ResponseRecord | StepRecord
-
-
-def metadata_text(metadata: Mapping[str, Any]) -> str:
-    """Names and plain values, one pair a line."""
-    pairs = ((name, value) for name, value in metadata.items() if isinstance(value, str | int | float))
-    return "\n".join(f"{name} {value}" for name, value in pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
