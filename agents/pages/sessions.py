@@ -22,8 +22,8 @@ from agents.logs.store import listing, logs
 from agents.logs.store.logs import TurnPage
 from agents.pages import fragments, session_metrics, turn_actions, turn_search
 from agents.query.parser import parse
-from agents.query.tree import Query, Text, Words, all_of, conjuncts
-from agents.query.writer import written
+from agents.query.tree import FreeText, Query, SearchPhrase, all_of, conjuncts
+from agents.query.writer import tree_text
 from agents.record.store import agents, read_turns, session_order, sessions
 from agents.record.store.agents import AgentRecord
 from agents.record.store.sessions import SessionRecord
@@ -99,7 +99,7 @@ class Search:
     """What is searched for in a session: words as typed, and as phrases to be found and marked."""
 
     text: str
-    wanted: tuple[Words, ...]
+    wanted: tuple[SearchPhrase, ...]
 
     @property
     def phrases(self) -> tuple[Phrase, ...]:
@@ -119,9 +119,9 @@ def _search(request: PageRequest) -> Search | None:
 def _asked(session: SessionRecord, search: Search | None) -> Query:
     """The turns of a session, those that say what is searched for if anything is."""
     query = parse(f"session:{session.public_id}", now_us=ids.now_us())
-    said = [Text(words=each) for each in search.wanted] if search else []
+    said = [FreeText(words=each) for each in search.wanted] if search else []
     tree = all_of((*conjuncts(query.tree), *said))
-    return Query(text=written(tree), tree=tree, level="turn")
+    return Query(text=tree_text(tree), tree=tree, level="turn")
 
 
 def _hits(actor: Actor, session: SessionRecord, search: Search | None) -> tuple[int, str] | None:

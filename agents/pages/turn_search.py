@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.utils.safestring import SafeString
 
 from agents.base.tokenizer import words
-from agents.query.tree import Words
+from agents.query.tree import SearchPhrase
 from agents.record.store import search_in_turn
 from agents.uikit import highlight, json_view
 from agents.uikit.highlight import Phrase
@@ -70,10 +70,10 @@ class Finding:
         return None if self.hit is None else self.numbers[self.hit]
 
 
-def asked(text: str) -> list[Words]:
+def asked(text: str) -> list[SearchPhrase]:
     """The phrases of what was typed: quoted ones, and words of which only the beginning may be given."""
     found = [(quoted, False) if quoted else (plain, True) for quoted, plain in _ASKED.findall(text[:LONGEST])]
-    return [Words(text=part, prefix=prefix) for part, prefix in found if words(part)]
+    return [SearchPhrase(text=part, prefix=prefix) for part, prefix in found if words(part)]
 
 
 def finding(turn: int, text: str, hit: str) -> Finding | None:

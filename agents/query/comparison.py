@@ -11,51 +11,51 @@ from operator import eq, ge, gt, le, lt
 from typing import Any
 
 from agents.base.tokenizer import fold, index_text
-from agents.query.tree import EVERY, Number, Numbers, Op, Pattern, Value, Whole, Words
+from agents.query.tree import EVERY_ITEM, ExactValue, Number, NumberRange, Op, Pattern, SearchPhrase, Value
 
 COMPARE = {"=": eq, "!=": eq, ">": gt, ">=": ge, "<": lt, "<=": le}
 """By operator; ``!=`` compares as ``=`` does, and its caller negates."""
 
 
-def contains(text: str, words: Words) -> bool:
-    """Whether the words stand next to each other in the text; or its letters, anywhere."""
-    if words.inside:
-        return index_text(words.text) in index_text(text)
-    end = "" if words.prefix else " "
-    return f" {index_text(words.text)}{end}" in f" {index_text(text)} "
+def contains_phrase(text: str, phrase: SearchPhrase) -> bool:
+    """Whether the text holds the words next to each other or, of an ``inside`` phrase, its letters anywhere."""
+    if phrase.inside:
+        return index_text(phrase.text) in index_text(text)
+    end = "" if phrase.prefix else " "
+    return f" {index_text(phrase.text)}{end}" in f" {index_text(text)} "
 
 
-def inside(value: Any, path: Sequence[str | int]) -> list[Any]:
-    """The values that lie at a path in decoded JSON: of a list there, each of its elements."""
+def values_at(value: Any, path: Sequence[str | int]) -> list[Any]:
+    """Return the values at a path in decoded JSON; a list at its end gives each of its items."""
     if not path:
         return list(value) if isinstance(value, list | tuple) else [value]
-    step, rest = path[0], path[1:]
+    step, tail = path[0], path[1:]
     if isinstance(value, Mapping) and isinstance(step, str):
-        return inside(value.get(step), rest)
-    if isinstance(value, list | tuple) and step == EVERY:
-        return [found for each in value for found in inside(each, rest)]
+        return values_at(value.get(step), tail)
+    if isinstance(value, list | tuple) and step == EVERY_ITEM:
+        return [nested for item in value for nested in values_at(item, tail)]
     if isinstance(value, list | tuple) and isinstance(step, int) and step < len(value):
-        return inside(value[step], rest)
+        return values_at(value[step], tail)
     return []
 
 
-def fits_data(op: Op, wanted: Value | None, value: Any) -> bool:
-    """Whether a value of JSON is as a term on data says; a list or an object is like nothing."""
+def json_value_matches(op: Op, expected: Value | None, value: Any) -> bool:
+    """Whether a JSON value fulfils a term on data; a list or an object fulfils only ``has``."""
     text = scalar_text(value)
-    match wanted:
+    match expected:
         case None:
             return value is not None
         case _ if text is None:
             return False
-        case Words():
-            return contains(text, wanted)
-        case Whole():
-            return fold(text) == fold(wanted.text)
+        case SearchPhrase():
+            return contains_phrase(text, expected)
+        case ExactValue():
+            return fold(text) == fold(expected.text)
         case Pattern():
-            return wanted.fits(text)
+            return expected.matches(text)
         case Number(value=number):
             return _is_number(value) and bool(COMPARE[op](value, number))
-        case Numbers(low=low, high=high):
+        case NumberRange(low=low, high=high):
             return _is_number(value) and (low is None or value >= low) and (high is None or value <= high)
         case _:
             return False
@@ -66,7 +66,7 @@ def _is_number(value: Any) -> bool:
 
 
 def scalar_text(value: Any) -> str | None:
-    """A JSON scalar as text; None for lists and objects, which equal nothing."""
+    """Return a JSON scalar as text; None for lists and objects, which equal nothing."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from unicodedata import category
 
 from agents.base.tokenizer import words
-from agents.query.tree import And, Node, Or, Query, Scope, Term, Text, Words
+from agents.query.tree import And, FieldTerm, FreeText, LevelScope, Node, Or, Query, SearchPhrase
 
 Piece = tuple[str, bool]
 """A part of a text, and whether it was searched for."""
@@ -52,16 +52,16 @@ def searched(query: Query | None) -> Searched:
     return Searched(tuple(found["in"]), tuple(found["out"]), tuple(found["error"]))
 
 
-def _wanted(node: Node) -> Iterator[tuple[str, Words]]:
+def _wanted(node: Node) -> Iterator[tuple[str, SearchPhrase]]:
     match node:
-        case Text(words=value):
+        case FreeText(words=value):
             yield "text", value
-        case Term(field=field, op="contains" | "=", value=Words() as value):
+        case FieldTerm(field=field, op="contains" | "=", value=SearchPhrase() as value):
             yield field, value
         case And(nodes=nodes) | Or(nodes=nodes):
             for inner in nodes:
                 yield from _wanted(inner)
-        case Scope(quantifier="any", node=inner):
+        case LevelScope(quantifier="any", node=inner):
             yield from _wanted(inner)
 
 

@@ -11,27 +11,27 @@ from collections.abc import Iterator
 from typing import Any, assert_never
 
 from agents.base.tokenizer import fold, index_text
-from agents.query.comparison import COMPARE, contains, fits_data, inside, scalar_text
-from agents.query.fields import FIELDS, FREE_TEXT, Field, bare_id, is_id, level_of
+from agents.query.comparison import COMPARE, contains_phrase, json_value_matches, scalar_text, values_at
+from agents.query.fields import FIELDS, FREE_TEXT, QueryField, canonical_id, is_id, level_of
 from agents.query.tree import (
     LEVELS,
     And,
     Count,
+    ExactValue,
+    FieldTerm,
     Flag,
+    FreeText,
     Level,
+    LevelScope,
     Node,
     Not,
     Number,
-    Numbers,
+    NumberRange,
     Or,
     Pattern,
     Period,
     Query,
-    Scope,
-    Term,
-    Text,
-    Whole,
-    Words,
+    SearchPhrase,
 )
 from tests.query.records import Record, Row
 
@@ -51,20 +51,20 @@ def _holds(node: Node, row: Row) -> bool:
             return any(_holds(inner, row) for inner in node.nodes)
         case Not():
             return not _holds(node.node, row)
-        case Scope():
+        case LevelScope():
             return _scope_holds(node, row)
         case Count():
             found = sum(_holds(node.node, each) for each in row.at(node.level))
             return node.accepts(found)
-        case Term():
+        case FieldTerm():
             return _some(node, row)
-        case Text():
-            return _some(Term(field=FREE_TEXT, op="contains", value=node.words), row)
+        case FreeText():
+            return _some(FieldTerm(field=FREE_TEXT, op="contains", value=node.words), row)
         case _:
             assert_never(node)
 
 
-def _scope_holds(scope: Scope, row: Row) -> bool:
+def _scope_holds(scope: LevelScope, row: Row) -> bool:
     rows = row.at(scope.level)
     match scope.quantifier:
         case "any":
@@ -81,14 +81,14 @@ def _scope_holds(scope: Scope, row: Row) -> bool:
             assert_never(scope.quantifier)
 
 
-def _some(term: Term, row: Row) -> bool:
+def _some(term: FieldTerm, row: Row) -> bool:
     """Whether the term holds of some row of its field's level, or, of a deep field, of one below that."""
     field = FIELDS[term.field]
     level = level_of(field, row.level)
     return any(_fits(term, field, each, level) for each in row.at(level))
 
 
-def _fits(term: Term, field: Field, row: Row, level: Level) -> bool:
+def _fits(term: FieldTerm, field: QueryField, row: Row, level: Level) -> bool:
     """A deep field is one value of all rows that hold a part of it."""
     below = [deeper for deeper in LEVELS[LEVELS.index(level) + 1 :] if deeper in field.columns] if field.deep else []
     parts = [(row.record, level), *((each.record, deeper) for deeper in below for each in row.at(deeper))]
@@ -99,30 +99,34 @@ def _fits(term: Term, field: Field, row: Row, level: Level) -> bool:
     return bool(present) and not accepted if term.op == "!=" else accepted
 
 
-def _values(field: Field, path: tuple[str | int, ...], record: Record, level: Level) -> Iterator[tuple[str, Any]]:
+def _values(field: QueryField, path: tuple[str | int, ...], record: Record, level: Level) -> Iterator[tuple[str, Any]]:
     """The columns of a field with the values they hold, absent ones left out."""
     for column in field.columns[level]:
         value = getattr(record, column)
-        held = inside(value, path) if field.keyed else value if field.many else (value,)
+        held = values_at(value, path) if field.keyed else value if field.many else (value,)
         for each in held:
             if each is not None and (each != "" or field.keyed):
                 yield column, each
 
 
-def _accepts(term: Term, field: Field, column: str, value: Any) -> bool:
+def _accepts(term: FieldTerm, field: QueryField, column: str, value: Any) -> bool:
     """Whether one present value is as the term says; for ``!=``, whether it is what it must not be."""
     if field.kind == "data":
-        return fits_data(term.op, term.value, value)
+        return json_value_matches(term.op, term.value, value)
     match term.value:
-        case Words() as words:
-            return contains(value, words) if term.op == "contains" else index_text(value) == index_text(words.text)
-        case Whole(text=text):
-            return bare_id(value) == bare_id(text) if is_id(column) else _same(value, text)
+        case SearchPhrase() as words:
+            return (
+                contains_phrase(value, words) if term.op == "contains" else index_text(value) == index_text(words.text)
+            )
+        case ExactValue(text=text):
+            return canonical_id(value) == canonical_id(text) if is_id(column) else _same(value, text)
         case Pattern() as pattern:
-            return not is_id(column) and isinstance(scalar_text(value), str) and pattern.fits(scalar_text(value) or "")
+            return (
+                not is_id(column) and isinstance(scalar_text(value), str) and pattern.matches(scalar_text(value) or "")
+            )
         case Number(value=number):
             return bool(COMPARE[term.op](value, number))
-        case Numbers(low=low, high=high):
+        case NumberRange(low=low, high=high):
             return (low is None or value >= low) and (high is None or value <= high)
         case Period(low_us=low, high_us=high):
             return (low is None or value >= low) and (high is None or value < high)

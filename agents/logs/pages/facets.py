@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_noop
 from agents.base.errors import QuerySyntax
 from agents.base.tokenizer import fold
 from agents.query.chips import with_term, without_term
-from agents.query.tree import Not, Period, Query, Term, Whole, conjuncts, disjuncts
+from agents.query.tree import ExactValue, FieldTerm, Not, Period, Query, conjuncts, disjuncts
 from agents.uikit.elements import status_word, type_word
 from agents.uikit.sources import source_word
 
@@ -135,7 +135,7 @@ def _states(query: Query) -> Iterator[tuple[tuple[str, str], str]]:
         inner, state = (node.node, "out") if isinstance(node, Not) else (node, "in")
         for each in disjuncts(inner):
             match each:
-                case Term(field=field, op="=", value=Whole(text=text)):
+                case FieldTerm(field=field, op="=", value=ExactValue(text=text)):
                     yield (field, fold(text)), state
-                case Term(field="started", value=Period(text=text)) if text:
+                case FieldTerm(field="started", value=Period(text=text)) if text:
                     yield ("started", fold(text)), state

@@ -15,7 +15,7 @@ from agents.logs.pages import step_sparkline, turn_summary
 from agents.logs.schemas.rows import ResponseRow, SessionRow, StepRow, TurnRow
 from agents.logs.store import match_snippets
 from agents.logs.store.match_snippets import Glimpse
-from agents.query.tree import Level, Query, Text, Words, leaves
+from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.responses.wire import citations
 from agents.uikit import format, highlight
 from agents.uikit.highlight import Phrase, Searched
@@ -53,9 +53,9 @@ def _with_glimpses(
     ]
 
 
-def _free_words(query: Query) -> Words | None:
+def _free_words(query: Query) -> SearchPhrase | None:
     """The first words that were looked for anywhere."""
-    texts = (leaf.words for leaf in leaves(query.tree) if isinstance(leaf, Text))
+    texts = (leaf.words for leaf in leaves(query.tree) if isinstance(leaf, FreeText))
     return next((words for words in texts if not words.inside), None)
 
 
@@ -77,7 +77,7 @@ def _behind(level: Level, query: Query | None) -> str:
     """What goes behind the URL of a turn: the list it was found in, and the words that were looked for."""
     if query is None or not query.text:
         return ""
-    words = next((leaf.words.text for leaf in leaves(query.tree) if isinstance(leaf, Text)), "")
+    words = next((leaf.words.text for leaf in leaves(query.tree) if isinstance(leaf, FreeText)), "")
     given = {"q": query.text if level == "turn" else "", "find": words}
     return "?" + urlencode({name: text for name, text in given.items() if text}) if any(given.values()) else ""
 

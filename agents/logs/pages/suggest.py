@@ -15,8 +15,8 @@ from agents.base.tokenizer import fold
 from agents.logs.store import listing, numbers, rows
 from agents.query import parser
 from agents.query.chips import with_term
-from agents.query.fields import FIELDS, PRESENCE, Field, find
-from agents.query.tree import And, Level, Pattern, Term
+from agents.query.fields import FIELDS, PRESENCE, QueryField, find_field
+from agents.query.tree import And, FieldTerm, Level, Pattern
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 
@@ -52,7 +52,7 @@ def values(actor: Actor, level: Level, word: str) -> list[Suggestion]:
     if name.lower() == "has":
         there = [each for each in (*FIELDS, *PRESENCE) if each.startswith(begun.lower())]
         return [Suggestion(f"has:{each}", "") for each in there[:MOST]]
-    found = find(name.split("."))
+    found = find_field(name.split("."))
     if not colon or found is None or found[0].keyed:
         return []
     field, begun = found[0], fold(begun.strip('("'))
@@ -64,7 +64,7 @@ def values(actor: Actor, level: Level, word: str) -> list[Suggestion]:
     ]
 
 
-def _known(actor: Actor, level: Level, field: Field, begun: str) -> list[tuple[str, int]]:
+def _known(actor: Actor, level: Level, field: QueryField, begun: str) -> list[tuple[str, int]]:
     """The values of a field that the actor's rows have, most frequent first."""
     everything = parser.parse("", now_us=ids.now_us(), level=level)
     if field.name == "session":
@@ -79,14 +79,14 @@ def _known(actor: Actor, level: Level, field: Field, begun: str) -> list[tuple[s
 
 def _sessions(actor: Actor, begun: str) -> list[tuple[str, int]]:
     """The newest sessions whose names begin so."""
-    name = Term(field="session", op="=", value=Pattern(parts=(begun, "")))
+    name = FieldTerm(field="session", op="=", value=Pattern(parts=(begun, "")))
     tree = name if begun else And(nodes=())
     query = parser.from_json(tree.model_dump(mode="json"), now_us=ids.now_us(), level="session")
     found = listing.page(actor, query, limit=MOST).keys
     return [(row.name, row.turn_count) for row in rows.of("session", found) if row.name]
 
 
-def _term(field: Field, value: str) -> str:
+def _term(field: QueryField, value: str) -> str:
     try:
         return with_term("", field.name, value)
     except QuerySyntax:

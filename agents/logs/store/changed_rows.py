@@ -8,7 +8,7 @@ from typing import Any
 from agents.base import ids
 from agents.base.models.changes import ChangeKind
 from agents.query import fields
-from agents.query.tree import LEVELS, Count, Level, Node, Query, Scope, Term, leaves
+from agents.query.tree import LEVELS, Count, FieldTerm, Level, LevelScope, Node, Query, leaves
 from agents.record.models.choices import Api
 from agents.record.models.turns import Response, Step, Turn
 
@@ -87,9 +87,9 @@ def _steps(turns: Sequence[int]) -> list[int]:
 
 def _looks_up(node: Node) -> bool:
     """Whether a query over steps asks anything of what they are in."""
-    if isinstance(node, Scope | Count) and node.level != "step":
+    if isinstance(node, LevelScope | Count) and node.level != "step":
         return True
-    terms = [leaf for leaf in leaves(node) if isinstance(leaf, Term)]
+    terms = [leaf for leaf in leaves(node) if isinstance(leaf, FieldTerm)]
     above = LEVELS[: LEVELS.index("step")]
     return any(fields.level_of(fields.FIELDS[term.field], "step") in above for term in terms) or _nests(node)
 

@@ -19,8 +19,8 @@ from agents.base.models.terms import Term, TermKind
 from agents.base.timestamps import to_datetime
 from agents.base.tokenizer import fold, words
 from agents.query import fields
-from agents.query.tree import Number, Numbers, Pattern, Period, Value, Whole, Words
-from agents.query.tree import Term as TermNode
+from agents.query.tree import ExactValue, Number, NumberRange, Pattern, Period, SearchPhrase, Value
+from agents.query.tree import FieldTerm as TermNode
 
 NOTHING = Q(pk__in=())
 EVERYTHING = ~NOTHING
@@ -40,16 +40,16 @@ def fits(value: Value | None, text: str) -> bool:
     """Whether a text is what a term asks for, folded as everywhere; without a value any is."""
     match value:
         case Pattern():
-            return value.fits(text)
-        case Whole():
+            return value.matches(text)
+        case ExactValue():
             return fold(text) == fold(value.text)
-        case Words():
+        case SearchPhrase():
             return contains(words(text), value)
         case _:
             return bool(text)
 
 
-def contains(found: list[str], value: Words) -> bool:
+def contains(found: list[str], value: SearchPhrase) -> bool:
     """Whether these words hold those of ``value`` next to each other."""
     wanted = words(value.text)
     if not wanted:
@@ -82,9 +82,9 @@ def interned(kind: TermKind, column: str) -> Callable[[TermNode], Q]:
 
 def keys_named(kind: ids.Kind, value: Value | None) -> list[int]:
     """The key that a value names as a public id, if it does."""
-    if not isinstance(value, Whole):
+    if not isinstance(value, ExactValue):
         return []
-    digits = fields.bare_id(value.text)
+    digits = fields.canonical_id(value.text)
     if len(digits) != 32:
         return []
     key = ids.parse(kind, f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
@@ -114,7 +114,7 @@ def amount(expression: Any, column: str | None = None) -> Callable[[TermNode], Q
             case Number(value=value):
                 same = Q(GreaterThanOrEqual(expression, value)) & Q(LessThanOrEqual(expression, value))
                 return present & (same if node.op == "=" else ~same)
-            case Numbers(low=low, high=high):
+            case NumberRange(low=low, high=high):
                 above = Q(GreaterThanOrEqual(expression, low)) if low is not None else EVERYTHING
                 below = Q(LessThanOrEqual(expression, high)) if high is not None else EVERYTHING
                 return present & above & below

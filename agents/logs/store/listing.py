@@ -17,7 +17,7 @@ from agents.logs.store.levels import belonging, few
 from agents.logs.store.levels.relations import MODELS, among
 from agents.logs.store.numbers.reading import reading
 from agents.logs.store.query import condition
-from agents.query.tree import Level, Query, Text, Words, leaves
+from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.record.models.choices import Api
 from agents.record.store.search import Keys
 
@@ -147,9 +147,9 @@ def _is_read(query: Query) -> bool:
     return any(_words(leaf).inside for leaf in leaves(query.tree))
 
 
-def _words(leaf: Any) -> Words:
-    value = leaf.words if isinstance(leaf, Text) else leaf.value
-    return value if isinstance(value, Words) else Words(text="")
+def _words(leaf: Any) -> SearchPhrase:
+    value = leaf.words if isinstance(leaf, FreeText) else leaf.value
+    return value if isinstance(value, SearchPhrase) else SearchPhrase(text="")
 
 
 def _scanned(actor: Actor, query: Query, after: int | None, limit: int) -> Page:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.query.comparison import contains
-from agents.query.tree import Words
+from agents.query.comparison import contains_phrase
+from agents.query.tree import SearchPhrase
 from agents.record.models.turns import Step, StepDetail
 from agents.record.schemas.events import DETAILS, ErrorInfo
 from agents.record.store import large_values, search, searchable_text
@@ -27,7 +27,7 @@ class Glimpse:
     text: str
 
 
-def of_turns(turns: Sequence[int], words: Words) -> dict[int, Glimpse]:
+def of_turns(turns: Sequence[int], words: SearchPhrase) -> dict[int, Glimpse]:
     """The first step of each of these turns that holds the words. The caller may see the turns."""
     if not turns:
         return {}
@@ -45,14 +45,14 @@ def of_turns(turns: Sequence[int], words: Words) -> dict[int, Glimpse]:
     }
 
 
-def _texts(steps: Sequence[Step], words: Words) -> dict[int, str]:
+def _texts(steps: Sequence[Step], words: SearchPhrase) -> dict[int, str]:
     by_key = {step.pk: step for step in steps}
     rows = StepDetail.objects.filter(step_id__in=list(by_key)).values_list("pk", "encoding", "body", "error")
     found = {}
     for key, kind, body, error in rows:
         detail = DETAILS[by_key[key].get_type_display()].model_validate_json(large_values.outline(kind, body).body)
         parts = searchable_text.of_step(detail, ErrorInfo.model_validate_json(error) if error else None)
-        text = next((part[:LONGEST] for part in parts if contains(part[:LONGEST], words)), None)
+        text = next((part[:LONGEST] for part in parts if contains_phrase(part[:LONGEST], words)), None)
         if text is not None:
             found[key] = text
     return found

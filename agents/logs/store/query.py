@@ -28,7 +28,7 @@ from agents.logs.store.levels import agents, responses, sessions, steps, turns
 from agents.logs.store.levels.kinds import Terms
 from agents.logs.store.levels.relations import Sight, end, is_below, number, some
 from agents.query import fields
-from agents.query.tree import And, Comparison, Count, Level, Node, Not, Or, Query, Scope, Term, Text
+from agents.query.tree import And, Comparison, Count, FieldTerm, FreeText, Level, LevelScope, Node, Not, Or, Query
 from agents.record.store.search import Keys
 
 _TERMS: dict[Level, Terms] = {
@@ -70,26 +70,26 @@ def _condition(node: Node, at: Level, sight: Sight) -> Q:
             return reduce(or_, (_condition(inner, at, sight) for inner in node.nodes))
         case Not():
             return ~_condition(node.node, at, sight)
-        case Text():
-            return _term(Term(field=fields.FREE_TEXT, op="contains", value=node.words), at, sight)
-        case Scope():
+        case FreeText():
+            return _term(FieldTerm(field=fields.FREE_TEXT, op="contains", value=node.words), at, sight)
+        case LevelScope():
             return _scope(node, at, sight)
         case Count():
             return _count(node, at, sight)
-        case Term():
+        case FieldTerm():
             return _term(node, at, sight)
         case _:
             assert_never(node)
 
 
-def _term(node: Term, at: Level, sight: Sight) -> Q:
+def _term(node: FieldTerm, at: Level, sight: Sight) -> Q:
     if node.field in _TERMS[at]:
         return _TERMS[at][node.field](node, sight)
     level = fields.level_of(fields.FIELDS[node.field], at)
     return some(at, level, _TERMS[level][node.field](node, sight.towards(at, level)), sight)
 
 
-def _scope(scope: Scope, at: Level, sight: Sight) -> Q:
+def _scope(scope: LevelScope, at: Level, sight: Sight) -> Q:
     inner = _condition(scope.node, scope.level, sight.towards(at, scope.level))
     match scope.quantifier:
         case "any":

@@ -17,7 +17,7 @@ from django.db.models.expressions import RawSQL
 
 from agents.base.store.sql import AMONG, execute, insert_many
 from agents.base.tokenizer import index_text
-from agents.query.tree import Words
+from agents.query.tree import SearchPhrase
 
 LIMIT = 200_000
 """Characters of a part that are indexed."""
@@ -174,7 +174,7 @@ ALL = Keys()
 
 def containing(
     table: Table,
-    words: Words,
+    words: SearchPhrase,
     parts: Sequence[str] = (),
     keys: tuple[int, int | None] | Keys = ALL,
 ) -> RawSQL:

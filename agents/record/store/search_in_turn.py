@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from django.db.models import Max, Min
 
-from agents.query.tree import Words
+from agents.query.tree import SearchPhrase
 from agents.record.models.turns import Step, ValueBlock
 from agents.record.store import large_values, search
 
@@ -31,7 +31,7 @@ class StepMatches:
     complete: bool = True
 
 
-def steps_with(turn: int, asked: Sequence[Words]) -> StepMatches:
+def steps_with(turn: int, asked: Sequence[SearchPhrase]) -> StepMatches:
     """The steps of a turn that hold all these phrases."""
     if not asked:
         return StepMatches()
@@ -48,7 +48,7 @@ def steps_with(turn: int, asked: Sequence[Words]) -> StepMatches:
     return StepMatches(tuple(ordered[:MOST]), complete and len(ordered) <= MOST)
 
 
-def _in_blocks(turn: int, keys: tuple[int, int], asked: Sequence[Words]) -> tuple[set[int], bool]:
+def _in_blocks(turn: int, keys: tuple[int, int], asked: Sequence[SearchPhrase]) -> tuple[set[int], bool]:
     """The numbers of the steps with long texts that hold the words, and whether all were read."""
     until = time.monotonic() + PATIENCE_S
     starts = ValueBlock.objects.filter(step_id__gte=keys[0], step_id__lte=keys[1], position=0, step__turn_id=turn)
@@ -65,7 +65,7 @@ def _in_blocks(turn: int, keys: tuple[int, int], asked: Sequence[Words]) -> tupl
     return {number for number, wanted in left.items() if not wanted}, True
 
 
-def _letters(words: Words) -> bytes:
+def _letters(words: SearchPhrase) -> bytes:
     return words.text.lower().encode()
 
 

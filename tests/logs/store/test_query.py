@@ -13,7 +13,7 @@ from agents.base.access import Actor
 from agents.logs.store import logs
 from agents.logs.store.levels.relations import MODELS
 from agents.logs.store.query import condition
-from agents.query.fields import FIELDS, Field
+from agents.query.fields import FIELDS, QueryField
 from agents.query.parser import parse
 from agents.query.tree import LEVELS, Level
 from agents.record.models.agents import Session
@@ -75,7 +75,7 @@ PATHS = {
 }
 
 
-def terms_of(field: Field) -> Iterator[str]:
+def terms_of(field: QueryField) -> Iterator[str]:
     """A term for each operator of a field with each sample value."""
     names = [f"{field.name}.{path}" for path in PATHS[field.name]] if field.keyed else [field.name]
     for name in names:
@@ -91,7 +91,7 @@ def terms_of(field: Field) -> Iterator[str]:
                 yield from (f"{name}:{sign}{value}" for value in (numbers_of(field) if values is None else values))
 
 
-def numbers_of(field: Field) -> list[str]:
+def numbers_of(field: QueryField) -> list[str]:
     if field.kind == "time":
         return TIMES
     return NUMBERS["any" if field.kind == "data" else field.unit or "count"]

@@ -7,7 +7,7 @@ import pytest
 from agents.base.access import Actor
 from agents.logs.store import adjacent_turns
 from agents.query import parser
-from agents.query.tree import Words
+from agents.query.tree import SearchPhrase
 from agents.record.models.turns import Step, Turn
 from agents.record.store import read_turns, search_in_turn, step_pages
 from tests.loop.test_loop import tool
@@ -81,7 +81,7 @@ def test_the_whole_in_little_counts_every_step_once(admin: Actor) -> None:
 
 
 def numbers(made: Recorded, *words: str) -> tuple[int, ...]:
-    return search_in_turn.steps_with(made.turn, [Words(text=word, prefix=True) for word in words]).numbers
+    return search_in_turn.steps_with(made.turn, [SearchPhrase(text=word, prefix=True) for word in words]).numbers
 
 
 def test_it_finds_the_steps_with_all_words(admin: Actor) -> None:

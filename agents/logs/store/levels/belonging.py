@@ -10,7 +10,7 @@ from django.db.models import Max, Min
 
 from agents.logs.store.levels.relations import MODELS, among, is_below
 from agents.query import fields
-from agents.query.tree import Count, Level, Node, Not, Query, Scope, Term, Text
+from agents.query.tree import Count, FieldTerm, FreeText, Level, LevelScope, Node, Not, Query
 from agents.record.models.turns import Step, Turn
 from agents.record.store.search import Keys
 
@@ -38,19 +38,19 @@ def levels(query: Query) -> frozenset[Level]:
     )
 
 
-def asks_documents(leaf: Term) -> bool:
+def asks_documents(leaf: FieldTerm) -> bool:
     """Whether a condition looks for words."""
     return fields.FIELDS[leaf.field].kind in ("text", "data")
 
 
-def _spoken(node: Node, at: Level) -> Iterator[tuple[Level, list[Term]]]:
+def _spoken(node: Node, at: Level) -> Iterator[tuple[Level, list[FieldTerm]]]:
     """The levels that the conditions of a query speak of, with all that is asked there and beyond."""
     match node:
-        case Text():
-            yield from _spoken(Term(field=fields.FREE_TEXT, op="contains", value=node.words), at)
-        case Term():
+        case FreeText():
+            yield from _spoken(FieldTerm(field=fields.FREE_TEXT, op="contains", value=node.words), at)
+        case FieldTerm():
             yield fields.level_of(fields.FIELDS[node.field], at), [node]
-        case Scope() | Count():
+        case LevelScope() | Count():
             yield node.level, [term for _, asked in _spoken(node.node, node.level) for term in asked]
         case Not():
             yield from _spoken(node.node, at)

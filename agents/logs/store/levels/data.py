@@ -15,8 +15,8 @@ from agents.logs.store.conditions import listed
 from agents.logs.store.levels.kinds import TermOf
 from agents.logs.store.levels.relations import Sight
 from agents.query import comparison
-from agents.query.tree import Pattern, Whole, Words
-from agents.query.tree import Term as TermNode
+from agents.query.tree import ExactValue, Pattern, SearchPhrase
+from agents.query.tree import FieldTerm as TermNode
 from agents.record.models.choices import StepType
 from agents.record.models.turns import Step, StepDetail
 from agents.record.schemas.events import ToolDetail
@@ -54,7 +54,10 @@ def _holding(part: Part, node: TermNode, sight: Sight) -> Iterator[int]:
             raise Unavailable(f"Looking into {part} takes too long here. Add a time range, or a word it holds.")
         for key, body in _details(chunk):
             held = _value(part, body)
-            if any(comparison.fits_data(node.op, node.value, each) for each in comparison.inside(held, node.path)):
+            if any(
+                comparison.json_value_matches(node.op, node.value, each)
+                for each in comparison.values_at(held, node.path)
+            ):
                 yield key
 
 
@@ -76,9 +79,9 @@ def needed(node: TermNode) -> list[str]:
     """Texts whose words must be there: the names of the path, and what of the value is whole words."""
     texts = [name for name in node.path if isinstance(name, str)]
     match node.value:
-        case Words(text=text, inside=False, prefix=False):
+        case SearchPhrase(text=text, inside=False, prefix=False):
             texts.append(text)
-        case Whole(text=text) if node.op == "=":
+        case ExactValue(text=text) if node.op == "=":
             texts.append(text)
         case Pattern(parts=parts) if node.op == "=":
             texts += _whole_words(parts)

@@ -13,7 +13,7 @@ from agents.logs.store.conditions import listed
 from agents.logs.store.levels import agents, data, kinds, sessions, steps, turns
 from agents.logs.store.levels.relations import MODELS, Sight
 from agents.query import fields
-from agents.query.tree import Count, Level, Node, Query, Scope, Term, Text, Words, conjuncts
+from agents.query.tree import Count, FieldTerm, FreeText, Level, LevelScope, Node, Query, SearchPhrase, conjuncts
 from agents.record.models.agents import Session
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Turn
@@ -66,11 +66,11 @@ def _named(node: Node, at: Level, sight: Sight) -> Found:
     """A level, and the keys of all its rows that a condition on rows of ``at`` lets through or speaks of,
     where an index names them and they are few."""
     match node:
-        case Text():
-            return _term(Term(field=fields.FREE_TEXT, op="contains", value=node.words), at, sight)
-        case Term(op="=" | "contains"):
+        case FreeText():
+            return _term(FieldTerm(field=fields.FREE_TEXT, op="contains", value=node.words), at, sight)
+        case FieldTerm(op="=" | "contains"):
             return _term(node, at, sight)
-        case Scope(quantifier="any" | "first" | "last"):
+        case LevelScope(quantifier="any" | "first" | "last"):
             return _inside(node, sight)
         case Count() if not node.accepts(0):
             return _inside(node, sight)
@@ -78,19 +78,19 @@ def _named(node: Node, at: Level, sight: Sight) -> Found:
             return at, None
 
 
-def _inside(node: Scope | Count, sight: Sight) -> Found:
+def _inside(node: LevelScope | Count, sight: Sight) -> Found:
     """The rows that are spoken of: those that any of its conditions leaves."""
     found = [_at(node.level, *_named(inner, node.level, sight)) for inner in conjuncts(node.node)]
     few = [keys for keys in found if keys is not None]
     return node.level, min(few, key=len) if few else None
 
 
-def _term(node: Term, at: Level, sight: Sight) -> Found:
+def _term(node: FieldTerm, at: Level, sight: Sight) -> Found:
     level = fields.level_of(fields.FIELDS[node.field], at)
     own = at if at in _TERMS and node.field in _TERMS[at] else level
     if node.field in _DATA:
         return own, _in_data(node)
-    if isinstance(node.value, Words):
+    if isinstance(node.value, SearchPhrase):
         return own, _worded(node, node.value, own, sight)
     if node.field in TAGGED and own in _TAGS:
         return own, _tagged(node, own)
@@ -100,7 +100,7 @@ def _term(node: Term, at: Level, sight: Sight) -> Found:
     return own, _capped(found, "pk", MOST)
 
 
-def _worded(node: Term, words: Words, level: Level, sight: Sight) -> list[int] | None:
+def _worded(node: FieldTerm, words: SearchPhrase, level: Level, sight: Sight) -> list[int] | None:
     if words.inside or node.op != "contains" or node.field not in _PARTS or level not in ("turn", "step"):
         return None
     parts = _PARTS[node.field]
@@ -115,13 +115,13 @@ def _newest(documents: RawSQL) -> list[int] | None:
     return found if len(found) <= WORDED else None
 
 
-def _in_data(node: Term) -> list[int] | None:
+def _in_data(node: FieldTerm) -> list[int] | None:
     """The steps that hold all the words that a term on data speaks of."""
     needed = data.needed(node)
     return _newest(search.holding("step", needed, node.field)) if needed else None
 
 
-def _tagged(node: Term, level: Level) -> list[int] | None:
+def _tagged(node: FieldTerm, level: Level) -> list[int] | None:
     kind, start = TAGGED[node.field]
     found = _TAGS[level].objects.filter(term_id__in=kinds.numbers(kind, start(node), node))
     return _capped(found, f"{level}_id", MOST)

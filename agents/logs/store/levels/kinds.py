@@ -16,8 +16,8 @@ from agents.base.tokenizer import fold, index_text, words
 from agents.feedback.models import Feedback, Rating
 from agents.logs.store.conditions import EVERYTHING, NOTHING, amount, fits, keys_named
 from agents.logs.store.levels.relations import Sight
-from agents.query.tree import EVERY, Pattern, Whole, Words
-from agents.query.tree import Term as TermNode
+from agents.query.tree import EVERY_ITEM, ExactValue, Pattern, SearchPhrase
+from agents.query.tree import FieldTerm as TermNode
 
 TermOf = Callable[[TermNode, Sight], Q]
 Terms = dict[str, TermOf]
@@ -73,7 +73,7 @@ def _from(kind: TermKind, prefix: str) -> Q:
 def numbers(kind: TermKind, prefix: str, node: TermNode) -> list[int]:
     """The interned texts that a term asks for, among those that begin so."""
     value = node.value
-    if isinstance(value, Whole):
+    if isinstance(value, ExactValue):
         wanted = (prefix + value.text)[:LENGTH]
         rows = Term.objects.filter(kind=int(kind), folded=fold(wanted)[:1000])
         return [key for key, text in rows.values_list("pk", "value") if text.startswith(prefix)]
@@ -87,7 +87,7 @@ def meta_start(node: TermNode) -> str:
 
 
 def _step(step: str | int) -> str:
-    return step if isinstance(step, str) else "[*]" if step == EVERY else f"[{step}]"
+    return step if isinstance(step, str) else "[*]" if step == EVERY_ITEM else f"[{step}]"
 
 
 def feedback_terms(of: Callable[[], Any], column: str) -> Terms:
@@ -109,7 +109,7 @@ def feedback_terms(of: Callable[[], Any], column: str) -> Terms:
 
     def comment(node: TermNode, sight: Sight) -> Q:
         known = having(~Q(comment=""))
-        if not isinstance(node.value, Words):
+        if not isinstance(node.value, SearchPhrase):
             return known
         found = having(~Q(comment="") & _said(node.value, exact=node.op != "contains"))
         return known & ~found if node.op == "!=" else found
@@ -117,7 +117,7 @@ def feedback_terms(of: Callable[[], Any], column: str) -> Terms:
     return {"rating": rating, "score": score, "comment": comment}
 
 
-def _said(value: Words, *, exact: bool) -> Q:
+def _said(value: SearchPhrase, *, exact: bool) -> Q:
     text = index_text(value.text)
     if exact:
         return Q(words=f" {text} ")
@@ -153,7 +153,7 @@ def by_mask(column: str, choices: dict[str, int]) -> TermOf:
 def folded(column: str, value: Any) -> Q:
     """A column of folded texts, compared as a whole."""
     match value:
-        case Whole(text=text):
+        case ExactValue(text=text):
             return Q(**{column: fold(text)})
         case Pattern(parts=parts):
             return Q(**{f"{column}__regex": f"(?s)^{'.*'.join(re.escape(fold(part)) for part in parts)}$"})

@@ -10,7 +10,7 @@ from agents.logs.store.conditions import amount, chosen, fits, interned, moment
 from agents.logs.store.levels.kinds import Terms, named, plain
 from agents.logs.store.levels.relations import Sight
 from agents.query.fields import TRUNCATING
-from agents.query.tree import Term as TermNode
+from agents.query.tree import FieldTerm as TermNode
 from agents.record.models.choices import LIVE, Api, TurnStatus
 
 

@@ -10,7 +10,7 @@ from agents.logs.store.conditions import EVERYTHING, amount, chosen, keys_named,
 from agents.logs.store.levels import turns
 from agents.logs.store.levels.kinds import Terms, feedback_terms, folded, judged, meta_start, named, plain, tagged
 from agents.logs.store.levels.relations import Sight
-from agents.query.tree import Term as TermNode
+from agents.query.tree import FieldTerm as TermNode
 from agents.record.models.choices import Api, Source
 from agents.record.models.tags import SessionTag
 

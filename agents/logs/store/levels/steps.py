@@ -13,8 +13,8 @@ from agents.logs.store.levels.kinds import TermOf, Terms, feedback_terms, judged
 from agents.logs.store.levels.relations import Sight
 from agents.query import fields
 from agents.query.fields import TRUNCATING
-from agents.query.tree import Flag, Words
-from agents.query.tree import Term as TermNode
+from agents.query.tree import FieldTerm as TermNode
+from agents.query.tree import Flag, SearchPhrase
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.models.tags import StepTag
 from agents.record.store import search
@@ -49,7 +49,7 @@ def _problem(there: Q, *, typed: bool) -> TermOf:
 
     def term(node: TermNode, sight: Sight) -> Q:
         value = node.value
-        if not isinstance(value, Words):
+        if not isinstance(value, SearchPhrase):
             return there
         exact = node.op != "contains"
         said = (
@@ -66,13 +66,13 @@ def _problem(there: Q, *, typed: bool) -> TermOf:
     return term
 
 
-def _fits(found: list[str], value: Words, exact: bool) -> bool:
+def _fits(found: list[str], value: SearchPhrase, exact: bool) -> bool:
     return found == words(value.text) if exact else contains(found, value)
 
 
 def _text(node: TermNode, sight: Sight) -> Q:
     value = node.value
-    if not isinstance(value, Words):
+    if not isinstance(value, SearchPhrase):
         return Q(pk__in=search.filled("step"))
     if node.op == "contains":
         return Q(pk__in=search.containing("step", value, (), sight.documents("step")))

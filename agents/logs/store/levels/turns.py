@@ -25,8 +25,8 @@ from agents.logs.store.levels.kinds import (
 from agents.logs.store.levels.relations import Sight
 from agents.query import fields
 from agents.query.fields import TRUNCATING
-from agents.query.tree import Period, Whole, Words
-from agents.query.tree import Term as TermNode
+from agents.query.tree import ExactValue, Period, SearchPhrase
+from agents.query.tree import FieldTerm as TermNode
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import LIVE, Api, Source, TurnStatus
 from agents.record.models.tags import TurnTag
@@ -55,7 +55,7 @@ def session(node: TermNode, sight: Sight) -> Q:
 
 
 def _is(node: TermNode, sight: Sight) -> Q:
-    wanted = node.value.text if isinstance(node.value, Whole) else ""
+    wanted = node.value.text if isinstance(node.value, ExactValue) else ""
     known = {
         "live": Q(status__in=LIVE),
         "waiting": Q(status=TurnStatus.AWAITING_INPUT),
@@ -75,7 +75,7 @@ def _any_of(known: dict[str, Q], node: TermNode) -> Q:
 def _error(node: TermNode, sight: Sight) -> Q:
     """The type, interned, or the message."""
     failed = Q(error_type__isnull=False)
-    if not isinstance(node.value, Words):
+    if not isinstance(node.value, SearchPhrase):
         return failed
     rows = Term.objects.filter(kind=int(TermKind.ERROR)).values_list("pk", "value")
     if node.op == "contains":
@@ -91,7 +91,7 @@ def _error(node: TermNode, sight: Sight) -> Q:
 def _part(column: str) -> TermOf:
     def term(node: TermNode, sight: Sight) -> Q:
         there = Q(pk__in=search.filled("turn", [_PART[column]]))
-        if not isinstance(node.value, Words):
+        if not isinstance(node.value, SearchPhrase):
             return there
         if node.op == "contains":
             return Q(pk__in=search.containing("turn", node.value, [_PART[column]], sight.documents("turn")))
@@ -104,7 +104,7 @@ def _part(column: str) -> TermOf:
 def text(node: TermNode, sight: Sight) -> Q:
     """What the turn or one of its steps holds. A turn's document has its steps from its end on; of those
     still running, or too long for one, the steps are asked."""
-    if not isinstance(node.value, Words):
+    if not isinstance(node.value, SearchPhrase):
         return EVERYTHING
     if node.op == "contains":
         return Q(pk__in=search.containing("turn", node.value, (), sight.documents("turn"))) | Q(
@@ -118,7 +118,7 @@ def text(node: TermNode, sight: Sight) -> Q:
     return ~same if node.op == "!=" else same
 
 
-def asked_by_step(value: Words, sight: Sight) -> list[int]:
+def asked_by_step(value: SearchPhrase, sight: Sight) -> list[int]:
     """Turns whose steps are not in their document, and one of whose steps holds the words."""
     turns = Turn.objects.unscoped("narrowed by what is asked for")
     keys = {*turns.filter(status__in=LIVE).values_list("pk", flat=True), *search.overflowing()}

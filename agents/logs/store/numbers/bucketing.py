@@ -42,7 +42,7 @@ def time_range(query: Query) -> Range:
     """From when until before when a query looks, by its own conditions on ``started``."""
     lows, highs = [], []
     for node in tree.conjuncts(query.tree):
-        if isinstance(node, tree.Term) and node.field == "started" and isinstance(node.value, Period):
+        if isinstance(node, tree.FieldTerm) and node.field == "started" and isinstance(node.value, Period):
             lows.append(node.value.low_us)
             highs.append(node.value.high_us)
     return (

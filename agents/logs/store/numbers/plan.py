@@ -41,16 +41,16 @@ class Plan:
                 return Either([self._mask(inner, table) for inner in node.nodes])
             case tree.Not():
                 return Other(self._mask(node.node, table))
-            case tree.Scope():
+            case tree.LevelScope():
                 return self._scope(node, table)
-            case tree.Term():
+            case tree.FieldTerm():
                 return self._leaf(node, table, node.field)
-            case tree.Text():
+            case tree.FreeText():
                 return self._leaf(node, table, fields.FREE_TEXT)
             case _:
                 return self._asked(self._condition(node, table), table)
 
-    def _scope(self, node: tree.Scope, table: Table) -> Mask:
+    def _scope(self, node: tree.LevelScope, table: Table) -> Mask:
         level, quantifier = node.level, node.quantifier
         if quantifier in ("any", "all", "no") and level in (table, "turn"):
             own = self._mask(node.node, "turn" if level == "turn" else table)
@@ -62,7 +62,7 @@ class Plan:
             return found if quantifier == "any" else Other(found)
         return self._asked(self._condition(node, table), table)
 
-    def _leaf(self, node: tree.Term | tree.Text, table: Table, field: str) -> Mask:
+    def _leaf(self, node: tree.FieldTerm | tree.FreeText, table: Table, field: str) -> Mask:
         """What rows of another table say is looked up there, if it has columns here."""
         found = self._condition(node, table)
         with suppress(NotColumns):

@@ -62,7 +62,7 @@ class Scan:
 def constrains(node: tree.Node, names: set[str]) -> bool:
     """Whether a condition is about one of these fields and nothing else."""
     match node:
-        case tree.Term():
+        case tree.FieldTerm():
             return node.field in names and not node.path
         case tree.Not():
             return constrains(node.node, names)
