@@ -18,8 +18,8 @@ from agents.base.store import feed_cursor as places
 from agents.base.tokenizer import words
 from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
-from agents.logs.store import listing, logs
-from agents.logs.store.logs import TurnPage
+from agents.logs.store import listing, turn_log
+from agents.logs.store.turn_log import TurnPage
 from agents.pages import fragments, session_metrics, turn_actions, turn_search
 from agents.query.parser import parse
 from agents.query.tree import FreeText, Query, SearchPhrase, all_of, conjuncts
@@ -135,13 +135,13 @@ def _hits(actor: Actor, session: SessionRecord, search: Search | None) -> tuple[
 def _turns(request: PageRequest, session: SessionRecord, search: Search | None) -> TurnPage:
     query = _asked(session, search)
     after, before = (_key(request.GET.get(name)) for name in ("after", "before"))
-    return logs.turns_page(request.actor, query, after=after, before=before, limit=PAGE)
+    return turn_log.turns_page(request.actor, query, after=after, before=before, limit=PAGE)
 
 
 def _key(public_id: str | None) -> int | None:
     if public_id is None:
         return None
-    key = logs.key_of(public_id)
+    key = turn_log.key_of(public_id)
     if key is None:
         raise NotFound(f"There is no turn '{public_id[:80]}' to page from.")
     return key

@@ -10,7 +10,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.logs.pages.turn_summary import FINAL, WINDOW
 from agents.logs.schemas.rows import TurnRow
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.pages import external, timeline_overview, turn_responses
 from agents.pages import turn_search as find
 from agents.pages.external import About
@@ -96,7 +96,7 @@ def load(actor: Actor, turn_id: str, asked: Asked) -> Page:
     """Raises NotFound, also for a turn the actor may not see."""
     key = turns.key_of(turn_id)
     turn = read_turns.head(actor, key)
-    rows = logs.turn_rows(actor, [key])
+    rows = turn_log.turn_rows(actor, [key])
     if not rows:
         raise turns.not_found(key)
     return _page(actor, asked, turn, rows[0], turns.target(actor, key))

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from agents.base.tokenizer import words
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.pages import downloads, turn_search
 from agents.pages.downloads import Source
 from agents.record.store import search_in_turn as found_in
@@ -56,7 +56,7 @@ def _answer(request: PageRequest, turn_id: str, source: Source, base: str) -> Ht
         return render(
             request, "agents/_value_tree.html" if branch else "agents/_value_text.html", {**content, "url": url}
         )
-    row = logs.turn_rows(request.actor, [turns.key_of(turn_id)])
+    row = turn_log.turn_rows(request.actor, [turns.key_of(turn_id)])
     about = {"turn_id": turn_id, "title": " ".join(row[0].input_preview.split())[:80] if row else ""}
     return render(
         request,

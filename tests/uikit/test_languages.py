@@ -16,7 +16,7 @@ from agents.base.access import Actor
 from agents.base.ids import Kind
 from agents.base.store import keys
 from agents.logs.schemas.rows import TurnRow
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.query.parser import read
 from agents.server.socket import fragments as shown
 from agents.server.socket.fragments import Form
@@ -54,7 +54,7 @@ def rows(me: Actor, clock: Clock) -> list[TurnRow]:
     for status in ("completed", "failed", "cancelled"):
         log_turn(me, session, SAID, SAID, steps=[Worked(ms=9_500), Worked(SAID, 400)], status=status, error=SAID)
         clock.pass_s(3_600)
-    return logs.turns_page(me, read("", now_us=ids.now_us())).rows
+    return turn_log.turns_page(me, read("", now_us=ids.now_us())).rows
 
 
 @pytest.fixture

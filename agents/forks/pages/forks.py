@@ -19,7 +19,7 @@ from agents.forks.runner.fork import Asked
 from agents.forks.schemas.forks import ForkTurn
 from agents.forks.store import comparison_input
 from agents.logs.pages import turn_summary
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.loop.current_service import service
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import agents, read_turns, step_pages, turns
@@ -160,7 +160,7 @@ def _number(name: str, text: str) -> float | None:
 
 def _shown(request: PageRequest, chosen: Chosen, form: Form, error: AgentsError | None = None) -> HttpResponse:
     turn, step = chosen.turn, chosen.step
-    rows = logs.turn_rows(request.actor, [turn.key])
+    rows = turn_log.turn_rows(request.actor, [turn.key])
     context = {
         "turn_id": ids.public(ids.Kind.TURN, turn.key),
         "row": rows[0] if rows else None,

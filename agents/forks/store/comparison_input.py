@@ -11,7 +11,7 @@ from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.forks.comparison.turns import Side, compare
 from agents.forks.schemas.comparison import Comparison
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.record.models.turns import Turn
 from agents.record.schemas.agents import ForkSettings
 from agents.record.store import agents, forks, read_turns, step_pages, turns
@@ -66,7 +66,7 @@ def _fork(actor: Actor, a: int, b: int) -> int | None:
 
 def side(actor: Actor, key: int) -> Side:
     """A turn. Raises NotFound, also for one the actor may not see."""
-    turn, rows = read_turns.head(actor, key), logs.turn_rows(actor, [key])
+    turn, rows = read_turns.head(actor, key), turn_log.turn_rows(actor, [key])
     if not rows:
         raise turns.not_found(key)
     steps = step_pages.steps(key, 0, STEPS)

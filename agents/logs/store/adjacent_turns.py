@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agents.base.access import Actor
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.query.tree import Query
 from agents.record.models.choices import TurnStatus
 from agents.record.models.turns import Turn
@@ -39,8 +39,8 @@ def in_session(actor: Actor, session: int, turn: int) -> Beside:
 
 def in_list(actor: Actor, query: Query, turn: int) -> Beside:
     """The older and the newer turn under a query."""
-    older = logs.turns_page(actor, query, after=turn, limit=1).rows
-    newer = logs.turns_page(actor, query, before=turn, limit=1).rows
+    older = turn_log.turns_page(actor, query, after=turn, limit=1).rows
+    newer = turn_log.turns_page(actor, query, before=turn, limit=1).rows
     return Beside(older[0].id if older else None, newer[0].id if newer else None)
 
 

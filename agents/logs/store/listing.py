@@ -13,9 +13,9 @@ from typing import Any
 
 from agents.base import ids
 from agents.base.access import Action, Actor
-from agents.logs.store.levels import belonging, few
+from agents.logs.store.levels import index_candidates, related_keys
 from agents.logs.store.levels.relations import MODELS, among
-from agents.logs.store.numbers.reading import reading
+from agents.logs.store.numbers.snapshot import reading
 from agents.logs.store.query import condition
 from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.record.models.choices import Api
@@ -106,13 +106,13 @@ class _From:
 def _found(actor: Actor, query: Query, start: _From, most: int) -> list[int]:
     """The keys of the nearest rows. What is asked of other rows, or of documents, is only asked of those
     that belong to a few rows: those that one of the conditions leaves, or the nearest."""
-    levels = belonging.levels(query)
+    levels = related_keys.levels(query)
     rows = visible(query.level, actor)
-    if belonging.is_plain(query):
+    if related_keys.is_plain(query):
         return list(start.of(rows.filter(condition(query, actor))).values_list("pk", flat=True)[:most])
     found: list[int] = []
     for keys, are_few in _parts(actor, query, start):
-        within = belonging.to(query.level, keys, levels if are_few else frozenset())
+        within = related_keys.to(query.level, keys, levels if are_few else frozenset())
         part = start.of(rows.filter(among(keys)).filter(condition(query, actor, within=within)))
         found += part.values_list("pk", flat=True)[: most - len(found)]
         if len(found) == most:
@@ -122,7 +122,7 @@ def _found(actor: Actor, query: Query, start: _From, most: int) -> list[int]:
 
 def _parts(actor: Actor, query: Query, start: _From) -> Iterator[tuple[Keys, bool]]:
     """The rows to look at, part by part, the nearest first, and whether these are not all that is left."""
-    known = few.rows(actor, query)
+    known = index_candidates.rows(actor, query)
     if known is None:
         yield from _windows(visible(query.level, actor), start)
         return
@@ -159,7 +159,7 @@ def _scanned(actor: Actor, query: Query, after: int | None, limit: int) -> Page:
         top = rows if until is None else rows.filter(pk__lt=until)
         low = top.order_by("-pk").values_list("pk", flat=True)[WINDOW : WINDOW + 1].first()
         window = top if low is None else top.filter(pk__gte=low)
-        within = belonging.to(query.level, Keys(low or 0, until), belonging.levels(query))
+        within = related_keys.to(query.level, Keys(low or 0, until), related_keys.levels(query))
         found = window.filter(condition(query, actor, within=within))
         keys += found.order_by("-pk").values_list("pk", flat=True)[: limit + 1 - len(keys)]
         if low is None or len(keys) > limit:

@@ -25,8 +25,8 @@ from django.db.models.lookups import (
 from agents.base.access import Actor
 from agents.logs.store.conditions import EVERYTHING, NOTHING
 from agents.logs.store.levels import agents, responses, sessions, steps, turns
-from agents.logs.store.levels.kinds import Terms
 from agents.logs.store.levels.relations import Sight, end, is_below, number, some
+from agents.logs.store.levels.shared_terms import Terms
 from agents.query import fields
 from agents.query.tree import And, Comparison, Count, FieldTerm, FreeText, Level, LevelScope, Node, Not, Or, Query
 from agents.record.store.search import Keys

@@ -145,9 +145,9 @@ def _advance(segments: Sequence[_Live], seq: int) -> None:
 def _replace(old: Sequence[_Live], low: int, high: int) -> bool:
     """Put new segments of the turns above ``low`` and up to ``high`` in the place of these; returns
     whether they count now: another process may have been first."""
-    from agents.logs.store.numbers import reading
+    from agents.logs.store.numbers import snapshot
 
-    with reading.reading(READ_S):
+    with snapshot.reading(READ_S):
         seq = changes.latest()
         made = [(start, end, turns, _columns(start, end)) for start, end, turns in _pieces(low, high)]
     try:

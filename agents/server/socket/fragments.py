@@ -13,7 +13,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.logs.pages import rows as log_rows
 from agents.logs.pages.turn_summary import WINDOW
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.logs.store.rows import Row
 from agents.pages import fragments, turn_page_data
 from agents.query.tree import Query
@@ -48,7 +48,7 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
     if all(event["type"] == "delta" for event in events):
         return list(events)
     turn = read_turns.head(actor, key)
-    found = logs.turn_rows(actor, [key])
+    found = turn_log.turn_rows(actor, [key])
     if not found:
         return []  # deleted in this moment; the subscription ends by itself
     marks = turn_page_data.landmarks(found[0])

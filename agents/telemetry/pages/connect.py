@@ -18,7 +18,7 @@ from agents.base.models.changes import ChangeKind
 from agents.base.store import changes, feed_cursor
 from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
-from agents.logs.store import listing, logs
+from agents.logs.store import listing, turn_log
 from agents.query.parser import parse
 from agents.telemetry.pages.connect_lines import ServerAddress
 from agents.telemetry.pages.connect_ways import GUIDES, ConnectGuide
@@ -97,7 +97,7 @@ class FirstTurn:
 def _first_turn(actor: Actor, since: int) -> FirstTurn | None:
     query = parse(sources.QUERY, now_us=ids.now_us(), level="turn")
     keys = listing.accepted(actor, query, _changed_turns(since))
-    rows = logs.turn_rows(actor, list(keys))
+    rows = turn_log.turn_rows(actor, list(keys))
     if not rows:
         return None
     row = rows[-1]

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from agents.logs.pages import turn_summary
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.pages.raw_view import ENTRIES, Line
 from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store import read_turns, turns
@@ -95,7 +95,7 @@ def _has_attributes(root: Branch) -> bool:
 
 def _context(request: PageRequest, turn: TurnSnapshot, reports: Sequence[Span], body: bytes) -> dict[str, Any]:
     span = max(reports, key=lambda report: (not report.is_log, report.end_ns))
-    rows = logs.turn_rows(request.actor, [turn.key])
+    rows = turn_log.turn_rows(request.actor, [turn.key])
     number = provenance.step_number(turn.key, span.id)
     return {
         "turn_url": turn_summary.turn_url(turn),

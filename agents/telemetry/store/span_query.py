@@ -8,7 +8,7 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Actor
 from agents.logs.schemas.rows import TurnRow
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.record.models.turns import Turn
 from agents.telemetry.schemas.spans import Condition, Span
 
@@ -29,7 +29,7 @@ def spans(actor: Actor, conditions: Sequence[Condition], names: Sequence[str]) -
     for condition in conditions:
         rows = _filter(rows, condition)
     keys = list(rows.order_by("-pk").values_list("pk", flat=True)[:MAX_TURNS])
-    turns = [(row, _attributes(row)) for row in logs.turn_rows(actor, keys)]
+    turns = [(row, _attributes(row)) for row in turn_log.turn_rows(actor, keys)]
     return [
         _span(row, {name: value for name, value in attributes.items() if name in (names or attributes)})
         for row, attributes in turns

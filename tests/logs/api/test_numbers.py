@@ -111,9 +111,9 @@ def test_bad_parameters_are_refused_by_name(client: Client, path: str, query: di
 def test_a_question_that_takes_too_long_says_what_to_do(
     client: Client, played: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agents.logs.store.numbers import reading
+    from agents.logs.store.numbers import snapshot
 
-    monkeypatch.setattr(reading, "BUDGET_S", 0.0)
+    monkeypatch.setattr(snapshot, "BUDGET_S", 0.0)
     response = client.get("/v1/logs/turns/stats")
     assert response.status_code == 503
     assert "time range" in response.json()["error"]["message"]

@@ -6,7 +6,7 @@ import pytest
 
 from agents.base.access import Actor
 from agents.logs.store import listing
-from agents.logs.store.levels import belonging, few
+from agents.logs.store.levels import index_candidates, related_keys
 from agents.query.fields import FIELDS
 from agents.query.parser import parse
 from agents.query.tree import Level, Query
@@ -46,10 +46,10 @@ def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(listing, "WINDOWS", (1, 2, 3))
     monkeypatch.setattr(listing, "WINDOW", 3)
     monkeypatch.setattr(listing, "CHUNK", 1)
-    monkeypatch.setattr(belonging, "MOST", 2)
+    monkeypatch.setattr(related_keys, "MOST", 2)
     if request.param == "windows":
-        monkeypatch.setattr(few, "MOST", -1)
-        monkeypatch.setattr(few, "WORDED", -1)
+        monkeypatch.setattr(index_candidates, "MOST", -1)
+        monkeypatch.setattr(index_candidates, "WORDED", -1)
 
 
 def expected(query: Query) -> list[str]:

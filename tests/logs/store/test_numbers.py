@@ -341,10 +341,10 @@ def test_segments_grow_together_and_the_replaced_are_deleted(admin: Actor, monke
 
 
 def test_a_question_that_takes_too_long_ends(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agents.logs.store.numbers import reading
+    from agents.logs.store.numbers import snapshot
 
     Many(random.Random(1), [admin]).add(5)
-    monkeypatch.setattr(reading, "BUDGET_S", 0.0)
+    monkeypatch.setattr(snapshot, "BUDGET_S", 0.0)
     with pytest.raises(Unavailable, match="time range"):
         numbers.stats(admin, asked(""))
 

@@ -10,7 +10,7 @@ from django.db import connection
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.logs.store.levels.relations import MODELS
 from agents.logs.store.query import condition
 from agents.query.fields import FIELDS, QueryField
@@ -238,10 +238,10 @@ def test_what_others_own_is_not_counted(admin: Actor, sample: list[Recorded], cl
 def test_ids_are_terms_of_their_own(admin: Actor, sample: list[Recorded], clock: Clock) -> None:
     first = sample[0]
     for text in (f"id:{first.public_id}", f"turn:{first.public_id}"):
-        found = logs.turns_page(admin, parse(text, now_us=clock.now_us)).rows
+        found = turn_log.turns_page(admin, parse(text, now_us=clock.now_us)).rows
         assert [row.id for row in found] == [first.turn]
     session = ids.public(ids.Kind.SESSION, first.session)
-    found = logs.turns_page(admin, parse(f"session:{session}", now_us=clock.now_us)).rows
+    found = turn_log.turns_page(admin, parse(f"session:{session}", now_us=clock.now_us)).rows
     assert first.turn in [row.id for row in found]
 
 
@@ -249,16 +249,16 @@ def test_pages_by_key_hold_every_row_once_in_both_directions(
     admin: Actor, sample: list[Recorded], clock: Clock
 ) -> None:
     query = parse("api:agents -tag:none", now_us=clock.now_us)
-    whole = [row.id for row in logs.turns_page(admin, query).rows]
+    whole = [row.id for row in turn_log.turns_page(admin, query).rows]
     forth, after = [], None
     while True:
-        page = logs.turns_page(admin, query, after=after, limit=2)
+        page = turn_log.turns_page(admin, query, after=after, limit=2)
         forth += [row.id for row in page.rows]
         if not page.has_older:
             break
         after = page.rows[-1].id
     assert forth == whole == sorted(whole, reverse=True)
-    page = logs.turns_page(admin, query, before=forth[-1], limit=3)
+    page = turn_log.turns_page(admin, query, before=forth[-1], limit=3)
     assert [row.id for row in page.rows] == forth[-4:-1]
 
 

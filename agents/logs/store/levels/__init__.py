@@ -2,7 +2,7 @@
 
 ==============  ==================================================================
 ``relations``   from rows of one level to those above and below them
-``kinds``       kinds of terms that several levels share
+``shared_terms``  terms that several levels share
 ``agents``      terms of agents
 ``sessions``    terms of sessions
 ``turns``       terms of turns

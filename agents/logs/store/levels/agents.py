@@ -6,8 +6,8 @@ from django.db.models import Q
 
 from agents.base import ids
 from agents.logs.store.conditions import EVERYTHING, chosen, fits, keys_named, moment
-from agents.logs.store.levels.kinds import Terms, named, plain
 from agents.logs.store.levels.relations import Sight
+from agents.logs.store.levels.shared_terms import Terms, named, plain
 from agents.query.tree import FieldTerm as TermNode
 from agents.record.models.agents import Agent
 from agents.record.models.choices import Source

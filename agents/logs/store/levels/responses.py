@@ -7,8 +7,8 @@ from django.db.models import F, Q
 from agents.base import ids
 from agents.base.models.terms import TermKind
 from agents.logs.store.conditions import amount, chosen, fits, interned, moment
-from agents.logs.store.levels.kinds import Terms, named, plain
 from agents.logs.store.levels.relations import Sight
+from agents.logs.store.levels.shared_terms import Terms, named, plain
 from agents.query.fields import TRUNCATING
 from agents.query.tree import FieldTerm as TermNode
 from agents.record.models.choices import LIVE, Api, TurnStatus

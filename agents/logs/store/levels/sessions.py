@@ -8,8 +8,17 @@ from agents.base import ids
 from agents.base.models.terms import TermKind
 from agents.logs.store.conditions import EVERYTHING, amount, chosen, keys_named, moment
 from agents.logs.store.levels import turns
-from agents.logs.store.levels.kinds import Terms, feedback_terms, folded, judged, meta_start, named, plain, tagged
 from agents.logs.store.levels.relations import Sight
+from agents.logs.store.levels.shared_terms import (
+    Terms,
+    feedback_terms,
+    folded,
+    judged,
+    meta_start,
+    named,
+    plain,
+    tagged,
+)
 from agents.query.tree import FieldTerm as TermNode
 from agents.record.models.choices import Api, Source
 from agents.record.models.tags import SessionTag

@@ -8,9 +8,9 @@ from agents.base import ids
 from agents.base.models.terms import Term, TermKind
 from agents.base.tokenizer import words
 from agents.logs.store.conditions import chosen, contains, fits, interned
-from agents.logs.store.levels import data, turns
-from agents.logs.store.levels.kinds import TermOf, Terms, feedback_terms, judged, named, plain, tagged
+from agents.logs.store.levels import json_values, turns
 from agents.logs.store.levels.relations import Sight
+from agents.logs.store.levels.shared_terms import TermOf, Terms, feedback_terms, judged, named, plain, tagged
 from agents.query import fields
 from agents.query.fields import TRUNCATING
 from agents.query.tree import FieldTerm as TermNode
@@ -93,8 +93,8 @@ TERMS: Terms = {
     "server_side": _server_side,
     "violation": _problem(Q(violation=True), typed=False),
     "error": _problem(Q(error_type__isnull=False), typed=True),
-    "args": data.inside("args"),
-    "result": data.inside("result"),
+    "args": json_values.inside("args"),
+    "result": json_values.inside("result"),
     "tag": tagged(StepTag, "step_id", TermKind.TAG, lambda node: ""),
     fields.FREE_TEXT: _text,
     **feedback_terms(judged("step_id"), "step_id"),

@@ -9,7 +9,8 @@ from agents.base.models.people import ApiKey
 from agents.base.models.terms import Term, TermKind
 from agents.base.tokenizer import words
 from agents.logs.store.conditions import EVERYTHING, among, amount, chosen, contains, fits, interned, keys_named, moment
-from agents.logs.store.levels.kinds import (
+from agents.logs.store.levels.relations import Sight
+from agents.logs.store.levels.shared_terms import (
     TermOf,
     Terms,
     by_mask,
@@ -22,7 +23,6 @@ from agents.logs.store.levels.kinds import (
     tagged,
     word,
 )
-from agents.logs.store.levels.relations import Sight
 from agents.query import fields
 from agents.query.fields import TRUNCATING
 from agents.query.tree import ExactValue, Period, SearchPhrase

@@ -51,11 +51,11 @@ def facets(actor: Actor, query: Query, by: Sequence[str], limit: int = LIMIT) ->
     query itself constrains with a condition of its own is counted without that condition, so that
     its alternatives stay visible. Raises InvalidRequest for a field that has no facet here,
     Unavailable when it takes too long."""
-    from agents.logs.store.numbers import dimensions, faceting, reading
+    from agents.logs.store.numbers import dimensions, faceting, snapshot
 
     known = dimensions.FACETS[_table(query)]
     _all_known("by", by, known)
-    with reading.reading() as deadline:
+    with snapshot.reading() as deadline:
         return faceting.facets(actor, query, list(dict.fromkeys(by)), limit, deadline)
 
 
@@ -69,70 +69,70 @@ def histogram(
     """Rows over time, in at most about so many buckets of a length people count in, and that length.
     Over the time that ``within`` says (microseconds, from and before), else the query, else from the first
     to the last row. Raises Unavailable when it takes too long."""
-    from agents.logs.store.numbers import bucketing, reading
+    from agents.logs.store.numbers import bucketing, snapshot
 
     _table(query)
-    with reading.reading() as deadline:
+    with snapshot.reading() as deadline:
         return bucketing.histogram(actor, query, min(max(buckets, 1), MOST_BUCKETS), within, zone, deadline)
 
 
 def stats(actor: Actor, query: Query) -> Stats:
     """Counts, percentiles, tokens and cost of all rows. Raises Unavailable when it takes too long."""
-    from agents.logs.store.numbers import reading, summing
+    from agents.logs.store.numbers import snapshot, summing
 
     _table(query)
-    with reading.reading() as deadline:
+    with snapshot.reading() as deadline:
         return summing.stats(actor, query, deadline)
 
 
 def groups(actor: Actor, query: Query, by: Sequence[str], limit: int = GROUPS, zone: tzinfo = UTC) -> Groups:
     """The same for each group of rows: ``by`` are one or two fields or lengths of time (``hour``, ``day``,
     …). Raises InvalidRequest for what rows cannot be told apart by, Unavailable when it takes too long."""
-    from agents.logs.store.numbers import dimensions, reading, summing
+    from agents.logs.store.numbers import dimensions, snapshot, summing
 
     _all_known("by", by, {**dimensions.GROUPS[_table(query)], **dimensions.PERIODS})
     if not 1 <= len(set(by)) == len(by) <= 2:
         raise InvalidRequest("by: one or two different fields.", param="by")
-    with reading.reading() as deadline:
+    with snapshot.reading() as deadline:
         return summing.groups(actor, query, by, limit, zone, deadline)
 
 
 def by_agent(actor: Actor, query: Query, limit: int = GROUPS) -> dict[int, Stats]:
     """Statistics of the rows of each agent, by its key: the agents with the most rows. Raises Unavailable
     when it takes too long."""
-    from agents.logs.store.numbers import reading, summing
+    from agents.logs.store.numbers import snapshot, summing
 
     _table(query)
-    with reading.reading() as deadline:
+    with snapshot.reading() as deadline:
         return summing.by_agent(actor, query, limit, deadline)
 
 
 def agents_over_time(actor: Actor, query: Query, period: str, zone: tzinfo = UTC) -> dict[tuple[int, int], int]:
     """How many rows an agent (its key) has in an interval of that length (its beginning, microseconds);
     only those that have some. Raises Unavailable when it takes too long."""
-    from agents.logs.store.numbers import reading, summing
+    from agents.logs.store.numbers import snapshot, summing
 
     _table(query)
-    with reading.reading() as deadline:
+    with snapshot.reading() as deadline:
         return summing.agents_over_time(actor, query, period, zone, deadline)
 
 
 def largest(actor: Actor, query: Query, amount: Literal["duration", "cost"], limit: int) -> list[int]:
     """The keys of the turns with the largest amounts, the largest first; of equal ones the newest. Raises
     Unavailable when it takes too long."""
-    from agents.logs.store.numbers import ranking, reading
+    from agents.logs.store.numbers import ranking, snapshot
 
     _table(query)
-    with reading.reading() as deadline:
+    with snapshot.reading() as deadline:
         return ranking.largest(actor, query, amount, limit, deadline)
 
 
 def row_keys(actor: Actor, query: Query) -> list[int]:
     """The keys of all rows, in their order. Raises Unavailable when it takes too long."""
-    from agents.logs.store.numbers import ranking, reading
+    from agents.logs.store.numbers import ranking, snapshot
 
     _table(query)
-    with reading.reading() as deadline:
+    with snapshot.reading() as deadline:
         return ranking.keys(actor, query, deadline)
 
 

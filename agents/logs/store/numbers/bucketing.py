@@ -10,8 +10,8 @@ from agents.base.access import Actor
 from agents.logs.schemas.numbers import Bucket
 from agents.logs.store.numbers.columns import Array
 from agents.logs.store.numbers.dimensions import STARTED, WIDTHS, edges
-from agents.logs.store.numbers.reading import Deadline
 from agents.logs.store.numbers.scan import scan_of
+from agents.logs.store.numbers.snapshot import Deadline
 from agents.query import tree
 from agents.query.tree import Period, Query
 from agents.record.models.choices import TurnStatus

@@ -6,8 +6,8 @@ import numpy as np
 
 from agents.base.access import Actor
 from agents.logs.store.numbers.columns import NULL, Array
-from agents.logs.store.numbers.reading import Deadline
 from agents.logs.store.numbers.scan import scan_of
+from agents.logs.store.numbers.snapshot import Deadline
 from agents.query.tree import Query
 
 AMOUNTS = {"duration": "duration_us", "cost": "cost_nano"}

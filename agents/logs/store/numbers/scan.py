@@ -13,7 +13,7 @@ from agents.logs.store.numbers.chunks import Chunk, Store
 from agents.logs.store.numbers.columns import Array, Coded, Column, Ragged
 from agents.logs.store.numbers.masks import Both, Mask
 from agents.logs.store.numbers.plan import Plan
-from agents.logs.store.numbers.reading import Deadline
+from agents.logs.store.numbers.snapshot import Deadline
 from agents.logs.store.numbers.table import Table
 from agents.query import tree
 from agents.query.tree import Query

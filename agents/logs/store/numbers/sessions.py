@@ -10,8 +10,8 @@ from django.db.models.functions import Coalesce
 
 from agents.base.access import Actor
 from agents.logs.store.numbers.chunks import Chunk
-from agents.logs.store.numbers.reading import Deadline
 from agents.logs.store.numbers.scan import Rows, Scan, Sifted, constrains
+from agents.logs.store.numbers.snapshot import Deadline
 from agents.logs.store.numbers.table import columns
 from agents.logs.store.query import condition
 from agents.query import tree

@@ -13,8 +13,8 @@ from agents.logs.schemas.numbers import Groups, Percentiles, Stats, TokenSums
 from agents.logs.store.numbers.bucketing import OF_STATUS, OUTCOMES
 from agents.logs.store.numbers.columns import NULL, Array
 from agents.logs.store.numbers.grouping import Grouping, named
-from agents.logs.store.numbers.reading import Deadline
 from agents.logs.store.numbers.scan import Rows, Sifted, scan_of
+from agents.logs.store.numbers.snapshot import Deadline
 from agents.logs.store.numbers.table import LAYOUTS, Table
 from agents.query.tree import Query
 from agents.record.models.choices import StepStatus, StepType

@@ -10,7 +10,7 @@ from django.db.models.expressions import RawSQL
 from agents.base.access import Actor
 from agents.base.models.terms import TermKind
 from agents.logs.store.conditions import listed
-from agents.logs.store.levels import agents, data, kinds, sessions, steps, turns
+from agents.logs.store.levels import agents, json_values, sessions, shared_terms, steps, turns
 from agents.logs.store.levels.relations import MODELS, Sight
 from agents.query import fields
 from agents.query.tree import Count, FieldTerm, FreeText, Level, LevelScope, Node, Query, SearchPhrase, conjuncts
@@ -23,7 +23,7 @@ MOST, WORDED, ENOUGH = 5_000, 2_000, 100
 """Rows that are few; documents that hold a word; so few that no fewer are looked for."""
 _ROWS = 20_000
 """Rows of the list that belong to them."""
-_TERMS: dict[Level, kinds.Terms] = {
+_TERMS: dict[Level, shared_terms.Terms] = {
     "agent": agents.TERMS,
     "session": sessions.TERMS,
     "turn": turns.TERMS,
@@ -32,7 +32,7 @@ _TERMS: dict[Level, kinds.Terms] = {
 TAGGED: dict[str, tuple[TermKind, Any]] = {
     "tag": (TermKind.TAG, lambda node: ""),
     "env": (TermKind.META, lambda node: "env="),
-    "meta": (TermKind.META, kinds.meta_start),
+    "meta": (TermKind.META, shared_terms.meta_start),
 }
 _INDEXED: dict[Level, frozenset[str]] = {
     "agent": frozenset({"id", "agent"}),
@@ -117,13 +117,13 @@ def _newest(documents: RawSQL) -> list[int] | None:
 
 def _in_data(node: FieldTerm) -> list[int] | None:
     """The steps that hold all the words that a term on data speaks of."""
-    needed = data.needed(node)
+    needed = json_values.needed(node)
     return _newest(search.holding("step", needed, node.field)) if needed else None
 
 
 def _tagged(node: FieldTerm, level: Level) -> list[int] | None:
     kind, start = TAGGED[node.field]
-    found = _TAGS[level].objects.filter(term_id__in=kinds.numbers(kind, start(node), node))
+    found = _TAGS[level].objects.filter(term_id__in=shared_terms.numbers(kind, start(node), node))
     return _capped(found, f"{level}_id", MOST)
 
 

@@ -12,8 +12,8 @@ from django.db.models import Q
 from agents.base.errors import Unavailable
 from agents.base.tokenizer import words
 from agents.logs.store.conditions import listed
-from agents.logs.store.levels.kinds import TermOf
 from agents.logs.store.levels.relations import Sight
+from agents.logs.store.levels.shared_terms import TermOf
 from agents.query import comparison
 from agents.query.tree import ExactValue, Pattern, SearchPhrase
 from agents.query.tree import FieldTerm as TermNode
