@@ -81,7 +81,7 @@ def turn_of(group: TurnGroup, session: str, key: str) -> ExternalTurn:
         tools=tools_of(heads[::-1]),
         hidden=not user_input and answer is None and any(step.hidden for step in steps),
         warnings=warnings_of(
-            group, turn_nodes.by_time, steps, outcome, named=not session.startswith(TRACE_SESSION_PREFIX)
+            group, turn_nodes.by_time, steps, outcome, has_session=not session.startswith(TRACE_SESSION_PREFIX)
         ),
     )
 

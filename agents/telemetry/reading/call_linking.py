@@ -66,12 +66,12 @@ def _link_by_name(
     linked: dict[tuple[str, str], RequestedCall],
     used: set[int],
 ) -> None:
-    waiting: dict[str, deque[tuple[RequestedCall, SpanNode]]] = {}
+    unused: dict[str, deque[tuple[RequestedCall, SpanNode]]] = {}
     for call, model in requests:
         if id(call) not in used:
-            waiting.setdefault(call.name, deque()).append((call, model))
+            unused.setdefault(call.name, deque()).append((call, model))
     for tool in tools:
-        if tool.facts.call_id or not (queue := waiting.get(tool.facts.tool)):
+        if tool.facts.call_id or not (queue := unused.get(tool.facts.tool)):
             continue
         if queue[0][1].span.start_ns <= tool.span.start_ns:
             call = queue.popleft()[0]

@@ -19,8 +19,8 @@ from agents.telemetry.reading.coerce import json_of, text_or_json
 from agents.telemetry.reading.facts import HistoryMessage, RequestedCall
 from agents.telemetry.reading.sanitize import MAX_NAME_CHARS, clean_json
 
-_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "token_limit", "out_of_tokens"})
-_FINISH = {
+_LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "token_limit", "out_of_tokens"})
+_FINISH_REASONS = {
     "tool_call": "tool_calls",
     "tool-calls": "tool_calls",
     "tool_use": "tool_calls",
@@ -32,7 +32,7 @@ _FINISH = {
     "completed": "stop",
     "content-filter": "content_filter",
     "SAFETY": "content_filter",
-    **dict.fromkeys(_SHORT, "length"),
+    **dict.fromkeys(_LENGTH_REASONS, "length"),
 }
 
 
@@ -41,7 +41,7 @@ def finish_of(reason: str, *, has_calls: bool) -> str | None:
     ``error``, or the sender's own. Calls override a ``stop`` beside them."""
     if has_calls and reason in ("", "stop", "unknown"):
         return "tool_calls"
-    return _FINISH.get(reason, reason[:60]) or None
+    return _FINISH_REASONS.get(reason, reason[:60]) or None
 
 
 def stop_reason(finish: str | None) -> StopReason:
@@ -99,6 +99,6 @@ def completion(messages: list[HistoryMessage], finish: str) -> tuple[CompletionM
     reason = finish_of(
         finish or next((message.finish for message in messages if message.finish), ""), has_calls=bool(calls)
     )
-    thoughts = "\n".join(message.reasoning for message in messages if message.reasoning)
+    reasoning = "\n".join(message.reasoning for message in messages if message.reasoning)
     answer = CompletionMessage(content=content_of(items), stop_reason=stop_reason(reason), tool_calls=calls)
-    return answer, reason, thoughts
+    return answer, reason, reasoning

@@ -27,7 +27,7 @@ CHUNK_SPANS = 1_000
 READ_BYTES = 128 * 1024
 """Bytes that are decompressed at once."""
 SESSION_FORMATS = frozenset({"claude_code", "codex", "gemini_cli"})
-_MARK = b"\xef\xbb\xbf"
+_BOM = b"\xef\xbb\xbf"
 _TOO_LONG = f"it is longer than {MAX_VALUE_BYTES // 2**20} MiB."
 
 
@@ -104,16 +104,16 @@ class _NumberedLines:
             self.chunk.lines += 1
             size = len(line)
             if size > MAX_VALUE_BYTES and not line.endswith(b"\n"):
-                size += self._pass_over()
+                size += self._skip_line()
                 self.chunk.skipped.append(SkippedEntry(self.number, _TOO_LONG))
                 line = b""
             self.chunk.size += size
             if self.number == 1:
-                line = line.removeprefix(_MARK)
+                line = line.removeprefix(_BOM)
             if line.strip():
                 yield self.number, line
 
-    def _pass_over(self) -> int:
+    def _skip_line(self) -> int:
         size = 0
         while skipped := self.file.readline(MAX_VALUE_BYTES):
             size += len(skipped)
@@ -131,8 +131,8 @@ def _problem(line: bytes) -> str:
     """Return why a line is no JSON object; '' where it is one."""
     try:
         as_object(parse_json(line))
-    except FormatError as wrong:
-        return wrong.reason
+    except FormatError as error:
+        return error.reason
     return ""
 
 
@@ -144,9 +144,9 @@ def _records(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
     lines = _NumberedLines(file)
     for number, line in lines:
         if lines.chunk.lines == number == 1 and _is_incomplete(line):
-            yield _document(lines, line, format_)
+            yield _document_chunk(lines, line, format_)
             return
-        _read(lines.chunk, number, line, format_)
+        _add_decoded(lines.chunk, number, line, format_)
         if lines.chunk.is_full:
             yield lines.cut()
     yield lines.cut()
@@ -163,7 +163,7 @@ def _is_incomplete(line: bytes) -> bool:
     return False
 
 
-def _document(lines: _NumberedLines, start: bytes, format_: FileFormat) -> FileChunk:
+def _document_chunk(lines: _NumberedLines, start: bytes, format_: FileFormat) -> FileChunk:
     remaining = lines.file.read(MAX_VALUE_BYTES + 1 - len(start))
     document = start + remaining
     chunk = lines.chunk
@@ -173,18 +173,18 @@ def _document(lines: _NumberedLines, start: bytes, format_: FileFormat) -> FileC
         reason = f"one JSON value of more than {size} MiB: write its parts as lines, one JSON object each."
         chunk.skipped.append(SkippedEntry(0, reason))
     else:
-        _read(chunk, 0, document, format_)
+        _add_decoded(chunk, 0, document, format_)
     return chunk
 
 
-def _read(chunk: FileChunk, number: int, data: bytes, format_: FileFormat) -> None:
+def _add_decoded(chunk: FileChunk, number: int, data: bytes, format_: FileFormat) -> None:
     try:
         value = parse_json(data)
         chunk.add(exported_turns.from_json(value) if format_ == "turns" else files.decode_file(format_, data), number)
-    except FormatError as wrong:
-        chunk.skipped.append(SkippedEntry(number, wrong.reason))
-    except InvalidRequest as wrong:
-        chunk.skipped.append(SkippedEntry(number, wrong.message))
+    except FormatError as error:
+        chunk.skipped.append(SkippedEntry(number, error.reason))
+    except InvalidRequest as error:
+        chunk.skipped.append(SkippedEntry(number, error.message))
 
 
 # --------------------------------------------------------------------------------------------- sessions
@@ -198,7 +198,7 @@ def _sessions(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
             lines.chunk.skipped.append(pending_problem)
             pending_problem = None
         if number == 1 and _is_incomplete(line):
-            yield _document(lines, line, format_)
+            yield _document_chunk(lines, line, format_)
             return
         if problem := _problem(line):
             pending_problem = SkippedEntry(number, problem)  # the last line may be half written: the file still grows
@@ -217,11 +217,11 @@ def _sessions(file: BinaryIO, format_: FileFormat) -> Iterator[FileChunk]:
 def begins_turn(format_: FileFormat, line: bytes) -> bool:
     """Whether a turn of the user begins with this line. It searches the text: a wrong guess only means
     that one turn is split over two chunks."""
-    squeezed = line.replace(b'": "', b'":"')
+    compact = line.replace(b'": "', b'":"')
     if format_ == "codex":
-        return b'"type":"task_started"' in squeezed
+        return b'"type":"task_started"' in compact
     if format_ == "claude_code":
-        return b'"type":"user"' in squeezed and b'"tool_result"' not in squeezed and b'"isMeta":true' not in squeezed
+        return b'"type":"user"' in compact and b'"tool_result"' not in compact and b'"isMeta":true' not in compact
     return False  # later lines of Gemini's change earlier ones
 
 
@@ -230,5 +230,5 @@ def _read_session(chunk: FileChunk, session_lines: list[bytes], format_: FileFor
         return
     try:
         chunk.add(files.decode_file(format_, b"".join(line.rstrip(b"\r\n") + b"\n" for line in session_lines)), 0)
-    except InvalidRequest as wrong:
-        chunk.skipped.append(SkippedEntry(0, wrong.message))
+    except InvalidRequest as error:
+        chunk.skipped.append(SkippedEntry(0, error.message))

@@ -35,15 +35,15 @@ def session_of_trace(trace: TraceTree) -> str:
 
 def group_conversations(bare: Iterable[tuple[TraceTree, list[SpanNode]]]) -> list[tuple[str, list[SpanNode]]]:
     """Return the conversations of bare traces: the session of each, or '', with its calls in order."""
-    named: dict[str, list[SpanNode]] = {}
-    nameless: list[tuple[TraceTree, list[SpanNode]]] = []
+    by_session: dict[str, list[SpanNode]] = {}
+    without_session: list[tuple[TraceTree, list[SpanNode]]] = []
     for trace, nodes in bare:
         session = session_of_trace(trace)
         if session:
-            named.setdefault(session, []).extend(nodes)
+            by_session.setdefault(session, []).extend(nodes)
         else:
-            nameless.append((trace, nodes))
-    conversations = [*named.items(), *(("", nodes) for nodes in _joined_by_marks(nameless))]
+            without_session.append((trace, nodes))
+    conversations = [*by_session.items(), *(("", nodes) for nodes in _joined_by_marks(without_session))]
     return [(session, sorted(nodes, key=lambda node: node.key)) for session, nodes in conversations]
 
 
@@ -94,7 +94,7 @@ class _TurnChain:
         self.by_mark: dict[str, TurnGroup] = {}
 
     def add(self, node: SpanNode) -> None:
-        group = self._continued(node)
+        group = self._continued_turn(node)
         if group is None:
             group = TurnGroup([node], None, node.span.id)
             self.groups.append(group)
@@ -107,7 +107,7 @@ class _TurnChain:
         for mark in output_marks(node):
             self.by_mark[mark] = group
 
-    def _continued(self, node: SpanNode) -> TurnGroup | None:
+    def _continued_turn(self, node: SpanNode) -> TurnGroup | None:
         """Return the turn that this call continues, None where it begins one."""
         current = self.by_trace.get(node.span.trace)
         if current is not None:
@@ -117,7 +117,7 @@ class _TurnChain:
             return None if is_new_question else current
         if not is_continuation(node):
             return None
-        answered = [self.by_mark[mark] for mark in input_marks(node) if mark in self.by_mark]
-        if answered:
-            return max(answered, key=lambda group: group.roots[0].key)
+        matches = [self.by_mark[mark] for mark in input_marks(node) if mark in self.by_mark]
+        if matches:
+            return max(matches, key=lambda group: group.roots[0].key)
         return self.groups[-1] if self.groups else None

@@ -49,8 +49,8 @@ def read_at(path: str, read: Callable[[object], T], value: object) -> T:
     """Return ``read(value)``; an error then names the path."""
     try:
         return read(value)
-    except FormatError as wrong:
-        wrong.prepend_path(path)
+    except FormatError as error:
+        error.prepend_path(path)
         raise
 
 
@@ -104,7 +104,7 @@ def raises_invalid_request(read: Callable[P, T]) -> Callable[P, T]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return read(*args, **kwargs)
-        except FormatError as wrong:
-            raise wrong.as_invalid_request() from wrong
+        except FormatError as error:
+            raise error.as_invalid_request() from error
 
     return wrapper

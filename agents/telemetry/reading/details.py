@@ -40,9 +40,9 @@ def detail_of(node: SpanNode, linked: RequestedCall | None, *, failed: bool) -> 
 
 
 def _inference(facts: SpanFacts) -> InferenceDetail:
-    answer, reason, thoughts = completion(facts.output_messages.messages(), facts.finish)
+    answer, reason, reasoning = completion(facts.output_messages.messages(), facts.finish)
     return InferenceDetail(
-        model_response=answer, model=facts.model[:MAX_NAME_CHARS], finish_reason=reason, reasoning=thoughts
+        model_response=answer, model=facts.model[:MAX_NAME_CHARS], finish_reason=reason, reasoning=reasoning
     )
 
 

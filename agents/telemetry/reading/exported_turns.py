@@ -60,12 +60,12 @@ def read_turn(value: object) -> TurnRecord:
         record = TurnRecord.model_validate(clean_json(value))
         for step in record.steps:
             _detail(step)
-    except ValidationError as wrong:
-        first = wrong.errors(include_url=False, include_input=False)[0]
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
         path = ".".join(str(part) for part in first["loc"])[:200]
-        raise InvalidRequest(f"record.{path}: {first['msg']}", code="invalid_body") from wrong
-    except _RECORD_ERRORS as wrong:
-        raise InvalidRequest(f"record: {str(wrong)[:200]}", code="invalid_body") from wrong
+        raise InvalidRequest(f"record.{path}: {first['msg']}", code="invalid_body") from error
+    except _RECORD_ERRORS as error:
+        raise InvalidRequest(f"record: {str(error)[:200]}", code="invalid_body") from error
     return record
 
 

@@ -114,6 +114,6 @@ _EMPTY = ("", None, False)
 def fill_missing(facts: SpanFacts, other: SpanFacts) -> None:
     """Copy from ``other`` the facts that ``facts`` lacks: the dialect that was read first wins."""
     for name in _FILLED:
-        mine = getattr(facts, name)
-        if mine is NO_MESSAGES or mine in _EMPTY:
+        current = getattr(facts, name)
+        if current is NO_MESSAGES or current in _EMPTY:
             setattr(facts, name, getattr(other, name))

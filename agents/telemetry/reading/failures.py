@@ -10,7 +10,7 @@ from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.spans import Span, SpanEvent
 
 MAX_MESSAGE_CHARS = 4000
-_TYPED = re.compile(
+_TYPE_PREFIX = re.compile(
     r"((?:[A-Za-z_]\w{0,99}\.){0,9}\w{0,99}(?:Error|Exception|Exit|Interrupt|Timeout|Failure))(?::\s+|\((?=['\"]))"
 )
 """``ValueError: no such city``, or ``ValueError('no such city')`` as Python shows it."""
@@ -40,22 +40,22 @@ def error_of(message: str, kind: str = "error") -> ErrorInfo:
     """Build an error of a message, without its traceback and leading type; that type is used where none is known."""
     head = message[: MAX_MESSAGE_CHARS * 2].partition(_TRACE)[0].strip()
     line = head.partition("\n")[0].strip()
-    typed = _TYPED.match(line)
-    if typed is not None and _is_same(typed[1], kind):
-        kind, line = typed[1] if kind in _UNKNOWN else kind, _without_type(line, typed)
+    type_match = _TYPE_PREFIX.match(line)
+    if type_match is not None and _is_own_type(type_match[1], kind):
+        kind, line = type_match[1] if kind in _UNKNOWN else kind, _without_type(line, type_match)
     return ErrorInfo.model_construct(
         type=(kind or "error")[:200], message=(line or kind or "error")[:MAX_MESSAGE_CHARS]
     )
 
 
-def _is_same(prefix: str, kind: str) -> bool:
+def _is_own_type(prefix: str, kind: str) -> bool:
     """Whether a message begins with its own type, with or without its module."""
     return kind in _UNKNOWN or prefix.rpartition(".")[2] == kind.rpartition(".")[2]
 
 
-def _without_type(line: str, typed: re.Match[str]) -> str:
-    message = line[typed.end() :]
-    if line[typed.end() - 1] == "(" and message.endswith(")"):
+def _without_type(line: str, type_match: re.Match[str]) -> str:
+    message = line[type_match.end() :]
+    if line[type_match.end() - 1] == "(" and message.endswith(")"):
         message = message[:-1].strip("'\"")
     return message or line
 

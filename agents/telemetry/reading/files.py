@@ -14,7 +14,7 @@ from agents.telemetry.reading.json_text import parse_json
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
 from agents.telemetry.reading.spans import Span
 
-_SESSIONS: dict[str, Callable[[Iterable[bytes | str]], Decoded]] = {
+_SESSION_READERS: dict[str, Callable[[Iterable[bytes | str]], Decoded]] = {
     "claude_code": claude_code.from_lines,
     "codex": codex.from_lines,
     "gemini_cli": gemini_cli.from_lines,
@@ -27,13 +27,13 @@ def decode_file(format_: FileFormat, data: bytes) -> Decoded:
     document = _document(data)
     if format_ == "gemini_cli" and isinstance(document, dict) and "messages" in document:
         return gemini_cli.from_json(document)
-    if format_ in _SESSIONS:
-        return _SESSIONS[format_](data.splitlines())
-    if format_ not in _BODIES:
+    if format_ in _SESSION_READERS:
+        return _SESSION_READERS[format_](data.splitlines())
+    if format_ not in _BODY_DECODERS:
         raise InvalidRequest("These are turns of our own, not reports of spans.", code="invalid_body")
     if document is not None:
-        return _BODIES[format_](document)
-    return _decode_lines(JsonLines(data.splitlines(), raw=True), _BODIES[format_])
+        return _BODY_DECODERS[format_](document)
+    return _decode_lines(JsonLines(data.splitlines(), raw=True), _BODY_DECODERS[format_])
 
 
 def _document(data: bytes) -> Any:
@@ -74,7 +74,7 @@ def _langsmith(body: object) -> Decoded:
     return langsmith.from_batch(body) if is_batch else langsmith.from_run(body)
 
 
-_BODIES: dict[str, Callable[[object], Decoded]] = {
+_BODY_DECODERS: dict[str, Callable[[object], Decoded]] = {
     "otlp": _otlp,
     "openai_agents": openai_agents.from_json,
     "langsmith": _langsmith,

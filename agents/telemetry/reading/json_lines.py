@@ -36,8 +36,8 @@ class JsonLines:
             self._reject(pending_problem)
             try:
                 value = as_object(parse_json(line))
-            except FormatError as wrong:
-                pending_problem = f"line {number}: {wrong.reason}"
+            except FormatError as error:
+                pending_problem = f"line {number}: {error.reason}"
                 continue
             pending_problem = ""
             yield value if self._raw else clean_json(value)

@@ -25,7 +25,7 @@ def parse_json(data: object) -> object:
 def _parse_leniently(data: bytes | str) -> object:
     try:
         return json.loads(data)
-    except RecursionError as wrong:
-        raise FormatError("this JSON is nested too deeply.") from wrong
-    except ValueError as wrong:
-        raise FormatError("this is no JSON.") from wrong
+    except RecursionError as error:
+        raise FormatError("this JSON is nested too deeply.") from error
+    except ValueError as error:
+        raise FormatError("this is no JSON.") from error

@@ -52,7 +52,7 @@ BY_ALIAS = {alias: kind for kind, aliases in _ALIASES.items() for alias in alias
 """Our kind for names that several dialects share, in lower case."""
 
 
-def kind_of(word: str) -> str:
+def kind_of(sender_kind: str) -> str:
     """Return our kind for a sender's name; an unknown name is returned in lower case."""
-    small = word.lower()
-    return BY_ALIAS.get(small) or small[:60]
+    lowered = sender_kind.lower()
+    return BY_ALIAS.get(lowered) or lowered[:60]

@@ -45,7 +45,7 @@ _REJECTION_REASON = "it has no id."
 def from_run(body: object, run: str = "") -> Decoded:
     """Decode one run; ``run`` is the id in the address it was sent to."""
     run_fields = as_object(body)
-    return _decoded([{**run_fields, "id": run} if run else run_fields], 0)
+    return _result([{**run_fields, "id": run} if run else run_fields], 0)
 
 
 @raises_invalid_request
@@ -55,7 +55,7 @@ def from_batch(body: object) -> Decoded:
     runs = [run for name in ("post", "patch") for run in _runs(request, name)]
     if request and not runs and not request.keys() & {"post", "patch"}:
         raise FormatError('the body is {"post": [ … ], "patch": [ … ]}.', "post")
-    return _decoded(runs, 0)
+    return _result(runs, 0)
 
 
 def _runs(request: dict[str, object], name: str) -> list[Run]:
@@ -72,17 +72,17 @@ def from_multipart(body: bytes, content_type: str) -> Decoded:
     for part in multipart.read_parts(body, content_type):
         action, _, path = part.name.partition(".")
         if action in ("post", "patch"):
-            _add(runs, action, path, part)
+            _add_part(runs, action, path, part)
         elif action == "attachment":
             attachments.append(part)
         else:
             ignored += 1
     for part in attachments:
         _attach(runs, part)
-    return _decoded(list(runs.values()), ignored)
+    return _result(list(runs.values()), ignored)
 
 
-def _add(runs: dict[tuple[str, str], Run], action: str, path: str, part: multipart.MultipartPart) -> None:
+def _add_part(runs: dict[tuple[str, str], Run], action: str, path: str, part: multipart.MultipartPart) -> None:
     run, _, name = path.partition(".")
     value = read_at(part.name[:200], parse_json, part.content)
     run_fields = runs.setdefault((action, run), {"id": run})
@@ -101,12 +101,12 @@ def _attach(runs: dict[tuple[str, str], Run], part: multipart.MultipartPart) -> 
         files[name] = {"mime_type": kind, "base64": base64.b64encode(part.content).decode()}
 
 
-def _decoded(runs: list[Run], ignored: int) -> Decoded:
+def _result(runs: list[Run], ignored: int) -> Decoded:
     spans = [span for span in map(_span, runs) if span.id and span.trace]
-    bad = len(runs) - len(spans)
-    if bad and not spans:
+    rejected = len(runs) - len(spans)
+    if rejected and not spans:
         raise FormatError("no run has an id.", "id")
-    return Decoded(spans, bad, rejection_summary(bad, "run", _REJECTION_REASON), ignored)
+    return Decoded(spans, rejected, rejection_summary(rejected, "run", _REJECTION_REASON), ignored)
 
 
 def _span(run: Run) -> Span:

@@ -25,7 +25,7 @@ def add_part(part: Any, message: HistoryMessage, messages: list[HistoryMessage])
     kind = part.get("type")
     add = _BY_TYPE.get(kind) if isinstance(kind, str) else None
     if add is None:
-        add = next((_BY_KEY[key] for key in _BY_KEY if key in part), _unknown)
+        add = next((_BY_KEY[key] for key in _BY_KEY if key in part), _add_unknown)
     add(part, message, messages)
 
 
@@ -71,7 +71,7 @@ def _add_item(item: ImageItem | str | None, message: HistoryMessage) -> None:
         message.items.append(item)
 
 
-def _text(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+def _add_text(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     content = part.get("text", part.get("content", part.get("refusal")))
     if isinstance(content, dict):
         content = content.get("value")
@@ -81,15 +81,15 @@ def _text(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -
         _add_item(text(content), message)
 
 
-def _thought(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+def _add_reasoning(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     content = part.get("thinking") or part.get("content") or part.get("text") or part.get("summary")
     if isinstance(content, dict):
         content = content.get("text")
-    thought = blocks_text(content) if content else ""
-    message.reasoning = "\n".join(filter(None, (message.reasoning, thought)))
+    reasoning = blocks_text(content) if content else ""
+    message.reasoning = "\n".join(filter(None, (message.reasoning, reasoning)))
 
 
-def _call(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+def _add_call(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     """Add a tool call. ``id`` is tried last: in Responses it is the item's, not the call's."""
     arguments = _first_present(part, "arguments", "input", "args")
     inner = part.get("server_tool_call")
@@ -101,7 +101,7 @@ def _call(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -
     )
 
 
-def _answer(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+def _add_answer(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     result = _first_present(part, "response", "result", "output", "content", "server_tool_call_response")
     call = text(_first_present(part, "call_id", "tool_use_id", "toolCallId", "toolUseId", "tool_call_id", "id"))
     content = blocks_text(result)
@@ -116,7 +116,7 @@ def _first_present(part: Part, *names: str) -> Any:
     return None
 
 
-def _image(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+def _add_image(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     source = _first_present(part, "image_url", "image", "source", "data", "url")
     if isinstance(source, dict):
         address = source.get("url") or source.get("uri")
@@ -134,12 +134,12 @@ def _image(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) 
         )
 
 
-def _blob(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+def _add_blob(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     media = part.get("mime_type") or part.get("mimeType") or part.get("mediaType") or part.get("modality")
     _add_item(image_from_base64(media, _first_present(part, "content", "data")), message)
 
 
-def _uri(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+def _add_uri(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     media = text(part.get("mime_type") or part.get("mimeType") or part.get("modality"))
     address = _first_present(part, "uri", "fileUri", "url")
     if media.startswith("image"):
@@ -148,7 +148,7 @@ def _uri(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) ->
         _add_item(f"[{text(address)[:300]}]" if address else None, message)
 
 
-def _file(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+def _add_file(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     """Add a file that the sender only names, or one with its bytes in it."""
     inner = part.get("file")
     file = inner if isinstance(inner, dict) else part
@@ -170,7 +170,7 @@ def _nested(read: Callable[[Part, HistoryMessage, list[HistoryMessage]], None], 
     return add
 
 
-def _unknown(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
+def _add_unknown(part: Part, message: HistoryMessage, messages: list[HistoryMessage]) -> None:
     """Add a part of an unknown kind by its text, or by its name."""
     content = part.get("text") if isinstance(part.get("text"), str) else part.get("content")
     if isinstance(content, str) and content:
@@ -180,8 +180,8 @@ def _unknown(part: Part, message: HistoryMessage, messages: list[HistoryMessage]
 
 
 _BY_TYPE: dict[str, Callable[[Part, HistoryMessage, list[HistoryMessage]], None]] = {
-    **dict.fromkeys(("text", "input_text", "output_text", "refusal"), _text),
-    **dict.fromkeys(("reasoning", "thinking", "redacted_thinking", "reasoning_content"), _thought),
+    **dict.fromkeys(("text", "input_text", "output_text", "refusal"), _add_text),
+    **dict.fromkeys(("reasoning", "thinking", "redacted_thinking", "reasoning_content"), _add_reasoning),
     **dict.fromkeys(
         (
             "tool_call",
@@ -192,7 +192,7 @@ _BY_TYPE: dict[str, Callable[[Part, HistoryMessage, list[HistoryMessage]], None]
             "server_tool_call",
             "server_tool_use",
         ),
-        _call,
+        _add_call,
     ),
     **dict.fromkeys(
         (
@@ -203,23 +203,23 @@ _BY_TYPE: dict[str, Callable[[Part, HistoryMessage, list[HistoryMessage]], None]
             "custom_tool_call_output",
             "server_tool_call_response",
         ),
-        _answer,
+        _add_answer,
     ),
-    **dict.fromkeys(("image_url", "input_image", "image"), _image),
-    "blob": _blob,
-    "uri": _uri,
-    **dict.fromkeys(("file", "input_file", "document"), _file),
+    **dict.fromkeys(("image_url", "input_image", "image"), _add_image),
+    "blob": _add_blob,
+    "uri": _add_uri,
+    **dict.fromkeys(("file", "input_file", "document"), _add_file),
 }
 _BY_KEY: dict[str, Callable[[Part, HistoryMessage, list[HistoryMessage]], None]] = {
-    "functionCall": _nested(_call, "functionCall"),
-    "function_call": _nested(_call, "function_call"),
-    "functionResponse": _nested(_answer, "functionResponse"),
-    "function_response": _nested(_answer, "function_response"),
-    "toolUse": _nested(_call, "toolUse"),
-    "toolResult": _nested(_answer, "toolResult"),
-    "reasoningContent": _nested(_thought, "reasoningText"),
-    "inlineData": _nested(_blob, "inlineData"),
-    "inline_data": _nested(_blob, "inline_data"),
-    "fileData": _nested(_uri, "fileData"),
-    "text": _text,
+    "functionCall": _nested(_add_call, "functionCall"),
+    "function_call": _nested(_add_call, "function_call"),
+    "functionResponse": _nested(_add_answer, "functionResponse"),
+    "function_response": _nested(_add_answer, "function_response"),
+    "toolUse": _nested(_add_call, "toolUse"),
+    "toolResult": _nested(_add_answer, "toolResult"),
+    "reasoningContent": _nested(_add_reasoning, "reasoningText"),
+    "inlineData": _nested(_add_blob, "inlineData"),
+    "inline_data": _nested(_add_blob, "inline_data"),
+    "fileData": _nested(_add_uri, "fileData"),
+    "text": _add_text,
 }

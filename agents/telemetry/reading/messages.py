@@ -41,14 +41,14 @@ _ROLES: dict[str, HistoryRole] = {
     "ToolMessageChunk": "tool",
 }
 _WRAPPERS = ("messages", "choices", "generations", "message", "update", "output", "candidates", "content")
-_ITEMS = frozenset(
+_ITEM_TYPES = frozenset(
     {"function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output", "reasoning"}
 )
 
 
-def role_of(name: Any, otherwise: HistoryRole = "user") -> HistoryRole:
+def role_of(name: Any, default: HistoryRole = "user") -> HistoryRole:
     """Return our role for a sender's."""
-    return _ROLES.get(name, otherwise) if isinstance(name, str) else otherwise
+    return _ROLES.get(name, default) if isinstance(name, str) else default
 
 
 def messages_of(value: Any, role: HistoryRole = "user") -> list[HistoryMessage]:
@@ -73,7 +73,7 @@ def _collect(value: Any, role: HistoryRole, messages: list[HistoryMessage], dept
         return
     if isinstance(value, str):
         if value:
-            messages.append(_plain(value, role))
+            messages.append(_text_message(value, role))
     elif isinstance(value, list):
         for item in value[:MAX_ITEMS]:
             _collect(item, role, messages, depth + 1)
@@ -81,7 +81,7 @@ def _collect(value: Any, role: HistoryRole, messages: list[HistoryMessage], dept
         _collect_object(value, role, messages, depth)
 
 
-def _plain(content: str, role: HistoryRole) -> HistoryMessage:
+def _text_message(content: str, role: HistoryRole) -> HistoryMessage:
     return HistoryMessage(role, hidden=True) if content == HIDDEN else HistoryMessage(role, [content])
 
 
@@ -93,13 +93,13 @@ def _collect_object(value: dict[str, Any], role: HistoryRole, messages: list[His
         speaker = value.get("type")
     kind = value.get("type")
     if isinstance(speaker, str):
-        _message(value, role_of(speaker, role), messages)
+        _add_message(value, role_of(speaker, role), messages)
     elif isinstance(kind, str) and kind in _ROLES and isinstance(value.get("data"), dict):
-        _message(value["data"], _ROLES[kind], messages)
+        _add_message(value["data"], _ROLES[kind], messages)
     elif isinstance(kind, str) and kind in _ROLES and "content" in value:
-        _message(value, _ROLES[kind], messages)
-    elif isinstance(kind, str) and kind in _ITEMS:
-        _message({"content": [value]}, "assistant", messages)
+        _add_message(value, _ROLES[kind], messages)
+    elif isinstance(kind, str) and kind in _ITEM_TYPES:
+        _add_message({"content": [value]}, "assistant", messages)
     else:
         _collect_wrapped(value, role, messages, depth)
 
@@ -117,22 +117,22 @@ def _collect_wrapped(value: dict[str, Any], role: HistoryRole, messages: list[Hi
     for name in _WRAPPERS:
         inner = value.get(name)
         if isinstance(inner, (list, dict)):
-            before = len(messages)
+            count = len(messages)
             _collect(
                 inner, "assistant" if name in ("choices", "generations", "candidates") else role, messages, depth + 1
             )
-            _finish(value, messages[before:])
-            if len(messages) > before:
+            _set_finish(value, messages[count:])
+            if len(messages) > count:
                 return
     content = value.get("text")
-    if isinstance(content, str) and content and ("generation_info" in value or value.get("type") in _TEXTS):
-        messages.append(_plain(content, role))
+    if isinstance(content, str) and content and ("generation_info" in value or value.get("type") in _TEXT_TYPES):
+        messages.append(_text_message(content, role))
 
 
-_TEXTS = ("text", "output_text", "input_text", "Generation")
+_TEXT_TYPES = ("text", "output_text", "input_text", "Generation")
 
 
-def _finish(value: dict[str, Any], messages: list[HistoryMessage]) -> None:
+def _set_finish(value: dict[str, Any], messages: list[HistoryMessage]) -> None:
     """Set the finish reason, which Chat Completions and LangChain keep beside a message."""
     holder = value.get("generation_info")
     reason = (holder if isinstance(holder, dict) else value).get("finish_reason")
@@ -141,15 +141,15 @@ def _finish(value: dict[str, Any], messages: list[HistoryMessage]) -> None:
             message.finish = message.finish or reason
 
 
-def _message(value: dict[str, Any], role: HistoryRole, messages: list[HistoryMessage]) -> None:
+def _add_message(value: dict[str, Any], role: HistoryRole, messages: list[HistoryMessage]) -> None:
     message = HistoryMessage(role)
     position = len(messages)
     messages.append(message)
     content = value.get("parts") if value.get("content") is None else value["content"]
     if isinstance(content, str) and content[:2] == "[{":
-        content = _blocks(content)
+        content = _bedrock_blocks(content)
     if role == "tool":
-        _tool_answer(value, content, message)
+        _fill_tool_answer(value, content, message)
     elif isinstance(content, str):
         _add_text(message, content)
     else:
@@ -161,15 +161,15 @@ def _message(value: dict[str, Any], role: HistoryRole, messages: list[HistoryMes
         del messages[position]  # only answers of tools were in it
 
 
-def _blocks(content: str) -> Any:
+def _bedrock_blocks(content: str) -> Any:
     """Parse Bedrock's blocks, which Strands writes as text; a text that only looks like them stays one."""
     parsed = json_of(content)
-    if isinstance(parsed, list) and all(isinstance(block, dict) and block.keys() <= _BLOCKS for block in parsed):
+    if isinstance(parsed, list) and all(isinstance(block, dict) and block.keys() <= _BLOCK_KEYS for block in parsed):
         return parsed
     return content
 
 
-_BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"})
+_BLOCK_KEYS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"})
 
 
 def _add_text(message: HistoryMessage, content: str) -> None:
@@ -179,7 +179,7 @@ def _add_text(message: HistoryMessage, content: str) -> None:
         message.items.append(content)
 
 
-def _tool_answer(value: dict[str, Any], content: Any, message: HistoryMessage) -> None:
+def _fill_tool_answer(value: dict[str, Any], content: Any, message: HistoryMessage) -> None:
     """Read a tool's message: of one call, or, in OpenTelemetry's and Google's way, of those that its parts name."""
     message.answered_call = text(value.get("tool_call_id") or value.get("call_id") or value.get("id"))
     answers: list[HistoryMessage] = []

@@ -43,11 +43,14 @@ def from_json(body: object) -> Decoded:
     items = [read_at(f"data[{index}]", as_object, item) for index, item in enumerate(list_field(request, "data"))]
     reported = [item for item in items if item.get("object") in ("trace", "trace.span")]
     spans = [span for span in map(_span, reported) if span.trace and span.id]
-    bad = len(reported) - len(spans)
-    if bad and not spans:
+    rejected = len(reported) - len(spans)
+    if rejected and not spans:
         raise FormatError("no trace and no span has its ids.", "data")
     return Decoded(
-        spans, bad, rejection_summary(bad, "span", "it has no id, or no trace_id."), len(items) - len(reported)
+        spans,
+        rejected,
+        rejection_summary(rejected, "span", "it has no id, or no trace_id."),
+        len(items) - len(reported),
     )
 
 

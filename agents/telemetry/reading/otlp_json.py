@@ -28,27 +28,27 @@ Frame = dict[str, Any]
 def read_traces(body: dict[str, object], batch: Batch) -> None:
     """Add the spans of an ExportTraceServiceRequest to the batch."""
     for index, group in enumerate(list_field(body, "resourceSpans")):
-        read_at(f"resourceSpans[{index}]", lambda value: _resource(value, "scopeSpans", batch), group)
+        read_at(f"resourceSpans[{index}]", lambda value: _read_resource(value, "scopeSpans", batch), group)
 
 
 def read_logs(body: dict[str, object], batch: Batch) -> None:
     """Add the log records of an ExportLogsServiceRequest to the batch."""
     for index, group in enumerate(list_field(body, "resourceLogs")):
-        read_at(f"resourceLogs[{index}]", lambda value: _resource(value, "scopeLogs", batch), group)
+        read_at(f"resourceLogs[{index}]", lambda value: _read_resource(value, "scopeLogs", batch), group)
 
 
-def _resource(value: object, name: str, batch: Batch) -> None:
+def _read_resource(value: object, name: str, batch: Batch) -> None:
     body = as_object(value)
     frame = read_at("resource", _resource_frame, body.get("resource") or {})
     for index, scope in enumerate(list_field(body, name)):
-        read_at(f"{name}[{index}]", lambda inner: _scope(inner, frame, batch), scope)
+        read_at(f"{name}[{index}]", lambda inner: _read_scope(inner, frame, batch), scope)
 
 
 def _resource_frame(value: object) -> Frame:
     return {"resource": attributes_from_json(as_object(value))[0]}
 
 
-def _scope(value: object, frame: Frame, batch: Batch) -> None:
+def _read_scope(value: object, frame: Frame, batch: Batch) -> None:
     body = as_object(value)
     name, add = ("spans", _add_span) if batch.signal == "traces" else ("logRecords", _add_log)
     frame = frame | read_at("scope", _scope_frame, body.get("scope") or {})
@@ -70,7 +70,7 @@ def _add_span(body: dict[str, object], frame: Frame, batch: Batch) -> None:
 
 
 def _span(body: dict[str, object], frame: Frame) -> Span:
-    attributes, cut = attributes_from_json(body)
+    attributes, dropped = attributes_from_json(body)
     status = read_at("status", as_object, body.get("status") or {})
     return Span(
         trace=otlp_ids.id_from_text(body.get("traceId"), otlp_ids.TRACE_BYTES),
@@ -84,7 +84,7 @@ def _span(body: dict[str, object], frame: Frame) -> Span:
         kind=_number(body, "kind"),
         attributes=attributes,
         events=_events(body),
-        dropped=_number(body, "droppedAttributesCount") + cut,
+        dropped=_number(body, "droppedAttributesCount") + dropped,
         links=_links(body) if body.get("links") else [],
         **frame,
     )

@@ -63,9 +63,12 @@ def _parts(data: bytes, kind: str) -> Iterator[tuple[dict[str, Any], memoryview]
     for _, group in delimited_fields(memoryview(data), budget, 1):
         resource = _message(ResourceMessage, "resource", group, budget)
         resource_attributes = attributes_from_messages(resource.attributes)[0]
-        for _, scoped in delimited_fields(group, budget, 2):
-            frame = {"resource": resource_attributes, **_scope(_message(InstrumentationScope, "scope", scoped, budget))}
-            for _, part in delimited_fields(scoped, budget, 2):
+        for _, scope_group in delimited_fields(group, budget, 2):
+            frame = {
+                "resource": resource_attributes,
+                **_scope(_message(InstrumentationScope, "scope", scope_group, budget)),
+            }
+            for _, part in delimited_fields(scope_group, budget, 2):
                 spans.take()
                 count_messages(part, kind, _SCHEMA, budget)
                 yield frame, part
@@ -83,8 +86,8 @@ def _message(make: type[Any], kind: str, within: memoryview, budget: Budget) -> 
 def _merge(message: Any, part: memoryview) -> Any:
     try:
         message.MergeFromString(bytes(part))
-    except DecodeError as wrong:
-        raise incomplete_message() from wrong
+    except DecodeError as error:
+        raise incomplete_message() from error
     return message
 
 
@@ -100,7 +103,7 @@ def _scope(scope: Any) -> dict[str, Any]:
 
 
 def _span(message: Any, frame: dict[str, Any]) -> Span:
-    attributes, cut = attributes_from_messages(message.attributes)
+    attributes, dropped = attributes_from_messages(message.attributes)
     events = message.events
     return Span(
         trace=otlp_ids.id_from_bytes(message.trace_id, otlp_ids.TRACE_BYTES),
@@ -114,7 +117,7 @@ def _span(message: Any, frame: dict[str, Any]) -> Span:
         kind=message.kind,
         attributes=attributes,
         events=[_event(event) for event in events[:MAX_ITEMS]],
-        dropped=message.dropped_attributes_count + cut,
+        dropped=message.dropped_attributes_count + dropped,
         links=_links(message.links) if message.links else [],
         **frame,
     )
@@ -170,5 +173,5 @@ def severity(text: str, number: int) -> str:
 
 def event_name(name: str, attributes: dict[str, Any]) -> str:
     """Return a log's name: the attribute of older senders goes first, because Codex sets only that one correctly."""
-    older = attributes.get("event.name")
-    return older if isinstance(older, str) and older else clean_text(name)
+    attribute = attributes.get("event.name")
+    return attribute if isinstance(attribute, str) and attribute else clean_text(name)

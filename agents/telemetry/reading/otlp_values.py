@@ -124,8 +124,8 @@ def _bytes(value: object, depth: int) -> dict[str, str]:
         raise FormatError(f"bytesValue is base64 text, not {json_type_name(value)}.")
     try:
         return {"base64": base64.b64encode(base64.b64decode(value, validate=True)).decode()}
-    except (binascii.Error, ValueError) as wrong:
-        raise FormatError("bytesValue is not base64.") from wrong
+    except (binascii.Error, ValueError) as error:
+        raise FormatError("bytesValue is not base64.") from error
 
 
 def _array(value: object, depth: int) -> Any:

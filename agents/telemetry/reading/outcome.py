@@ -54,9 +54,9 @@ def _outcome_of_silent_top(group: TurnGroup, top: SpanNode, by_time: Sequence[Sp
         if last.kind == kinds.AGENT and last.facts.name:
             break
         last = last.children[-1] if last.children else None
-    below = top.children
+    children = top.children
     is_over = bool(top.span.end_ns) or (
-        bool(below) and not group.orphan_count and all(node.span.end_ns for node in below)
+        bool(children) and not group.orphan_count and all(node.span.end_ns for node in children)
     )
     if not is_over:
         return TurnOutcome("in_progress")

@@ -36,10 +36,10 @@ def from_json(body: object) -> Decoded:
     """Decode all spans of the body."""
     items = [read_at(f"data[{index}]", as_object, item) for index, item in enumerate(_items(body))]
     spans = [span for span in map(_span, items) if span.trace and span.id]
-    bad = len(items) - len(spans)
-    if bad and not spans:
+    rejected = len(items) - len(spans)
+    if rejected and not spans:
         raise FormatError("no span has a context with OpenTelemetry's trace_id and span_id.", "data")
-    return Decoded(spans, bad, rejection_summary(bad, "span", _REJECTION_REASON))
+    return Decoded(spans, rejected, rejection_summary(rejected, "span", _REJECTION_REASON))
 
 
 def _items(body: object) -> list[object]:
@@ -52,7 +52,7 @@ def _items(body: object) -> list[object]:
 def _span(item: dict[str, object]) -> Span:
     context = item.get("context")
     context = context if isinstance(context, dict) else {}
-    attributes = _flat(item.get("attributes"))
+    attributes = _flat_attributes(item.get("attributes"))
     if text_field(item, "span_kind"):
         attributes.setdefault(_KIND, text_field(item, "span_kind"))
     return Span(
@@ -70,7 +70,7 @@ def _span(item: dict[str, object]) -> Span:
     )
 
 
-def _flat(value: object) -> dict[str, Any]:
+def _flat_attributes(value: object) -> dict[str, Any]:
     attributes = clean_attributes(value)
     nested = {name: attributes.pop(name) for name in _NESTED & attributes.keys() if isinstance(attributes[name], dict)}
     for name, inner in nested.items():

@@ -23,8 +23,8 @@ def nanoseconds(value: object) -> int:
 def _from_text(value: str) -> int:
     try:
         parsed = datetime.fromisoformat(value)
-        aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-        return timestamp_ns(to_us(aware) * 1000)
+        with_zone = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+        return timestamp_ns(to_us(with_zone) * 1000)
     except (ValueError, OverflowError):
         return 0
 

@@ -197,8 +197,8 @@ def answer_frames(stream: BinaryIO) -> Iterator[bytes]:
     links, records = turns.build_turns_and_links(spans)
     yield encode_answer(TraceSummary(links, len(spans), spans[0].format if spans else "otlp"))
     others: list[Span] = []
-    while more := _read_trace(stream):
-        others += more
+    while trace_spans := _read_trace(stream):
+        others += trace_spans
     if others:
         _, records = turns.build_turns_and_links([*spans, *others])
     del spans, others

@@ -67,7 +67,7 @@ def merge_spans(spans: Iterable[Span]) -> dict[str, dict[str, Span]]:
 
 def build_tree(trace: str, spans: dict[str, Span]) -> TraceTree:
     """Build the tree of a trace. A log record whose span has not arrived yet is no node."""
-    facts_by_id = _read(spans)
+    facts_by_id = _read_facts(spans)
     nodes = {name: SpanNode(spans[name], facts) for name, facts in facts_by_id.items()}
     _link_parents(nodes, spans)
     for node in nodes.values():
@@ -83,7 +83,7 @@ def build_tree(trace: str, spans: dict[str, Span]) -> TraceTree:
     return TraceTree(trace, spans, roots)
 
 
-def _read(spans: dict[str, Span]) -> dict[str, SpanFacts]:
+def _read_facts(spans: dict[str, Span]) -> dict[str, SpanFacts]:
     """Return the facts of the agent's spans by their ids, completed by other spans and log records."""
     facts_by_id: dict[str, SpanFacts] = {}
     for span in spans.values():
@@ -106,13 +106,13 @@ def _link_parents(nodes: dict[str, SpanNode], spans: dict[str, Span]) -> None:
     """Set each node's parent, or the id of the missing one."""
     ancestors: dict[str, tuple[SpanNode | None, str]] = {"": (None, "")}
     for node in nodes.values():
-        node.parent, node.missing_parent = _at_or_above(node.span.parent, nodes, spans, ancestors)
-    safe: set[str] = set()
+        node.parent, node.missing_parent = _nearest_node(node.span.parent, nodes, spans, ancestors)
+    checked: set[str] = set()
     for node in nodes.values():
-        _break_cycle(node, safe)
+        _break_cycle(node, checked)
 
 
-def _at_or_above(
+def _nearest_node(
     span_id: str, nodes: dict[str, SpanNode], spans: dict[str, Span], ancestors: dict[str, tuple[SpanNode | None, str]]
 ) -> tuple[SpanNode | None, str]:
     """Return the node of this id, or the nearest above it. Each span is visited once, whatever lies below it."""
@@ -131,19 +131,19 @@ def _at_or_above(
     return ancestors[span_id]
 
 
-def _break_cycle(node: SpanNode, safe: set[str]) -> None:
+def _break_cycle(node: SpanNode, checked: set[str]) -> None:
     """Cut a cycle of spans that are each other's parents: the earliest becomes a root."""
     path: dict[str, SpanNode] = {}
     current: SpanNode | None = node
-    while current is not None and current.span.id not in safe:
+    while current is not None and current.span.id not in checked:
         if current.span.id in path:
             ids = list(path)
-            circle = [path[span_id] for span_id in ids[ids.index(current.span.id) :]]
-            min(circle, key=_key).parent = None
+            cycle = [path[span_id] for span_id in ids[ids.index(current.span.id) :]]
+            min(cycle, key=_key).parent = None
             break
         path[current.span.id] = current
         current = current.parent
-    safe.update(path)
+    checked.update(path)
 
 
 def _mark_wrappers(root: SpanNode) -> None:

@@ -22,7 +22,12 @@ _SLACK_NS = 1_000_000_000
 
 
 def warnings_of(
-    group: TurnGroup, by_time: Sequence[SpanNode], steps: Sequence[ExternalStep], outcome: TurnOutcome, *, named: bool
+    group: TurnGroup,
+    by_time: Sequence[SpanNode],
+    steps: Sequence[ExternalStep],
+    outcome: TurnOutcome,
+    *,
+    has_session: bool,
 ) -> tuple[str, ...]:
     """Return the warnings of a turn, the most important first."""
     warnings = [_missing_parent_warning(group, outcome), attributes_cut(sum(node.span.dropped for node in by_time))]
@@ -30,7 +35,7 @@ def warnings_of(
     warnings += dict.fromkeys(node.facts.advice for node in by_time if node.span.id in hidden)
     if any(step.id.startswith(INFERRED_PREFIX) and step.usage for step in steps):
         warnings.append(TOKENS_SUMMED)
-    if not named and len({node.span.trace for node in group.roots}) > 1:
+    if not has_session and len({node.span.trace for node in group.roots}) > 1:
         warnings.append(SESSION_INFERRED)
     if any(map(_is_outside_parent, by_time)):
         warnings.append(CLOCKS_DIFFER)

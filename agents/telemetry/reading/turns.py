@@ -76,9 +76,9 @@ def _session_of(group: TurnGroup, trace: TraceTree) -> str:
 
 def _session_above(group: TurnGroup, trace: TraceTree) -> str:
     span: Span | None = group.top.span if group.top is not None else None
-    seen: set[str] = set()
-    while span is not None and span.id not in seen:
-        seen.add(span.id)
+    visited: set[str] = set()
+    while span is not None and span.id not in visited:
+        visited.add(span.id)
         if session := session_of(span):
             return session
         span = trace.spans.get(span.parent)

@@ -14,11 +14,11 @@ def unflatten(attributes: Tree, prefix: str) -> list[Tree]:
     """Return the list of objects below ``prefix``, which ends in a dot; objects whose keys are all numbers become
     lists in their order. Numbers are only compared, never counted up to: one of them may be a billion."""
     root: Tree = {}
-    cut = len(prefix)
+    start = len(prefix)
     for name, value in attributes.items():
         if name.startswith(prefix):
-            _insert(root, name[cut:].split("."), value)
-    return [item for item in _as_lists(root, 0, always=True) if isinstance(item, dict)]
+            _insert(root, name[start:].split("."), value)
+    return [item for item in _as_lists(root, 0, as_list=True) if isinstance(item, dict)]
 
 
 def _insert(root: Tree, path: list[str], value: Any) -> None:
@@ -33,9 +33,9 @@ def _insert(root: Tree, path: list[str], value: Any) -> None:
     node.setdefault(path[-1], value)
 
 
-def _as_lists(tree: Tree, depth: int, *, always: bool = False) -> Any:
+def _as_lists(tree: Tree, depth: int, *, as_list: bool = False) -> Any:
     numbered = bool(tree) and all(name.isdecimal() and len(name) < 10 for name in tree)
-    if numbered or always:
+    if numbered or as_list:
         names = sorted((name for name in tree if name.isdecimal() and len(name) < 10), key=int)[:MAX_ITEMS]
         return [_inner(tree[name], depth) for name in names]
     return {name: _inner(value, depth) for name, value in tree.items()}

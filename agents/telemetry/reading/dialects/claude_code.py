@@ -36,17 +36,17 @@ def read(span: Span) -> SpanFacts | None:
     facts = SpanFacts(kind=_KINDS.get(span_type, ""), sender_kind=span_type)
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent = text(span.resource.get("service.name")) or "claude-code"
-        _interaction(facts, span)
+        _fill_interaction(facts, span)
     elif facts.kind == kinds.LLM:
-        _model(facts, attributes)
+        _fill_model(facts, attributes)
     elif facts.kind == kinds.TOOL:
-        _tool(facts, span)
+        _fill_tool(facts, span)
     if attributes.get("success") is False:
         facts.error = ErrorInfo.model_construct(type="error", message=text(attributes.get("error")) or span.message)
     return facts
 
 
-def _interaction(facts: SpanFacts, span: Span) -> None:
+def _fill_interaction(facts: SpanFacts, span: Span) -> None:
     prompt = text(span.attributes.get("user_prompt"))
     answer = ""
     for event in sorted(span.events, key=lambda event: event.at_ns):
@@ -60,7 +60,7 @@ def _interaction(facts: SpanFacts, span: Span) -> None:
         facts.output_messages = LazyMessages([HistoryMessage("assistant", [answer])], None)
 
 
-def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = first_text(attributes, "model", "gen_ai.request.model")
     facts.provider = text(attributes.get("gen_ai.system")) or "anthropic"
     facts.finish = text(attributes.get("stop_reason"))
@@ -71,7 +71,7 @@ def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.advice = ADVICE
 
 
-def _tool(facts: SpanFacts, span: Span) -> None:
+def _fill_tool(facts: SpanFacts, span: Span) -> None:
     """Read a tool's span. Its arguments are attributes of their own: ``file_path``, ``full_command`` and the like."""
     attributes = span.attributes
     facts.tool = text(attributes.get("tool_name"))

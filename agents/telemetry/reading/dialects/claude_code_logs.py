@@ -66,11 +66,11 @@ def _matches(
 ) -> Iterator[tuple[Pair, SpanEvent]]:
     """Match calls to their records: calls with equal keys by time, skipping each call whose successor ended nearer to
     the record."""
-    waiting: dict[Hashable, deque[Pair]] = {}
+    queues: dict[Hashable, deque[Pair]] = {}
     for pair in sorted((pair for pair in models if pair[0].end_ns), key=lambda pair: (pair[0].end_ns, pair[0].id)):
-        waiting.setdefault(key(pair[0].attributes), deque()).append(pair)
+        queues.setdefault(key(pair[0].attributes), deque()).append(pair)
     for event in records:
-        queue = waiting.get(key(event.attributes))
+        queue = queues.get(key(event.attributes))
         while queue and len(queue) > 1 and _distance_ns(queue[1], event) < _distance_ns(queue[0], event):
             queue.popleft()
         if queue:
@@ -88,9 +88,9 @@ def _add_answers(models: list[Pair], tools: list[Pair], records: list[SpanEvent]
     calls = _requested_tools(models, tools)
     for span, facts in models:
         texts = [answers[span.id]] if span.id in answers else []
-        wished = calls.get(span.id, []) if facts.finish == "tool_use" else []
-        if texts or wished:
-            facts.output_messages = LazyMessages([HistoryMessage("assistant", list(texts), wished)], None)
+        requested = calls.get(span.id, []) if facts.finish == "tool_use" else []
+        if texts or requested:
+            facts.output_messages = LazyMessages([HistoryMessage("assistant", list(texts), requested)], None)
 
 
 def _is_answer(event: SpanEvent) -> bool:

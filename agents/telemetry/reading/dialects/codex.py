@@ -29,7 +29,7 @@ def read(span: Span) -> SpanFacts | None:
     if kind == kinds.AGENT:
         facts.name = facts.agent = "codex"
         facts.model = first_text(attributes, "model", "slug")
-        facts.usage = _usage(span)
+        facts.usage = _turn_usage(span)
     elif kind == kinds.TOOL:
         facts.tool, facts.call_id = text(attributes.get("tool_name")) or span.name, text(attributes.get("call_id"))
         facts.arguments = first_value(attributes, "arguments", "command", "cmd")
@@ -44,7 +44,7 @@ def is_codex(span: Span) -> bool:
     return "codex" in text(span.resource.get("service.name")).lower() or "codex" in span.scope
 
 
-def _usage(span: Span) -> Usage | None:
+def _turn_usage(span: Span) -> Usage | None:
     attributes = span.attributes
     name = "codex.turn.token_usage."
     return token_usage(

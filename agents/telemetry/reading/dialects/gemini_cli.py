@@ -29,14 +29,14 @@ def read(span: Span) -> SpanFacts | None:
         return None
     facts = SpanFacts(kind=_KINDS[span.name], sender_kind=span.name, agent="gemini-cli")
     if facts.kind == kinds.TOOL:
-        _tool(facts, span.attributes)
+        _fill_tool(facts, span.attributes)
     elif facts.kind == kinds.LLM:
         facts.advice = ADVICE
-        _messages(facts, span.attributes)
+        _fill_messages(facts, span.attributes)
     return facts
 
 
-def _messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     if "gen_ai.input.messages" in attributes:
         facts.input_messages = LazyMessages(attributes["gen_ai.input.messages"], _input_messages)
     if "gen_ai.output.messages" in attributes:
@@ -55,31 +55,31 @@ def _input_messages(value: Any) -> list[HistoryMessage]:
 def _output_messages(value: Any) -> list[HistoryMessage]:
     messages = read_output(value)
     for call in (call for message in messages for call in message.calls):
-        call.id = _id(call.id, call.name)
+        call.id = _call_id(call.id, call.name)
     return messages
 
 
-def _id(call_id: str, tool: str) -> str:
+def _call_id(call_id: str, tool: str) -> str:
     """Return a call's id as histories have it: answers and tools have the tool's name before it."""
     return call_id.removeprefix(f"{tool}__")
 
 
-def _tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.tool = first_text(attributes, "gen_ai.tool.name", "function_name", "tool_name")
-    facts.call_id = _id(text(attributes.get("gen_ai.tool.call_id")), facts.tool)
+    facts.call_id = _call_id(text(attributes.get("gen_ai.tool.call_id")), facts.tool)
     facts.arguments = first_value(attributes, "gen_ai.tool.call.arguments", "gen_ai.input.messages", "input")
     facts.result = first_value(attributes, "gen_ai.tool.call.result", "gen_ai.output.messages", "output")
     request, outcome = mapping(facts.arguments), mapping(facts.result)
     if "args" in request and "callId" in request:
         facts.arguments = request["args"]
     if "response" in outcome and "status" in outcome:
-        answer = _answer(mapping(outcome["response"]))
+        answer = _response_value(mapping(outcome["response"]))
         facts.result = text_or_json(answer.get("output", answer.get("error", answer)))
         if outcome["status"] == "error":
             facts.error = error_of(text(answer.get("error")))
 
 
-def _answer(response: dict[str, Any]) -> dict[str, Any]:
+def _response_value(response: dict[str, Any]) -> dict[str, Any]:
     """Return the model's view of a result: ``{output}`` or ``{error}``."""
     for part in sequence(response.get("responseParts")):
         answer = mapping(mapping(part).get("functionResponse")).get("response")

@@ -68,14 +68,14 @@ def read(span: Span) -> SpanFacts | None:
     )
     facts = SpanFacts(kind=kind, sender_kind=operation_name, reports_failures="openai_agents" not in span.scope)
     source = genai_events.call_details(span) or attributes
-    _names(facts, attributes)
+    _fill_names(facts, attributes)
     if kind == kinds.TOOL:
-        _tool(facts, attributes)
+        _fill_tool(facts, attributes)
     elif kind == kinds.RETRIEVER:
-        _retrieval(facts, attributes)
+        _fill_retrieval(facts, attributes)
     else:
-        _model(facts, attributes)
-        _messages(facts, attributes, source)
+        _fill_model(facts, attributes)
+        _fill_messages(facts, attributes, source)
     genai_events.add_events(span, facts)
     if kind == kinds.LLM:
         facts.advice = ADVICE
@@ -107,7 +107,7 @@ def _kind_from_names(attributes: dict[str, Any]) -> str:
     return ""
 
 
-def _names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     agent = text(attributes.get("gen_ai.agent.name")) or text(attributes.get("agent_name"))
     facts.agent = agent
     if facts.kind == kinds.AGENT:
@@ -117,7 +117,7 @@ def _names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.provider = first_text(attributes, "gen_ai.provider.name", "gen_ai.system")
 
 
-def _tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     """Read a tool's span. A result that is JSON of a text is that text (the AI SDK)."""
     facts.tool = first_text(attributes, "gen_ai.tool.name")
     facts.call_id = first_text(attributes, "gen_ai.tool.call.id", "gen_ai.tool.call_id")
@@ -127,7 +127,7 @@ def _tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
         facts.label = "mcp"
 
 
-def _retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.query = first_text(attributes, "gen_ai.retrieval.query.text", "gen_ai.memory.query.text")
     facts.vector_store = first_text(attributes, "gen_ai.data_source.id", "gen_ai.memory.store.id")
     documents = first_value(attributes, "gen_ai.retrieval.documents", "gen_ai.memory.records")
@@ -135,7 +135,7 @@ def _retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
         facts.documents = [document for document in sequence(documents) if isinstance(document, dict)]
 
 
-def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = first_text(attributes, "gen_ai.response.model", "gen_ai.request.model")
     reasons = json_of(attributes.get("gen_ai.response.finish_reasons"))
     facts.finish = text(reasons[0] if isinstance(reasons, list) and reasons else reasons)
@@ -171,7 +171,7 @@ def _usage(attributes: dict[str, Any]) -> Usage | None:
     return token_usage(count(input_tokens), count(output_tokens), count(cached), count(reasoning), count(cache_written))
 
 
-def _messages(facts: SpanFacts, attributes: dict[str, Any], source: dict[str, Any]) -> None:
+def _fill_messages(facts: SpanFacts, attributes: dict[str, Any], source: dict[str, Any]) -> None:
     """Read the messages. ``source`` has them: the span, or the event that describes it."""
     history = first_value(source, "gen_ai.input.messages") or first_value(
         attributes, "gen_ai.input.messages", "gen_ai.prompt"

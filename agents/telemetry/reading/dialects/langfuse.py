@@ -22,15 +22,15 @@ _PREFIX = "langfuse.observation."
 
 def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
-    word = text(attributes.get(_PREFIX + "type"))
-    if not word:
+    sender_kind = text(attributes.get(_PREFIX + "type"))
+    if not sender_kind:
         return None
-    facts = SpanFacts(kind=_kind(word), sender_kind=word)
+    facts = SpanFacts(kind=_kind(sender_kind), sender_kind=sender_kind)
     facts.input, facts.output = attributes.get(_PREFIX + "input"), attributes.get(_PREFIX + "output")
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent = span.name
     if facts.kind in (kinds.LLM, "embedding"):
-        _model(facts, attributes)
+        _fill_model(facts, attributes)
     elif facts.kind == kinds.TOOL:
         facts.tool = span.name
         facts.arguments, facts.result = arguments_of(facts.input), facts.output
@@ -43,12 +43,12 @@ def read(span: Span) -> SpanFacts | None:
     return facts
 
 
-def _kind(word: str) -> str:
+def _kind(sender_kind: str) -> str:
     """Return our kind. A plain ``span`` is only worth a step where it lies between others, as a chain does."""
-    return kinds.CHAIN if word == "span" else kinds.kind_of(word)
+    return kinds.CHAIN if sender_kind == "span" else kinds.kind_of(sender_kind)
 
 
-def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = text(attributes.get(_PREFIX + "model.name"))
     facts.usage = usage_of(mapping(attributes.get(_PREFIX + "usage_details")))
     cost = mapping(attributes.get(_PREFIX + "cost_details"))

@@ -24,17 +24,19 @@ from agents.telemetry.reading.spans import Span
 
 def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
-    word = text(attributes.get("run_type"))
-    if not word:
+    sender_kind = text(attributes.get("run_type"))
+    if not sender_kind:
         return None
     extra = mapping(attributes.get("extra"))
     metadata = mapping(extra.get("metadata"))
-    facts = SpanFacts(kind=kinds.kind_of(word), sender_kind=word, agent=text(metadata.get("lc_agent_name")))
+    facts = SpanFacts(
+        kind=kinds.kind_of(sender_kind), sender_kind=sender_kind, agent=text(metadata.get("lc_agent_name"))
+    )
     inputs, outputs = attributes.get("inputs"), attributes.get("outputs")
     if facts.kind == kinds.LLM:
-        _model(facts, inputs, outputs, metadata, extra)
+        _fill_model(facts, inputs, outputs, metadata, extra)
     elif facts.kind == kinds.TOOL:
-        _tool(facts, inputs, outputs, extra, span)
+        _fill_tool(facts, inputs, outputs, extra, span)
     elif facts.kind == kinds.RETRIEVER:
         facts.query, facts.documents = query_of(inputs), documents_of(outputs)
     else:
@@ -45,7 +47,7 @@ def read(span: Span) -> SpanFacts | None:
     return facts
 
 
-def _model(facts: SpanFacts, inputs: Any, outputs: Any, metadata: dict[str, Any], extra: dict[str, Any]) -> None:
+def _fill_model(facts: SpanFacts, inputs: Any, outputs: Any, metadata: dict[str, Any], extra: dict[str, Any]) -> None:
     facts.input_messages, facts.output_messages = LazyMessages(inputs, read_input), LazyMessages(outputs, read_output)
     params = mapping(extra.get("invocation_params"))
     output = mapping(mapping(outputs).get("llm_output"))
@@ -56,7 +58,7 @@ def _model(facts: SpanFacts, inputs: Any, outputs: Any, metadata: dict[str, Any]
     facts.tools = params.get("tools")
 
 
-def _tool(facts: SpanFacts, raw_inputs: Any, raw_outputs: Any, extra: dict[str, Any], span: Span) -> None:
+def _fill_tool(facts: SpanFacts, raw_inputs: Any, raw_outputs: Any, extra: dict[str, Any], span: Span) -> None:
     facts.tool = span.name
     facts.call_id = text(extra.get("tool_call_id"))
     inputs = mapping(raw_inputs)
@@ -68,11 +70,13 @@ def _tool(facts: SpanFacts, raw_inputs: Any, raw_outputs: Any, extra: dict[str, 
 
 def read_otel(span: Span) -> SpanFacts | None:
     attributes = span.attributes
-    word = text(attributes.get("langsmith.span.kind"))
-    if not word:
+    sender_kind = text(attributes.get("langsmith.span.kind"))
+    if not sender_kind:
         return None
     facts = SpanFacts(
-        kind=kinds.kind_of(word), sender_kind=word, agent=text(attributes.get("langsmith.metadata.lc_agent_name"))
+        kind=kinds.kind_of(sender_kind),
+        sender_kind=sender_kind,
+        agent=text(attributes.get("langsmith.metadata.lc_agent_name")),
     )
     inputs, outputs = attributes.get("gen_ai.prompt"), attributes.get("gen_ai.completion")
     if facts.kind == kinds.LLM:
@@ -81,7 +85,7 @@ def read_otel(span: Span) -> SpanFacts | None:
             LazyMessages(outputs, read_output),
         )
     elif facts.kind == kinds.TOOL:
-        _tool(facts, inputs, outputs, {}, span)
+        _fill_tool(facts, inputs, outputs, {}, span)
         facts.tool = first_text(attributes, "langsmith.trace.name", "gen_ai.tool.name") or span.name
     else:
         facts.input, facts.output = with_messages(inputs), outputs

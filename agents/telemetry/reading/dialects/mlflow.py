@@ -21,15 +21,15 @@ _KINDS = {"unknown": kinds.CHAIN, "task": kinds.CHAIN, "workflow": kinds.WORKFLO
 
 def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
-    word = text(json_of(attributes.get("mlflow.spanType")))
-    if not word:
+    sender_kind = text(json_of(attributes.get("mlflow.spanType")))
+    if not sender_kind:
         return None
-    facts = SpanFacts(kind=_KINDS.get(word.lower()) or kinds.kind_of(word), sender_kind=word)
+    facts = SpanFacts(kind=_KINDS.get(sender_kind.lower()) or kinds.kind_of(sender_kind), sender_kind=sender_kind)
     facts.input, facts.output = attributes.get("mlflow.spanInputs"), attributes.get("mlflow.spanOutputs")
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent = span.name
     if facts.kind == kinds.LLM:
-        _model(facts, attributes)
+        _fill_model(facts, attributes)
     elif facts.kind == kinds.TOOL:
         facts.tool = span.name
         facts.arguments, facts.result = json_of(facts.input), json_of(facts.output)
@@ -38,7 +38,7 @@ def read(span: Span) -> SpanFacts | None:
     return facts
 
 
-def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = text(json_of(attributes.get("mlflow.llm.model"))) or text(json_of(attributes.get("model")))
     facts.provider = text(json_of(attributes.get("mlflow.llm.provider")))
     facts.usage = usage_of(mapping(attributes.get("mlflow.chat.tokenUsage")))

@@ -31,15 +31,15 @@ def read(span: Span) -> SpanFacts | None:
         return SpanFacts(kind=kinds.WORKFLOW, sender_kind="trace", name=name, reports_failures=False)
     data = attributes.get("span_data")
     data = data if isinstance(data, dict) else attributes
-    word = text(data.get("type"))
-    facts = SpanFacts(kind=kinds.kind_of(word) or "custom", sender_kind=word, reports_failures=False)
-    _READERS.get(word, _other)(facts, data, span)
+    sender_kind = text(data.get("type"))
+    facts = SpanFacts(kind=kinds.kind_of(sender_kind) or "custom", sender_kind=sender_kind, reports_failures=False)
+    _FILLERS.get(sender_kind, _fill_other)(facts, data, span)
     if facts.error is None:
         facts.error = _error(attributes.get("error"))
     return facts
 
 
-def _agent(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
+def _fill_agent(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.name = facts.agent = text(data.get("name"))
     names = data.get("tools")
     facts.tools = [{"name": name} for name in names if isinstance(name, str)] if isinstance(names, list) else None
@@ -47,7 +47,7 @@ def _agent(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.extra = _present(data, *extra_names)
 
 
-def _generation(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
+def _fill_generation(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.model = text(data.get("model"))
     facts.usage = usage_of(data.get("usage"))
     facts.input_messages, facts.output_messages = (
@@ -56,7 +56,7 @@ def _generation(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     )
 
 
-def _response(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
+def _fill_response(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     """Read a response. Older versions, and those so configured, send the messages as ``input`` and ``response``."""
     response = mapping(data.get("response"))
     facts.model = text(response.get("model") or data.get("model"))
@@ -69,18 +69,18 @@ def _response(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.advice = ADVICE
 
 
-def _function(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
+def _fill_function(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.tool = text(data.get("name"))
     facts.arguments, facts.result = data.get("input"), data.get("output")
     facts.label = "mcp" if data.get("mcp_data") else ""
 
 
-def _handoff(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
+def _fill_handoff(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.label = f"{text(data.get('from_agent'))} -> {text(data.get('to_agent'))}"
     facts.input, facts.output = data.get("from_agent"), data.get("to_agent")
 
 
-def _guardrail(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
+def _fill_guardrail(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     """Read a guardrail. Only its name shows which side it guards."""
     facts.tool = text(data.get("name"))
     if data.get("triggered") is True:
@@ -89,7 +89,7 @@ def _guardrail(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
         facts.touchpoint = "assistant-output"
 
 
-def _custom(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
+def _fill_custom(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     inner = mapping(data.get("data"))
     own = inner.get("sdk_span_type")
     facts.label = text(data.get("name"))
@@ -99,7 +99,7 @@ def _custom(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.extra = {name: value for name, value in inner.items() if name != "sdk_span_type"} or None
 
 
-def _other(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
+def _fill_other(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
     facts.input, facts.output = data.get("input"), data.get("output")
     facts.model = text(data.get("model"))
     facts.extra = _present(data, "name", "server", "result", "first_content_at")
@@ -119,12 +119,12 @@ def _error(value: Any) -> ErrorInfo | None:
     return ErrorInfo.model_construct(type="error", message=message or "error")
 
 
-_READERS = {
-    "agent": _agent,
-    "generation": _generation,
-    "response": _response,
-    "function": _function,
-    "handoff": _handoff,
-    "guardrail": _guardrail,
-    "custom": _custom,
+_FILLERS = {
+    "agent": _fill_agent,
+    "generation": _fill_generation,
+    "response": _fill_response,
+    "function": _fill_function,
+    "handoff": _fill_handoff,
+    "guardrail": _fill_guardrail,
+    "custom": _fill_custom,
 }

@@ -28,30 +28,32 @@ ADVICE = (
 
 def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
-    word = text(attributes.get("openinference.span.kind"))
-    if not word:
+    sender_kind = text(attributes.get("openinference.span.kind"))
+    if not sender_kind:
         return None
-    facts = SpanFacts(kind=_kind(word, span), sender_kind=word, reports_failures="openai_agents" not in span.scope)
-    _names(facts, attributes)
-    _values(facts, attributes)
+    facts = SpanFacts(
+        kind=_kind(sender_kind, span), sender_kind=sender_kind, reports_failures="openai_agents" not in span.scope
+    )
+    _fill_names(facts, attributes)
+    _fill_values(facts, attributes)
     if facts.kind in (kinds.LLM, "embedding", kinds.AGENT):
-        _model(facts, attributes)
+        _fill_model(facts, attributes)
     if facts.kind == kinds.TOOL:
-        _tool(facts, attributes, span)
-    elif facts.kind == kinds.RETRIEVER or word == "RERANKER":
-        _retrieval(facts, attributes)
+        _fill_tool(facts, attributes, span)
+    elif facts.kind == kinds.RETRIEVER or sender_kind == "RERANKER":
+        _fill_retrieval(facts, attributes)
     else:
-        _messages(facts, attributes)
+        _fill_messages(facts, attributes)
     return facts
 
 
-def _kind(word: str, span: Span) -> str:
-    if word == "TOOL" and span.name.startswith("handoff to ") and "openai_agents" in span.scope:
+def _kind(sender_kind: str, span: Span) -> str:
+    if sender_kind == "TOOL" and span.name.startswith("handoff to ") and "openai_agents" in span.scope:
         return kinds.HANDOFF
-    return kinds.kind_of(word)
+    return kinds.kind_of(sender_kind)
 
 
-def _names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.agent = text(attributes.get("agent.name"))
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent
@@ -59,7 +61,7 @@ def _names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
         facts.agent = text(mapping(attributes["metadata"]).get("lc_agent_name"))
 
 
-def _values(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_values(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.input, facts.output = attributes.get("input.value"), attributes.get("output.value")
     if HIDDEN in (facts.input, facts.output):
         facts.advice = ADVICE
@@ -67,7 +69,7 @@ def _values(facts: SpanFacts, attributes: dict[str, Any]) -> None:
         facts.output = None if facts.output == HIDDEN else facts.output
 
 
-def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = first_text(
         attributes, "llm.response.model_name", "llm.model_name", "llm.request.model_name", "embedding.model_name"
     )
@@ -83,7 +85,7 @@ def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     )
 
 
-def _tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
+def _fill_tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
     facts.tool = text(attributes.get("tool.name")) or span.name
     facts.call_id = first_text(attributes, "tool.id", "tool_call.id")
     arguments = json_of(facts.input)
@@ -95,7 +97,7 @@ def _tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
         answer_of_tool(facts, facts.output)
 
 
-def _retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     reranked = attributes.get("reranker.query")
     facts.query = text(reranked) or text(facts.input)
     prefix = "retrieval.documents." if reranked is None else "reranker.output_documents."
@@ -107,7 +109,7 @@ def _document(value: dict[str, Any]) -> dict[str, Any]:
     return {name: json_of(field) if name == "metadata" else field for name, field in value.items()}
 
 
-def _messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     has_input = has_output = False
     for name in attributes:
         if name.startswith("llm.input_messages."):
@@ -137,7 +139,7 @@ def _tools(attributes: dict[str, Any]) -> list[Any]:
 
 def _input_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
     """Read a history; where it has only roles and no text, the messages of ``input.value`` are used."""
-    messages = _flattened(attributes, "llm.input_messages.")
+    messages = _unflattened_messages(attributes, "llm.input_messages.")
     if messages and all(message.hidden for message in messages) and attributes.get("input.value") not in (None, HIDDEN):
         from_input = messages_of(attributes["input.value"])
         return from_input if any(message.text for message in from_input) else messages
@@ -145,19 +147,19 @@ def _input_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
 
 
 def _output_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    return _flattened(attributes, "llm.output_messages.")
+    return _unflattened_messages(attributes, "llm.output_messages.")
 
 
-def _flattened(attributes: dict[str, Any], prefix: str) -> list[HistoryMessage]:
+def _unflattened_messages(attributes: dict[str, Any], prefix: str) -> list[HistoryMessage]:
     messages: list[HistoryMessage] = []
     for row in unflatten(attributes, prefix):
         value = row.get("message")
         if isinstance(value, dict):
-            messages.extend(messages_of(_shaped(value)))
+            messages.extend(messages_of(_chat_message(value)))
     return messages
 
 
-def _shaped(value: dict[str, Any]) -> dict[str, Any]:
+def _chat_message(value: dict[str, Any]) -> dict[str, Any]:
     """Convert a message to Chat Completions' shape."""
     shaped: dict[str, Any] = {"role": value.get("role", "user")}
     contents = value.get("contents")

@@ -27,24 +27,24 @@ _PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "goog
 
 def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
-    word = text(attributes.get("kind"))
-    kind = _KINDS.get(word)
+    sender_kind = text(attributes.get("kind"))
+    kind = _KINDS.get(sender_kind)
     if kind is None:
         return None
-    facts = SpanFacts(kind=kind, sender_kind=word, interrupted=attributes.get("interrupted") is True)
+    facts = SpanFacts(kind=kind, sender_kind=sender_kind, interrupted=attributes.get("interrupted") is True)
     if kind == kinds.LLM:
-        _model(facts, span)
+        _fill_model(facts, span)
     elif kind == kinds.TOOL:
-        _tool(facts, attributes, span)
+        _fill_tool(facts, attributes, span)
     else:
-        _agent(facts, span, word)
+        _fill_agent(facts, span, sender_kind)
     return facts
 
 
-def _agent(facts: SpanFacts, span: Span, word: str) -> None:
+def _fill_agent(facts: SpanFacts, span: Span, sender_kind: str) -> None:
     """Read a turn, which is the coding agent's own, or a sub-agent that it started."""
     attributes = span.attributes
-    facts.name = _AGENTS.get(span.format, "") if word == "turn" else text(attributes.get("name")) or span.name
+    facts.name = _AGENTS.get(span.format, "") if sender_kind == "turn" else text(attributes.get("name")) or span.name
     facts.agent, facts.model = facts.name, text(attributes.get("model"))
     facts.instructions = attributes.get("instructions")
     facts.input_messages = LazyMessages(attributes.get("input"), read_input)
@@ -53,7 +53,7 @@ def _agent(facts: SpanFacts, span: Span, word: str) -> None:
     facts.extra = mapping(attributes.get("totals")) or None
 
 
-def _model(facts: SpanFacts, span: Span) -> None:
+def _fill_model(facts: SpanFacts, span: Span) -> None:
     attributes = span.attributes
     facts.model, facts.provider = text(attributes.get("model")), _PROVIDERS.get(span.format, "")
     facts.finish = text(attributes.get("stop_reason"))
@@ -71,11 +71,11 @@ def _usage(format: str, values: dict[str, Any]) -> Usage | None:
         input_tokens = count(values.get("input_tokens")) + cached + count(values.get("cache_creation_input_tokens"))
         return token_usage(input_tokens, count(values.get("output_tokens")), cached)
     if format == "gemini_cli":
-        return _google(values)
+        return _google_usage(values)
     return usage_of(values)
 
 
-def _google(values: dict[str, Any]) -> Usage | None:
+def _google_usage(values: dict[str, Any]) -> Usage | None:
     """Read Google's usage. Thoughts are added where the total shows that they are not in ``output``."""
     input_tokens, output_tokens, reasoning = (count(values.get(name)) for name in ("input", "output", "thoughts"))
     if reasoning and count(values.get("total")) == input_tokens + output_tokens + reasoning:
@@ -83,7 +83,7 @@ def _google(values: dict[str, Any]) -> Usage | None:
     return token_usage(input_tokens, output_tokens, count(values.get("cached")), reasoning)
 
 
-def _tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
+def _fill_tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
     facts.tool = text(attributes.get("name")) or span.name
     facts.call_id = text(attributes.get("call_id")) or span.id
     facts.arguments, facts.result = attributes.get("arguments"), attributes.get("result")

@@ -38,10 +38,10 @@ def usage_of(value: Any) -> Usage | None:
     output_tokens = _first_count(
         value, "output_tokens", "completion_tokens", "outputTokens", "completionTokens", "output", "completion"
     )
-    input_details = _inner(
+    input_details = _first_object(
         value, "input_tokens_details", "prompt_tokens_details", "input_token_details", "inputTokenDetails"
     )
-    output_details = _inner(
+    output_details = _first_object(
         value, "output_tokens_details", "completion_tokens_details", "output_token_details", "outputTokenDetails"
     )
     cached = _first_count(input_details, "cached_tokens", "cache_read", "cacheReadTokens") or _first_count(
@@ -69,7 +69,7 @@ def _first_count(value: dict[str, Any], *names: str) -> int:
     return 0
 
 
-def _inner(value: dict[str, Any], *names: str) -> dict[str, Any]:
+def _first_object(value: dict[str, Any], *names: str) -> dict[str, Any]:
     for name in names:
         details = value.get(name)
         if isinstance(details, dict):

@@ -25,18 +25,21 @@ _PROMPT, _COMPLETION = "gen_ai.prompt.", "gen_ai.completion."
 
 def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
-    word = text(attributes.get("traceloop.span.kind"))
+    sender_kind = text(attributes.get("traceloop.span.kind"))
     request = text(attributes.get("llm.request.type"))
-    if not word and not request and not _is_flattened(attributes):
+    if not sender_kind and not request and not _is_flattened(attributes):
         return None
-    facts = SpanFacts(kind=kinds.kind_of(word) if word else _of_request(request), sender_kind=word or request)
+    facts = SpanFacts(
+        kind=kinds.kind_of(sender_kind) if sender_kind else _kind_of_request(request),
+        sender_kind=sender_kind or request,
+    )
     name = text(attributes.get("traceloop.entity.name"))
     if facts.kind in (kinds.AGENT, kinds.WORKFLOW):
         facts.name = name or text(attributes.get("traceloop.workflow.name"))
     if facts.kind == kinds.AGENT:
         facts.agent = facts.name
-    _entity(facts, attributes, name)
-    _flattened(facts, attributes)
+    _fill_entity(facts, attributes, name)
+    _fill_messages(facts, attributes)
     return facts
 
 
@@ -44,11 +47,11 @@ def _is_flattened(attributes: dict[str, Any]) -> bool:
     return "gen_ai.prompt.0.role" in attributes or "gen_ai.completion.0.content" in attributes
 
 
-def _of_request(word: str) -> str:
-    return {"embedding": "embedding", "rerank": "reranker"}.get(word, kinds.LLM)
+def _kind_of_request(request_type: str) -> str:
+    return {"embedding": "embedding", "rerank": "reranker"}.get(request_type, kinds.LLM)
 
 
-def _entity(facts: SpanFacts, attributes: dict[str, Any], name: str) -> None:
+def _fill_entity(facts: SpanFacts, attributes: dict[str, Any], name: str) -> None:
     entity_input, entity_output = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
     if facts.kind != kinds.TOOL:
         facts.input, facts.output = entity_input, entity_output
@@ -65,7 +68,7 @@ def _entity(facts: SpanFacts, attributes: dict[str, Any], name: str) -> None:
         facts.call_id, facts.result = answers[0].answered_call, answers[0].text
 
 
-def _flattened(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     for name in attributes:
         if name.startswith(_PROMPT):
             facts.input_messages = LazyMessages(attributes, _input_messages)
@@ -77,14 +80,18 @@ def _flattened(facts: SpanFacts, attributes: dict[str, Any]) -> None:
 
 
 def _input_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    return [message for row in unflatten(attributes, _PROMPT) for message in messages_of(_shaped(row, "user"))]
+    return [message for row in unflatten(attributes, _PROMPT) for message in messages_of(_chat_message(row, "user"))]
 
 
 def _output_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    return [message for row in unflatten(attributes, _COMPLETION) for message in messages_of(_shaped(row, "assistant"))]
+    return [
+        message
+        for row in unflatten(attributes, _COMPLETION)
+        for message in messages_of(_chat_message(row, "assistant"))
+    ]
 
 
-def _shaped(value: dict[str, Any], role: str) -> dict[str, Any]:
+def _chat_message(value: dict[str, Any], role: str) -> dict[str, Any]:
     """Convert a message to Chat Completions' shape, which differs in contents of several parts: these are JSON inside
     text."""
     content = value.get("content")

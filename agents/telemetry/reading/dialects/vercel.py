@@ -29,10 +29,12 @@ from agents.telemetry.reading.spans import Span
 
 def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
-    word = text(attributes.get("ai.operationId"))
-    if not word:
+    sender_kind = text(attributes.get("ai.operationId"))
+    if not sender_kind:
         return None
-    facts = SpanFacts(kind=_kind(word), sender_kind=word, agent=text(attributes.get("ai.telemetry.functionId")))
+    facts = SpanFacts(
+        kind=_kind(sender_kind), sender_kind=sender_kind, agent=text(attributes.get("ai.telemetry.functionId"))
+    )
     if facts.kind == kinds.TOOL:
         facts.tool = text(attributes.get("ai.toolCall.name"))
         facts.call_id = text(attributes.get("ai.toolCall.id"))
@@ -42,20 +44,20 @@ def read(span: Span) -> SpanFacts | None:
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent
         facts.kind = kinds.AGENT if facts.name else kinds.WORKFLOW
-    _model(facts, attributes)
-    _messages(facts, attributes)
+    _fill_model(facts, attributes)
+    _fill_messages(facts, attributes)
     return facts
 
 
-def _kind(word: str) -> str:
-    if word == "ai.toolCall":
+def _kind(sender_kind: str) -> str:
+    if sender_kind == "ai.toolCall":
         return kinds.TOOL
-    if word.startswith("ai.embed"):
-        return "embedding" if word.endswith(".doEmbed") else kinds.CHAIN
-    return kinds.LLM if ".do" in word else kinds.AGENT
+    if sender_kind.startswith("ai.embed"):
+        return "embedding" if sender_kind.endswith(".doEmbed") else kinds.CHAIN
+    return kinds.LLM if ".do" in sender_kind else kinds.AGENT
 
 
-def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = first_text(attributes, "ai.response.model", "ai.model.id")
     facts.provider = text(attributes.get("ai.model.provider"))
     facts.finish = text(attributes.get("ai.response.finishReason"))
@@ -69,12 +71,12 @@ def _model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     )
 
 
-def _messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+def _fill_messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     history = attributes.get("ai.prompt.messages")
     if history is not None:
         facts.input_messages = LazyMessages(history, read_input)
     elif "ai.prompt" in attributes:
-        facts.input_messages = LazyMessages(attributes["ai.prompt"], _prompt)
+        facts.input_messages = LazyMessages(attributes["ai.prompt"], _prompt_messages)
     if "ai.response.text" in attributes or "ai.response.toolCalls" in attributes or "ai.response.object" in attributes:
         facts.output_messages = LazyMessages(attributes, _output_messages)
     tools = attributes.get("ai.prompt.tools")
@@ -82,7 +84,7 @@ def _messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
         facts.tools = [json_of(tool) for tool in tools]
 
 
-def _prompt(value: Any) -> list[HistoryMessage]:
+def _prompt_messages(value: Any) -> list[HistoryMessage]:
     """Read ``{"system": …, "messages": […]}`` or ``{"prompt": "…"}``."""
     prompt = mapping(value)
     system = prompt.get("system")

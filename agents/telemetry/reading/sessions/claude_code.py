@@ -33,7 +33,7 @@ from agents.telemetry.reading.sessions.session_turns import (
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.timestamps import nanoseconds
 
-_OVER = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
+_FINAL_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _COMMANDS = ("<command-name>", "<command-message>")
 _ECHOES = ("<local-command-", "<bash-", "Caveat: ")
 _INTERRUPTED = "[Request interrupted by user"
@@ -63,8 +63,8 @@ class _Thread:
 class _Transcript:
     """Reads line by line; a later line may complete an existing span."""
 
-    def __init__(self, about: JsonObject) -> None:
-        self._metadata = about
+    def __init__(self, metadata: JsonObject) -> None:
+        self._metadata = metadata
         self._turns: dict[str, SessionTurn] = {}
         self._turn: SessionTurn | None = None
         self._command: JsonObject | None = None
@@ -83,22 +83,22 @@ class _Transcript:
         at = nanoseconds(line.get("timestamp"))
         if line.get("isSidechain") is True:
             turn, thread = self._sidechain(line, at)
-        elif line["type"] == "user" and not _is_answer(message):
+        elif line["type"] == "user" and not _has_tool_result(message):
             return self._user_line(line, message, at)
         else:
-            turn, thread = self._current(line, at), self._main
+            turn, thread = self._current_turn(line, at), self._main
         if line["type"] == "assistant":
             _add_answer(turn, thread, line, message, at)
         else:
             _add_results(turn, thread, line, message, at)
-        self._settle(turn, thread, message, at)
+        self._update_end(turn, thread, message, at)
         return True
 
-    def _settle(self, turn: SessionTurn, thread: _Thread, message: JsonObject, at: int) -> None:
+    def _update_end(self, turn: SessionTurn, thread: _Thread, message: JsonObject, at: int) -> None:
         """End a turn or a sub-agent when its model stops by itself; a line after that reopens the turn."""
         thread.last_ns = at or thread.last_ns
         span = thread.agent or turn.span
-        if text_field(message, "stop_reason") in _OVER:
+        if text_field(message, "stop_reason") in _FINAL_STOP_REASONS:
             span.end_ns = max(span.end_ns, at)
         elif thread.agent is None:
             span.end_ns = 0
@@ -113,7 +113,7 @@ class _Transcript:
         if text.startswith(_COMMANDS):
             self._command = line  # it begins a turn only if a model is asked
             return False
-        self._begin(line, at)
+        self._begin_turn(line, at)
         return True
 
     def _interrupt(self, at: int) -> bool:
@@ -123,7 +123,7 @@ class _Transcript:
         self._turn.close(at)
         return True
 
-    def _begin(self, line: JsonObject, at: int) -> SessionTurn:
+    def _begin_turn(self, line: JsonObject, at: int) -> SessionTurn:
         key = identifier(line.get("promptId")) or identifier(line.get("uuid")) or "turn"
         turn = self._turn_of(line, key, at)
         if self._turn is not None and self._turn is not turn:
@@ -149,10 +149,10 @@ class _Transcript:
             self._turns[key] = turn
         return self._turns[key]
 
-    def _current(self, line: JsonObject, at: int) -> SessionTurn:
+    def _current_turn(self, line: JsonObject, at: int) -> SessionTurn:
         """Return the turn that a line of the main conversation belongs to. A file may begin in the middle of one."""
         if self._command is not None and line["type"] == "assistant":
-            return self._begin(self._command, nanoseconds(self._command.get("timestamp")))
+            return self._begin_turn(self._command, nanoseconds(self._command.get("timestamp")))
         if self._turn is None:
             key = identifier(line.get("promptId")) or identifier(line.get("uuid")) or "turn"
             self._turn = self._turn_of(line, key, at)
@@ -244,11 +244,11 @@ def _add_subagent(turn: SessionTurn, tool: Span, structured: Any) -> None:
     span.parent, span.end_ns = tool.id, tool.end_ns
     totals = {name: structured[name] for name in structured if name.startswith("total")}
     span.attributes |= without_empty(agent_id=agent, name=structured.get("agentType"), totals=totals or None)
-    span.attributes |= _exchange(structured)
+    span.attributes |= _input_and_output(structured)
     span.name = text_field(structured, "agentType") or span.name
 
 
-def _exchange(structured: JsonObject) -> JsonObject:
+def _input_and_output(structured: JsonObject) -> JsonObject:
     """Return a sub-agent's prompt and answer."""
     prompt, answer = structured.get("prompt"), objects_in(structured.get("content"))
     return {
@@ -257,7 +257,7 @@ def _exchange(structured: JsonObject) -> JsonObject:
     }
 
 
-def _is_answer(message: JsonObject) -> bool:
+def _has_tool_result(message: JsonObject) -> bool:
     return any(block.get("type") == "tool_result" for block in objects_in(message.get("content")))
 
 

@@ -72,7 +72,7 @@ class _Rollout:
         at = nanoseconds(line.get("timestamp"))
         kind = line.get("type")
         if kind == "response_item":
-            return self._item(payload, at)
+            return self._read_item(payload, at)
         line_type = payload.get("type") if kind == "event_msg" else kind
         read = _READERS.get(line_type) if isinstance(line_type, str) else None
         return read is not None and read(self, payload, at)
@@ -98,7 +98,7 @@ class _Rollout:
         return True
 
     def task_started(self, payload: JsonObject, at: int) -> bool:
-        turn = self._begin(identifier(payload.get("turn_id")), at)
+        turn = self._begin_turn(identifier(payload.get("turn_id")), at)
         turn.span.attributes |= without_empty(
             turn_id=payload.get("turn_id"),
             trace_id=payload.get("trace_id"),
@@ -106,7 +106,7 @@ class _Rollout:
         )
         return True
 
-    def _begin(self, key: str, at: int) -> SessionTurn:
+    def _begin_turn(self, key: str, at: int) -> SessionTurn:
         if self._turn is not None and not self._turn.span.end_ns:
             self._turn.close(self._at)
         key = key or f"turn-{len(self._turns) + 1}"
@@ -177,12 +177,12 @@ class _Rollout:
             return False
         return self._add_user_message({"type": "message", "role": "user", "content": message}, at)
 
-    def _item(self, item: JsonObject, at: int) -> bool:
+    def _read_item(self, item: JsonObject, at: int) -> bool:
         kind = text_field(item, "type")
         if kind == "message" and item.get("role") != "assistant":
             return item.get("role") == "user" and _is_from_user(item) and self._add_user_message(item, at)
         if self._turn is None:
-            self._begin("", at)
+            self._begin_turn("", at)
         if kind.endswith("_output"):
             return self._add_result(item, at)
         if kind in _CALLS or kind in ("message", "reasoning"):
@@ -197,7 +197,7 @@ class _Rollout:
             or turn.span.end_ns
             or ("turn_id" not in turn.span.attributes and "input" in turn.span.attributes)
         ):
-            turn = self._begin("", at)
+            turn = self._begin_turn("", at)
         turn.add_input(item)
         self._pending_input.append(item)
         self._call, self._at = None, at

@@ -84,10 +84,10 @@ class _Chat:
         return True
 
     def spans(self) -> list[Span]:
-        teller = _SpanBuilder(self._header)
+        builder = _SpanBuilder(self._header)
         for message in self._messages.values():
-            teller.read_line(message)
-        return teller.spans()
+            builder.read_line(message)
+        return builder.spans()
 
 
 class _SpanBuilder:
@@ -127,14 +127,14 @@ class _SpanBuilder:
         self._turns.append(turn)
         self._pending_input = [{"role": "user", "parts": parts}]
 
-    def _turn(self, message: JsonObject, at: int) -> SessionTurn:
+    def _current_turn(self, message: JsonObject, at: int) -> SessionTurn:
         """Return the current turn. A file may begin in the middle of one."""
         if not self._turns:
             self._turns.append(SessionTurn("gemini_cli", self._session, f"before-{message['id']}"[:120], at))
         return self._turns[-1]
 
     def _add_answer(self, message: JsonObject, parts: list[JsonObject], at: int) -> None:
-        turn = self._turn(message, at)
+        turn = self._current_turn(message, at)
         calls = objects_in(message.get("toolCalls"))
         existing_ids = {text_field(object_field(part, "functionCall"), "id") for part in parts}
         unlisted = [_as_part(call) for call in calls if text_field(call, "id") not in existing_ids]
@@ -149,12 +149,12 @@ class _SpanBuilder:
             thoughts=message.get("thoughts") or None,
         )
         self._pending_input = []
-        self._call(turn, parts, calls, at)
+        self._add_tools(turn, parts, calls, at)
 
-    def _call(self, turn: SessionTurn, parts: list[JsonObject], calls: list[JsonObject], at: int) -> None:
+    def _add_tools(self, turn: SessionTurn, parts: list[JsonObject], calls: list[JsonObject], at: int) -> None:
         """Add a tool for each call. Without any, the turn is over."""
-        called = [object_field(part, "functionCall") for part in parts if "functionCall" in part]
-        for call in called:
+        requests = [object_field(part, "functionCall") for part in parts if "functionCall" in part]
+        for call in requests:
             id = identifier(call.get("id"))
             if id:
                 tool = turn.child("tool", id, at)
@@ -162,7 +162,7 @@ class _SpanBuilder:
                 tool.attributes |= without_empty(name=call.get("name"), call_id=id, arguments=call.get("args"))
         for call in calls:
             _finish_tool(turn.spans.get(identifier(call.get("id"))), call)
-        turn.span.end_ns = 0 if called else at
+        turn.span.end_ns = 0 if requests else at
 
     def _add_results(self, parts: list[JsonObject], at: int) -> None:
         """Add the results of tools, which the model receives. A history that was written again may repeat them."""

@@ -9,7 +9,7 @@ from agents.telemetry.reading.spans import Format, Span
 
 JsonObject = dict[str, Any]
 
-_HALF = (MAX_ID_CHARS - 1) // 2
+_MAX_NAME_CHARS = (MAX_ID_CHARS - 1) // 2
 """Characters of a session's and of a turn's name, which together name a trace."""
 
 
@@ -34,8 +34,8 @@ class SessionTurn:
     it."""
 
     def __init__(self, format: Format, session: str, key: str, at: int) -> None:
-        self.trace = f"{session[:_HALF]}:{key[:_HALF]}"
-        self.span = Span(trace=self.trace, id=key[:_HALF], name="turn", start_ns=at, format=format)
+        self.trace = f"{session[:_MAX_NAME_CHARS]}:{key[:_MAX_NAME_CHARS]}"
+        self.span = Span(trace=self.trace, id=key[:_MAX_NAME_CHARS], name="turn", start_ns=at, format=format)
         self.span.attributes = {"kind": "turn", "session": session}
         self.spans: dict[str, Span] = {}
         self.is_reported = True
