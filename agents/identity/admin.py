@@ -74,11 +74,11 @@ class PeopleAdmin(_UserAdmin):
 
     @admin.display(description=_("last login"))
     def seen(self, user: User) -> str:
-        return cell_html.moment(user.last_login)
+        return cell_html.timestamp(user.last_login)
 
     @admin.display(description=_("joined"))
     def joined(self, user: User) -> str:
-        return cell_html.moment(user.date_joined)
+        return cell_html.timestamp(user.date_joined)
 
 
 class AttributesInline(_Inline):
@@ -178,15 +178,15 @@ class ApiKeyAdmin(RecordAdmin):
 
     @admin.display(description=_("created"))
     def created(self, key: ApiKey) -> str:
-        return cell_html.moment(key.created_at)
+        return cell_html.timestamp(key.created_at)
 
     @admin.display(description=_("last used"))
     def used(self, key: ApiKey) -> str:
-        return cell_html.moment(key.last_used_at)
+        return cell_html.timestamp(key.last_used_at)
 
     @admin.display(description=_("expires"))
     def expires(self, key: ApiKey) -> str:
-        return cell_html.moment(key.expires_at)
+        return cell_html.timestamp(key.expires_at)
 
 
 @admin.register(Scope)

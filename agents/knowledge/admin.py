@@ -23,9 +23,9 @@ from agents.pages.admin.filters import OfVectorDB, Since
 from agents.uikit import elements, format
 from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import RecordAdmin, StoreAdmin
-from agents.uikit.admin.column_mixins import Owned, When
+from agents.uikit.admin.column_mixins import OwnershipColumns, TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.row_limits import counted, newest
+from agents.uikit.admin.row_limits import count_label, newest_rows
 
 if TYPE_CHECKING:
     _FormSet = BaseInlineFormSet[VectorDocument, VectorDB, Any]
@@ -52,7 +52,7 @@ class DocumentCells:
 
     @admin.display(description=_("type"))
     def mime(self, document: VectorDocument) -> str:
-        return cell_html.words(document.mime_type)
+        return cell_html.text_cell(document.mime_type)
 
     @admin.display(description=_("size"))
     def its_size(self, document: VectorDocument) -> str:
@@ -60,15 +60,15 @@ class DocumentCells:
         if document.file_id is not None:
             return filesizeformat(document.size)
         size = document.size
-        return ngettext("%(size)s character", "%(size)s characters", size) % {"size": format.whole(size)}
+        return ngettext("%(size)s character", "%(size)s characters", size) % {"size": format.integer(size)}
 
     @admin.display(description=_("chunks"))
     def chunks(self, document: VectorDocument) -> str:
-        return format.whole(document.chunk_count)
+        return format.integer(document.chunk_count)
 
     @admin.display(description=_("created"))
     def created(self, document: VectorDocument) -> str:
-        return cell_html.moment(document.created_at)
+        return cell_html.timestamp(document.created_at)
 
 
 class _Newest(_FormSet):
@@ -100,7 +100,7 @@ class DocumentInline(DocumentCells, _Inline):
 
 
 @admin.register(VectorDB)
-class VectorDBAdmin(When, Owned, StoreAdmin):
+class VectorDBAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
     kind = Kind.VECTOR_DB
     id_columns = {Kind.VECTOR_DB: "pk", Kind.SESSION: "session_id"}
     delete_action = "manage"
@@ -114,39 +114,39 @@ class VectorDBAdmin(When, Owned, StoreAdmin):
             None,
             {"fields": ("public_id", "title", "its_model", "dimension", "how", "its_documents", "of_session", "kept")},
         ),
-        (_("Access"), {"fields": ("provider", "owned_by", "scope_words", "created", "metadata_text")}),
+        (_("Access"), {"fields": ("provider", "owned_by", "scope_label", "created", "metadata_text")}),
     )
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
         found = Q(identifier__icontains=text) | Q(name__icontains=text) | Q(embedding_model__icontains=text)
-        return newest(rows).filter(found)
+        return newest_rows(rows).filter(found)
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return self.inlines if obj else ()
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         vector_dbs.delete_key(actor, key)
 
-    def below(self, keys: list[int]) -> dict[str, str]:
+    def dependent_counts(self, keys: list[int]) -> dict[str, str]:
         documents = VectorDocument.objects.filter(vector_db_id__in=keys)
         chunks = Chunk.objects.filter(vector_db_id__in=keys)
         return {
             str(self.opts.verbose_name_plural): str(len(keys)),
-            "documents": counted(documents),
-            "chunks": counted(chunks),
+            "documents": count_label(documents),
+            "chunks": count_label(chunks),
         }
 
     @admin.display(description=_("name"))
     def title(self, db: VectorDB) -> str:
-        return cell_html.words(db.name or db.identifier)
+        return cell_html.text_cell(db.name or db.identifier)
 
     @admin.display(description=_("embedding model"))
     def its_model(self, db: VectorDB) -> str:
-        return cell_html.words(db.embedding_model)
+        return cell_html.text_cell(db.embedding_model)
 
     @admin.display(description=_("dimension"))
     def dimension(self, db: VectorDB) -> str:
-        return format.whole(db.embedding_dimension) if db.embedding_dimension else cell_html.NOTHING
+        return format.integer(db.embedding_dimension) if db.embedding_dimension else cell_html.NOTHING
 
     @admin.display(description=_("searched"))
     def how(self, db: VectorDB) -> str:
@@ -162,7 +162,7 @@ class VectorDBAdmin(When, Owned, StoreAdmin):
 
     @admin.display(description=_("documents"))
     def its_documents(self, db: VectorDB) -> str:
-        return cell_html.listed(Kind.VECTOR_DOCUMENT, str(_("documents")), db=self.public_id(db))
+        return cell_html.list_link(Kind.VECTOR_DOCUMENT, str(_("documents")), db=self.public_id(db))
 
     @admin.display(description=_("session"))
     def of_session(self, db: VectorDB) -> str:
@@ -173,15 +173,15 @@ class VectorDBAdmin(When, Owned, StoreAdmin):
         if db.expires_days is None:
             return _now("until it is deleted")
         words = ngettext("%(days)d day after its last use", "%(days)d days after its last use", db.expires_days)
-        return f"{words % {'days': db.expires_days}}, {cell_html.moment(db.last_active_at)}"
+        return f"{words % {'days': db.expires_days}}, {cell_html.timestamp(db.last_active_at)}"
 
     @admin.display(description=_("provider"))
     def provider(self, db: VectorDB) -> str:
-        return cell_html.words(db.provider_id)
+        return cell_html.text_cell(db.provider_id)
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, db: VectorDB) -> str:
-        return cell_html.plain(db.metadata)
+        return cell_html.json_body(db.metadata)
 
 
 @admin.register(VectorDocument)
@@ -215,15 +215,15 @@ class VectorDocumentAdmin(DocumentCells, RecordAdmin):
         return [name for name in self.list_display if name != "in_db" or not chosen]
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
-        return newest(rows).filter(Q(document_id__icontains=text) | Q(name__icontains=text))
+        return newest_rows(rows).filter(Q(document_id__icontains=text) | Q(name__icontains=text))
 
     @admin.display(description=_("document"))
     def named(self, document: VectorDocument) -> str:
-        return cell_html.words(document.name or document.document_id)
+        return cell_html.text_cell(document.name or document.document_id)
 
     @admin.display(description=_("its own id"))
     def own_id(self, document: VectorDocument) -> str:
-        return cell_html.words(document.document_id)
+        return cell_html.text_cell(document.document_id)
 
     @admin.display(description=_("vector database"))
     def in_db(self, document: VectorDocument) -> str:
@@ -240,4 +240,4 @@ class VectorDocumentAdmin(DocumentCells, RecordAdmin):
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, document: VectorDocument) -> str:
-        return cell_html.plain(document.metadata)
+        return cell_html.json_body(document.metadata)

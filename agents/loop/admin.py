@@ -31,7 +31,7 @@ class RegisteredModelAdmin(RegisteredAdmin):
 
     @admin.display(description=_("endpoint"))
     def endpoint(self, record: RegisteredModel) -> str:
-        return cell_html.words(record.provider)
+        return cell_html.text_cell(record.provider)
 
     @admin.display(description=_("kind"))
     def its_type(self, record: RegisteredModel) -> str:
@@ -39,4 +39,4 @@ class RegisteredModelAdmin(RegisteredAdmin):
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, record: RegisteredModel) -> str:
-        return cell_html.plain(record.params.get("metadata"))
+        return cell_html.json_body(record.params.get("metadata"))

@@ -23,7 +23,7 @@ from agents.record.store import agents
 from agents.record.store.agents import AgentRecord
 from agents.uikit import charts
 from agents.uikit.access import PageRequest, page
-from agents.uikit.charts import Spark
+from agents.uikit.charts import Sparkline
 
 
 @page("read")
@@ -94,7 +94,7 @@ class Health:
     stats: Stats
     url: str
     failed_url: str
-    spark: Spark
+    spark: Sparkline
     words: str
 
 
@@ -117,5 +117,5 @@ def _of_agents(actor: Actor, records: Sequence[AgentRecord], span: Span) -> dict
         counts = [over.get((record.key, start), 0) for start in starts]
         found = stats.get(record.key, Stats())
         words = _("%(count)s turns, at most %(most)s at a time") % {"count": found.count, "most": max(counts)}
-        out[record.key] = Health(found, own.url, own.also("status:failed").url, charts.spark(counts), words)
+        out[record.key] = Health(found, own.url, own.also("status:failed").url, charts.sparkline(counts), words)
     return out

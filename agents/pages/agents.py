@@ -95,11 +95,11 @@ def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
         "tools": [tool_signature(tool) for tool in record.config.client_tools],
         "toolgroups": [one if isinstance(one, str) else one.name for one in record.config.toolgroups],
         "shields": _shields(record),
-        "config": json_view.coloured(_config_json(record)),
+        "config": json_view.highlight_json(_config_json(record)),
         "sessions": [(one, one.input_tokens + one.output_tokens) for one in found],
         "session_total": agents.with_session_counts(request.actor, [record]).get(record.key, 0),
         "can_run": "run" in request.actor.actions and not record.disabled and not record.is_foreign,
-        "source": sources.source_word(record.source.label),
+        "source": sources.source_label(record.source.label),
         "service": provenance.service_of_agent(record.key) if record.is_foreign else "",
         "cursor": cursor,
         **agent_health.beside(request, record),
@@ -167,7 +167,7 @@ def sampling_words(sampling: SamplingParams | None) -> str:
     if sampling is None:
         return format.NOTHING
     strategy = sampling.strategy.model_dump(exclude_none=True)
-    parts = [format.words(str(strategy.pop("type"))), *(f"{name} {value}" for name, value in strategy.items())]
+    parts = [format.readable_name(str(strategy.pop("type"))), *(f"{name} {value}" for name, value in strategy.items())]
     limit = _("at most %(count)s tokens") % {"count": sampling.max_tokens} if sampling.max_tokens else ""
     return "; ".join(part for part in (", ".join(parts), limit) if part)
 

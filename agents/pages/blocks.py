@@ -71,7 +71,7 @@ def value(name: str, step: StepSnapshot, texts: Sequence[tuple[str, str]], *, sa
 
 def data(value: Value, label: str = "") -> Block:
     """JSON laid out, or text as it is."""
-    shown = json_view.shown(value.text, value.whole)
+    shown = json_view.render_value(value.text, value.whole)
     return Block(value.name, "json" if shown.is_json else "text", shown.html, shown.cut, label=label)
 
 
@@ -94,13 +94,13 @@ def said(value: Value, *, rendered: bool = True) -> Block:
 def typed(value: Value) -> Block:
     """What a person typed, or what is being typed: as it is."""
     start, cut = _start(value)
-    return Block(value.name, "typed", json_view.visible(escape(start)), cut)
+    return Block(value.name, "typed", json_view.show_control_chars(escape(start)), cut)
 
 
 def _start(value: Value) -> tuple[str, str]:
     text = value.text
-    if value.whole or len(text) > json_view.SHOWN:
-        return text[: json_view.SHOWN], json_view.size(value.whole or len(text.encode(errors="replace")))
+    if value.whole or len(text) > json_view.MAX_CHARS:
+        return text[: json_view.MAX_CHARS], json_view.byte_size(value.whole or len(text.encode(errors="replace")))
     return text, ""
 
 
@@ -119,12 +119,14 @@ def drawn(found: Iterable[Picture], cuts: Iterable[TruncatedText] = (), url: str
         elif picture.url.startswith("data:") and (source := _data_url(begun)):
             yield Block(name, "picture", SafeString(), source=source)
         elif picture.url:
-            yield Block(name, "link", json_view.visible(escape(picture.url[:500])), source=_web(picture.url))
+            yield Block(name, "link", json_view.show_control_chars(escape(picture.url[:500])), source=_web(picture.url))
         elif source := _data_url(picture.data):
             yield Block(name, "picture", SafeString(), source=source)
         else:
-            words = _("an image that cannot be shown, %(size)s") % {"size": json_view.size(len(picture.data) * 3 // 4)}
-            yield Block(name, "text", json_view.visible(escape(words)))
+            words = _("an image that cannot be shown, %(size)s") % {
+                "size": json_view.byte_size(len(picture.data) * 3 // 4)
+            }
+            yield Block(name, "text", json_view.show_control_chars(escape(words)))
 
 
 def _web(url: str) -> str:

@@ -74,7 +74,7 @@ def _page(one: Mapping[str, Any]) -> Source:
 
 
 def _text(words: str) -> SafeString:
-    return json_view.visible(escape(words[:LONGEST]))
+    return json_view.show_control_chars(escape(words[:LONGEST]))
 
 
 def _listed(tool: step_details.Tool, name: str) -> list[Mapping[str, Any]]:

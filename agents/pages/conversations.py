@@ -16,7 +16,7 @@ from agents.record.store import session_order
 from agents.responses.store import conversations, responses
 from agents.responses.wire import items
 from agents.uikit.access import PageRequest, page
-from agents.uikit.http_responses import plain, plain_pieces
+from agents.uikit.http_responses import plain_response, plain_stream
 
 
 @page("read")
@@ -43,13 +43,13 @@ def to_conversation(request: PageRequest, conversation_id: str) -> HttpResponse:
 @page("read")
 def response_as_json(request: PageRequest, response_id: str) -> HttpResponseBase:
     """A response as the Responses API gives it."""
-    return plain_pieces(turn_responses.as_json(responses.get(request.actor, response_id)), "application/json")
+    return plain_stream(turn_responses.as_json(responses.get(request.actor, response_id)), "application/json")
 
 
 @page("read")
 def response_stream(request: PageRequest, response_id: str) -> HttpResponseBase:
     """The stream of a response once more, to be read: what ``?stream=true`` sends to its caller."""
-    return plain_pieces(turn_responses.stream(responses.get(request.actor, response_id)))
+    return plain_stream(turn_responses.stream(responses.get(request.actor, response_id)))
 
 
 @page("read")
@@ -60,4 +60,4 @@ def item_as_json(request: PageRequest, conversation_id: str, item_id: str) -> Ht
     found = next((item for item in loose if item["id"] == item_id), None)
     if found is None:
         raise NotFound(f"Item '{item_id[:80]}' not found.")
-    return plain(json.dumps(found), "application/json")
+    return plain_response(json.dumps(found), "application/json")

@@ -22,7 +22,7 @@ from agents.pages.step_details import Picture
 from agents.record.schemas.turns import StepSnapshot, TruncatedText
 from agents.record.store import large_values, read_turns, replay, step_pages, turns
 from agents.uikit.access import PageRequest, page
-from agents.uikit.http_responses import PLAIN, plain_pieces
+from agents.uikit.http_responses import PLAIN_HEADERS, plain_stream
 
 CHUNK = large_values.BLOCK
 """Bytes that are read at a time."""
@@ -142,7 +142,7 @@ def answer(request: PageRequest, found: Source) -> HttpResponseBase:
     ``?download`` a file."""
     size, span = found.size, _range(request.headers.get("Range", ""), found.size)
     start, end = span or (0, size)
-    headers = {**PLAIN, "Accept-Ranges": "bytes", "Content-Length": str(end - start)}
+    headers = {**PLAIN_HEADERS, "Accept-Ranges": "bytes", "Content-Length": str(end - start)}
     if "download" in request.GET:
         headers["Content-Disposition"] = f'attachment; filename="{re.sub("[^a-z0-9-]", "", found.name) or "step"}.txt"'
     if span is not None:
@@ -192,7 +192,7 @@ def _image(data: str) -> HttpResponse:
         kind = ""
     if not kind:
         raise NotFound("This is no image that can be shown.")
-    return HttpResponse(body, content_type=f"image/{kind}", headers=PLAIN)
+    return HttpResponse(body, content_type=f"image/{kind}", headers=PLAIN_HEADERS)
 
 
 # ----------------------------------------------------------------------------------------- raw files
@@ -201,11 +201,11 @@ def _image(data: str) -> HttpResponse:
 @page("read")
 def turn_as_json(request: PageRequest, turn_id: str) -> HttpResponseBase:
     """The turn as the Agents API gives it."""
-    return plain_pieces(pieces_of(read_turns.partial_turn(request.actor, turns.key_of(turn_id))), "application/json")
+    return plain_stream(pieces_of(read_turns.partial_turn(request.actor, turns.key_of(turn_id))), "application/json")
 
 
 @page("read")
 def turn_events(request: PageRequest, turn_id: str) -> HttpResponseBase:
     """All of a turn's events and deltas, one JSON object a line."""
     turn = read_turns.head(request.actor, turns.key_of(turn_id))
-    return plain_pieces(raw_view.events_json(entry for some in replay.windows(turn.key) for entry in some))
+    return plain_stream(raw_view.events_json(entry for some in replay.windows(turn.key) for entry in some))

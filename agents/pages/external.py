@@ -12,7 +12,7 @@ from agents.pages import external_warnings, step_details
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.telemetry.store.external import provenance as told
 from agents.telemetry.store.external.provenance import Provenance, SpanOrigin
-from agents.uikit.sources import is_elsewhere, source_word
+from agents.uikit.sources import is_external, source_label
 
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _SWITCHES = re.compile(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=[A-Za-z0-9_]+)?)")
@@ -32,12 +32,12 @@ class About:
 
 def about(turn: TurnSnapshot, source: str, request: str) -> About | None:
     """None for a turn that ran here."""
-    if not is_elsewhere(source):
+    if not is_external(source):
         return None
     said = told.parse_provenance(request)
     is_hidden = not step_details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))
     notices = [_SWITCHES.split(one) for one in _notices(said, is_hidden=is_hidden)]
-    return About(source_word(source), told.origin(turn.key), said, notices, is_hidden)
+    return About(source_label(source), told.origin(turn.key), said, notices, is_hidden)
 
 
 def _asks_models(turn: TurnSnapshot) -> bool:

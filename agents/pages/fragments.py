@@ -41,7 +41,7 @@ from agents.record.store.sessions import SessionRecord
 from agents.record.store.step_pages import Landmarks
 from agents.record.store.targets import RecordTarget
 from agents.responses.wire import items
-from agents.uikit.elements import TYPE_WORDS
+from agents.uikit.elements import STEP_TYPE_LABELS
 from agents.uikit.templates import fragment
 
 OVERVIEW_FROM = 30
@@ -242,7 +242,7 @@ def _done(step: StepSnapshot) -> str:
         return step.name
     if kind in external_steps.FRAMES:
         return ""
-    return external_steps.kind_word(kind) if kind in external_steps.KINDS else _(TYPE_WORDS[step.type])
+    return external_steps.kind_word(kind) if kind in external_steps.KINDS else _(STEP_TYPE_LABELS[step.type])
 
 
 def loose_items(conversation_id: str, value: ItemSnapshot) -> list[str]:

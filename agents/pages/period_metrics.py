@@ -159,7 +159,7 @@ def _volume(over: Sequence[Moment], span: Span) -> Chart:
         "failed": format.count(failed),
     }
     series = [Series(name, _(words)) for name, (words, _query) in OUTCOMES.items()]
-    return charts.bars(points, series, words=whole, label=label, zone=span.zone, least=1)
+    return charts.bars(points, series, formatter=whole, label=label, zone=span.zone, min_step=1)
 
 
 def _failures(over: Sequence[Moment], span: Span) -> Chart:
@@ -168,7 +168,7 @@ def _failures(over: Sequence[Moment], span: Span) -> Chart:
         for at, here, stats in over
     ]
     label = _("Share of turns that failed, over time, at most %(most)s") % {"most": rate(_most(points))}
-    return charts.lines(points, [Series("failed", _("failed"))], words=rate, label=label, zone=span.zone)
+    return charts.lines(points, [Series("failed", _("failed"))], formatter=rate, label=label, zone=span.zone)
 
 
 def _durations(over: Sequence[Moment], span: Span) -> Chart:
@@ -180,7 +180,7 @@ def _durations(over: Sequence[Moment], span: Span) -> Chart:
         "most": format.duration(_most(points))
     }
     series = [Series(name, name) for name in ("p50", "p95", "p99")]
-    return charts.lines(points, series, words=length, label=label, zone=span.zone, steps=charts.DURATIONS)
+    return charts.lines(points, series, formatter=length, label=label, zone=span.zone, steps=charts.DURATIONS)
 
 
 def _tokens(over: Sequence[Moment], span: Span) -> Chart:
@@ -191,7 +191,7 @@ def _tokens(over: Sequence[Moment], span: Span) -> Chart:
     read, written = (sum(point.values[place] or 0 for point in points) for place in (0, 1))
     label = _("Tokens over time: %(read)s in, %(written)s out") % {"read": whole(read), "written": whole(written)}
     series = [Series("tokens-in", _("in")), Series("tokens-out", _("out"))]
-    return charts.bars(points, series, words=whole, label=label, zone=span.zone, least=1)
+    return charts.bars(points, series, formatter=whole, label=label, zone=span.zone, min_step=1)
 
 
 def _costs(actor: Actor, over: Sequence[Moment], base: Asked, span: Span, models: Sequence[Group]) -> Chart:
@@ -209,7 +209,7 @@ def _costs(actor: Actor, over: Sequence[Moment], base: Asked, span: Span, models
     label = _("Cost over time by model: %(total)s") % {
         "total": format.cost(sum(stats.cost_nano for _at, _here, stats in over) / 1e9)
     }
-    return charts.bars(points, series, words=money, label=label, zone=span.zone)
+    return charts.bars(points, series, formatter=money, label=label, zone=span.zone)
 
 
 def _cost_point(at: int, here: Asked, stats: Stats, names: Sequence[str], spent: list[int], size: int) -> Point:
@@ -245,7 +245,7 @@ def rate(share: float | None) -> str:
 
 def length(ms: float | None) -> str:
     """Of a scale: ``1 s`` rather than ``1.0 s``."""
-    return format.length(ms)
+    return format.scale_duration(ms)
 
 
 def money(usd: float | None) -> str:
@@ -302,4 +302,4 @@ def table(name: str, groups: Sequence[Group], here: Asked, sort: str, *, none: s
 def _place(name: str, group: Group, here: Asked, amount: float, most: float, absent: str) -> Place:
     own = here.of(name, group.values[0] or None)
     label = group.labels[0] or absent
-    return Place(label, own.url, "", group.stats, own.also("status:failed").url, charts.share(amount, most))
+    return Place(label, own.url, "", group.stats, own.also("status:failed").url, charts.bar_percent(amount, most))

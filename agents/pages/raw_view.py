@@ -20,7 +20,7 @@ from agents.record.store import event_page
 from agents.record.store.event_page import DeltaLine, EventLine
 from agents.responses.store.responses import ResponseRecord
 from agents.uikit import format, json_view
-from agents.uikit.json_view import Shown
+from agents.uikit.json_view import RenderedValue
 
 ENTRIES = 200
 """Events or spans on a page, and frames of a stream; all of them are behind a link."""
@@ -39,12 +39,12 @@ class Line:
     cut: str
 
 
-def whole_turn(turn: TurnSnapshot, *, is_whole: bool) -> Shown:
+def whole_turn(turn: TurnSnapshot, *, is_whole: bool) -> RenderedValue:
     """The turn as the Agents API shows it, or its beginning where not all of its steps are there."""
-    found = json_view.shown(turn_json(turn).decode())
+    found = json_view.render_value(turn_json(turn).decode())
     if is_whole and not any(step.cuts for step in turn.steps):
         return found
-    return replace(found, cut=_("%(size)s and more") % {"size": found.cut or json_view.size(len(turn_json(turn)))})
+    return replace(found, cut=_("%(size)s and more") % {"size": found.cut or json_view.byte_size(len(turn_json(turn)))})
 
 
 def lines(turn: TurnSnapshot, first: int) -> list[Line]:
@@ -54,9 +54,9 @@ def lines(turn: TurnSnapshot, first: int) -> list[Line]:
 
 
 def _happened(turn: TurnSnapshot, event: EventLine) -> Line:
-    body = json_view.shown(event.body.decode())
+    body = json_view.render_value(event.body.decode())
     since = format.duration((event.at - turn.started_at) / 1000)
-    cut = json_view.size(len(event.body) + event.cut) if event.cut else body.cut
+    cut = json_view.byte_size(len(event.body) + event.cut) if event.cut else body.cut
     return Line(str(event.seq), event.type, since, event.name, body.html, cut)
 
 
@@ -64,7 +64,7 @@ def _typed(run: DeltaLine) -> Line:
     """Neighbouring deltas of one channel, with where they begin."""
     count = ngettext("%(count)d delta", "%(count)d deltas", run.count) % {"count": run.count}
     letters = _("%(count)d characters") % {"count": run.letters}
-    body = json_view.shown(run.text)
+    body = json_view.render_value(run.text)
     cut = body.cut or (letters if len(run.text) < run.letters else "")
     return Line(f"{run.after}.{run.ordinal}", f"delta {run.channel}", "", f"{count}, {letters}", body.html, cut)
 
@@ -76,7 +76,7 @@ def _typed(run: DeltaLine) -> Line:
 class Response:
     """A response as it is stored, and the frames of its stream; ``more`` says that there are others."""
 
-    whole: Shown
+    whole: RenderedValue
     frames: list[Line]
     more: bool
 
@@ -87,15 +87,15 @@ def response(record: ResponseRecord) -> Response:
     return Response(_beginning(turn_responses.as_json(record)), found[:ENTRIES], len(found) > ENTRIES)
 
 
-def _beginning(pieces: Iterator[bytes]) -> Shown:
+def _beginning(pieces: Iterator[bytes]) -> RenderedValue:
     """A JSON for the page, of which no more is read than can be laid out."""
     body = b""
     for piece in pieces:
         body += piece
-        if len(body) > json_view.FORMAT_LIMIT:
-            found = json_view.shown(body.decode(errors="replace"), len(body))
+        if len(body) > json_view.MAX_FORMAT_CHARS:
+            found = json_view.render_value(body.decode(errors="replace"), len(body))
             return replace(found, cut=_("%(size)s and more") % {"size": found.cut})
-    return json_view.shown(body.decode())
+    return json_view.render_value(body.decode())
 
 
 def _frames(stream: Iterable[bytes]) -> Iterator[Line]:
@@ -130,7 +130,7 @@ _told = msgspec.json.Decoder(_Told)
 
 
 def _frame(kind: str, frame: bytes) -> Line:
-    body = json_view.shown(_data(frame).decode())
+    body = json_view.render_value(_data(frame).decode())
     return Line(str(_told.decode(_data(frame)).sequence_number), kind, "", "", body.html, body.cut)
 
 
@@ -139,11 +139,11 @@ def _typed_frames(kind: str, frames: Iterator[bytes]) -> Line:
     for total, frame in enumerate(frames, start=1):
         told = _told.decode(_data(frame))
         number = number if total > 1 else told.sequence_number
-        if letters <= json_view.SHOWN:
+        if letters <= json_view.MAX_CHARS:
             text.append(told.delta)
         letters += len(told.delta)
     count = ngettext("%(count)d frame", "%(count)d frames", total) % {"count": total}
-    body = json_view.shown("".join(text), letters if letters > json_view.SHOWN else 0)
+    body = json_view.render_value("".join(text), letters if letters > json_view.MAX_CHARS else 0)
     return Line(str(number), kind, "", count, body.html, body.cut)
 
 

@@ -17,7 +17,7 @@ from agents.record.store import agents
 from agents.record.store.agents import Revision
 from agents.uikit import format, text_diff
 from agents.uikit.access import PageRequest, page
-from agents.uikit.text_diff import Piece
+from agents.uikit.text_diff import DiffPart
 
 KEPT, LONGEST = 200, 600
 """Characters shown at either end of a text that is the same, and from how many on it is cut."""
@@ -90,7 +90,9 @@ def _summary(revision: Revision, before: Revision | None) -> str:
     """What a revision changed, by name."""
     if before is None:
         return gettext("as it was made") if revision.number == 1 else ""
-    names = [gettext(NAMES.get(name, format.words(name))) for name in _differing(before.config, revision.config)]
+    names = [
+        gettext(NAMES.get(name, format.readable_name(name))) for name in _differing(before.config, revision.config)
+    ]
     return ", ".join(names) or gettext("nothing")
 
 
@@ -98,8 +100,8 @@ def changes(first: AgentConfig, second: AgentConfig) -> Iterator[Changed]:
     """The values of two configurations that differ."""
     one, two = _told(first), _told(second)
     for name in _differing(first, second):
-        words = gettext(NAMES.get(name, format.words(name)))
-        pieces = text_diff.pieces(_laid_out(one.get(name)), _laid_out(two.get(name)))
+        words = gettext(NAMES.get(name, format.readable_name(name)))
+        pieces = text_diff.diff(_laid_out(one.get(name)), _laid_out(two.get(name)))
         yield Changed(words, tuple(_runs(pieces, "inserted")), tuple(_runs(pieces, "deleted")))
 
 
@@ -120,7 +122,7 @@ def _laid_out(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
-def _runs(pieces: Sequence[Piece], without: str) -> Iterator[Run]:
+def _runs(pieces: Sequence[DiffPart], without: str) -> Iterator[Run]:
     """One side of a comparison: all but what is only in the other."""
     for piece in pieces:
         if piece.op == "same" and len(piece.text) > LONGEST:

@@ -17,7 +17,7 @@ from agents.record.store import session_sums
 from agents.record.store.session_sums import TurnDuration
 from agents.record.store.sessions import SessionRecord
 from agents.uikit import format
-from agents.uikit.elements import status_word
+from agents.uikit.elements import status_label
 
 BARS = 120
 """Turns that have a bar: the last ones."""
@@ -83,7 +83,7 @@ def drawn(lengths: Sequence[TurnDuration]) -> list[Bar]:
 def _bar(place: int, turn: TurnDuration, most: int) -> Bar:
     height = round(max(HEIGHT * (turn.duration_us or 0) / most, LOWEST), 1)
     took = format.duration(None if turn.duration_us is None else turn.duration_us / 1000)
-    words = {"number": turn.number + 1, "status": status_word(turn.status.label), "took": took}
+    words = {"number": turn.number + 1, "status": status_label(turn.status.label), "took": took}
     title = _("turn %(number)s: %(status)s, %(took)s") % words
     tokens = ngettext("%(count)s token", "%(count)s tokens", turn.tokens) % {"count": format.count(turn.tokens)}
     url = f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/"

@@ -334,11 +334,11 @@ def _foreign(base: Card, step: StepSnapshot, found: step_details.Other) -> Card:
     shown = tuple(block for block in body if str(block.html) != "{}")
     handed = external_steps.handed(found) if found.kind == "handoff" else None
     if handed is not None:
-        return replace(base, title=format.capitalised(word), note=" → ".join(handed))
+        return replace(base, title=format.capitalize(word), note=" → ".join(handed))
     if found.kind == "agent" or found.kind in external_steps.FRAMES:
         return replace(base, title=step.name, note=word, body=shown, is_line=found.kind in external_steps.FRAMES)
     return replace(
-        base, title=format.capitalised(word) if is_known else word, code=not is_known, note=step.name, body=shown
+        base, title=format.capitalize(word) if is_known else word, code=not is_known, note=step.name, body=shown
     )
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from agents.pages import external_steps, step_details
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit import format
-from agents.uikit.elements import TYPE_WORDS
+from agents.uikit.elements import STEP_TYPE_LABELS
 
 NARROWEST = 0.8
 """Percent of the width that a bar always has."""
@@ -135,10 +135,10 @@ def _label(step: StepSnapshot) -> str:
     if step.type == "other" and step.detail and b'"kind":"mcp_list_tools"' in step.detail:
         return _("Tools of")
     if step.foreign and (kind := external_steps.kind_of(step)):
-        return format.capitalised(external_steps.kind_word(kind))
+        return format.capitalize(external_steps.kind_word(kind))
     if _is_wait(step):
         return _("Approval") if step.detail and b'"approval":"' in step.detail else _("Client tool")
-    return format.capitalised(_(TYPE_WORDS[step.type]))
+    return format.capitalize(_(STEP_TYPE_LABELS[step.type]))
 
 
 def _is_wait(step: StepSnapshot) -> bool:

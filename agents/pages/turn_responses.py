@@ -147,7 +147,7 @@ def _is_unusual(name: str, value: Any) -> bool:
 
 
 def _plain(value: Any) -> SafeString:
-    return json_view.shown(value if isinstance(value, str) else msgspec.json.encode(value).decode()).html
+    return json_view.render_value(value if isinstance(value, str) else msgspec.json.encode(value).decode()).html
 
 
 def _tool(tool: Mapping[str, Any]) -> tuple[str, str]:

@@ -103,7 +103,7 @@ def marked(html: str, phrases: Sequence[Phrase]) -> SafeString:
             out.append(piece)
         else:
             out.append(piece if closed else _marked(piece, phrases))
-    return json_view.visible("".join(out))
+    return json_view.show_control_chars("".join(out))
 
 
 def _closing(tag: str, closed: str) -> str:
@@ -117,7 +117,7 @@ def _closing(tag: str, closed: str) -> str:
 def _marked(text: str, phrases: Sequence[Phrase]) -> str:
     if not text.strip():
         return text
-    pieces = highlight.pieces(unescape(text), phrases)
+    pieces = highlight.text_parts(unescape(text), phrases)
     if not any(hit for _piece, hit in pieces):
         return text
     return "".join(f"<mark>{escape(piece)}</mark>" if hit else escape(piece) for piece, hit in pieces)

@@ -23,8 +23,8 @@ from agents.record.store.large_values import BLOCK
 from agents.uikit import format, json_tree, json_view
 from agents.uikit.access import PageRequest, page
 from agents.uikit.highlight import Phrase
-from agents.uikit.http_responses import plain
-from agents.uikit.json_tree import Branch
+from agents.uikit.http_responses import plain_response
+from agents.uikit.json_tree import TreeBranch
 
 RANGE = 64 * 1024
 """Bytes of a text on a page."""
@@ -47,10 +47,10 @@ def turn_read(request: PageRequest, turn_id: str) -> HttpResponse:
 def _answer(request: PageRequest, turn_id: str, source: Source, base: str) -> HttpResponse:
     asked = {name: request.GET.get(name, "") for name in ("at", "find", "path", "first", "as", "only")}
     url = Urls(base, source.name)
-    is_json = source.size <= json_tree.LARGEST and json_tree.looks_like_json(source.read(0, 64))
+    is_json = source.size <= json_tree.MAX_BYTES and json_tree.looks_like_json(source.read(0, 64))
     branch = _branch(source, asked) if is_json and asked["as"] != "text" else None
     if branch is not None and asked["only"] == "value":
-        return plain(_member(source, asked["path"]), "text/plain")
+        return plain_response(_member(source, asked["path"]), "text/plain")
     content = {"branch": branch} if branch is not None else {"piece": piece_of(source, asked)}
     if asked["only"] == "part":
         return render(
@@ -61,8 +61,15 @@ def _answer(request: PageRequest, turn_id: str, source: Source, base: str) -> Ht
     return render(
         request,
         "agents/value.html",
-        {**content, **about, "url": url, "name": source.name, "size": json_view.size(source.size), "is_json": is_json}
-        | {"find": asked["find"], "too_large": source.size > json_tree.LARGEST},
+        {
+            **content,
+            **about,
+            "url": url,
+            "name": source.name,
+            "size": json_view.byte_size(source.size),
+            "is_json": is_json,
+        }
+        | {"find": asked["find"], "too_large": source.size > json_tree.MAX_BYTES},
     )
 
 
@@ -110,9 +117,9 @@ class Piece:
     def words(self) -> str:
         """Which bytes these are."""
         return _("bytes %(start)s to %(end)s of %(size)s") % {
-            "start": format.whole(self.start),
-            "end": format.whole(self.end),
-            "size": format.whole(self.size),
+            "start": format.integer(self.start),
+            "end": format.integer(self.end),
+            "size": format.integer(self.size),
         }
 
 
@@ -131,7 +138,7 @@ def piece_of(source: Source, asked: Mapping[str, str]) -> Piece:
     text = body[skipped:].decode(errors="ignore" if start + len(body) < source.size else "replace")
     start += skipped
     end = start + len(text.encode(errors="replace"))
-    html = json_view.visible(escape(text))
+    html = json_view.show_control_chars(escape(text))
     return Piece(
         turn_search.marked(html, phrases) if phrases else html,
         start,
@@ -166,7 +173,7 @@ def position(source: Source, wanted: bytes, start: int) -> tuple[int | None, boo
 # --------------------------------------------------------------------------------------------- tree
 
 
-def _branch(source: Source, asked: Mapping[str, str]) -> Branch | None:
+def _branch(source: Source, asked: Mapping[str, str]) -> TreeBranch | None:
     path = json_tree.read_path(asked["path"])
     if path is None or asked["at"] or asked["find"]:
         return None

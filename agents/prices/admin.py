@@ -100,7 +100,7 @@ class PriceAdmin(ReadAdmin):
 
     @admin.display(description=_("from"))
     def begins(self, price: Price) -> str:
-        return cell_html.moment(price.starts_at)
+        return cell_html.timestamp(price.starts_at)
 
     @admin.display(description=_("state"))
     def state(self, price: Price) -> str:

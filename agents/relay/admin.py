@@ -22,8 +22,8 @@ from agents.relay.models import ChatCompletion, CompletionStatus
 from agents.uikit import format
 from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import StoreAdmin
-from agents.uikit.admin.column_mixins import Owned, Worded
-from agents.uikit.admin.row_limits import newest
+from agents.uikit.admin.column_mixins import OwnershipColumns, StatusColumns
+from agents.uikit.admin.row_limits import newest_rows
 
 MESSAGES = 200
 """Messages of a conversation that are shown: the last, which were new."""
@@ -34,7 +34,7 @@ class CompletionStatusFilter(WordFilter):
 
 
 @admin.register(ChatCompletion)
-class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
+class ChatCompletionAdmin(StatusColumns, OwnershipColumns, StoreAdmin):
     kind = Kind.COMPLETION
     id_columns = {Kind.COMPLETION: "pk"}
     delete_action = "manage"
@@ -47,7 +47,7 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
         (None, {"fields": ("public_id", "by_model", "state", "asked_at", "tokens_in", "tokens_out", "error_text")}),
         (_("What was said"), {"fields": ("asked", "answered")}),
         (_("As logged"), {"fields": ("metadata_text", "body_text"), "classes": ("collapse",)}),
-        (_("Access"), {"fields": ("owned_by", "scope_words"), "classes": ("collapse",)}),
+        (_("Access"), {"fields": ("owned_by", "scope_label"), "classes": ("collapse",)}),
     )
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
@@ -58,9 +58,9 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
         exact = rows.filter(model=text)
-        return exact if exact.exists() else newest(rows).filter(model__icontains=text)
+        return exact if exact.exists() else newest_rows(rows).filter(model__icontains=text)
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         completions.delete(actor, ids.openai(Kind.COMPLETION, key))
 
     @admin.display(description=_("id"))
@@ -69,11 +69,11 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
 
     @admin.display(description=_("asked at"))
     def asked_at(self, call: ChatCompletion) -> str:
-        return f"{format.moment(ids.key_time_us(call.pk))} UTC"
+        return f"{format.date_time(ids.key_time_us(call.pk))} UTC"
 
     @admin.display(description=_("model"))
     def by_model(self, call: ChatCompletion) -> str:
-        return cell_html.words(call.model)
+        return cell_html.text_cell(call.model)
 
     @admin.display(description=_("tokens in"))
     def tokens_in(self, call: ChatCompletion) -> str:
@@ -98,15 +98,15 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
 
     @admin.display(description=_("error"))
     def error_text(self, call: ChatCompletion) -> str:
-        return cell_html.plain(_body(call).get("error"))
+        return cell_html.json_body(_body(call).get("error"))
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, call: ChatCompletion) -> str:
-        return cell_html.plain(_body(call).get("metadata"))
+        return cell_html.json_body(_body(call).get("metadata"))
 
     @admin.display(description=_("body"))
     def body_text(self, call: ChatCompletion) -> str:
-        return cell_html.code(cell_html.unpacked(call.encoding, call.body))
+        return cell_html.code(cell_html.decode_beginning(call.encoding, call.body))
 
 
 def _body(call: ChatCompletion) -> dict[str, JSON]:

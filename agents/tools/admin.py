@@ -26,7 +26,7 @@ from agents.tools.runner import toolgroups as asking
 from agents.uikit import format
 from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ManagedAdmin
-from agents.uikit.admin.column_mixins import Owned, When
+from agents.uikit.admin.column_mixins import OwnershipColumns, TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
 
 ASKED_AT_ONCE = 20
@@ -34,7 +34,7 @@ ASKED_AT_ONCE = 20
 
 
 @admin.register(ToolGroup)
-class ToolGroupAdmin(When, Owned, ManagedAdmin):
+class ToolGroupAdmin(TimestampColumns, OwnershipColumns, ManagedAdmin):
     kind = Kind.TOOLGROUP
     id_columns = {Kind.TOOLGROUP: "pk"}
     prefetched = ("owner",)
@@ -46,7 +46,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
     search_help_text = _("A public id, or a part of the name or the endpoint.")
     fieldsets = ((None, {"fields": ("name", "provider_id", "uri", "args", "headers")}),)
     _listing = (_("What it has"), {"fields": ("state", "note_text", "listed", "its_tools")})
-    _access = (_("Access"), {"fields": ("public_id", "header_names", "owned_by", "scope_words", "created")})
+    _access = (_("Access"), {"fields": ("public_id", "header_names", "owned_by", "scope_label", "created")})
     more_fieldsets = (_listing, _access)
     read_fieldsets = ((None, {"fields": ("title", "provider", "endpoint", "args_text")}), _listing, _access)
 
@@ -65,7 +65,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
         if note:
             self.message_user(request, f"“{obj.name}”: {note}", messages.WARNING)
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         toolgroups.drop(actor, key)
 
     @admin.action(permissions=["change"], description=_("Ask selected groups what they have"))
@@ -87,15 +87,15 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
 
     @admin.display(description=_("name"))
     def title(self, group: ToolGroup) -> str:
-        return cell_html.words(group.name)
+        return cell_html.text_cell(group.name)
 
     @admin.display(description=_("provider"))
     def provider(self, group: ToolGroup) -> str:
-        return cell_html.words(group.provider_id)
+        return cell_html.text_cell(group.provider_id)
 
     @admin.display(description=_("endpoint"))
     def endpoint(self, group: ToolGroup) -> str:
-        return cell_html.words(redaction.redacted_url(group.uri))
+        return cell_html.text_cell(redaction.redacted_url(group.uri))
 
     @admin.display(description=_("arguments"))
     def args_text(self, group: ToolGroup) -> str:
@@ -103,7 +103,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
 
     @admin.display(description=_("tools"))
     def tool_count(self, group: ToolGroup) -> str:
-        return format.whole(len(toolgroups.tools_of(group))) if group.listed_at else cell_html.NOTHING
+        return format.integer(len(toolgroups.tools_of(group))) if group.listed_at else cell_html.NOTHING
 
     @admin.display(description=_("state"))
     def state(self, group: ToolGroup) -> str:
@@ -116,16 +116,16 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
     @admin.display(description=_("when last asked"))
     def note_text(self, group: ToolGroup) -> str:
         """What was wrong then."""
-        return cell_html.words(group.note)
+        return cell_html.text_cell(group.note)
 
     @admin.display(description=_("listed"))
     def listed(self, group: ToolGroup) -> str:
-        return cell_html.moment(group.listed_at)
+        return cell_html.timestamp(group.listed_at)
 
     @admin.display(description=_("headers"))
     def header_names(self, group: ToolGroup) -> str:
         opened = toolgroups.opened(group)
-        return cell_html.words(", ".join(f"{name}: ***" for name in opened.headers))
+        return cell_html.text_cell(", ".join(f"{name}: ***" for name in opened.headers))
 
     @admin.display(description=_("tools"))
     def its_tools(self, group: ToolGroup) -> str:

@@ -29,7 +29,7 @@ class ToolGroupForm(NamedForm):
     left empty keeps them, as long as the URL stays, which they were given for."""
 
     name = text_field(
-        gettext_lazy("Name"), length=200, words=gettext_lazy("What agents name it by, such as mcp::orders.")
+        gettext_lazy("Name"), length=200, help_text=gettext_lazy("What agents name it by, such as mcp::orders.")
     )
     provider_id = forms.CharField(
         label=gettext_lazy("Provider"), max_length=100, initial=mcp.PROVIDER, widget=AdminTextInputWidget
@@ -52,7 +52,7 @@ class ToolGroupForm(NamedForm):
         model = ToolGroup
         fields: tuple[str, ...] = ()
 
-    places = {
+    field_names = {
         "toolgroup_id": "name",
         "provider_id": "provider_id",
         "mcp_endpoint": "uri",
@@ -78,7 +78,7 @@ class ToolGroupForm(NamedForm):
         assert group is not None  # it has a URL
         self._check_url(group.uri)
         if self.is_new and stored_groups.find(self.actor, group.name):
-            raise self._taken("toolgroup_id")
+            raise self._name_conflict("toolgroup_id")
         self.group = group
 
     def _headers(self, cleaned: dict[str, Any], args: Mapping[str, Any]) -> Any:

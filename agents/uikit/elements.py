@@ -1,6 +1,6 @@
-"""The smallest pieces of the pages, for both kinds of templates: an icon, a status, a moment.
+"""Small HTML elements for both template engines: an icon, a status, a time.
 
-State is never told by colour alone: a status is a glyph and a word, colour third.
+Colour alone never shows a state: a status is an icon and a word, and only then a colour.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.utils.translation import get_language, gettext, gettext_noop
 
 from agents.uikit import format
 
-STATUS_WORDS = {
+STATUS_LABELS = {
     "queued": gettext_noop("queued"),
     "in_progress": gettext_noop("in progress"),
     "awaiting_input": gettext_noop("awaiting input"),
@@ -24,7 +24,7 @@ STATUS_WORDS = {
     "cancelled": gettext_noop("cancelled"),
     "interrupted": gettext_noop("interrupted"),
 }
-TYPE_WORDS = {
+STEP_TYPE_LABELS = {
     "inference": gettext_noop("inference"),
     "tool_execution": gettext_noop("tool"),
     "shield_call": gettext_noop("shield"),
@@ -33,30 +33,30 @@ TYPE_WORDS = {
 }
 
 
-def status_word(name: str) -> str:
+def status_label(name: str) -> str:
     """A status in the reader's language."""
-    return _word(get_language(), STATUS_WORDS.get(name, name))
+    return _translate(get_language(), STATUS_LABELS.get(name, name))
 
 
-def type_word(name: str) -> str:
+def type_label(name: str) -> str:
     """A type of step in the reader's language."""
-    return _word(get_language(), TYPE_WORDS.get(name, name))
+    return _translate(get_language(), STEP_TYPE_LABELS.get(name, name))
 
 
 @lru_cache(maxsize=1024)
-def _word(language: str | None, word: str) -> str:
-    """A list asks for the same few words hundreds of times."""
+def _translate(language: str | None, word: str) -> str:
+    """Translate, cached: a list needs the same few labels hundreds of times."""
     return gettext(word)
 
 
 def icon(name: str) -> SafeString:
-    """A drawing of the sprite, silent to screen readers: the words are beside it."""
+    """An icon of the sprite, hidden from screen readers: there is always text beside it."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static("icons.svg"), name)
 
 
 def status(name: str) -> SafeString:
-    """A status as glyph and word, in the wire's words."""
-    return format_html('<span class="status" data-status="{}">{}{}</span>', name, icon(name), status_word(name))
+    """A status as icon and word; ``name`` is as in the API."""
+    return format_html('<span class="status" data-status="{}">{}{}</span>', name, icon(name), status_label(name))
 
 
 _TIMES = {
@@ -67,9 +67,9 @@ _TIMES = {
 
 
 def time(at_us: int | None, style: str = "") -> SafeString:
-    """A moment that the browser makes local. ``style``: ``clock`` for a clock with the day in small
-    behind it, ``ago`` for "5 min ago", nothing for day and clock."""
+    """A time that the browser makes local. ``style``: ``clock`` for the time with the day in small
+    after it, ``ago`` for "5 min ago", empty for day and time."""
     if at_us is None:
         return SafeString(format.NOTHING)
-    shown = format.iso(at_us), format.moment(at_us), format.clock(at_us), format.day(at_us)
-    return format_html(_TIMES[style], *shown)
+    values = format.iso(at_us), format.date_time(at_us), format.clock(at_us), format.day(at_us)
+    return format_html(_TIMES[style], *values)

@@ -1,4 +1,4 @@
-"""Errors as pages, or as JSON where a program asked."""
+"""Render errors as pages, or as JSON for a program."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from agents.base.store import failures
 _TEMPLATES = {400: "400.html", 403: "403.html", 404: "404.html"}
 
 
-def as_json(request: HttpRequest, error: AgentsError) -> HttpResponse:
+def json_response(request: HttpRequest, error: AgentsError) -> HttpResponse:
     """The API's error body."""
     body = error.body(getattr(request, "request_id", ""))
     return JsonResponse(body, status=error.status, headers=error.headers)
 
 
 def error_page(request: HttpRequest, error: AgentsError) -> HttpResponse:
-    """An expected error: its words on a page, or our JSON body for scripts of ours."""
+    """Render an expected error: its message on a page, or the JSON body for our scripts."""
     if request.headers.get("Accept", "").startswith("application/json"):
-        return as_json(request, error)
+        return json_response(request, error)
     template = _TEMPLATES.get(error.status, "400.html" if error.status < 500 else "500.html")
     response = render(request, template, {"error": error}, status=error.status)
     for name, value in error.headers.items():
@@ -46,12 +46,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
-    """What Django answers an error with that nobody expected, while that is being handled: trouble of the
-    store's, or our mistake. No database here: the failing request may have spoilt its connection."""
-    unavailable = _trouble(request, sys.exc_info()[1])
+    """Answer an unexpected error for Django, while the exception is being handled: the store is unavailable, or we
+    have a bug. Uses no database: the failing request may have broken its connection."""
+    unavailable = _store_unavailable(request, sys.exc_info()[1])
     error = unavailable or AgentsError(_("The server made a mistake; its log knows more."))
     if "text/html" not in request.headers.get("Accept", ""):
-        response = as_json(request, error)
+        response = json_response(request, error)
     else:
         page = get_template("503.html" if unavailable else "500.html").render({"error": error, "request": request})
         response = HttpResponse(page, status=error.status, headers=error.headers)
@@ -59,9 +59,9 @@ def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
     return response
 
 
-def _trouble(request: HttpRequest, error: BaseException | None) -> Unavailable | None:
-    """The same as the API says, in the reader's words."""
-    found = failures.unavailable(error, f"request={getattr(request, 'request_id', '')}") if error else None
-    if found is not None:
-        found.message = _("The server cannot reach its data, or not write it. Try again in a moment.")
-    return found
+def _store_unavailable(request: HttpRequest, error: BaseException | None) -> Unavailable | None:
+    """The API's error for an unavailable store, in the reader's language; None for any other error."""
+    unavailable = failures.unavailable(error, f"request={getattr(request, 'request_id', '')}") if error else None
+    if unavailable is not None:
+        unavailable.message = _("The server cannot reach its data, or not write it. Try again in a moment.")
+    return unavailable

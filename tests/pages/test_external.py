@@ -22,7 +22,7 @@ from agents.telemetry.reading.openai_agents import from_json
 from agents.telemetry.reading.otlp import logs_from_json
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.projector import projector
-from agents.uikit.sources import QUERY
+from agents.uikit.sources import EXTERNAL_QUERY
 from tests.support.pages.external_turns import tell, turn, url
 from tests.support.pages.markup import elements, unsafe, words
 from tests.support.pages.script_payloads import PAYLOADS
@@ -317,7 +317,7 @@ def test_a_running_one_is_followed_from_before_it_was_read(client: Client, me: A
 
 def test_one_query_names_all_that_ran_elsewhere(me: Actor) -> None:
     tell(me, *reports.turn(1))
-    assert turn(me, QUERY).source == "otlp"
+    assert turn(me, EXTERNAL_QUERY).source == "otlp"
 
 
 # ------------------------------------------------------------------------------------------- hostile

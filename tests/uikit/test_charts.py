@@ -25,7 +25,7 @@ def points(*values: tuple[float | None, ...]) -> list[Point]:
 
 
 def bars(*values: tuple[float | None, ...]) -> charts.Chart:
-    return charts.bars(points(*values), SERIES, words=period_metrics.whole, label="Turns")
+    return charts.bars(points(*values), SERIES, formatter=period_metrics.whole, label="Turns")
 
 
 def test_bars_stand_on_the_ground_one_upon_the_other() -> None:
@@ -34,25 +34,25 @@ def test_bars_stand_on_the_ground_one_upon_the_other() -> None:
         ("completed", 30.0, 90.0),
         ("failed", 0.0, 30.0),
     ]
-    assert (column.left, column.full, column.url) == (0, 50, "/logs/?q=0")
+    assert (column.slot_x, column.slot_width, column.url) == (0, 50, "/logs/?q=0")
     assert (empty.parts, empty.url) == ((), "")
 
 
 def test_what_there_is_can_be_seen() -> None:
     [column] = bars((10_000, 1)).columns
-    assert column.parts[1].height == charts.LOWEST
+    assert column.parts[1].height == charts.MIN_PART_HEIGHT
     assert all(part.y >= 0 and part.y + part.height <= charts.HEIGHT + 0.01 for part in column.parts)
 
 
 def test_columns_share_the_width() -> None:
     found = bars(*[(1, 1)] * 7).columns
-    assert found[-1].left + found[-1].full == pytest.approx(100, abs=0.01)
-    assert all(each.left < each.x and each.x + each.width < each.left + each.full for each in found)
+    assert found[-1].slot_x + found[-1].slot_width == pytest.approx(100, abs=0.01)
+    assert all(each.slot_x < each.x and each.x + each.width < each.slot_x + each.slot_width for each in found)
 
 
 def test_a_line_breaks_where_there_is_no_value() -> None:
-    assert charts.path([1, 2, None, 4, None, 2, 1], 4, 100) == "M7.143 75L21.429 50M50 0h0M78.571 50L92.857 75"
-    assert charts.path([None, None], 1) == ""
+    assert charts.line_path([1, 2, None, 4, None, 2, 1], 4, 100) == "M7.143 75L21.429 50M50 0h0M78.571 50L92.857 75"
+    assert charts.line_path([None, None], 1) == ""
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_a_line_breaks_where_there_is_no_value() -> None:
     ],
 )
 def test_a_scale_has_round_numbers_and_holds_all(most: float, top: float, ticks: list[str]) -> None:
-    found, lines = charts.scale(max(most, 1), period_metrics.whole, least=1)
+    found, lines = charts.scale(max(most, 1), period_metrics.whole, min_step=1)
     assert found == top >= most
     assert [tick.label for tick in lines] == ticks
     assert 1 <= len(lines) <= 4
-    assert lines[-1].at == 0
+    assert lines[-1].position == 0
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_a_scale_of_time_is_counted_as_clocks_count(most_ms: float, labels: list
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
 @pytest.mark.parametrize("width", [60_000_000, HOUR // 2, 3 * HOUR, 24 * HOUR])
 def test_words_below_are_few_and_of_round_times(zone: str, width: int) -> None:
-    found = charts.times([START + number * width for number in range(56)], ZoneInfo(zone))
-    assert 1 <= len(found) <= charts.MOST_LABELS
-    assert all(0 < tick.at < charts.LAST_LABEL for tick in found)
+    found = charts.time_ticks([START + number * width for number in range(56)], ZoneInfo(zone))
+    assert 1 <= len(found) <= charts.MAX_LABELS
+    assert all(0 < tick.position < charts.MAX_LABEL_X for tick in found)
     if width < HOUR:
         assert all(
             tick.label[-2:] in ("00", "30", "10", "20", "40", "50", "15", "45") or "Nov" in tick.label for tick in found
@@ -106,18 +106,23 @@ def test_words_below_are_few_and_of_round_times(zone: str, width: int) -> None:
 
 def test_a_day_begins_with_its_name() -> None:
     start = int(datetime(2026, 11, 3, 20, tzinfo=UTC).timestamp() * 1_000_000)
-    assert "4 Nov" in [tick.label for tick in charts.times([start + number * HOUR for number in range(12)], UTC)]
+    assert "4 Nov" in [tick.label for tick in charts.time_ticks([start + number * HOUR for number in range(12)], UTC)]
 
 
 def test_a_spark_goes_from_edge_to_edge() -> None:
-    found = charts.spark([0, 2, 4])
+    found = charts.sparkline([0, 2, 4])
     assert found.line == "M0 19L50 10L100 1"
     assert found.ground == "M0 20L0 19L50 10L100 1L100 20Z"
-    assert charts.spark([0, 0]).line == charts.spark([3]).line == charts.spark([]).line == ""
+    assert charts.sparkline([0, 0]).line == charts.sparkline([3]).line == charts.sparkline([]).line == ""
 
 
 def test_a_share_can_be_seen() -> None:
-    assert (charts.share(1, 4), charts.share(1, 4000), charts.share(0, 4), charts.share(0, 0)) == (25, 1, 0, 0)
+    assert (
+        charts.bar_percent(1, 4),
+        charts.bar_percent(1, 4000),
+        charts.bar_percent(0, 4),
+        charts.bar_percent(0, 0),
+    ) == (25, 1, 0, 0)
 
 
 # ------------------------------------------------------------------------------------------ templates
@@ -147,7 +152,7 @@ def test_every_mark_has_a_title() -> None:
 @pytest.mark.parametrize("language", ["en", "de", "ar"])
 def test_geometry_is_written_in_no_language(language: str) -> None:
     with translation.override(language):
-        page = drawn(charts.lines(points((0.3, 1234.5), (1.7, 2.25)), SERIES, words=format.duration, label="x"))
+        page = drawn(charts.lines(points((0.3, 1234.5), (1.7, 2.25)), SERIES, formatter=format.duration, label="x"))
     for each in elements(page):
         for name in ("x", "y", "width", "height", "y1", "d"):
             assert "," not in each.get(name, "")
@@ -161,4 +166,8 @@ def test_without_numbers_there_is_a_line_of_words() -> None:
 
 def test_names_are_hostile() -> None:
     series = [Series("series-1", "<script>alert(1)</script>\"'")]
-    drawn(charts.bars([Point(START, (1.0,), '/logs/?q="><script>')], series, words=period_metrics.money, label='"><b>'))
+    drawn(
+        charts.bars(
+            [Point(START, (1.0,), '/logs/?q="><script>')], series, formatter=period_metrics.money, label='"><b>'
+        )
+    )

@@ -89,7 +89,7 @@ def test_it_writes_moments_in_utc() -> None:
     at_us = 1_795_183_927_123_456
     assert format.iso(at_us) == "2026-11-20T14:12:07.123Z"
     assert (format.clock(at_us), format.day(at_us)) == ("14:12:07", "20 Nov")
-    assert format.moment(at_us) == "20 Nov 2026, 14:12:07"
+    assert format.date_time(at_us) == "20 Nov 2026, 14:12:07"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_it_writes_moments_in_utc() -> None:
     ],
 )
 def test_it_takes_the_marks_of_markdown_away(markdown: str, shown: str) -> None:
-    assert format.plain(markdown) == shown
+    assert format.without_markdown(markdown) == shown
 
 
 @given(st.floats(min_value=0, max_value=1e13))

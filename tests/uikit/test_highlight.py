@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.query.parser import parse
-from agents.uikit.highlight import NOTHING, pieces, searched
+from agents.uikit.highlight import NO_PHRASES, search_phrases, text_parts
 
 
 def marked(query: str, text: str) -> list[str]:
     """What of an answer is marked under a query."""
-    wanted = searched(parse(query, now_us=0)).answered
-    return [piece for piece, hit in pieces(text, wanted) if hit]
+    wanted = search_phrases(parse(query, now_us=0)).output
+    return [piece for piece, hit in text_parts(text, wanted) if hit]
 
 
 @pytest.mark.parametrize(
@@ -37,18 +37,18 @@ def test_it_marks_what_was_searched_for(query: str, text: str, hits: list[str]) 
 
 
 def test_it_marks_asked_and_answered_words_apart() -> None:
-    wanted = searched(parse("in:kettle out:refund error:timeout", now_us=0))
-    assert [phrase.words for phrase in wanted.asked] == [("kettle",)]
-    assert [phrase.words for phrase in wanted.answered] == [("refund",)]
-    assert [phrase.words for phrase in wanted.error] == [("timeout",)]
+    wanted = search_phrases(parse("in:kettle out:refund error:timeout", now_us=0))
+    assert [phrase.tokens for phrase in wanted.input] == [("kettle",)]
+    assert [phrase.tokens for phrase in wanted.output] == [("refund",)]
+    assert [phrase.tokens for phrase in wanted.error] == [("timeout",)]
 
 
 def test_it_marks_nothing_without_a_query() -> None:
-    assert searched(None) == NOTHING
-    assert pieces("a refund", NOTHING.asked) == [("a refund", False)]
+    assert search_phrases(None) == NO_PHRASES
+    assert text_parts("a refund", NO_PHRASES.input) == [("a refund", False)]
 
 
 @given(st.text(max_size=80), st.sampled_from(["a*", "refund", '"a b"', "合成", "é*"]))
 def test_it_never_changes_the_text(text: str, query: str) -> None:
-    wanted = searched(parse(query, now_us=0)).asked
-    assert "".join(piece for piece, _ in pieces(text, wanted)) == text
+    wanted = search_phrases(parse(query, now_us=0)).input
+    assert "".join(piece for piece, _ in text_parts(text, wanted)) == text

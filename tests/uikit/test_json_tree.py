@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agents.uikit import json_tree
-from agents.uikit.json_tree import MEMBERS, branch, read_path, value_at
+from agents.uikit.json_tree import PAGE_SIZE, branch, read_path, value_at
 
 VALUE = {
     "a": {"b/c": [1, {"~d": "<x>"}]},
@@ -47,8 +47,8 @@ def test_a_path_that_leads_nowhere(path: tuple[int, ...]) -> None:
 
 def test_many_members_come_in_pages() -> None:
     body = json.dumps(list(range(450))).encode()
-    pages = [branch(body, (), first) for first in (0, MEMBERS, 2 * MEMBERS)]
-    assert [(page.members[0].name, page.last, page.behind) for page in pages if page] == [
+    pages = [branch(body, (), first) for first in (0, PAGE_SIZE, 2 * PAGE_SIZE)]
+    assert [(page.members[0].name, page.last, page.next_first) for page in pages if page] == [
         ("0", 200, 200),
         ("200", 400, 400),
         ("400", 450, 0),

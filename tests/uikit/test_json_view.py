@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from agents.uikit.json_view import SHOWN, shown, size
+from agents.uikit.json_view import MAX_CHARS, byte_size, render_value
 from tests.support.pages.markup import elements, unsafe, words
 
 
 def text_of(value: str) -> str:
     """What is read, line breaks kept."""
-    html = shown(value).html
+    html = render_value(value).html
     assert unsafe(html) == []
     out = str(html)
     for tag in ("</span>", '<span class="j-key">', '<span class="j-str">', '<span class="j-num">'):
@@ -35,13 +35,13 @@ def test_it_keeps_numbers_as_they_were_written() -> None:
 
 
 def test_it_tells_keys_from_strings() -> None:
-    classes = [span["class"] for span in elements(shown('{"a": "a"}').html, "span")]
+    classes = [span["class"] for span in elements(render_value('{"a": "a"}').html, "span")]
     assert classes == ["j-key", "j-str"]
 
 
 @pytest.mark.parametrize("text", ["plain words", "", "{not json", "[1, 2", "12", '"quoted"', "[" * 5_000])
 def test_it_shows_what_is_no_object_or_list_as_it_is(text: str) -> None:
-    value = shown(text)
+    value = render_value(text)
     assert not value.is_json
     assert words(value.html) == text
 
@@ -51,30 +51,30 @@ def test_it_escapes_what_is_in_values() -> None:
 
 
 def test_it_shows_the_beginning_of_a_large_value_and_says_how_large_it_is() -> None:
-    value = shown('{"rows": [' + ", ".join(["12345678"] * 40_000) + "]}")
+    value = render_value('{"rows": [' + ", ".join(["12345678"] * 40_000) + "]}")
     assert value.cut == "400 KB"
-    assert len(words(value.html)) <= SHOWN
+    assert len(words(value.html)) <= MAX_CHARS
     assert unsafe(value.html) == []
 
 
 def test_it_says_nothing_of_size_where_all_is_shown() -> None:
-    assert shown('{"a": 1}').cut == ""
+    assert render_value('{"a": 1}').cut == ""
 
 
 def test_it_makes_visible_what_would_hide_or_turn_text() -> None:
-    assert words(shown("safe\u202eexe.txt\x1b[31m").html) == "safe U+202E exe.txt U+001B [31m"
-    assert words(shown('{"a": "\u2066b"}').html) == '{ "a" : " U+2066 b" }'
+    assert words(render_value("safe\u202eexe.txt\x1b[31m").html) == "safe U+202E exe.txt U+001B [31m"
+    assert words(render_value('{"a": "\u2066b"}').html) == '{ "a" : " U+2066 b" }'
 
 
 @pytest.mark.parametrize(
     ("octets", "said"), [(0, "0 B"), (999, "999 B"), (1_000, "1 KB"), (312_400, "312 KB"), (1_440_000, "1.4 MB")]
 )
 def test_it_says_sizes(octets: int, said: str) -> None:
-    assert size(octets) == said
+    assert byte_size(octets) == said
 
 
 @pytest.mark.parametrize("key", ["s", "ss"])
 def test_a_string_cut_between_an_escape_and_what_it_escapes_is_one_string(key: str) -> None:
     """Read from each of its quotes to its end, a page of one would take seconds."""
-    spans = elements(shown(f'{{"{key}": "' + '\\"' * SHOWN + '"}').html, "span")
+    spans = elements(render_value(f'{{"{key}": "' + '\\"' * MAX_CHARS + '"}').html, "span")
     assert [span["class"] for span in spans] == ["j-key", "j-str"]

@@ -201,9 +201,9 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     one, many = DjangoTranslation.gettext, DjangoTranslation.ngettext
     monkeypatch.setattr(DjangoTranslation, "gettext", lambda self, words: f"⟦{one(self, words)}⟧")
     monkeypatch.setattr(DjangoTranslation, "ngettext", lambda self, *words: f"⟦{many(self, *words)}⟧")
-    marks._word.cache_clear()
+    marks._translate.cache_clear()
     yield
-    marks._word.cache_clear()
+    marks._translate.cache_clear()
 
 
 def test_no_words_stand_outside_of_the_catalogues(client: Client, paths: list[str], marked: None) -> None:
@@ -369,7 +369,7 @@ def test_numbers_are_written_as_the_language_does(language: str, shown: list[str
     with translation.override(language):
         told = [
             *(format.count(1_204), format.count(4_200_000), format.count(1_300_000_000)),
-            *(format.duration(1_900), format.duration(440), format.length(1_000)),
+            *(format.duration(1_900), format.duration(440), format.scale_duration(1_000)),
             *(format.cost(0.011), format.cost(0.0001), format.cost(1_009.81)),
             *(format.percent(21, 1_000), format.day(1_795_184_000_000_000)),
         ]

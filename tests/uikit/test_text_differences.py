@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agents.uikit.text_diff import pieces
+from agents.uikit.text_diff import diff
 
 HOSTILE = "<script>alert(1)</script> \x00 \u202e rtl"
 
@@ -26,18 +26,18 @@ HOSTILE = "<script>alert(1)</script> \x00 \u202e rtl"
 )
 def test_both_texts_are_there(one: str, two: str) -> None:
     begun = time.process_time()
-    found = pieces(one, two)
+    found = diff(one, two)
     assert "".join(piece.text for piece in found if piece.op != "inserted") == one
     assert "".join(piece.text for piece in found if piece.op != "deleted") == two
     assert time.process_time() - begun < 2
 
 
 def test_one_word_is_one_change() -> None:
-    found = [(piece.op, piece.text) for piece in pieces("the cat sat", "the dog sat")]
+    found = [(piece.op, piece.text) for piece in diff("the cat sat", "the dog sat")]
     assert found == [("same", "the"), ("deleted", " cat"), ("inserted", " dog"), ("same", " sat")]
 
 
 def test_the_worst_of_words_takes_no_time() -> None:
     begun = time.process_time()
-    pieces("a b " * 1200, "b a " * 1200)
+    diff("a b " * 1200, "b a " * 1200)
     assert time.process_time() - begun < 2

@@ -16,7 +16,7 @@ from agents.forks.schemas.comparison import Comparison, Difference, PairCounts, 
 from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import Origin
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
-from agents.uikit.text_diff import WORDS, pieces
+from agents.uikit.text_diff import MAX_PARTS, diff
 
 _WORD = re.compile(r"\w+")
 CLOSENESS = 4_000
@@ -58,7 +58,7 @@ class _Reader:
         self._left = MOST
 
     def text(self, name: str, a: str, b: str, *, cut: bool = False) -> TextDifference:
-        found = pieces(a, b, WORDS if self._left > 0 else 0)
+        found = diff(a, b, MAX_PARTS if self._left > 0 else 0)
         self._left -= 0 if a == b else len(a) + len(b)
         return TextDifference(name=name, same=a == b, pieces=found, cut=cut)
 

@@ -24,7 +24,7 @@ from agents.loop.current_service import service
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import agents, read_turns, step_pages, turns
 from agents.uikit.access import PageRequest, page
-from agents.uikit.elements import type_word
+from agents.uikit.elements import type_label
 from agents.uikit.http_responses import turn_reply
 
 STRATEGIES = ("greedy", "top_p", "top_k")
@@ -168,7 +168,7 @@ def _shown(request: PageRequest, chosen: Chosen, form: Form, error: AgentsError 
         "step_id": ids.public(ids.Kind.STEP, step.key),
         "place": step.number + 1,
         "step_url": turn_summary.step_url(turn, step.number),
-        "type": type_word(step.type),
+        "type": type_label(step.type),
         "steps": _others(turn, step),
         "form": form,
         "left_empty": chosen.left_empty,
@@ -186,6 +186,6 @@ def _others(turn: TurnSnapshot, step: StepSnapshot) -> list[tuple[int, str, bool
     """The steps near the chosen one, to choose another: place, words, whether it is the one."""
     near = step_pages.steps(turn.key, max(step.number - 50, 0), 101)
     return [
-        (one.number + 1, f"{one.number + 1}. {type_word(one.type)} {one.name[:60]}", one.key == step.key)
+        (one.number + 1, f"{one.number + 1}. {type_label(one.type)} {one.name[:60]}", one.key == step.key)
         for one in near
     ]

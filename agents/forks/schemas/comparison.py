@@ -7,7 +7,7 @@ from typing import Any, Literal
 from agents.base.schemas.wire import StepKey, TurnKey, WireOutput
 from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import Origin, StepStatus, StepType
-from agents.uikit.text_diff import Piece
+from agents.uikit.text_diff import DiffPart
 
 
 class TextDifference(WireOutput):
@@ -16,7 +16,7 @@ class TextDifference(WireOutput):
 
     name: str
     same: bool
-    pieces: list[Piece]
+    pieces: list[DiffPart]
     cut: bool = False
 
 

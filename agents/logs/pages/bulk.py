@@ -140,19 +140,19 @@ def _tell(request: PageRequest, action: str, outcome: Outcome) -> None:
         said = ngettext("%(num)s row is deleted.", "%(num)s rows are deleted.", outcome.done)
     else:
         said = ngettext("The tags of %(num)s row are changed.", "The tags of %(num)s rows are changed.", outcome.done)
-    messages.success(request, said % {"num": format.whole(outcome.done)})
+    messages.success(request, said % {"num": format.integer(outcome.done)})
     if outcome.running:
         words = ngettext("%(num)s row runs: left alone.", "%(num)s rows run: left alone.", outcome.running)
-        messages.warning(request, words % {"num": format.whole(outcome.running)})
+        messages.warning(request, words % {"num": format.integer(outcome.running)})
     if outcome.closed:
         words = ngettext("%(num)s row is not yours to change.", "%(num)s rows are not yours to change.", outcome.closed)
-        messages.warning(request, words % {"num": format.whole(outcome.closed)})
+        messages.warning(request, words % {"num": format.integer(outcome.closed)})
 
 
 def _later(request: PageRequest, asked: Asked, work: Act, count: int) -> HttpResponse:
     service().runner.apart(partial(_apart, partial(bulk.to_all, asked.actor, asked.query, work)))
     words = _("%(num)s rows are being worked through, newest first; the list shows it as it goes.")
-    messages.info(request, words % {"num": format.whole(count)})
+    messages.info(request, words % {"num": format.integer(count)})
     return redirect(asked.back)
 
 

@@ -15,8 +15,8 @@ from agents.base.errors import QuerySyntax
 from agents.base.tokenizer import fold
 from agents.query.chips import with_term, without_term
 from agents.query.tree import ExactValue, FieldTerm, Not, Period, Query, conjuncts, disjuncts
-from agents.uikit.elements import status_word, type_word
-from agents.uikit.sources import source_word
+from agents.uikit.elements import status_label, type_label
+from agents.uikit.sources import source_label
 
 SHOWN = 8
 """Values of a facet before "more"."""
@@ -38,7 +38,7 @@ _PERIODS = {
     "-7d": gettext_noop("last 7 days"),
     "today": gettext_noop("today"),
 }
-_WORDS: Mapping[str, Callable[[str], str]] = {"status": status_word, "type": type_word, "source": source_word}
+_WORDS: Mapping[str, Callable[[str], str]] = {"status": status_label, "type": type_label, "source": source_label}
 
 
 @dataclass(frozen=True, slots=True)

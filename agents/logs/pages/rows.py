@@ -18,7 +18,7 @@ from agents.logs.store.match_snippets import Glimpse
 from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.responses.wire import citations
 from agents.uikit import format, highlight
-from agents.uikit.highlight import Phrase, Searched
+from agents.uikit.highlight import Phrase, SearchPhrases
 from agents.uikit.templates import fragment
 
 _LONGEST = 300
@@ -31,7 +31,7 @@ _RUNNING = ("queued", "in_progress")
 def rows(level: Level, found: Sequence[Any], query: Query | None = None) -> list[str]:
     """The ``<tr>`` of each of these rows, with what ``query`` searches for marked; their links take it
     along, so that a turn's page leads to its neighbours in the list."""
-    searched, render = highlight.searched(query), _RENDER[level]
+    searched, render = highlight.search_phrases(query), _RENDER[level]
     behind = _behind(level, query)
     made = [render(row, searched, behind) for row in found]
     elsewhere = [row for row, html in zip(found, made, strict=True) if level == "turn" and "<mark>" not in html]
@@ -46,7 +46,7 @@ def _with_glimpses(
     if words is None:
         return made
     glimpses = match_snippets.of_turns([row.id for row in elsewhere], words)
-    searched = highlight.searched(query)
+    searched = highlight.search_phrases(query)
     return [
         turn_row(row, searched, behind, glimpses[row.id]) if row.id in glimpses else html
         for row, html in zip(found, made, strict=True)
@@ -82,7 +82,7 @@ def _behind(level: Level, query: Query | None) -> str:
     return "?" + urlencode({name: text for name, text in given.items() if text}) if any(given.values()) else ""
 
 
-def turn_row(row: TurnRow, searched: Searched, behind: str = "", seen: Glimpse | None = None) -> str:
+def turn_row(row: TurnRow, searched: SearchPhrases, behind: str = "", seen: Glimpse | None = None) -> str:
     """``seen`` is the step that has the words that were looked for."""
     turn_id, elapsed_ms = ids.public(ids.Kind.TURN, row.id), _elapsed_ms(row)
     last, phrases = _last_words(row, searched)
@@ -92,8 +92,8 @@ def turn_row(row: TurnRow, searched: Searched, behind: str = "", seen: Glimpse |
         id=turn_id,
         url=f"/turns/{turn_id}/{behind}",
         peek=f"/turns/{turn_id}/peek/{behind}",
-        first=highlight.pieces(row.input_preview, searched.asked),
-        last=highlight.around(seen.text, searched.answered, _GLIMPSE) if seen else highlight.pieces(last, phrases),
+        first=highlight.text_parts(row.input_preview, searched.input),
+        last=highlight.snippet(seen.text, searched.output, _GLIMPSE) if seen else highlight.text_parts(last, phrases),
         seen=seen,
         strip=step_sparkline.strip(row, elapsed_ms),
         running=row.status in _RUNNING,
@@ -101,7 +101,7 @@ def turn_row(row: TurnRow, searched: Searched, behind: str = "", seen: Glimpse |
     )
 
 
-def response_row(row: ResponseRow, searched: Searched, behind: str = "") -> str:
+def response_row(row: ResponseRow, searched: SearchPhrases, behind: str = "") -> str:
     last, phrases = _last_words(row, searched)
     return fragment(
         "response_row.html",
@@ -109,14 +109,14 @@ def response_row(row: ResponseRow, searched: Searched, behind: str = "") -> str:
         id=row.id,
         url=f"/responses/{row.id}/",
         peek=f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/{behind}",
-        first=highlight.pieces(row.input_preview, searched.asked),
-        last=highlight.pieces(last, phrases),
+        first=highlight.text_parts(row.input_preview, searched.input),
+        last=highlight.text_parts(last, phrases),
         running=row.status in _RUNNING,
         elapsed_ms=_elapsed_ms(row),
     )
 
 
-def step_row(row: StepRow, searched: Searched, behind: str = "") -> str:
+def step_row(row: StepRow, searched: SearchPhrases, behind: str = "") -> str:
     last, phrases = _last_words(row, searched)
     return fragment(
         "step_row.html",
@@ -124,8 +124,8 @@ def step_row(row: StepRow, searched: Searched, behind: str = "") -> str:
         id=ids.public(ids.Kind.STEP, row.id),
         url=step_url(row),
         peek=f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/?{urlencode(_near(row))}#step-{row.number}",
-        first=highlight.pieces(row.input_preview, searched.asked),
-        last=highlight.pieces(last, phrases),
+        first=highlight.text_parts(row.input_preview, searched.input),
+        last=highlight.text_parts(last, phrases),
         running=row.status in _RUNNING,
         elapsed_ms=_elapsed_ms(row),
     )
@@ -141,7 +141,7 @@ def step_url(row: StepRow) -> str:
     return f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/{start}#step-{row.number}"
 
 
-def session_row(row: SessionRow, searched: Searched, behind: str = "") -> str:
+def session_row(row: SessionRow, searched: SearchPhrases, behind: str = "") -> str:
     """With the words of its last turn."""
     last = row.last_turn
     answered, phrases = _last_words(last, searched) if last else ("", ())
@@ -151,8 +151,8 @@ def session_row(row: SessionRow, searched: Searched, behind: str = "") -> str:
         id=ids.public(ids.Kind.SESSION, row.id),
         url=f"/sessions/{ids.public(ids.Kind.SESSION, row.id)}/",
         peek=f"/turns/{ids.public(ids.Kind.TURN, last.id)}/peek/{behind}" if last else "",
-        first=highlight.pieces(last.input_preview, searched.asked) if last else [],
-        last=highlight.pieces(answered, phrases) if answered else [],
+        first=highlight.text_parts(last.input_preview, searched.input) if last else [],
+        last=highlight.text_parts(answered, phrases) if answered else [],
         metadata=[(name, value) for name, value in row.metadata.items() if name != "name"][:3],
     )
 
@@ -164,14 +164,14 @@ def _elapsed_ms(row: TurnRow | ResponseRow | StepRow) -> float:
     return row.duration_ms or 0.0
 
 
-def _last_words(row: TurnRow | ResponseRow | StepRow, searched: Searched) -> tuple[str, tuple[Phrase, ...]]:
+def _last_words(row: TurnRow | ResponseRow | StepRow, searched: SearchPhrases) -> tuple[str, tuple[Phrase, ...]]:
     """What was said last, and what of it to mark; of what went wrong its error."""
     if row.error is not None:
         return row.error.message[:_LONGEST] or row.error.type, searched.error
-    return citations.unmarked(format.plain(row.output_preview)), searched.answered
+    return citations.unmarked(format.without_markdown(row.output_preview)), searched.output
 
 
-_RENDER: dict[Level, Callable[[Any, Searched, str], str]] = {
+_RENDER: dict[Level, Callable[[Any, SearchPhrases, str], str]] = {
     "session": session_row,
     "turn": turn_row,
     "response": response_row,

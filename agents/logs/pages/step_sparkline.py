@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 
 from agents.logs.schemas.rows import StepMark, TurnRow
 from agents.uikit import format
-from agents.uikit.elements import status_word, type_word
+from agents.uikit.elements import status_label, type_label
 
 WIDTH, HEIGHT = 160, 12
 """Pixels."""
@@ -156,13 +156,13 @@ def _squeezed(marks: Sequence[Mark], end: float) -> tuple[Mark, ...]:
 
 def _title(step: StepMark) -> str:
     """``tool web_search, 440 ms, failed``."""
-    said = [f"{type_word(step.type)} {step.name or step.kind}".strip()]
+    said = [f"{type_label(step.type)} {step.name or step.kind}".strip()]
     if step.duration_ms is not None:
         said.append(format.duration(step.duration_ms))
     if step.violation:
         said.append(gettext("violation"))
     elif step.status != "completed":
-        said.append(status_word(step.status))
+        said.append(status_label(step.status))
     return ", ".join(said)
 
 
@@ -173,7 +173,7 @@ def label(row: TurnRow) -> str:
     if not row.steps or total > len(row.steps):
         return said
     kinds = Counter(step.type for step in row.steps)
-    parts = [f"{number} {type_word(kind)}" for kind, number in kinds.items()]
+    parts = [f"{number} {type_label(kind)}" for kind, number in kinds.items()]
     failed = sum(step.status == "failed" for step in row.steps)
     if failed:
         parts.append(gettext("%(count)d failed") % {"count": failed})

@@ -58,7 +58,7 @@ def values(actor: Actor, level: Level, word: str) -> list[Suggestion]:
     field, begun = found[0], fold(begun.strip('("'))
     fitting = [(value, count) for value, count in _known(actor, level, field, begun) if fold(value).startswith(begun)]
     return [
-        Suggestion(text, format.whole(count) if count else "")
+        Suggestion(text, format.integer(count) if count else "")
         for value, count in fitting[:MOST]
         if (text := _term(field, value))
     ]

@@ -23,9 +23,9 @@ from agents.record.models.turns import Turn
 from agents.record.store import agents
 from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ManagedAdmin
-from agents.uikit.admin.column_mixins import When
+from agents.uikit.admin.column_mixins import TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.row_limits import counted
+from agents.uikit.admin.row_limits import count_label
 
 if TYPE_CHECKING:
     _FormSet = BaseInlineFormSet[AgentRevision, Agent, Any]
@@ -66,7 +66,7 @@ class RevisionInline(_Inline):
 
     @admin.display(description=_("made"))
     def made(self, revision: AgentRevision) -> str:
-        return cell_html.moment(revision.created_at)
+        return cell_html.timestamp(revision.created_at)
 
     @admin.display(description=_("by"))
     def by(self, revision: AgentRevision) -> str:
@@ -74,11 +74,11 @@ class RevisionInline(_Inline):
 
     @admin.display(description=_("configuration"))
     def body(self, revision: AgentRevision) -> str:
-        return cell_html.folded(revision.config)
+        return cell_html.collapsible(revision.config)
 
 
 @admin.register(Agent)
-class AgentAdmin(When, ManagedAdmin):
+class AgentAdmin(TimestampColumns, ManagedAdmin):
     kind = Kind.AGENT
     id_columns = {Kind.AGENT: "pk"}
     prefetched = (Prefetch("revision", AgentRevision.objects.only("number")),)
@@ -116,13 +116,13 @@ class AgentAdmin(When, ManagedAdmin):
         else:
             obj.pk = agents.create(actor, form.config)
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         agents.delete(actor, key)
 
-    def below(self, keys: list[int]) -> dict[str, str]:
+    def dependent_counts(self, keys: list[int]) -> dict[str, str]:
         sessions = Session.objects.unscoped("of agents to delete").filter(agent_id__in=keys)
         turns = Turn.objects.unscoped("of agents to delete").filter(agent_id__in=keys)
-        return {"agents": str(len(keys)), "sessions": counted(sessions), "turns": counted(turns)}
+        return {"agents": str(len(keys)), "sessions": count_label(sessions), "turns": count_label(turns)}
 
     @admin.action(permissions=["change"], description=_("Enable selected agents"))
     def enable(self, request: HttpRequest, queryset: Any) -> None:
@@ -146,11 +146,11 @@ class AgentAdmin(When, ManagedAdmin):
 
     @admin.display(description=_("name"))
     def title(self, agent: Agent) -> str:
-        return cell_html.words(agent.name)
+        return cell_html.text_cell(agent.name)
 
     @admin.display(description=_("model"))
     def by_model(self, agent: Agent) -> str:
-        return cell_html.words(agent.model)
+        return cell_html.text_cell(agent.model)
 
     @admin.display(description=_("state"))
     def state(self, agent: Agent) -> str:
@@ -164,4 +164,4 @@ class AgentAdmin(When, ManagedAdmin):
 
     @admin.display(description=_("sessions"))
     def its_sessions(self, agent: Agent) -> str:
-        return cell_html.listed(Kind.SESSION, str(_("sessions")), agent=ids.public(Kind.AGENT, agent.pk))
+        return cell_html.list_link(Kind.SESSION, str(_("sessions")), agent=ids.public(Kind.AGENT, agent.pk))

@@ -19,7 +19,7 @@ from agents.record.models.choices import Api, Source, StepStatus, StepType, Turn
 from agents.record.store import agents
 from agents.uikit import format
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.row_limits import newest
+from agents.uikit.admin.row_limits import newest_rows
 
 LONGEST = 50
 """Choices beside a list."""
@@ -62,7 +62,7 @@ class _Narrowing(SimpleListFilter):
         if condition is None:
             return queryset.none()
         bounded = self.indexed or Since.parameter_name in request.GET
-        return (queryset if bounded else newest(queryset)).filter(**condition)
+        return (queryset if bounded else newest_rows(queryset)).filter(**condition)
 
 
 class WordFilter(_Narrowing):
@@ -71,7 +71,7 @@ class WordFilter(_Narrowing):
     values: type[IntegerChoices]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        return [(one.label, format.words(one.label)) for one in self.values]
+        return [(one.label, format.readable_name(one.label)) for one in self.values]
 
     def condition(self, value: str) -> dict[str, Any] | None:
         number = {one.label: one.value for one in self.values}.get(value)

@@ -29,12 +29,12 @@ from agents.record.store import large_values
 from agents.uikit import format
 from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ReadAdmin, RecordAdmin
-from agents.uikit.admin.column_mixins import Took, Used, Worded
-from agents.uikit.admin.row_limits import REACH, newest
+from agents.uikit.admin.column_mixins import DurationColumns, StatusColumns, UsageColumns
+from agents.uikit.admin.row_limits import MAX_SCANNED, newest_rows
 
 
 @admin.register(Step)
-class StepAdmin(Took, Used, Worded, RecordAdmin):
+class StepAdmin(DurationColumns, UsageColumns, StatusColumns, RecordAdmin):
     kind = Kind.STEP
     id_columns = {Kind.STEP: "pk", Kind.TURN: "turn_id"}
     prefetched = ("tool", "model", Prefetch("turn__body", PREVIEWS))
@@ -46,22 +46,22 @@ class StepAdmin(Took, Used, Worded, RecordAdmin):
         (_("Outcome"), {"fields": ("state", "error_kind", "error_text", "violates", "ran_at")}),
         (_("Content"), {"fields": ("body",)}),
         (_("Times"), {"fields": ("started", "ended", "took", "first_token")}),
-        (_("Sums"), {"fields": ("token_sums", "cost", "price_words")}),
+        (_("Sums"), {"fields": ("token_sums", "cost", "price_label")}),
     )
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
-        return newest(rows).filter(name__icontains=text)
+        return newest_rows(rows).filter(name__icontains=text)
 
     def view_on_site(self, obj: Any) -> str:
         return f"/turns/{ids.public(Kind.TURN, obj.turn_id)}/"
 
     @admin.display(description=_("type"))
     def by_type(self, step: Step) -> str:
-        return format.words(step.get_type_display())
+        return format.readable_name(step.get_type_display())
 
     @admin.display(description=_("name"))
     def called(self, step: Step) -> str:
-        return cell_html.words(step.name or str(step.tool or step.model or ""))
+        return cell_html.text_cell(step.name or str(step.tool or step.model or ""))
 
     @admin.display(description=_("turn"))
     def of_turn(self, step: Step) -> str:
@@ -74,11 +74,11 @@ class StepAdmin(Took, Used, Worded, RecordAdmin):
 
     @admin.display(description=_("kind"))
     def kind_name(self, step: Step) -> str:
-        return cell_html.words(str(step.kind or ""))
+        return cell_html.text_cell(str(step.kind or ""))
 
     @admin.display(description=_("type of error"))
     def error_kind(self, step: Step) -> str:
-        return cell_html.words(str(step.error_type or ""))
+        return cell_html.text_cell(str(step.error_type or ""))
 
     @admin.display(description=_("error"))
     def error_text(self, step: Step) -> str:
@@ -88,8 +88,8 @@ class StepAdmin(Took, Used, Worded, RecordAdmin):
     def body(self, step: Step) -> str:
         found = StepDetail.objects.filter(pk=step.pk).values_list("encoding", "body").first()
         if found and found[0] == large_values.OUTLINE:
-            return cell_html.code(large_values.outline(*found).body.decode(), begun=True)
-        return cell_html.code(cell_html.unpacked(*found)) if found else cell_html.NOTHING
+            return cell_html.code(large_values.outline(*found).body.decode(), is_partial=True)
+        return cell_html.code(cell_html.decode_beginning(*found)) if found else cell_html.NOTHING
 
     @admin.display(description=_("violation"))
     def violates(self, step: Step) -> str:
@@ -100,7 +100,7 @@ class StepAdmin(Took, Used, Worded, RecordAdmin):
         return _now("the server") if step.server_side else _now("the client")
 
     @admin.display(description=_("price"))
-    def price_words(self, step: Step) -> str:
+    def price_label(self, step: Step) -> str:
         return str(step.price or cell_html.NOTHING)
 
 
@@ -119,7 +119,7 @@ class ItemAdmin(RecordAdmin):
 
     @admin.display(description=_("made"))
     def made(self, item: Item) -> str:
-        return f"{format.moment(ids.key_time_us(item.pk))} UTC"
+        return f"{format.date_time(ids.key_time_us(item.pk))} UTC"
 
     @admin.display(description=_("session"))
     def in_session(self, item: Item) -> str:
@@ -172,7 +172,7 @@ class ChangeAdmin(ReadAdmin):
         if not found:
             return queryset.none(), False
         latest = Change.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
-        return queryset.filter(seq__gt=latest - REACH, kind=found[0][0], key=found[0][1]), False
+        return queryset.filter(seq__gt=latest - MAX_SCANNED, kind=found[0][0], key=found[0][1]), False
 
     @admin.display(description=_("kind"))
     def what(self, change: Change) -> str:

@@ -32,7 +32,7 @@ from agents.record.models.turns import Response, Turn, TurnBody
 from agents.uikit import format
 from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import RecordAdmin
-from agents.uikit.admin.column_mixins import Owned, Took, Used, Worded
+from agents.uikit.admin.column_mixins import DurationColumns, OwnershipColumns, StatusColumns, UsageColumns
 from agents.uikit.admin.current_actor import actor_of
 
 FIRST_WORDS = 80
@@ -40,7 +40,7 @@ PREVIEWS = TurnBody.all_objects.only("turn_id", "input_preview", "output_preview
 
 
 @admin.register(Turn)
-class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
+class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, RecordAdmin):
     kind = Kind.TURN
     id_columns = {Kind.TURN: "pk", Kind.SESSION: "session_id", Kind.AGENT: "agent_id"}
     prefetched = ("agent", "session", "model", Prefetch("body", PREVIEWS))
@@ -52,7 +52,17 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
     fieldsets = (
         (
             None,
-            {"fields": ("public_id", "in_session", "by_agent", "its_steps", "its_legs", "its_items", "branches_from")},
+            {
+                "fields": (
+                    "public_id",
+                    "in_session",
+                    "by_agent",
+                    "its_steps",
+                    "its_responses",
+                    "its_items",
+                    "branches_from",
+                )
+            },
         ),
         (_("Outcome"), {"fields": ("state", "stop_reason", "error_text", "error_kind", "counts")}),
         (_("What was said"), {"fields": ("asked", "answered")}),
@@ -63,7 +73,7 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
             {"fields": ("number", "model_name", "provider", "revision", "by_api", "from_source", "end_user", "by_key")},
         ),
         (_("As received"), {"fields": ("as_received", "metadata_text", "sanitized"), "classes": ("collapse",)}),
-        (_("Access and lease"), {"fields": ("owned_by", "scope_words", "lease"), "classes": ("collapse",)}),
+        (_("Access and lease"), {"fields": ("owned_by", "scope_label", "lease"), "classes": ("collapse",)}),
     )
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
@@ -93,21 +103,21 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     @admin.display(description=_("steps"))
     def its_steps(self, turn: Turn) -> str:
-        return cell_html.listed(Kind.STEP, format.whole(turn.step_count), turn=self.public_id(turn))
+        return cell_html.list_link(Kind.STEP, format.integer(turn.step_count), turn=self.public_id(turn))
 
     @admin.display(description=_("legs"))
-    def its_legs(self, turn: Turn) -> str:
-        return cell_html.listed(Kind.RESPONSE, format.whole(turn.leg_count), turn=self.public_id(turn))
+    def its_responses(self, turn: Turn) -> str:
+        return cell_html.list_link(Kind.RESPONSE, format.integer(turn.leg_count), turn=self.public_id(turn))
 
     @admin.display(description=_("items"))
     def its_items(self, turn: Turn) -> str:
-        return cell_html.listed(Kind.ITEM, str(_("of this turn")), turn=self.public_id(turn))
+        return cell_html.list_link(Kind.ITEM, str(_("of this turn")), turn=self.public_id(turn))
 
     # ---------------------------------------------------------------------------------------- bodies
 
     @admin.display(description=_("first words"))
     def first_words(self, turn: Turn) -> str:
-        return cell_html.words(Truncator(_body(turn).input_preview).chars(FIRST_WORDS))
+        return cell_html.text_cell(Truncator(_body(turn).input_preview).chars(FIRST_WORDS))
 
     @admin.display(description=_("asked"))
     def asked(self, turn: Turn) -> str:
@@ -127,7 +137,7 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, turn: Turn) -> str:
-        return cell_html.plain(_body(turn).metadata)
+        return cell_html.json_body(_body(turn).metadata)
 
     @admin.display(description=_("characters replaced"), boolean=True)
     def sanitized(self, turn: Turn) -> bool:
@@ -137,11 +147,11 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     @admin.display(description=_("model"))
     def model_name(self, turn: Turn) -> str:
-        return cell_html.words(str(turn.model or ""))
+        return cell_html.text_cell(str(turn.model or ""))
 
     @admin.display(description=_("type of error"))
     def error_kind(self, turn: Turn) -> str:
-        return cell_html.words(str(turn.error_type or ""))
+        return cell_html.text_cell(str(turn.error_type or ""))
 
     @admin.display(description=_("counts"))
     def counts(self, turn: Turn) -> str:
@@ -151,7 +161,7 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
             "errors": turn.error_count,
             "violations": turn.violation_count,
         }
-        return ", ".join(f"{format.whole(number)} {name}" for name, number in parts.items())
+        return ", ".join(f"{format.integer(number)} {name}" for name, number in parts.items())
 
     @admin.display(description=_("API key"))
     def by_key(self, turn: Turn) -> str:
@@ -160,7 +170,7 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     @admin.display(description=_("lease"))
     def lease(self, turn: Turn) -> str:
-        return f"{turn.lease_owner}, {cell_html.moment(turn.lease_until)}" if turn.lease_owner else cell_html.NOTHING
+        return f"{turn.lease_owner}, {cell_html.timestamp(turn.lease_until)}" if turn.lease_owner else cell_html.NOTHING
 
 
 def _body(turn: Turn) -> TurnBody:
@@ -170,7 +180,7 @@ def _body(turn: Turn) -> TurnBody:
 
 
 @admin.register(Response)
-class ResponseAdmin(Used, Worded, RecordAdmin):
+class ResponseAdmin(UsageColumns, StatusColumns, RecordAdmin):
     """A leg: one request and its answer."""
 
     kind = Kind.RESPONSE
@@ -196,11 +206,11 @@ class ResponseAdmin(Used, Worded, RecordAdmin):
 
     @admin.display(description=_("created"))
     def created(self, leg: Response) -> str:
-        return cell_html.moment(leg.created_at)
+        return cell_html.timestamp(leg.created_at)
 
     @admin.display(description=_("ended"))
     def ended(self, leg: Response) -> str:
-        return cell_html.moment(leg.completed_at)
+        return cell_html.timestamp(leg.completed_at)
 
     @admin.display(description=_("events"))
     def events(self, leg: Response) -> str:
@@ -208,4 +218,4 @@ class ResponseAdmin(Used, Worded, RecordAdmin):
 
     @admin.display(description=_("request"))
     def body(self, leg: Response) -> str:
-        return cell_html.code(cell_html.unpacked(leg.request_encoding, leg.request))
+        return cell_html.code(cell_html.decode_beginning(leg.request_encoding, leg.request))

@@ -43,9 +43,9 @@ def connect(request: PageRequest) -> HttpResponse:
         "ways": [(way.name, _(way.title), way is chosen) for way in GUIDES],
         "way": _guide_context(chosen, _server(request)),
         "since": since,
-        "query": sources.QUERY,
+        "query": sources.EXTERNAL_QUERY,
         "arrived": arrived,
-        "others": LOGS.link(sources.QUERY) if _has_external_turns(request.actor) else "",
+        "others": LOGS.link(sources.EXTERNAL_QUERY) if _has_external_turns(request.actor) else "",
         "needs_key": settings.REQUIRE_LOGIN,
         "import_url": _import_url(),
         "unmatched": unmatched.count(request.actor),
@@ -95,7 +95,7 @@ class FirstTurn:
 
 
 def _first_turn(actor: Actor, since: int) -> FirstTurn | None:
-    query = parse(sources.QUERY, now_us=ids.now_us(), level="turn")
+    query = parse(sources.EXTERNAL_QUERY, now_us=ids.now_us(), level="turn")
     keys = listing.accepted(actor, query, _changed_turns(since))
     rows = turn_log.turn_rows(actor, list(keys))
     if not rows:
@@ -116,5 +116,5 @@ def _changed_turns(since: int) -> list[int]:
 
 def _has_external_turns(actor: Actor) -> bool:
     """Whether the actor may see any external turn."""
-    query = parse(sources.QUERY, now_us=ids.now_us(), level="turn")
+    query = parse(sources.EXTERNAL_QUERY, now_us=ids.now_us(), level="turn")
     return bool(listing.page(actor, query, limit=1).keys)

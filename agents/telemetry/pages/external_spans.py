@@ -19,8 +19,8 @@ from agents.telemetry.reading.spans import Span, SpanLink
 from agents.telemetry.store.external import provenance
 from agents.uikit import format, json_tree, json_view
 from agents.uikit.access import PageRequest, page
-from agents.uikit.http_responses import plain
-from agents.uikit.json_tree import Branch
+from agents.uikit.http_responses import plain_response
+from agents.uikit.json_tree import TreeBranch
 
 
 def raw_lines(turn: TurnSnapshot, first: int) -> tuple[list[Line], int]:
@@ -30,7 +30,7 @@ def raw_lines(turn: TurnSnapshot, first: int) -> tuple[list[Line], int]:
 
 
 def _line(turn: TurnSnapshot, number: int, span: Span) -> Line:
-    body = json_view.shown(_json(span))
+    body = json_view.render_value(_json(span))
     started_ns = span.start_ns or min((event.at_ns for event in span.events if event.at_ns), default=0)
     since = (started_ns // 1000 - turn.started_at) / 1000
     offset = format.duration(since) if started_ns and since >= 0 else ""
@@ -55,7 +55,7 @@ def _json(reported: Span | Sequence[Span]) -> str:
 def turn_spans(request: PageRequest, turn_id: str) -> HttpResponse:
     """Send all spans of a turn, one JSON object a line."""
     turn = read_turns.head(request.actor, turns.key_of(turn_id))
-    return plain("".join(f"{_json(span)}\n" for span in provenance.spans(turn.key)), "application/x-ndjson")
+    return plain_response("".join(f"{_json(span)}\n" for span in provenance.spans(turn.key)), "application/x-ndjson")
 
 
 @page("read")
@@ -66,30 +66,30 @@ def span_page(request: PageRequest, turn_id: str, span_id: str) -> HttpResponse:
     body = _json(reports[0] if len(reports) == 1 else reports).encode()
     params = {name: request.GET.get(name, "") for name in ("as", "path", "first", "only")}
     if params["as"] == "json":
-        return plain(body, "application/json")
+        return plain_response(body, "application/json")
     branch = None if params["as"] == "text" else _branch(body, params)
     if branch is not None and params["only"] == "value":
-        return plain(json_tree.value_at(body, json_tree.read_path(params["path"]) or ()) or b"")
+        return plain_response(json_tree.value_at(body, json_tree.read_path(params["path"]) or ()) or b"")
     context: dict[str, Any] = {"branch": branch, "url": {"read": "?as=tree"}}
     if branch is not None and params["only"] == "part":
         return render(request, "agents/_value_tree.html", context)
     return render(request, "agents/span.html", {**context, **_context(request, turn, reports, body)})
 
 
-def _branch(body: bytes, params: Mapping[str, str]) -> Branch | None:
+def _branch(body: bytes, params: Mapping[str, str]) -> TreeBranch | None:
     path, first = json_tree.read_path(params["path"]), params["first"]
     start = int(first) if first.isdecimal() and len(first) < 10 else 0
     return json_tree.branch(body, path, start) if path is not None else None
 
 
-def _attributes(body: bytes) -> Branch | None:
+def _attributes(body: bytes) -> TreeBranch | None:
     """The attributes of a span as an open tree; None for one that was reported more than once."""
     root = json_tree.branch(body, ())
     position = [member.name for member in root.members].index("attributes") if root and _has_attributes(root) else -1
     return json_tree.branch(body, (position,)) if position >= 0 else None
 
 
-def _has_attributes(root: Branch) -> bool:
+def _has_attributes(root: TreeBranch) -> bool:
     return any(member.name == "attributes" for member in root.members)
 
 
@@ -103,8 +103,8 @@ def _context(request: PageRequest, turn: TurnSnapshot, reports: Sequence[Span], 
         "name": _name(span),
         "facts": _span_facts(turn, span),
         "reports": len(reports),
-        "size": json_view.size(len(body)),
-        "text": json_view.shown(body.decode()),
+        "size": json_view.byte_size(len(body)),
+        "text": json_view.render_value(body.decode()),
         "attributes": _attributes(body),
         "step_url": turn_summary.step_url(turn, number) if number is not None else "",
     }

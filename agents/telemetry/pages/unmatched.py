@@ -9,7 +9,7 @@ from django.shortcuts import render
 
 from agents.telemetry.store.external import unmatched
 from agents.uikit.access import PageRequest, page
-from agents.uikit.http_responses import plain
+from agents.uikit.http_responses import plain_response
 
 
 @page("read")
@@ -24,4 +24,4 @@ def unmatched_list(request: PageRequest) -> HttpResponse:
 def unmatched_spans(request: PageRequest, trace_id: str) -> HttpResponse:
     """Send all spans of such a trace, one JSON object a line."""
     spans = unmatched.spans(request.actor, trace_id)
-    return plain("".join(f"{msgspec.json.encode(span).decode()}\n" for span in spans), "application/x-ndjson")
+    return plain_response("".join(f"{msgspec.json.encode(span).decode()}\n" for span in spans), "application/x-ndjson")

@@ -1,6 +1,5 @@
-"""What stands in the admin's cells: links between records, moments in UTC, sums as people read
-them, bodies as text. Keys are shown as public ids only: a number of 63 bits would be rounded by
-the first script that reads it."""
+"""Render the admin's cells: links between records, times in UTC, formatted sums, bodies as text. Keys
+appear only as public ids: JavaScript would round a number of 63 bits."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ from agents.base.timestamps import to_us
 from agents.uikit import elements, format
 
 NOTHING = format.NOTHING
-SHOWN = 50_000
-"""Characters of a body; the product's pages have all of it."""
+MAX_BODY_CHARS = 50_000
+"""Characters shown of a body; the product's pages have all of it."""
 _TABLES = {
     Kind.AGENT: "agent",
     Kind.SESSION: "session",
@@ -53,17 +52,17 @@ def link(kind: Kind, key: int | None, text: str = "") -> str:
     return format_html('<a href="{}"><bdi>{}</bdi></a>', record_url(kind, key), text or ids.public(kind, key))
 
 
-def listed(kind: Kind, text: str, **filters: str) -> str:
-    """A link to a list, filtered."""
+def list_link(kind: Kind, text: str, **filters: str) -> str:
+    """A link to a filtered list."""
     url = reverse(f"admin:agents_{_TABLES[kind]}_changelist")
     return format_html('<a href="{}?{}">{}</a>', url, urlencode(filters), text)
 
 
-def moment(at: datetime | None) -> str:
-    return NOTHING if at is None else f"{format.moment(to_us(at))} UTC"
+def timestamp(at: datetime | None) -> str:
+    return NOTHING if at is None else f"{format.date_time(to_us(at))} UTC"
 
 
-def took(duration_us: int | None) -> str:
+def duration(duration_us: int | None) -> str:
     return format.duration(None if duration_us is None else duration_us / 1000)
 
 
@@ -73,7 +72,7 @@ def money(cost_nano: int | None) -> str:
 
 
 def tokens(record: Any) -> str:
-    """The four sums of a turn, leg or step, the second and third parts of the first two."""
+    """The token sums of a turn, response or step; cached ones are part of the input, reasoning of the output."""
     parts = [
         f"{format.count(record.input_tokens)} in",
         f"{format.count(record.cached_tokens)} of them cached",
@@ -84,7 +83,7 @@ def tokens(record: Any) -> str:
 
 
 def state(name: str, word: str) -> str:
-    """A state that is no status of a turn, drawn like one."""
+    """A state in the style of a turn's status."""
     return format_html('<span class="status" data-status="{}">{}{}</span>', name, elements.icon(name), word)
 
 
@@ -93,44 +92,44 @@ def attributes(found: Mapping[str, Any]) -> str:
     return " · ".join(f"{category}: {' '.join(values)}" for category, values in found.items()) or NOTHING
 
 
-def words(text: str) -> str:
-    """Some of what was said, of either writing direction, by nobody one can trust."""
+def text_cell(text: str) -> str:
+    """A text from outside, isolated because it may have either writing direction."""
     return format_html("<bdi>{}</bdi>", text) if text else NOTHING
 
 
 # ------------------------------------------------------------------------------------------- bodies
 
 
-def code(text: str, *, begun: bool = False) -> str:
-    """A body: indented if it is JSON, and cut with a word about it if it is long, or only ``begun``."""
+def code(text: str, *, is_partial: bool = False) -> str:
+    """A body, indented if it is JSON. Cut, with a note, if it is long; with ``is_partial`` it is cut already."""
     if not text:
         return NOTHING
-    if len(text) <= SHOWN and not begun:
-        return format_html('<pre class="body">{}</pre>', _indented(text))
+    if len(text) <= MAX_BODY_CHARS and not is_partial:
+        return format_html('<pre class="body">{}</pre>', _indent_json(text))
     cut = "The beginning; the turn's own page has all of it."
-    return format_html('<p class="help">{}</p><pre class="body">{}</pre>', cut, text[:SHOWN])
+    return format_html('<p class="help">{}</p><pre class="body">{}</pre>', cut, text[:MAX_BODY_CHARS])
 
 
-def plain(value: Any) -> str:
+def json_body(value: Any) -> str:
     """A decoded JSON value as a body."""
     return code(msgspec.json.encode(value).decode()) if value else NOTHING
 
 
-def folded(text: str) -> str:
-    """A body that is opened when wanted."""
+def collapsible(text: str) -> str:
+    """A body that opens on a click."""
     return format_html("<details><summary>{}</summary>{}</details>", gettext("show"), code(text))
 
 
-def _indented(text: str) -> str:
+def _indent_json(text: str) -> str:
     try:
         return msgspec.json.format(text, indent=2)
     except msgspec.DecodeError:
         return text
 
 
-def unpacked(encoding: int, stored: bytes | memoryview) -> str:
-    """The beginning of a body at rest: no more is unpacked than is shown."""
-    limit = SHOWN + 1
+def decode_beginning(encoding: int, stored: bytes | memoryview) -> str:
+    """The beginning of a stored body: no more is decompressed than is shown."""
+    limit = MAX_BODY_CHARS + 1
     if encoding == PLAIN:
         return bytes(stored[:limit]).decode(errors="replace")
     with zstandard.ZstdDecompressor().stream_reader(bytes(stored)) as reader:

@@ -1,4 +1,4 @@
-"""Cells that several tables have: when something was, how long it took, what it used."""
+"""Columns that several tables share, as mixins of their admin classes."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from agents.uikit import elements, format
 from agents.uikit.admin import cell_html
 
 
-class When:
-    """Of a record that was made, and changed since."""
+class TimestampColumns:
+    """Times of creation, change and expiry."""
 
     @admin.display(description=_("created"))
     def created(self, record: Any) -> str:
-        return cell_html.moment(record.created_at)
+        return cell_html.timestamp(record.created_at)
 
     @admin.display(description=_("updated"))
     def updated(self, record: Any) -> str:
-        return cell_html.moment(record.updated_at)
+        return cell_html.timestamp(record.updated_at)
 
     @admin.display(description=_("expires"))
     def expires(self, record: Any) -> str:
-        return cell_html.moment(record.expires_at)
+        return cell_html.timestamp(record.expires_at)
 
 
-class Took:
-    """Of something that began and ended."""
+class DurationColumns:
+    """Start, end and duration."""
 
     @admin.display(description=_("started"))
     def started(self, record: Any) -> str:
-        return cell_html.moment(record.started_at)
+        return cell_html.timestamp(record.started_at)
 
     @admin.display(description=_("ended"))
     def ended(self, record: Any) -> str:
-        return cell_html.moment(record.completed_at)
+        return cell_html.timestamp(record.completed_at)
 
     @admin.display(description=_("duration"))
     def took(self, record: Any) -> str:
-        return cell_html.took(record.duration_us)
+        return cell_html.duration(record.duration_us)
 
     @admin.display(description=_("first token after"))
     def first_token(self, record: Any) -> str:
-        return cell_html.took(record.ttft_us)
+        return cell_html.duration(record.ttft_us)
 
 
-class Used:
-    """Of something that cost tokens."""
+class UsageColumns:
+    """Tokens and cost."""
 
     @admin.display(description=_("tokens"))
     def tokens(self, record: Any) -> str:
@@ -63,8 +63,8 @@ class Used:
         return cell_html.money(record.cost_nano)
 
 
-class Worded:
-    """Of something with a status, an API it came by, and a source."""
+class StatusColumns:
+    """Status, API and source."""
 
     @admin.display(description=_("status"))
     def state(self, record: Any) -> str:
@@ -79,13 +79,13 @@ class Worded:
         return str(record.get_source_display())
 
 
-class Owned:
-    """Of something that belongs to somebody, and is for those who share its scope."""
+class OwnershipColumns:
+    """Owner and scope."""
 
     @admin.display(description=_("owner"))
     def owned_by(self, record: Any) -> str:
         return str(record.owner or cell_html.NOTHING)
 
     @admin.display(description=_("scope"))
-    def scope_words(self, record: Any) -> str:
+    def scope_label(self, record: Any) -> str:
         return str(record.scope)

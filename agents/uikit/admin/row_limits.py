@@ -1,5 +1,5 @@
-"""How far a list looks: counts end at ten thousand, and what no index serves ends at the newest
-200,000 rows. At ten million rows a page then costs what it costs at ten thousand."""
+"""Limits of the admin's queries: counts stop at ten thousand, and a condition without an index looks at the
+newest 200,000 rows. So a page costs the same at ten million rows as at ten thousand."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ if TYPE_CHECKING:
 else:  # generic in the stubs only
     _Paginator = Paginator
 
-CAP = 10_000
-REACH = 200_000
+MAX_COUNTED = 10_000
+MAX_SCANNED = 200_000
 
 
 class CappedPaginator(_Paginator):
-    """Pages up to row `CAP`; ``capped`` tells that there are more."""
+    """Paginate up to row `MAX_COUNTED`; ``capped`` says whether there are more."""
 
     object_list: Any
 
     @cached_property
     def counted(self) -> int:
-        return int(self.object_list.order_by()[: CAP + 1].count())
+        return int(self.object_list.order_by()[: MAX_COUNTED + 1].count())
 
     @cached_property
     def count(self) -> int:
-        return min(self.counted, CAP)
+        return min(self.counted, MAX_COUNTED)
 
     @property
     def capped(self) -> bool:
-        return self.counted > CAP
+        return self.counted > MAX_COUNTED
 
 
-def counted(rows: Any) -> str:
-    """How many rows there are, in words: no more than `CAP` are counted."""
-    found = int(rows.order_by()[: CAP + 1].count())
-    return format.whole(found) if found <= CAP else f"{format.whole(CAP)}+"
+def count_label(rows: Any) -> str:
+    """The number of rows as text; it counts up to `MAX_COUNTED`."""
+    total = int(rows.order_by()[: MAX_COUNTED + 1].count())
+    return format.integer(total) if total <= MAX_COUNTED else f"{format.integer(MAX_COUNTED)}+"
 
 
-def newest(rows: Any) -> Any:
-    """The newest `REACH` rows of a table with time-ordered keys, for a condition without an index."""
+def newest_rows(rows: Any) -> Any:
+    """The newest `MAX_SCANNED` rows of a table with time-ordered keys, for a condition without an index."""
     keys = rows.model._base_manager.order_by("-pk").values_list("pk", flat=True)
-    oldest = keys[REACH : REACH + 1].first()
+    oldest = keys[MAX_SCANNED : MAX_SCANNED + 1].first()
     return rows if oldest is None else rows.filter(pk__gt=oldest)

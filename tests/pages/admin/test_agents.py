@@ -268,7 +268,7 @@ def test_an_agent_that_runs_is_not_deleted(boss: Browser) -> None:
 
 
 def test_an_action_takes_on_only_so_many(boss: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.uikit.admin.base.AT_ONCE", 1)
+    monkeypatch.setattr("agents.uikit.admin.base.MAX_ACTION_RECORDS", 1)
     first, second = make_agent(SERVER), make_agent(SERVER)
     for action in ("disable", "delete_selected"):
         answer = boss.act(LIST, action, first.key, second.key, post="yes")

@@ -256,7 +256,7 @@ def test_a_list_joins_nothing_and_counts_no_further_than_its_cap(boss: Browser, 
     assert not [sql for sql in asked if " JOIN " in sql and f'FROM "agents_{table}"' in sql]
     counts = [sql for sql in asked if sql.startswith("SELECT COUNT(")]
     assert counts
-    assert all(f"LIMIT {row_limits.CAP + 1}" in sql for sql in counts)
+    assert all(f"LIMIT {row_limits.MAX_COUNTED + 1}" in sql for sql in counts)
 
 
 def test_a_list_reads_no_bodies(boss: Browser, made: Recorded) -> None:
@@ -271,7 +271,7 @@ def test_what_no_index_serves_looks_at_the_newest_rows(
     boss: Browser, made: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer = make_turn(SERVER, agent=made.agent)
-    monkeypatch.setattr(row_limits, "REACH", 1)
+    monkeypatch.setattr(row_limits, "MAX_SCANNED", 1)
     assert listed(boss, "turn", source="native") == [newer.turn]
     assert listed(boss, "turn", source="native", since="30d") == [newer.turn, made.turn]
     assert listed(boss, "turn", status="completed")[-1:] != []
@@ -281,7 +281,7 @@ def test_what_no_index_serves_looks_at_the_newest_rows(
 def test_a_count_beyond_the_cap_is_told_as_such(boss: Browser, made: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     make_turn(SERVER, agent=made.agent)
     assert "2 turns" in words(boss.read(f"{ADMIN}turn/"))
-    monkeypatch.setattr(row_limits, "CAP", 1)
+    monkeypatch.setattr(row_limits, "MAX_COUNTED", 1)
     assert "more than 10,000 turn" in words(boss.read(f"{ADMIN}turn/"))
 
 
