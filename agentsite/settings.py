@@ -181,7 +181,7 @@ TEMPLATES = [
     {
         # rows, steps and what else is rendered by the hundred: six times faster
         "BACKEND": "django.template.backends.jinja2.Jinja2",
-        "DIRS": [BASE_DIR / "templates" / "rows"],
+        "DIRS": [BASE_DIR / "templates"],
         "NAME": "rows",
         "OPTIONS": {"environment": "agents.uikit.templates.environment"},
     },
@@ -196,6 +196,7 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = DEBUG
 
+CSRF_FAILURE_VIEW = "agents.uikit.errors.csrf_failure"
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/logs/"
 SESSION_COOKIE_AGE = 7 * 24 * 3600

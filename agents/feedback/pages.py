@@ -73,7 +73,7 @@ def section(actor: Actor, about: RecordTarget) -> str:
     said = _said(actor, about)
     numbers = targets.step_numbers({one.about.step for one in said if one.about.step is not None})
     return fragment(
-        "judged.html",
+        "feedback/_feedback.html",
         name=_name(about),
         url=_url(about),
         cursor=cursor,
@@ -128,7 +128,9 @@ def unsaid(session: int, turn: int, step: int) -> str:
 
 def _control(actor: Actor, about: RecordTarget, said: Sequence[Said]) -> str:
     words = sum(1 for one in said if one.judgement.comment or one.judgement.name)
-    return fragment("judged_step.html", name=_name(about), url=_url(about), thumbs=_thumbs(actor, said), words=words)
+    return fragment(
+        "feedback/_step_feedback.html", name=_name(about), url=_url(about), thumbs=_thumbs(actor, said), words=words
+    )
 
 
 # -------------------------------------------------------------------------------------------- pages
@@ -168,7 +170,7 @@ def _answer(request: PageRequest, about: RecordTarget, back: str, step: int | No
     if "parts" in request.GET:
         return HttpResponse(_parts(request.actor, about))
     context = {"section": section(request.actor, about), "back": back, "step": step, "judge_url": _url(about)}
-    return render(request, "agents/judged.html", {**context, "is_turn": about.turn is not None})
+    return render(request, "feedback/feedback.html", {**context, "is_turn": about.turn is not None})
 
 
 def _behind(back: str) -> str:

@@ -36,7 +36,7 @@ def agent_numbers(request: PageRequest, agent_id: str) -> HttpResponse:
         "ready": True,
         **counted(request.actor, record, span_of(request)),
     }
-    return render(request, "agents/_agent_numbers.html", shown)
+    return render(request, "pages/_agent_numbers.html", shown)
 
 
 def beside(request: PageRequest, record: AgentRecord) -> dict[str, Any]:

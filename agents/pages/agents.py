@@ -47,7 +47,7 @@ def agent_list(request: PageRequest) -> HttpResponse:
         "numbers_url": f"/agents/numbers/?{urlencode({'start': start, 'period': span.name})}",
         **_paging(start, more),
     }
-    return render(request, "agents/agent_list.html", context)
+    return render(request, "pages/agents.html", context)
 
 
 @page("read")
@@ -55,7 +55,7 @@ def agent_list_numbers(request: PageRequest) -> HttpResponse:
     """The table of a page of agents by itself, with the numbers of each."""
     records, _more = agents.listing(request.actor, start=_start(request), limit=PAGE)
     found = agent_health.of_agents(request.actor, records, agent_health.span_of(request))
-    return render(request, "agents/_agent_table.html", {**_table(request, records, found), "ready": True})
+    return render(request, "pages/_agent_table.html", {**_table(request, records, found), "ready": True})
 
 
 def _table(request: PageRequest, records: list[AgentRecord], health: Mapping[int, Health]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
         **agent_health.beside(request, record),
         **_paging(start, more),
     }
-    return render(request, "agents/agent_detail.html", context)
+    return render(request, "pages/agent.html", context)
 
 
 @page("run")

@@ -55,7 +55,7 @@ def dashboard(request: PageRequest) -> HttpResponse:
         "ready": not later,
         **({} if later else counted(request.actor, asked)),
     }
-    return render(request, "agents/dashboard.html", shown)
+    return render(request, "pages/dashboard.html", shown)
 
 
 @page("read")
@@ -64,7 +64,7 @@ def dashboard_parts(request: PageRequest) -> HttpResponse:
     shown: dict[str, Any] = {"now": _now(request.actor), "ready": True}
     if request.GET.get("only") != "now":
         shown |= {"numbers": True, **counted(request.actor, _asked(request))}
-    return render(request, "agents/_dashboard_parts.html", shown)
+    return render(request, "pages/_dashboard_parts.html", shown)
 
 
 @dataclass(frozen=True, slots=True)

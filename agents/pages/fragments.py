@@ -64,7 +64,7 @@ def step_card(
     tools = partial(turn_responses.client_tools, turn.key)
     card = step_cards.card(turn, step, speaker, typing=typing, rendered=rendered, client_tools=tools, depth=depth)
     said = said or places.unsaid_of_step(turn.session, turn.key, step.key)
-    return fragment("step_card.html", card=card, judged=said)
+    return fragment("pages/_step.html", card=card, judged=said)
 
 
 _SPEAKERS = {
@@ -82,7 +82,7 @@ def turn_message(message: Message, name: str, url: str, role: str = "") -> str:
     words, context = step_details.words(message.content), step_details.words(message.context)
     said = role or message.role
     return fragment(
-        "turn_message.html",
+        "pages/_turn_message.html",
         role=said,
         speaker=_(_SPEAKERS.get(said, said)),
         blocks=[
@@ -99,14 +99,14 @@ def hidden_message() -> str:
     """In the place of what a turn was started with, where its sender did not tell."""
     said = Value("hidden", external_steps.not_captured())
     values = {"role": "hidden", "speaker": _("user"), "blocks": [blocks.typed(said)], "context": None, "source": ""}
-    return fragment("turn_message.html", **values)
+    return fragment("pages/_turn_message.html", **values)
 
 
 def turn_answer(message: Message, url: str, agent_name: str) -> str:
     """What a turn answered, by itself."""
     said = blocks.said(Value("answer", step_details.words(message.content), said=True))
     values = {"role": "assistant", "speaker": agent_name, "blocks": [said], "context": None, "source": url}
-    return fragment("turn_message.html", **values)
+    return fragment("pages/_turn_message.html", **values)
 
 
 def leg_head(turn: TurnSnapshot, leg: Leg, given: Sequence[ItemSnapshot]) -> str:
@@ -114,7 +114,7 @@ def leg_head(turn: TurnSnapshot, leg: Leg, given: Sequence[ItemSnapshot]) -> str
     url = f"{turn_summary.turn_url(turn)}value/"
     said = enumerate(turn_responses.said_later(given))
     messages = [turn_message(message, f"{leg.number}-{place}", url) for place, message in said]
-    return fragment("leg_head.html", leg=leg, messages=messages)
+    return fragment("pages/_response_head.html", leg=leg, messages=messages)
 
 
 def turn_leg(actor: Actor, turn: TurnSnapshot) -> tuple[Leg, str] | None:
@@ -129,12 +129,12 @@ def turn_leg(actor: Actor, turn: TurnSnapshot) -> tuple[Leg, str] | None:
 
 def turn_facts(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) -> str:
     """The line of facts in the head of a turn's page."""
-    return fragment("turn_facts.html", row=row, facts=turn_summary.facts(turn, row, marks))
+    return fragment("pages/_turn_facts.html", row=row, facts=turn_summary.facts(turn, row, marks))
 
 
 def turn_timeline(page: Page) -> str:
     """The steps to scale, by themselves, with the whole of a long turn in little above them."""
-    return fragment("timeline.html", **_timeline(page), overview=_overview(page), paging=paging(page), wide=True)
+    return fragment("pages/_timeline.html", **_timeline(page), overview=_overview(page), paging=paging(page), wide=True)
 
 
 def _overview(page: Page) -> Overview | None:
@@ -167,7 +167,7 @@ def turn_side(page: Page) -> str:
     record."""
     turn, row, place, with_timeline = page.turn, page.row, page.place, page.asked.view == "reader"
     return fragment(
-        "turn_side.html",
+        "pages/_turn_side.html",
         row=row,
         running=row.status in turn_summary.LIVE,
         turn_id=ids.public(ids.Kind.TURN, turn.key),
@@ -219,7 +219,7 @@ def session_turn(turn: TurnSnapshot, row: TurnRow, branches_from: int | None = N
     names = [f"{name} ×{count}" if count > 1 else name for name, count in done.items()]
     asked = [blocks.typed(Value(f"input-{n}", step_details.words(one.content))) for n, one in _asked(turn)]
     return fragment(
-        "session_turn.html",
+        "pages/_session_turn.html",
         row=row,
         id=ids.public(ids.Kind.TURN, turn.key),
         url=turn_summary.turn_url(turn),
@@ -253,7 +253,7 @@ def loose_items(conversation_id: str, value: ItemSnapshot) -> list[str]:
 def _loose_item(conversation_id: str, item: dict[str, Any]) -> str:
     speaker = item.get("role") or ("tool" if item["type"] == "function_call_output" else item["type"])
     return fragment(
-        "loose_item.html",
+        "pages/_session_item.html",
         id=item["id"],
         speaker=_(_SPEAKERS.get(speaker, speaker)),
         blocks=list(_item_blocks(item)),
@@ -283,7 +283,7 @@ def _asked(turn: TurnSnapshot) -> list[tuple[int, Message]]:
 def session_side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow], metadata: Mapping[str, Any]) -> str:
     """The column beside a session's thread: its sums and metadata, its turns in short, what is said of it."""
     return fragment(
-        "session_side.html",
+        "pages/_session_side.html",
         judged=places.said_of(actor, RecordTarget(session.key)),
         session=session,
         session_id=session.public_id,

@@ -73,7 +73,7 @@ def agent_revisions(request: PageRequest, agent_id: str) -> HttpResponse:
         "changes": list(changes(first.config, second.config)),
         "one_of_many": len(found) > 1,
     }
-    return render(request, "agents/agent_revisions.html", context)
+    return render(request, "pages/agent_revisions.html", context)
 
 
 def _chosen(request: HttpRequest, name: str, found: Sequence[Revision], usual: Revision) -> Revision:

@@ -55,7 +55,7 @@ def metrics(actor: Actor, session: SessionRecord) -> str:
     """The part of the page, rendered; nothing for a session without turns."""
     bars = drawn(session_sums.turn_durations(actor, session.key, BARS))
     shown = {"figures": _figures(actor, session), "bars": bars, "width": len(bars) * STEP, "label": _label(bars)}
-    return render_to_string("agents/_session_metrics.html", shown)
+    return render_to_string("pages/_session_metrics.html", shown)
 
 
 def _figures(actor: Actor, session: SessionRecord) -> list[Figure]:

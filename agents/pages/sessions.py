@@ -64,7 +64,7 @@ def session_page(request: PageRequest, session_id: str) -> HttpResponse:
         "judge_url": f"/sessions/{session.public_id}/judged/",
         **_paging(found, search),
     }
-    return render(request, "agents/session_detail.html", context)
+    return render(request, "pages/session.html", context)
 
 
 @page("read")

@@ -31,7 +31,7 @@ def turn_peek(request: PageRequest, turn_id: str) -> HttpResponse:
         "behind": behind,
         **turns.reader(shown),
     }
-    return render(request, "agents/_peek.html", context)
+    return render(request, "pages/_side_panel.html", context)
 
 
 def _cut(found: Page, step: str) -> tuple[Page, int, int]:

@@ -84,7 +84,7 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
     }
     if view == "reader" and context["final"] and context["can_run"]:
         context["may_continue"] = _may_continue(shown)
-    return render(request, "agents/turn_detail.html", context)
+    return render(request, "pages/turn.html", context)
 
 
 def _kept(request: HttpRequest, *names: str) -> str:

@@ -54,13 +54,13 @@ def _answer(request: PageRequest, turn_id: str, source: Source, base: str) -> Ht
     content = {"branch": branch} if branch is not None else {"piece": piece_of(source, asked)}
     if asked["only"] == "part":
         return render(
-            request, "agents/_value_tree.html" if branch else "agents/_value_text.html", {**content, "url": url}
+            request, "pages/_value_tree.html" if branch else "pages/_value_text.html", {**content, "url": url}
         )
     row = turn_log.turn_rows(request.actor, [turns.key_of(turn_id)])
     about = {"turn_id": turn_id, "title": " ".join(row[0].input_preview.split())[:80] if row else ""}
     return render(
         request,
-        "agents/value.html",
+        "pages/value.html",
         {
             **content,
             **about,

@@ -54,7 +54,7 @@ def price_page(request: PageRequest) -> HttpResponse:
         "may_price": "manage" in request.actor.actions,
         "may_edit": request.user.is_authenticated and request.user.has_perm("agents.add_price"),
     }
-    return render(request, "agents/price_list.html", context)
+    return render(request, "prices/prices.html", context)
 
 
 @page("manage")

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from agents.base.errors import AgentsError, InvalidRequest, NotAllowed, NotFound, Unavailable
 from agents.base.store import failures
 
-_TEMPLATES = {400: "400.html", 403: "403.html", 404: "404.html"}
+_TEMPLATES = {400: "uikit/errors/400.html", 403: "uikit/errors/403.html", 404: "uikit/errors/404.html"}
 
 
 def json_response(request: HttpRequest, error: AgentsError) -> HttpResponse:
@@ -26,7 +26,7 @@ def error_page(request: HttpRequest, error: AgentsError) -> HttpResponse:
     """Render an expected error: its message on a page, or the JSON body for our scripts."""
     if request.headers.get("Accept", "").startswith("application/json"):
         return json_response(request, error)
-    template = _TEMPLATES.get(error.status, "400.html" if error.status < 500 else "500.html")
+    template = _TEMPLATES.get(error.status, "uikit/errors/400.html" if error.status < 500 else "uikit/errors/500.html")
     response = render(request, template, {"error": error}, status=error.status)
     for name, value in error.headers.items():
         response[name] = value
@@ -41,6 +41,10 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return error_page(request, NotAllowed(_("This is not for you, or the form was too old: go back and try again.")))
 
 
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return render(request, "uikit/errors/403_csrf.html", status=403)
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return error_page(request, NotFound(_("There is no such page.")))
 
@@ -53,7 +57,9 @@ def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
     if "text/html" not in request.headers.get("Accept", ""):
         response = json_response(request, error)
     else:
-        page = get_template("503.html" if unavailable else "500.html").render({"error": error, "request": request})
+        page = get_template("uikit/errors/503.html" if unavailable else "uikit/errors/500.html").render(
+            {"error": error, "request": request}
+        )
         response = HttpResponse(page, status=error.status, headers=error.headers)
     response._has_been_logged = unavailable is not None  # type: ignore[attr-defined]  # what Django asks before it tells
     return response

@@ -47,7 +47,7 @@ def compare_choice(request: PageRequest) -> HttpResponse:
         return redirect("turn-compare", found["a"][0], found["b"][0])
     wrong = [name for name, text in given.items() if text and not found[name]]
     status = 400 if wrong else 200
-    return render(request, "agents/compare_choice.html", {**given, "wrong": wrong}, status=status)
+    return render(request, "forks/comparison_choice.html", {**given, "wrong": wrong}, status=status)
 
 
 @page("read")
@@ -72,7 +72,7 @@ def compare_page(request: PageRequest, turn_id: str, other_id: str) -> HttpRespo
         "all_url": "?",
         "only_url": "?only=differences",
     }
-    return render(request, "agents/compare.html", context)
+    return render(request, "forks/comparison.html", context)
 
 
 def _start(request: HttpRequest, count: int) -> int:

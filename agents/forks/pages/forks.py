@@ -179,7 +179,7 @@ def _shown(request: PageRequest, chosen: Chosen, form: Form, error: AgentsError 
         "error": error,
         "field": (error.param or "").rpartition(".")[2] if error else "",
     }
-    return render(request, "agents/fork.html", context, status=error.status if error else 200)
+    return render(request, "forks/fork.html", context, status=error.status if error else 200)
 
 
 def _others(turn: TurnSnapshot, step: StepSnapshot) -> list[tuple[int, str, bool]]:

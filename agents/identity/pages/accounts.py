@@ -48,8 +48,8 @@ def login_page(request: PageRequest) -> HttpResponse:
             if _checked(_sender(request, form), form):
                 return _entered(request, form.get_user(), _target(request))
         except RateLimited as error:
-            return _shown(request, "agents/login.html", form, refused=error, **context)
-    return _shown(request, "agents/login.html", form, **context)
+            return _shown(request, "identity/login.html", form, refused=error, **context)
+    return _shown(request, "identity/login.html", form, **context)
 
 
 def _target(request: HttpRequest, default: str = settings.LOGIN_REDIRECT_URL) -> str:
@@ -85,7 +85,7 @@ def welcome(request: PageRequest, token: str) -> HttpResponse:
         with _slot():
             user = accounts.use_link(token, form.cleaned_data["new_password1"])
         return _entered(request, user, settings.LOGIN_REDIRECT_URL)
-    return _shown(request, "agents/welcome.html", form, account=user.get_username())
+    return _shown(request, "identity/welcome.html", form, account=user.get_username())
 
 
 @page("read")
@@ -108,8 +108,8 @@ def password(request: PageRequest) -> HttpResponse:
                 device_cookies.remember(response, changed)
                 return response
         except RateLimited as error:
-            return _shown(request, "agents/password.html", form, refused=error)
-    return _shown(request, "agents/password.html", form)
+            return _shown(request, "identity/password.html", form, refused=error)
+    return _shown(request, "identity/password.html", form)
 
 
 # ------------------------------------------------------------------------------------------- forms

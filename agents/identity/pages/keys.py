@@ -104,7 +104,7 @@ def _page(
         "base_url": request.build_absolute_uri("/")[:-1],
         "shows_owner": request.actor.is_admin,
     }
-    return render(request, "agents/key_list.html", context, status=status)
+    return render(request, "identity/keys.html", context, status=status)
 
 
 def _rows(actor: Actor, made: str) -> list[Shown]:

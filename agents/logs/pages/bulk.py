@@ -132,7 +132,7 @@ def _work(asked: Asked) -> Act:
 
 def _confirm(request: PageRequest, asked: Asked, count: int) -> HttpResponse:
     context = {"asked": asked, "count": count, "sentence": describe(asked.query, asked.place.level)}
-    return render(request, "agents/log_act.html", context)
+    return render(request, "logs/bulk_action.html", context)
 
 
 def _tell(request: PageRequest, action: str, outcome: Outcome) -> None:

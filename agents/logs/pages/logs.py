@@ -84,7 +84,7 @@ def listed(request: PageRequest, place: Place) -> HttpResponse:
         query = parser.read(text, now_us=ids.now_us(), zone=zone_of(request), level=place.level)
         ranged = _with_range(request, query)
     except QuerySyntax as wrong:
-        return render(request, "agents/log_list.html", _refused(place, text, wrong), status=400)
+        return render(request, "logs/list.html", _refused(place, text, wrong), status=400)
     if ranged is not None:
         return redirect(place.link(ranged))
     asked = Asked(place, query, *(_key(request, place, name) for name in ("after", "before")))
@@ -92,7 +92,7 @@ def listed(request: PageRequest, place: Place) -> HttpResponse:
         return _page(request, asked)
     except Unavailable as error:
         shown = {**_bar(request, asked), "too_long": error.message}
-        return render(request, "agents/log_list.html", shown, status=503)
+        return render(request, "logs/list.html", shown, status=503)
 
 
 def _page(request: PageRequest, asked: Asked) -> HttpResponse:
@@ -116,7 +116,7 @@ def _page(request: PageRequest, asked: Asked) -> HttpResponse:
         **_paging(asked, found),
         **_live(asked, found, cursor),
     }
-    return render(request, "agents/log_list.html", shown)
+    return render(request, "logs/list.html", shown)
 
 
 def _with_range(request: PageRequest, query: Query) -> str | None:

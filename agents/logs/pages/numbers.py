@@ -38,7 +38,7 @@ def log_numbers(request: PageRequest) -> HttpResponse:
     place = place_of(request)
     query = parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone_of(request), level=place.level)
     shown = {"place": place, "text": query.text, **around(request.actor, place, query, zone_of(request))}
-    return render(request, "agents/_log_numbers.html", shown)
+    return render(request, "logs/_numbers.html", shown)
 
 
 def place_of(request: PageRequest) -> Place:

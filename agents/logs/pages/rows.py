@@ -87,7 +87,7 @@ def turn_row(row: TurnRow, searched: SearchPhrases, behind: str = "", seen: Glim
     turn_id, elapsed_ms = ids.public(ids.Kind.TURN, row.id), _elapsed_ms(row)
     last, phrases = _last_words(row, searched)
     return fragment(
-        "turn_row.html",
+        "logs/_turn_row.html",
         row=row,
         id=turn_id,
         url=f"/turns/{turn_id}/{behind}",
@@ -104,7 +104,7 @@ def turn_row(row: TurnRow, searched: SearchPhrases, behind: str = "", seen: Glim
 def response_row(row: ResponseRow, searched: SearchPhrases, behind: str = "") -> str:
     last, phrases = _last_words(row, searched)
     return fragment(
-        "response_row.html",
+        "logs/_response_row.html",
         row=row,
         id=row.id,
         url=f"/responses/{row.id}/",
@@ -119,7 +119,7 @@ def response_row(row: ResponseRow, searched: SearchPhrases, behind: str = "") ->
 def step_row(row: StepRow, searched: SearchPhrases, behind: str = "") -> str:
     last, phrases = _last_words(row, searched)
     return fragment(
-        "step_row.html",
+        "logs/_step_row.html",
         row=row,
         id=ids.public(ids.Kind.STEP, row.id),
         url=step_url(row),
@@ -146,7 +146,7 @@ def session_row(row: SessionRow, searched: SearchPhrases, behind: str = "") -> s
     last = row.last_turn
     answered, phrases = _last_words(last, searched) if last else ("", ())
     return fragment(
-        "session_row.html",
+        "logs/_session_row.html",
         row=row,
         id=ids.public(ids.Kind.SESSION, row.id),
         url=f"/sessions/{ids.public(ids.Kind.SESSION, row.id)}/",

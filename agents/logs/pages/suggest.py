@@ -37,7 +37,7 @@ def complete(request: PageRequest) -> HttpResponse:
     """The values of a field that begin like ``word``, as options of the bar's list."""
     word, level = request.GET.get("word", "")[:200], request.GET.get("level", "turn")
     found = values(request.actor, level if level in ("session", "turn", "response", "step") else "turn", word)  # type: ignore[arg-type]  # one of these
-    return render(request, "agents/_log_suggestions.html", {"suggestions": found})
+    return render(request, "logs/_suggestions.html", {"suggestions": found})
 
 
 def fields() -> list[Suggestion]:

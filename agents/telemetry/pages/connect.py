@@ -50,7 +50,7 @@ def connect(request: PageRequest) -> HttpResponse:
         "import_url": _import_url(),
         "unmatched": unmatched.count(request.actor),
     }
-    return render(request, "agents/connect.html", context)
+    return render(request, "telemetry/connect.html", context)
 
 
 def _since(request: PageRequest) -> str:

@@ -72,8 +72,8 @@ def span_page(request: PageRequest, turn_id: str, span_id: str) -> HttpResponse:
         return plain_response(json_tree.value_at(body, json_tree.read_path(params["path"]) or ()) or b"")
     context: dict[str, Any] = {"branch": branch, "url": {"read": "?as=tree"}}
     if branch is not None and params["only"] == "part":
-        return render(request, "agents/_value_tree.html", context)
-    return render(request, "agents/span.html", {**context, **_context(request, turn, reports, body)})
+        return render(request, "pages/_value_tree.html", context)
+    return render(request, "telemetry/span.html", {**context, **_context(request, turn, reports, body)})
 
 
 def _branch(body: bytes, params: Mapping[str, str]) -> TreeBranch | None:

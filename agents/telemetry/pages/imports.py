@@ -104,7 +104,7 @@ def import_detail(request: PageRequest, import_id: str) -> HttpResponse:
         "more": record.report.reasons.total() - len(record.report.skipped),
         "turns_url": _turns_url(record),
     }
-    response = render(request, "agents/import_detail.html", context)
+    response = render(request, "telemetry/import.html", context)
     if not record.is_over:
         response["Refresh"] = str(REFRESH_S)
     return response
@@ -121,7 +121,7 @@ def _form(request: PageRequest, error: Any = None, status: int = 200) -> HttpRes
         "most": settings.MAX_UPLOAD_MB,
         "imports": [ImportRow(record) for record in import_jobs.listing(request.actor)],
     }
-    return render(request, "agents/import_page.html", context, status=status)
+    return render(request, "telemetry/import_page.html", context, status=status)
 
 
 def _sessions(actor: Actor, record: ImportRecord) -> list[tuple[str, str]]:

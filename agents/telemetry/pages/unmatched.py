@@ -17,7 +17,7 @@ def unmatched_list(request: PageRequest) -> HttpResponse:
     """Render the newest traces without turns, and why they have none."""
     traces = unmatched.listing(request.actor)
     context = {"traces": traces, "most": unmatched.MAX_LISTED, "days": settings.UNMATCHED_DAYS}
-    return render(request, "agents/unmatched.html", context)
+    return render(request, "telemetry/unmatched.html", context)
 
 
 @page("read")

@@ -210,7 +210,7 @@ def test_who_may_only_read_keeps_no_views_and_is_offered_no_form(
     request = rf.get("/logs/")
     request.actor = reader  # type: ignore[attr-defined]  # as `page` does
     context = saved_views.menu(request, "turn", "")  # type: ignore[arg-type]  # one with its actor
-    menu = render_to_string("agents/_log_views.html", {**context, "place": LOGS, "text": ""}, request)
+    menu = render_to_string("logs/_saved_views.html", {**context, "place": LOGS, "text": ""}, request)
     assert "Waiting for someone" in words(menu)
     assert elements(menu, "form") == []
 
@@ -221,7 +221,7 @@ def test_the_menu_shows_where_one_is(me: Actor, rf: RequestFactory) -> None:
     request = rf.get("/logs/", {"q": "status:failed", "col": "model"})
     request.actor = me  # type: ignore[attr-defined]  # as `page` does
     context = saved_views.menu(request, "turn", "status:failed")  # type: ignore[arg-type]  # one with its actor
-    menu = render_to_string("agents/_log_views.html", {**context, "place": LOGS, "text": "status:failed"}, request)
+    menu = render_to_string("logs/_saved_views.html", {**context, "place": LOGS, "text": "status:failed"}, request)
     assert unsafe(menu) == []
     assert hostile in words(menu)
     assert [one["href"] for one in elements(menu, "a") if one.get("aria-current")] == ["/logs/?q=status%3Afailed"]
@@ -232,7 +232,7 @@ def test_the_menu_shows_where_one_is(me: Actor, rf: RequestFactory) -> None:
 
 def test_the_bar_of_actions_is_a_form_without_scripts(me: Actor, rf: RequestFactory) -> None:
     given = {"place": LOGS, "text": "status:failed", "select_mode": True, "can_run": True}
-    bar = render_to_string("agents/_log_actions.html", given, rf.get("/logs/"))
+    bar = render_to_string("logs/_bulk_actions.html", given, rf.get("/logs/"))
     assert unsafe(bar) == []
     assert {one["value"] for one in elements(bar, "button") if one.get("name") == "action"} == {
         *("tag", "untag", "compare", "export", "delete")
