@@ -28,7 +28,7 @@ from django.utils.http import parse_header_parameters
 
 from agents.base import shares
 from agents.base.errors import RateLimited
-from agents.base.open_streams import WHEN_OVER
+from agents.base.open_streams import ON_RESPONSE_END
 from agents.base.shares import Caller, Shares
 from agents.knowledge.providers.memory import texts
 
@@ -213,7 +213,7 @@ class LaneHandler(ASGIHandler):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         place = scope[KEY] = Place()
-        scope[WHEN_OVER] = []
+        scope[ON_RESPONSE_END] = []
 
         async def send_and_free(event: Any) -> None:
             if event["type"] == "http.response.body":
@@ -225,5 +225,5 @@ class LaneHandler(ASGIHandler):
                 await self.handle(scope, receive, send_and_free)
         finally:
             place.free()
-            for call in scope[WHEN_OVER]:
+            for call in scope[ON_RESPONSE_END]:
                 call()

@@ -14,7 +14,7 @@ from django.conf import settings
 from agents.base import ids, rights
 from agents.base.reading import read
 from agents.base.store import changes, failures, tokens
-from agents.base.store.statistics import Statistics
+from agents.base.store.statistics import PlannerStatistics
 from agents.base.store.writer import writer
 from agents.knowledge.store import files, indexing
 from agents.logs.store import segments
@@ -57,7 +57,7 @@ class Lifecycle:
         self._last_change = 0
         self._deaf: Callable[[], None] = lambda: None
         self._memory = Memory()
-        self._statistics = Statistics()
+        self._statistics = PlannerStatistics()
 
     async def start(self) -> None:
         hub.start()
@@ -68,7 +68,7 @@ class Lifecycle:
         self.runner = Runner(closing.process_name(), Slots(settings.MAX_RUNNING, settings.MAX_QUEUED))
         self.endpoints = equipment.endpoints()
         service = Service(self.runner, equipment.providers(self.endpoints))
-        tokens.use(equipment.identify())
+        tokens.use_provider(equipment.identify())
         current_service.use(service)
         self._exporter = equipment.exporter()
         if self._exporter is not None:

@@ -88,8 +88,8 @@ def may_read(attributes: Attributes, actor: Actor) -> bool:
         return True
     if not attributes:
         return False
-    mine = actor.attributes
-    return all(values & mine.get(category, frozenset()) for category, values in attributes.items())
+    own = actor.attributes
+    return all(values & own.get(category, frozenset()) for category, values in attributes.items())
 
 
 _load_scopes: Callable[[], Mapping[int, Attributes]] = dict

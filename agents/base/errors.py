@@ -28,7 +28,7 @@ from typing import Any
 
 from agents.base import redaction
 
-MESSAGE = 2000
+MAX_MESSAGE = 2000
 """Characters of a message that are sent: it may hold what somebody else wrote."""
 
 
@@ -58,7 +58,7 @@ class AgentsError(Exception):
     def body(self, request_id: str = "") -> dict[str, Any]:
         """The one error body of the whole API: OpenAI's ``error`` object, and ``detail`` as text
         because older Llama Stack clients read that."""
-        message = self.message if len(self.message) <= MESSAGE else f"{self.message[:MESSAGE]}…"
+        message = self.message if len(self.message) <= MAX_MESSAGE else f"{self.message[:MAX_MESSAGE]}…"
         error = {
             "message": message,
             "type": self.type,
@@ -121,8 +121,8 @@ class Conflict(AgentsError):
     status = 409
     type = "conflict_error"
 
-    def __init__(self, message: str, **more: Any) -> None:
-        super().__init__(message, **more)
+    def __init__(self, message: str, **options: Any) -> None:
+        super().__init__(message, **options)
         self.headers.setdefault("x-should-retry", "false")
 
 
@@ -157,8 +157,8 @@ class HeadersTooLarge(AgentsError):
 class Unavailable(AgentsError):
     status = 503
 
-    def __init__(self, message: str, *, retry_after_s: int = 1, **more: Any) -> None:
-        super().__init__(message, **more)
+    def __init__(self, message: str, *, retry_after_s: int = 1, **options: Any) -> None:
+        super().__init__(message, **options)
         self.headers.setdefault("Retry-After", str(retry_after_s))
 
 

@@ -73,16 +73,16 @@ class SteadyClock:
 
     def __init__(self, wall_ns: Callable[[], int], elapsed_ns: Callable[[], int]) -> None:
         self._wall_ns, self._elapsed_ns = wall_ns, elapsed_ns
-        self._from = wall_ns(), elapsed_ns()
+        self._last = wall_ns(), elapsed_ns()
 
     def __call__(self) -> int:
         """Microseconds since 1970."""
-        (said, then), now, wall = self._from, self._elapsed_ns(), self._wall_ns()
-        passed = now - then
-        least = said + passed - passed // self.SLOWER
-        if wall < least:
-            return least // 1000
-        self._from = wall, now
+        (last_wall, last_elapsed), now, wall = self._last, self._elapsed_ns(), self._wall_ns()
+        passed = now - last_elapsed
+        minimum = last_wall + passed - passed // self.SLOWER
+        if wall < minimum:
+            return minimum // 1000
+        self._last = wall, now
         return wall // 1000
 
 

@@ -12,24 +12,24 @@ from agents.base.errors import RateLimited
 from agents.base.shares import Shares
 
 RETRY_AFTER_S = 5
-WHEN_OVER = "agents.when_over"
+ON_RESPONSE_END = "agents.when_over"
 """Where the scope of a request has what is to be called once its answer is over. Without a server there is none."""
 
 
-class Streams(Shares):
+class OpenStreams(Shares):
     """Answers that are not over, and sockets."""
 
     def refusal(self, held: int, waiting: int) -> RateLimited:
-        words = f"You have {held} streams and sockets open: no more now."
-        return RateLimited(words, code="too_many_streams", headers={"Retry-After": str(RETRY_AFTER_S)})
+        message = f"You have {held} streams and sockets open: no more now."
+        return RateLimited(message, code="too_many_streams", headers={"Retry-After": str(RETRY_AFTER_S)})
 
 
-streams = Streams(settings.MAX_STREAMS)
+streams = OpenStreams(settings.MAX_STREAMS)
 """Those of the process."""
 
 
 def begin(request: HttpRequest, actor: Actor) -> None:
     """Count a request as open until its answer is over: before anything is begun for it. Raises RateLimited."""
-    when_over = getattr(request, "scope", {}).get(WHEN_OVER)
-    if when_over is not None and not actor.is_anonymous:
-        when_over.append(partial(streams.leave, streams.enter(actor.caller)))
+    callbacks = getattr(request, "scope", {}).get(ON_RESPONSE_END)
+    if callbacks is not None and not actor.is_anonymous:
+        callbacks.append(partial(streams.leave, streams.enter(actor.caller)))

@@ -126,16 +126,16 @@ class Connection:
     def close(self) -> None:
         unwatch(self._access)
 
-    async def wait(self, coming: Awaitable[T]) -> T:
+    async def wait(self, awaitable: Awaitable[T]) -> T:
         """What is waited for. Raises NotAuthenticated when the rights end before it comes."""
         task = asyncio.current_task()
         assert task is not None  # on the loop there is one
         if self._lost:
-            _forget(coming)
+            _forget(awaitable)
             raise _revoked()
         self._waiting = task
         try:
-            return await coming
+            return await awaitable
         except asyncio.CancelledError:
             if self._lost and task.uncancel() == 0:
                 raise _revoked() from None
@@ -144,9 +144,9 @@ class Connection:
             self._waiting = None
 
 
-def _forget(coming: Awaitable[object]) -> None:
+def _forget(awaitable: Awaitable[object]) -> None:
     """A coroutine that nobody will await."""
-    close = getattr(coming, "close", None)
+    close = getattr(awaitable, "close", None)
     if close is not None:
         close()
 
@@ -155,11 +155,11 @@ def _revoked() -> NotAuthenticated:
     return NotAuthenticated(MESSAGE, code="access_revoked")
 
 
-async def while_allowed(actor: Actor, reidentify: Reidentify | None, coming: Callable[[], Awaitable[T]]) -> T:
+async def while_allowed(actor: Actor, reidentify: Reidentify | None, work: Callable[[], Awaitable[T]]) -> T:
     """What this gives, while its actor may wait for it. Raises NotAuthenticated."""
     connection = Connection(actor, reidentify)
     try:
-        return await connection.wait(coming())
+        return await connection.wait(work())
     finally:
         connection.close()
 

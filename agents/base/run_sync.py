@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync
 T = TypeVar("T")
 
 
-def waited(work: Awaitable[T]) -> T:
+def run_on_loop(work: Awaitable[T]) -> T:
     """What the work comes to. It runs on the server's loop, where its connections belong, and holds
     this thread: for pages of a few people, never for the API. Raises what the work raises."""
 

@@ -20,8 +20,8 @@ HEADERS = {
 }
 
 
-async def paced(
-    batches: AsyncGenerator[T, None], feed: Callable[[T], bytes], *, first: bytes = b""
+async def with_keep_alive(
+    batches: AsyncGenerator[T, None], encode: Callable[[T], bytes], *, first: bytes = b""
 ) -> AsyncIterator[bytes]:
     """The frames that batches of entries become, and comments in quiet times; ``first`` are frames that
     are there already."""
@@ -31,7 +31,7 @@ async def paced(
         sent_at = time.monotonic()
     async with aclosing(batches):
         async for batch in batches:
-            body = feed(batch)
+            body = encode(batch)
             if body:
                 yield body
             elif time.monotonic() - sent_at < KEEP_ALIVE_S:

@@ -14,11 +14,11 @@ def to_datetime(at_us: int) -> datetime:
     return _EPOCH + at_us * _MICROSECOND
 
 
-def to_us(moment: datetime) -> int:
+def to_us(value: datetime) -> int:
     """An aware datetime of any zone as microseconds since 1970."""
-    return (moment - _EPOCH) // _MICROSECOND
+    return (value - _EPOCH) // _MICROSECOND
 
 
-def us_or_none(moment: datetime | None) -> int | None:
+def us_or_none(value: datetime | None) -> int | None:
     """`to_us` of a moment that may not have come yet."""
-    return None if moment is None else to_us(moment)
+    return None if value is None else to_us(value)

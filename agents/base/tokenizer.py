@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from unicodedata import category, normalize
 
-LONGEST = 255
+MAX_WORD = 255
 """Characters of a word that count: a run of base64 must not outgrow an index entry."""
 
 _CJK = re.compile(
@@ -29,7 +29,7 @@ _CJK = re.compile(
 _ASCII = bytes(code if chr(code).isalnum() or code == 0x5F else 0x20 for code in bytes(range(128)).lower()).ljust(256)
 
 
-def words(text: str) -> list[str]:
+def tokens(text: str) -> list[str]:
     """The words of a text, folded, in their order. ``"Refund-Policy v2"`` → refund, policy, v2."""
     return index_text(text).split()
 
@@ -37,9 +37,9 @@ def words(text: str) -> list[str]:
 def _has_long(plain: str) -> bool:
     """Whether a text of words and blanks has a word that is too long: one of them stands at every so many
     characters, and only those that do are measured."""
-    for place in range(LONGEST, len(plain), LONGEST + 1):
-        end = plain.find(" ", place)
-        if (end if end >= 0 else len(plain)) - plain.rfind(" ", 0, place + 1) > LONGEST + 1:
+    for position in range(MAX_WORD, len(plain), MAX_WORD + 1):
+        end = plain.find(" ", position)
+        if (end if end >= 0 else len(plain)) - plain.rfind(" ", 0, position + 1) > MAX_WORD + 1:
             return True
     return False
 
@@ -48,7 +48,7 @@ def index_text(text: str) -> str:
     """The words of a text joined by blanks: what the index stores, what ``:=`` compares."""
     plain = text.encode().translate(_ASCII).decode() if text.isascii() else fold(text).translate(_classes)
     if _has_long(plain):
-        return " ".join(word[:LONGEST] for word in plain.split())
+        return " ".join(word[:MAX_WORD] for word in plain.split())
     # prose is mostly single blanks: taking it apart would cost more than all the rest
     return " ".join(plain.split()) if "  " in plain else plain.strip()
 
@@ -74,8 +74,8 @@ def _class_of(character: str) -> str:
     """A combining mark stays with its letter: without them, Hindi and Thai words fall apart."""
     if _CJK.match(character):
         return f" {character} "
-    kept = character.isalnum() or character == "_" or category(character)[0] == "M"
-    return character if kept else " "
+    is_word_character = character.isalnum() or character == "_" or category(character)[0] == "M"
+    return character if is_word_character else " "
 
 
 _classes = _Classes()

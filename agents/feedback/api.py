@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from agents.base import ids
 from agents.base.access import Action
 from agents.base.api.parameters import AFTER_ALONE, LIMIT
-from agents.base.api.views import ApiView, answer, nothing
+from agents.base.api.views import ApiView, answer, no_content
 from agents.base.errors import InvalidRequest, NotAllowed
 from agents.feedback.schemas import CreateFeedback, FeedbackCreated, FeedbackList, FeedbackObject, Score, Tags
 from agents.feedback.store import feedback
@@ -76,7 +76,7 @@ class FeedbackOne(ApiView):
     @extend_schema(operation_id="delete_feedback", responses={204: None})
     def delete(self, request: Request, feedback_id: str) -> HttpResponseBase:
         feedback.withdraw(self.actor, feedback_id)
-        return nothing()
+        return no_content()
 
 
 def _named(given: dict[str, Any]) -> tuple[TargetKind, str]:

@@ -14,7 +14,7 @@ from agents.base.api import large_answers
 from agents.base.api.lists import array, encode
 from agents.base.api.negotiation import json_response
 from agents.base.api.provider_data import provider_data
-from agents.base.api.views import ApiView, Awaited, answer, as_json, listed, nothing, page_bounds, stream
+from agents.base.api.views import ApiView, Awaited, answer, as_json, no_content, page_bounds, query_list, stream
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import portions
 from agents.llama_stack.schemas import (
@@ -76,7 +76,7 @@ class AgentDetail(ApiView):
     @extend_schema(operation_id="delete_agent", responses={204: None})
     def delete(self, request: Request, agent_id: str) -> HttpResponseBase:
         agents.delete(self.actor, agents.key_of(agent_id))
-        return nothing()
+        return no_content()
 
 
 class SessionCreate(ApiView):
@@ -115,7 +115,7 @@ class SessionDetail(ApiView):
     )
     def get(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
         record = sessions.get(self.actor, sessions.key_of(session_id), agent=agents.key_of(agent_id))
-        named = listed(request._request, "turn_ids")
+        named = query_list(request._request, "turn_ids")
         only = None if named is None else [ids.parse(ids.Kind.TURN, one) or 0 for one in named]
         sized = read_turns.sizes_of_session(self.actor, record.key, only)
         turns = (pieces_of(one) for one in read_turns.partial_turns(self.actor, record.key, sized))
@@ -125,7 +125,7 @@ class SessionDetail(ApiView):
     @extend_schema(operation_id="delete_session", responses={204: None})
     def delete(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
         sessions.delete(self.actor, sessions.key_of(session_id), agent=agents.key_of(agent_id))
-        return nothing()
+        return no_content()
 
 
 class TurnView(ApiView):

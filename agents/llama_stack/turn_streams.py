@@ -26,7 +26,7 @@ def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = Fa
     """The frames of a leg (or of everything behind a cursor), with comments in quiet times."""
     seen = (started.first_seq - 1, 1 << 62) if after is None else after
     encoder = Stream(started.turn, started.session, after=seen, with_ids=with_ids)
-    return sse.paced(live.follow(started.turn, until_leg=started.first_seq), encoder.feed)
+    return sse.with_keep_alive(live.follow(started.turn, until_leg=started.first_seq), encoder.feed)
 
 
 async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpResponseBase:

@@ -15,7 +15,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.base.store import feed_cursor as places
-from agents.base.tokenizer import words
+from agents.base.tokenizer import tokens
 from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, turn_log
@@ -103,7 +103,7 @@ class Search:
 
     @property
     def phrases(self) -> tuple[Phrase, ...]:
-        return tuple(Phrase(tuple(words(each.text)), each.prefix) for each in self.wanted)
+        return tuple(Phrase(tuple(tokens(each.text)), each.prefix) for each in self.wanted)
 
     @property
     def query(self) -> str:

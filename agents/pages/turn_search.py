@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from django.utils.safestring import SafeString
 
-from agents.base.tokenizer import words
+from agents.base.tokenizer import tokens
 from agents.query.tree import SearchPhrase
 from agents.record.store import search_in_turn
 from agents.uikit import highlight, json_view
@@ -73,7 +73,7 @@ class Finding:
 def asked(text: str) -> list[SearchPhrase]:
     """The phrases of what was typed: quoted ones, and words of which only the beginning may be given."""
     found = [(quoted, False) if quoted else (plain, True) for quoted, plain in _ASKED.findall(text[:LONGEST])]
-    return [SearchPhrase(text=part, prefix=prefix) for part, prefix in found if words(part)]
+    return [SearchPhrase(text=part, prefix=prefix) for part, prefix in found if tokens(part)]
 
 
 def finding(turn: int, text: str, hit: str) -> Finding | None:
@@ -82,7 +82,7 @@ def finding(turn: int, text: str, hit: str) -> Finding | None:
     if not wanted:
         return None
     found = search_in_turn.steps_with(turn, wanted)
-    phrases = tuple(Phrase(tuple(words(each.text)), each.prefix) for each in wanted)
+    phrases = tuple(Phrase(tuple(tokens(each.text)), each.prefix) for each in wanted)
     number = int(hit) - 1 if hit.isdecimal() and len(hit) < 7 else 0
     place = min(max(number, 0), len(found.numbers) - 1) if found.numbers else None
     return Finding(" ".join(text[:LONGEST].split()), phrases, found.numbers, found.complete, place)

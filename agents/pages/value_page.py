@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from agents.base.tokenizer import words
+from agents.base.tokenizer import tokens
 from agents.logs.store import turn_log
 from agents.pages import downloads, turn_search
 from agents.pages.downloads import Source
@@ -129,7 +129,7 @@ def piece_of(source: Source, asked: Mapping[str, str]) -> Piece:
     phrases: tuple[Phrase, ...] = ()
     wanted = asked["find"].replace('"', "").strip()[: turn_search.LONGEST]
     if wanted:
-        phrases = (Phrase(tuple(words(wanted)), True),)
+        phrases = (Phrase(tuple(tokens(wanted)), True),)
         hit, finished = position(source, wanted.lower().encode(errors="replace"), start)
         said = "found" if hit is not None else "none" if finished else "unfinished"
         start = max(hit - RANGE // 16, 0) if hit is not None else start

@@ -6,7 +6,7 @@ import re
 from typing import assert_never
 
 from agents.base.errors import QuerySyntax
-from agents.base.tokenizer import fold, words
+from agents.base.tokenizer import fold, tokens
 from agents.query.fields import QueryField, closest_name
 from agents.query.numbers import read_number, read_numbers
 from agents.query.scanner import Scalar, excerpt
@@ -67,7 +67,7 @@ def read_phrase(scalar: Scalar) -> SearchPhrase:
 
 
 def _require_words(text: str, scalar: Scalar) -> str:
-    if not words(text):
+    if not tokens(text):
         raise scalar.error(f"{excerpt(scalar.value)} has nothing to search for: only letters, digits and _ count")
     return text
 

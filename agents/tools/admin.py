@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from agents.base import redaction
 from agents.base.access import Actor
 from agents.base.ids import Kind
-from agents.base.run_sync import waited
+from agents.base.run_sync import run_on_loop
 from agents.loop.current_service import service
 from agents.record.schemas.content import ToolDef
 from agents.tools import store as toolgroups
@@ -58,9 +58,9 @@ class ToolGroupAdmin(TimestampColumns, OwnershipColumns, ManagedAdmin):
     def save_model(self, request: HttpRequest, obj: ToolGroup, form: Any, change: bool) -> None:
         providers, actor = service().providers, actor_of(request)
         if change:
-            waited(asking.revise(providers, actor, obj.pk, form.group))
+            run_on_loop(asking.revise(providers, actor, obj.pk, form.group))
         else:
-            obj.pk = waited(asking.register(providers, actor, form.group, {}))
+            obj.pk = run_on_loop(asking.register(providers, actor, form.group, {}))
         note = toolgroups.get(actor, obj.pk).note
         if note:
             self.message_user(request, f"“{obj.name}”: {note}", messages.WARNING)
@@ -75,7 +75,7 @@ class ToolGroupAdmin(TimestampColumns, OwnershipColumns, ManagedAdmin):
             words = _now("At most %(count)s at once: choose fewer.") % {"count": ASKED_AT_ONCE}
             self.message_user(request, words, messages.ERROR)
             return
-        faults = [waited(asking.ask_again(service().providers, actor_of(request), group.pk)) for group in chosen]
+        faults = [run_on_loop(asking.ask_again(service().providers, actor_of(request), group.pk)) for group in chosen]
         for group, fault in zip(chosen, faults, strict=True):
             if fault:
                 self.message_user(request, f"“{group.name}”: {fault.words}", messages.WARNING)

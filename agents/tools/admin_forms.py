@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.base.errors import InvalidRequest
-from agents.base.run_sync import waited
+from agents.base.run_sync import run_on_loop
 from agents.loop.current_service import service
 from agents.tools import store as stored_groups
 from agents.tools.models import ToolGroup
@@ -95,6 +95,6 @@ class ToolGroupForm(NamedForm):
 
     def _check_url(self, uri: str) -> None:
         try:
-            waited(service().providers.mcp.check(uri))
+            run_on_loop(service().providers.mcp.check(uri))
         except InvalidRequest as error:
             raise InvalidRequest(error.message, param="mcp_endpoint") from error

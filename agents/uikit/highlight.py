@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import category
 
-from agents.base.tokenizer import words
+from agents.base.tokenizer import tokens
 from agents.query.tree import And, FieldTerm, FreeText, LevelScope, Node, Or, Query, SearchPhrase
 
 TextPart = tuple[str, bool]
@@ -48,7 +48,7 @@ def search_phrases(query: Query | None) -> SearchPhrases:
     phrases: dict[str, list[Phrase]] = {"in": [], "out": [], "error": []}
     for field, value in _search_terms(query.tree):
         for side in _SIDES_OF_FIELD.get(field, ()):
-            phrases[side].append(Phrase(tuple(words(value.text)), value.prefix))
+            phrases[side].append(Phrase(tuple(tokens(value.text)), value.prefix))
     return SearchPhrases(tuple(phrases["in"]), tuple(phrases["out"]), tuple(phrases["error"]))
 
 
@@ -117,12 +117,12 @@ def _merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
     """Each token as the index folds it, with its start and end in the original text."""
     for start, end in _runs(text):
-        folded = words(text[start:end])
+        folded = tokens(text[start:end])
         if len(folded) == 1:
             yield folded[0], start, end
             continue
         for position in range(start, end):  # Chinese, Japanese, Korean: a word per character
-            for word in words(text[position]):
+            for word in tokens(text[position]):
                 yield word, position, position + 1
 
 

@@ -88,7 +88,7 @@ def named_topics(world: World) -> list[tuple[str, str]]:
 
 def beginning(who: Who, world: World) -> str:
     """The cursor before all changes; the keys for one action are the owner's."""
-    return feed_cursor.told(Actor(who.name, who.login or world.owner.user_id), 0)
+    return feed_cursor.at(Actor(who.name, who.login or world.owner.user_id), 0)
 
 
 def leaks(told: str, who: Who, world: World, asked: str = "") -> list[str]:
@@ -198,7 +198,7 @@ def test_cursors_go_on_at_their_own_times(world: World, monkeypatch: pytest.Monk
             cursors = [frame["cursor"] for frame in (frames[0], *frames[2:])]
             assert len({*cursors}) == 4
             assert len({len(cursor) for cursor in cursors}) == 1
-            before, *_, after = (feed_cursor.number(Actor("outsider", who.login), cursor) for cursor in cursors)
+            before, *_, after = (feed_cursor.seq_of(Actor("outsider", who.login), cursor) for cursor in cursors)
             assert (before, after) == (await sync_to_async(changes.latest)(), LATER)
 
     async_to_sync(flow)()

@@ -110,10 +110,10 @@ def known(_database: None, settings: Any, issuer: Issuer) -> Iterator[Issuer]:
     settings.REQUIRE_LOGIN = True
     settings.AUTH_PROVIDER = {"type": "jwks", "uri": f"{issuer.base}/keys", "issuer": issuer.base}
     logging.getLogger("django.request").setLevel(logging.CRITICAL)  # most are refused, as they should be
-    tokens.use(equipment.identify())
+    tokens.use_provider(equipment.identify())
     with idle_service():
         yield issuer
-    tokens.use(None)
+    tokens.use_provider(None)
     issuer.people.clear()
     logging.getLogger("django.request").setLevel(logging.NOTSET)
 
@@ -123,7 +123,7 @@ def asked(known: Issuer, settings: Any) -> Issuer:
     """The same issuer, asked for what it knows of each token."""
     more = {"url": f"{known.base}/introspect", "client_id": CLIENT, "client_secret": SECRET}
     settings.AUTH_PROVIDER = {"type": "introspection", **more}
-    tokens.use(equipment.identify())
+    tokens.use_provider(equipment.identify())
     return known
 
 
@@ -189,7 +189,7 @@ def test_one_name_of_two_claims_is_two_people(asked: Issuer) -> None:
 
 def test_one_name_of_two_issuers_is_two_people(known: Issuer, settings: Any) -> None:
     settings.AUTH_PROVIDER = {"type": "jwks", "uri": f"{known.base}/keys"}
-    tokens.use(equipment.identify())
+    tokens.use_provider(equipment.identify())
     one, other = (known.token("alice", iss=iss) for iss in ("https://one.example", "https://other.example"))
     chain = build(by_token(one), "alice", played=False)
     assert opened(Client(), chain, {"Authorization": f"Bearer {other}"}) == []

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from agents.base.addresses import PinnedResolver, Target, check, is_allowed, resolve
+from agents.base.addresses import PinnedResolver, ResolvedUrl, check_syntax, is_allowed, resolve
 from agents.base.errors import InvalidRequest
 from tests.base.address_spellings import FORBIDDEN
 from tests.support.depth import deep
@@ -70,7 +70,7 @@ NEVER = [
 ]
 
 
-def found(url: str, *, allow_private: bool = False) -> Target:
+def found(url: str, *, allow_private: bool = False) -> ResolvedUrl:
     return asyncio.run(resolve(url, allow_private=allow_private))
 
 
@@ -98,7 +98,7 @@ def test_some_addresses_are_for_nobody(url: str) -> None:
 def test_a_public_address_passes() -> None:
     target = found("https://8.8.8.8/x?y=1")
     assert (target.scheme, target.host, target.port, target.addresses) == ("https", "8.8.8.8", 443, ("8.8.8.8",))
-    check("https://example.org:8443/path")
+    check_syntax("https://example.org:8443/path")
 
 
 def test_one_bad_answer_of_several_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_the_connection_goes_to_what_was_looked_at() -> None:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         port = runner.addresses[0][1]
-        target = Target(f"http://pinned.invalid:{port}/", "http", "pinned.invalid", port, ("127.0.0.1",))
+        target = ResolvedUrl(f"http://pinned.invalid:{port}/", "http", "pinned.invalid", port, ("127.0.0.1",))
         connector = aiohttp.TCPConnector(resolver=PinnedResolver(target))
         async with aiohttp.ClientSession(connector=connector) as session:
             async with session.get(target.url) as response:

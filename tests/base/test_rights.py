@@ -121,7 +121,7 @@ def test_a_token_is_asked_about_again(run_async: Run, owner: Actor) -> None:
 
     def become(value: Actor | AgentsError) -> bool:
         now[0] = owner
-        return is_told(run_async, owner, lambda: now.__setitem__(0, value), again=again)
+        return is_told(run_async, owner, lambda: now.__setitem__(0, value), reidentify=again)
 
     assert become(NotAuthenticated("The token has expired."))
     assert become(replace(owner, attributes={}))

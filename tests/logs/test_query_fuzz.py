@@ -115,7 +115,7 @@ def by_subscription(store: Store, name: str, text: str) -> tuple[int, list[str]]
     """What a page is told that was rendered before anything was stored."""
 
     async def replayed() -> list[dict[str, Any]]:
-        wanted = topics.Subscription(store.actor, "logs", name, text, feed_cursor.told(store.actor, 0), "json")
+        wanted = topics.Subscription(store.actor, "logs", name, text, feed_cursor.at(store.actor, 0), "json")
         async with aclosing(topics.follow(wanted)) as frames:  # type: ignore[type-var]  # it is a generator
             async for frame in frames:
                 events: list[dict[str, Any]] = json.loads(b'{"op":' + frame)["events"]

@@ -309,7 +309,7 @@ def test_a_running_one_is_followed_from_before_it_was_read(client: Client, me: A
     [page] = [each for each in elements(get(client, url(me)), "div") if "data-turn" in each]
     assert "data-live" in page
     assert "data-foreign" in page
-    assert feed_cursor.number(me, page["data-cursor"]) == seen
+    assert feed_cursor.seq_of(me, page["data-cursor"]) == seen
     tell(me, *reports.turn(1)[1:])
     [page] = [each for each in elements(get(client, url(me)), "div") if "data-turn" in each]
     assert "data-live" not in page

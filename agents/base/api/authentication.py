@@ -20,23 +20,23 @@ SECRETS = frozenset({"authorization", "cookie", "x-llamastack-provider-data"})
 
 def actor_of(request: HttpRequest) -> Actor:
     """The actor behind an API request. Raises NotAuthenticated for a key or token that is not good."""
-    return actor_of_header(request.headers.get("Authorization", ""), asked_of(request))
+    return actor_of_header(request.headers.get("Authorization", ""), token_request_of(request))
 
 
-def asked_of(request: HttpRequest) -> TokenRequest:
+def token_request_of(request: HttpRequest) -> TokenRequest:
     """A request, as far as an identity provider may be told of it."""
     headers = {name: value for name, value in request.headers.items() if name.lower() not in SECRETS}
     return TokenRequest(request.path, headers, {name: str(value) for name, value in request.GET.items()})
 
 
-def actor_of_header(authorization: str, asked: TokenRequest) -> Actor:
+def actor_of_header(authorization: str, request: TokenRequest) -> Actor:
     """The same for the value of an ``Authorization`` header. A Bearer that is not one of our keys is
     a token where somebody knows tokens, and counts as none elsewhere (clients send ``none``, …)."""
     secret = _bearer(authorization)
     if secret.startswith(keys.PREFIX):
         return keys.of_secret(secret)
-    if secret and tokens.are_known():
-        return tokens.actor_of(secret, asked)
+    if secret and tokens.has_provider():
+        return tokens.actor_of(secret, request)
     return ANONYMOUS if settings.REQUIRE_LOGIN else keys.local()
 
 
@@ -45,25 +45,25 @@ def _bearer(authorization: str) -> str:
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 
-def token_again(authorization: str, asked: Callable[[], TokenRequest]) -> Callable[[], Actor] | None:
+def reidentifier(authorization: str, token_request: Callable[[], TokenRequest]) -> Callable[[], Actor] | None:
     """What asks anew whose the token of an ``Authorization`` header is; None where it has none."""
     secret = _bearer(authorization)
-    if not secret or secret.startswith(keys.PREFIX) or not tokens.are_known():
+    if not secret or secret.startswith(keys.PREFIX) or not tokens.has_provider():
         return None
-    return partial(tokens.actor_of, secret, asked())
+    return partial(tokens.actor_of, secret, token_request())
 
 
 def actor_of_sender(request: HttpRequest) -> Actor:
     """The same of a program that reports what it did: these put a key where their makers thought of, and
     some forget to decode it."""
     headers = request.headers
-    given = headers.get("Authorization", "").replace("%20", " ", 1)
+    authorization = headers.get("Authorization", "").replace("%20", " ", 1)
     plain = headers.get("x-api-key") or headers.get("api-key") or headers.get("api_key") or ""
-    if given.lower().startswith("basic "):
-        plain, given = _password(given[6:]), ""
-    if not given and plain:
-        given = f"Bearer {plain}"
-    return actor_of_header(given, TokenRequest(request.path, {}, {}))
+    if authorization.lower().startswith("basic "):
+        plain, authorization = _password(authorization[6:]), ""
+    if not authorization and plain:
+        authorization = f"Bearer {plain}"
+    return actor_of_header(authorization, TokenRequest(request.path, {}, {}))
 
 
 def _password(encoded: str) -> str:

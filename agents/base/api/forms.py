@@ -48,6 +48,6 @@ def _parsed(request: HttpRequest) -> tuple[Any, Any]:
 
 def _close(handler: TemporaryFileUploadHandler) -> None:
     """Close the file that was being read: Django closes those that are complete."""
-    begun = getattr(handler, "file", None)
-    if begun is not None:
-        begun.close()
+    file = getattr(handler, "file", None)
+    if file is not None:
+        file.close()

@@ -21,15 +21,15 @@ from agents.base.errors import RateLimited
 from agents.base.shares import Shares, caller
 
 JSON = "application/json"
-SMALL = 512 * 1024
+MAX_IN_MEMORY = 512 * 1024
 """Bytes of an answer that stays in memory."""
-PART = 64 * 1024
+READ_SIZE = 64 * 1024
 """Bytes that are read from disk at a time."""
-QUICK = 16 * 1024
+MAX_UNSHARED = 16 * 1024
 """Bytes of an answer that is made whoever else is making one."""
 
 
-class _Makers(Shares):
+class _Generators(Shares):
     """Who makes an answer that is not quick. As many as two cores can: more at once would take more memory, be no
     faster, and keep everybody else from Python's lock."""
 
@@ -37,26 +37,26 @@ class _Makers(Shares):
         raise AssertionError("all of them wait")
 
 
-_makers = _Makers(2, share=1)
+_generators = _Generators(2, share=1)
 """One caller makes one at a time."""
 
 
 @contextmanager
-def _making() -> Iterator[None]:
+def _generation_slot() -> Iterator[None]:
     """For sync code: waits until it is the caller's turn."""
     granted = threading.Event()
-    place = _makers.enter(caller.get(), admitted=True)
+    slot = _generators.enter(caller.get(), admitted=True)
     try:
-        if not _makers.when_granted(place, granted.set):
+        if not _generators.when_granted(slot, granted.set):
             granted.wait()
         yield
     finally:
-        _makers.leave(place)
+        _generators.leave(slot)
 
 
 def answer(
     weight: int,
-    pieces: Iterable[bytes],
+    chunks: Iterable[bytes],
     *,
     status: int = 200,
     content_type: str = JSON,
@@ -64,41 +64,43 @@ def answer(
 ) -> HttpResponseBase:
     """An answer made of these pieces, which are about ``weight`` bytes together. For sync code: it may wait
     for others that are being made."""
-    rest, first = iter(pieces), list[bytes]()
-    if weight <= QUICK and _takes_all(rest, first, QUICK):
-        return HttpResponse(b"".join(first), status=status, content_type=content_type, headers=headers)
-    with _making():
-        if weight <= SMALL and _takes_all(rest, first, SMALL):
-            return HttpResponse(b"".join(first), status=status, content_type=content_type, headers=headers)
-        return _kept(chain(first, rest), status, content_type, headers)
+    remaining, buffered = iter(chunks), list[bytes]()
+    if weight <= MAX_UNSHARED and _fits(remaining, buffered, MAX_UNSHARED):
+        return HttpResponse(b"".join(buffered), status=status, content_type=content_type, headers=headers)
+    with _generation_slot():
+        if weight <= MAX_IN_MEMORY and _fits(remaining, buffered, MAX_IN_MEMORY):
+            return HttpResponse(b"".join(buffered), status=status, content_type=content_type, headers=headers)
+        return _spooled(chain(buffered, remaining), status, content_type, headers)
 
 
-def _takes_all(pieces: Iterator[bytes], out: list[bytes], most: int) -> bool:
+def _fits(chunks: Iterator[bytes], out: list[bytes], limit: int) -> bool:
     """Put pieces to those that are there until they are too much together; whether that were all."""
     size = sum(map(len, out))
-    while size <= most:
-        piece = next(pieces, None)
-        if piece is None:
+    while size <= limit:
+        chunk = next(chunks, None)
+        if chunk is None:
             return True
-        out.append(piece)
-        size += len(piece)
+        out.append(chunk)
+        size += len(chunk)
     return False
 
 
-def whole(
+def ready_answer(
     body: bytes, *, status: int = 200, content_type: str = JSON, headers: dict[str, str] | None = None
 ) -> HttpResponseBase:
     """An answer that is made already."""
-    if len(body) <= SMALL:
+    if len(body) <= MAX_IN_MEMORY:
         return HttpResponse(body, status=status, content_type=content_type, headers=headers)
-    return _kept((body,), status, content_type, headers)
+    return _spooled((body,), status, content_type, headers)
 
 
-def _kept(pieces: Iterable[bytes], status: int, content_type: str, headers: dict[str, str] | None) -> HttpResponseBase:
+def _spooled(
+    chunks: Iterable[bytes], status: int, content_type: str, headers: dict[str, str] | None
+) -> HttpResponseBase:
     spool = _Spool()
     try:
-        for piece in pieces:
-            spool.write(piece)
+        for chunk in chunks:
+            spool.write(chunk)
     except BaseException:
         spool.close()
         raise
@@ -113,14 +115,14 @@ class _Spool:
         self._file: IO[bytes] = tempfile.TemporaryFile(prefix="answer-")  # noqa: SIM115 - closed by `close`
         self.size = 0
 
-    def write(self, piece: bytes) -> None:
-        self._file.write(piece)
-        self.size += len(piece)
+    def write(self, chunk: bytes) -> None:
+        self._file.write(chunk)
+        self.size += len(chunk)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         # on the loop: what was just written is read from the system's memory
         self._file.seek(0)
-        while part := self._file.read(PART):
+        while part := self._file.read(READ_SIZE):
             yield part
 
     def close(self) -> None:

@@ -51,7 +51,7 @@ class WireRenderer(JSONRenderer):
 
 def json_response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponseBase:
     """An answer of ready JSON."""
-    return large_answers.whole(body, status=status, headers=headers)
+    return large_answers.ready_answer(body, status=status, headers=headers)
 
 
 def error_response(error: AgentsError, request: HttpRequest | None = None) -> HttpResponse:
@@ -64,7 +64,7 @@ def to_response(error: Exception, context: dict[str, Any]) -> HttpResponse | Non
     """DRF's exception hook."""
     request = getattr(context.get("request"), "_request", None)
     if isinstance(error, exceptions.APIException):
-        error = _translated(error)
+        error = _from_drf(error)
     return error_response(for_caller(error, request), request)
 
 
@@ -81,7 +81,7 @@ def for_caller(error: Exception, request: HttpRequest | None) -> AgentsError:
     return AgentsError("The server made a mistake; its log knows more under this request id.")
 
 
-def _translated(error: exceptions.APIException) -> AgentsError:
+def _from_drf(error: exceptions.APIException) -> AgentsError:
     ours = AgentsError(str(error.detail))
     ours.status, ours.type = error.status_code, type_of(error.status_code)
     if isinstance(error, exceptions.NotFound):
@@ -126,7 +126,7 @@ def _refuse_extremes(value: Any, *, numbers: bool) -> None:
         depth += 1
         if depth > MAX_DEPTH:
             raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.", code="invalid_json")
-        if numbers and not all(-(2**63) <= one < 2**64 for one in level if isinstance(one, int)):
+        if numbers and not all(-(2**63) <= item < 2**64 for item in level if isinstance(item, int)):
             raise InvalidRequest("The body holds a whole number beyond 64 bits; send it as text.", code="invalid_json")
         level = [
             inner
@@ -152,13 +152,13 @@ def read_body(request: HttpRequest, model: type[BaseModel]) -> Any:
 def invalid(error: ValidationError) -> InvalidRequest:
     """A validation error as a sentence about its first field, with all of them in ``detail``."""
     errors = error.errors(include_url=False, include_input=False, include_context=False)
-    told = [
-        {"type": one["type"], "loc": [shortened(part) for part in one["loc"]], "msg": shortened(one["msg"])}
-        for one in errors[:20]
+    details = [
+        {"type": entry["type"], "loc": [shortened(part) for part in entry["loc"]], "msg": shortened(entry["msg"])}
+        for entry in errors[:20]
     ]
-    place = ".".join(map(str, told[0]["loc"])) or "body"
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return InvalidRequest(f"{place}: {told[0]['msg']}{more}", param=place, detail={"errors": told})
+    location = ".".join(map(str, details[0]["loc"])) or "body"
+    suffix = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return InvalidRequest(f"{location}: {details[0]['msg']}{suffix}", param=location, detail={"errors": details})
 
 
 def shortened(part: Any) -> Any:

@@ -11,7 +11,7 @@ from agents.base.api.views import ApiView
 from agents.base.errors import NotFound
 
 
-class Missing(ApiView):
+class UnknownPathView(ApiView):
     schema = None
     actions = dict.fromkeys(("get", "post", "put", "patch", "delete"))
 

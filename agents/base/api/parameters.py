@@ -17,9 +17,9 @@ BEFORE = OpenApiParameter("before", str, description="The id of one of those tha
 AFTER_ALONE = OpenApiParameter("after", str, description="The id of one of those that are listed.")
 
 
-def number(name: str, most: int = 999_999) -> OpenApiParameter:
+def number(name: str, maximum: int = 999_999) -> OpenApiParameter:
     """A whole number from one."""
-    return OpenApiParameter(name, {"type": "integer", "minimum": 1, "maximum": most})
+    return OpenApiParameter(name, {"type": "integer", "minimum": 1, "maximum": maximum})
 
 
 def names(name: str, description: str) -> OpenApiParameter:

@@ -12,7 +12,7 @@ import msgspec
 from django.http import HttpRequest
 
 from agents.base.errors import InvalidRequest
-from agents.base.forwarded_headers import HEADERS_KEY, checked_headers
+from agents.base.forwarded_headers import HEADERS_KEY, validate_headers
 
 HEADER = "X-LlamaStack-Provider-Data"
 
@@ -25,7 +25,7 @@ def provider_data(request: HttpRequest) -> dict[str, Any]:
     if not isinstance(by_url, dict):
         raise InvalidRequest(f"{HEADER}: {HEADERS_KEY} must be an object of URLs.", param=HEADER)
     for headers in by_url.values():
-        checked_headers(headers, f"{HEADER}: {HEADERS_KEY}")
+        validate_headers(headers, f"{HEADER}: {HEADERS_KEY}")
     return value
 
 

@@ -21,14 +21,14 @@ from rest_framework.views import APIView
 from agents.base import open_streams, sse
 from agents.base.access import Action, Actor, require
 from agents.base.api import negotiation
-from agents.base.api.authentication import actor_of, asked_of, refuse, token_again
+from agents.base.api.authentication import actor_of, refuse, reidentifier, token_request_of
 from agents.base.api.waiting import Awaited as Awaited
 from agents.base.api.waiting import while_allowed
 from agents.base.errors import InvalidRequest
 
 Declared = Action | None
 
-PAGE, PAGE_CAP = 100, 1000
+DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
 
 
 class ApiView(APIView):
@@ -40,8 +40,8 @@ class ApiView(APIView):
     request: Request
     actor: Actor
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
         handled = {method for method in cls.http_method_names if hasattr(cls, method)} - {"options"}
         undeclared = ", ".join(sorted(handled - set(cls.actions)))
         if undeclared:
@@ -62,12 +62,12 @@ class ApiView(APIView):
         open_streams.begin(request._request, self.actor)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        answered = super().finalize_response(request, response, *args, **kwargs)
-        if not isinstance(answered, Awaited | StreamingHttpResponse):
-            return answered
+        final = super().finalize_response(request, response, *args, **kwargs)
+        if not isinstance(final, Awaited | StreamingHttpResponse):
+            return final
         plain = request._request
-        again = token_again(plain.headers.get("Authorization", ""), partial(asked_of, plain))
-        return while_allowed(answered, self.actor, again)
+        reidentify = reidentifier(plain.headers.get("Authorization", ""), partial(token_request_of, plain))
+        return while_allowed(final, self.actor, reidentify)
 
     @staticmethod
     def identify(request: HttpRequest) -> Actor:
@@ -98,7 +98,7 @@ def data_list(items: Iterable[Any]) -> HttpResponseBase:
     return negotiation.json_response(msgspec.json.encode({"data": list(items)}))
 
 
-def nothing() -> HttpResponseBase:
+def no_content() -> HttpResponseBase:
     """204: done, nothing to say."""
     return HttpResponse(status=204)
 
@@ -111,12 +111,12 @@ def stream(frames: AsyncIterator[bytes]) -> StreamingHttpResponse:
 def page_bounds(request: HttpRequest) -> tuple[int, int]:
     """(start, limit) of a Llama Stack list. ``limit`` absent is a page, -1 as many as allowed."""
     start = _number(request, "start_index", 0)
-    limit = _number(request, "limit", PAGE)
+    limit = _number(request, "limit", DEFAULT_LIMIT)
     if start < 0:
         raise InvalidRequest("start_index: must not be negative.", param="start_index")
     if limit < -1 or limit == 0:
         raise InvalidRequest("limit: must be positive, or -1 for as many as allowed.", param="limit")
-    return start, PAGE_CAP if limit == -1 else min(limit, PAGE_CAP)
+    return start, MAX_LIMIT if limit == -1 else min(limit, MAX_LIMIT)
 
 
 def _number(request: HttpRequest, name: str, default: int) -> int:
@@ -128,7 +128,7 @@ def _number(request: HttpRequest, name: str, default: int) -> int:
     return int(raw)
 
 
-def listed(request: HttpRequest, name: str) -> list[str] | None:
+def query_list(request: HttpRequest, name: str) -> list[str] | None:
     """A list in the query, in any of the clients' spellings: commas, brackets, repeated."""
     raw = [*request.GET.getlist(name), *request.GET.getlist(f"{name}[]")]
     if not raw:

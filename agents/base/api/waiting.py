@@ -26,22 +26,24 @@ class Awaited(HttpResponse):
         self.work = work
 
 
-def while_allowed(response: R, actor: Actor, again: Reidentify | None = None) -> R:
+def while_allowed(response: R, actor: Actor, reidentify: Reidentify | None = None) -> R:
     """The same answer; one that is waited for or streamed lasts no longer than the actor's rights."""
     if isinstance(response, Awaited):
-        response.work = partial(_waited, response.work, actor, again)
+        response.work = partial(_await_allowed, response.work, actor, reidentify)
     elif isinstance(response, StreamingHttpResponse) and response.is_async:
-        told = response.headers.get("Content-Type", "").startswith("text/event-stream")
+        is_event_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
         parts = aiter(response.streaming_content)  # type: ignore[arg-type]  # it is asynchronous
-        response.streaming_content = rights.parts_while_allowed(actor, again, parts, _last if told else None)
+        response.streaming_content = rights.parts_while_allowed(
+            actor, reidentify, parts, _last_frame if is_event_stream else None
+        )
     return response
 
 
-async def _waited(
-    work: Callable[[], Awaitable[HttpResponseBase]], actor: Actor, again: Reidentify | None
+async def _await_allowed(
+    work: Callable[[], Awaitable[HttpResponseBase]], actor: Actor, reidentify: Reidentify | None
 ) -> HttpResponseBase:
-    return while_allowed(await rights.while_allowed(actor, again, work), actor, again)
+    return while_allowed(await rights.while_allowed(actor, reidentify, work), actor, reidentify)
 
 
-def _last(error: AgentsError) -> bytes:
+def _last_frame(error: AgentsError) -> bytes:
     return sse.frame(msgspec.json.encode(error.body()))

@@ -10,18 +10,18 @@ from django.db import connection
 
 
 @contextmanager
-def waiting_at_most(seconds: float) -> Iterator[None]:
+def lock_timeout(seconds: float) -> Iterator[None]:
     """Within the block this thread's connection waits no longer than that."""
     if connection.vendor != "sqlite":
         yield
         return
-    _wait(seconds)
+    _set_timeout(seconds)
     try:
         yield
     finally:
-        _wait(connection.settings_dict["OPTIONS"]["timeout"])
+        _set_timeout(connection.settings_dict["OPTIONS"]["timeout"])
 
 
-def _wait(seconds: float) -> None:
+def _set_timeout(seconds: float) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA busy_timeout={round(seconds * 1000)}")

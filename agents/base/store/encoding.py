@@ -23,12 +23,12 @@ def pack(body: bytes) -> tuple[int, bytes]:
 
 def pack_always(body: bytes) -> bytes:
     """Compressed whatever its size; unpacked with `ZSTD`."""
-    if len(body) > KEPT_FOR:
+    if len(body) > MAX_POOLED:
         return _compressor().compress(body)
     return _threads.compressor.compress(body)
 
 
-KEPT_FOR = 128 * 1024
+MAX_POOLED = 128 * 1024
 """Bytes up to which a thread uses the same compressor again: for larger ones it takes megabytes and keeps them."""
 
 
@@ -59,12 +59,12 @@ def unpack(encoding: int, stored: bytes | memoryview) -> bytes:
     return _threads.decompressor.decompress(stored, max_output_size=LIMIT)
 
 
-PIECE = 256 * 1024
+CHUNK = 256 * 1024
 
 
-def pieces(encoding: int, stored: bytes | memoryview) -> Iterator[bytes]:
+def chunks(encoding: int, stored: bytes | memoryview) -> Iterator[bytes]:
     """The body again, piece by piece."""
     if encoding == PLAIN:
         yield bytes(stored)
     else:
-        yield from zstandard.ZstdDecompressor().read_to_iter(bytes(stored), write_size=PIECE)
+        yield from zstandard.ZstdDecompressor().read_to_iter(bytes(stored), write_size=CHUNK)

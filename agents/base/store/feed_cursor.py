@@ -10,28 +10,28 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.base.store import changes, sealed
 
-_LONGEST = 400
+_MAX_LENGTH = 400
 
 
 def newest(actor: Actor) -> str:
     """The place behind all that has changed so far."""
-    return told(actor, changes.latest())
+    return at(actor, changes.latest())
 
 
-def told(actor: Actor, seq: int) -> str:
+def at(actor: Actor, seq: int) -> str:
     """The place behind the change of this number."""
-    return sealed.seal(_of(actor), {"seq": f"{seq:019}"})  # as long for any number
+    return sealed.seal(_context(actor), {"seq": f"{seq:019}"})  # as long for any number
 
 
-def number(actor: Actor, place: str, param: str = "after") -> int:
+def seq_of(actor: Actor, cursor: str, param: str = "after") -> int:
     """The number of the change that a place is behind. Raises InvalidRequest."""
-    is_text = place != "" and place.isascii() and len(place) <= _LONGEST
-    found = sealed.unseal(_of(actor), place) if is_text else None
-    if found is None:
-        words = f"{param}: this is no cursor that you were given; leave it out to begin now."
-        raise InvalidRequest(words, param=param, code="unknown_cursor")
-    return int(found["seq"])
+    is_text = cursor != "" and cursor.isascii() and len(cursor) <= _MAX_LENGTH
+    position = sealed.unseal(_context(actor), cursor) if is_text else None
+    if position is None:
+        message = f"{param}: this is no cursor that you were given; leave it out to begin now."
+        raise InvalidRequest(message, param=param, code="unknown_cursor")
+    return int(position["seq"])
 
 
-def _of(actor: Actor) -> str:
+def _context(actor: Actor) -> str:
     return f"the change feed, for {actor.user_id}"

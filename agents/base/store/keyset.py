@@ -33,12 +33,12 @@ class Bounds:
     newest_first: bool
 
 
-def cut(sized: list[Sized[K]], bounds: Bounds, more: bool) -> tuple[list[Sized[K]], bool]:
+def cut(sized: list[Sized[K]], bounds: Bounds, has_more: bool) -> tuple[list[Sized[K]], bool]:
     """Of a page's rows, with their sizes, those nearest to where it begins that it may hold; and whether there are
     more behind them, as ``more`` says of all."""
     backwards = bounds.before is not None and bounds.after is None
-    shown, is_cut = portions.page(reversed(sized) if backwards else sized, bounds.limit)
-    return shown[::-1] if backwards else shown, more or is_cut
+    kept_rows, is_cut = portions.page(reversed(sized) if backwards else sized, bounds.limit)
+    return kept_rows[::-1] if backwards else kept_rows, has_more or is_cut
 
 
 def page(rows: Any, bounds: Bounds, *columns: str) -> tuple[list[Sequence[Any]], bool]:
@@ -51,6 +51,6 @@ def page(rows: Any, bounds: Bounds, *columns: str) -> tuple[list[Sequence[Any]],
         rows = rows.filter(pk__gt=bounds.before) if descending else rows.filter(pk__lt=bounds.before)
     backwards = bounds.before is not None and bounds.after is None
     rows = rows.order_by("-pk" if descending != backwards else "pk")
-    found = list(rows.values_list(*columns)[: bounds.limit + 1])
-    shown = found[: bounds.limit]
-    return shown[::-1] if backwards else shown, len(found) > bounds.limit
+    rows_read = list(rows.values_list(*columns)[: bounds.limit + 1])
+    page_rows = rows_read[: bounds.limit]
+    return page_rows[::-1] if backwards else page_rows, len(rows_read) > bounds.limit

@@ -38,8 +38,8 @@ def sizes(model: type[Model], field: str, keys: Sequence[int]) -> Iterator[int]:
         with connection.cursor() as cursor:
             marks = ", ".join(["%s"] * len(keys)) or "NULL"
             cursor.execute(f"SELECT id, OCTET_LENGTH({column}) FROM {table} WHERE id IN ({marks})", list(keys))  # noqa: S608 - names of ours
-            found = dict(cursor.fetchall())
-        yield from (found.get(key, 0) for key in keys)
+            size_by_key = dict(cursor.fetchall())
+        yield from (size_by_key.get(key, 0) for key in keys)
         return
     connection.ensure_connection()
     for key in keys:
@@ -61,29 +61,29 @@ class _Header(Func):
 
 def packed_sizes(rows: Any) -> dict[int, int]:
     """The bytes of the bodies of these rows once they are unpacked, by their keys."""
-    found = rows.values_list("pk", "encoding", _Header("body"))
-    return {key: encoding.size_of(kind, head) for key, kind, head in found}
+    headers = rows.values_list("pk", "encoding", _Header("body"))
+    return {key: encoding.size_of(kind, head) for key, kind, head in headers}
 
 
 def page(sized: Iterable[Sized[K]], limit: int) -> tuple[list[Sized[K]], bool]:
     """The first of these rows, at least one, at most so many and as much as a page may hold; and whether
     there are more behind them."""
-    shown, weight = list[Sized[K]](), 0
+    rows, weight = list[Sized[K]](), 0
     for key, size in sized:
         weight += size
-        if len(shown) == limit or (shown and weight > PAGE_BYTES):
-            return shown, True
-        shown.append((key, size))
-    return shown, False
+        if len(rows) == limit or (rows and weight > PAGE_BYTES):
+            return rows, True
+        rows.append((key, size))
+    return rows, False
 
 
-def groups(sized: Iterable[Sized[K]], most: int | None = None, limit: int | None = None) -> Iterator[list[K]]:
+def groups(sized: Iterable[Sized[K]], max_size: int | None = None, limit: int | None = None) -> Iterator[list[K]]:
     """What has a size in groups, each of at most ``most`` together (of rows: what may be read at once) and at most
     ``limit`` of them; one that is larger is a group of its own."""
-    most = TOGETHER_BYTES if most is None else most
+    max_size = TOGETHER_BYTES if max_size is None else max_size
     group, weight = list[K](), 0
     for key, size in sized:
-        if group and (weight + size > most or len(group) == limit):
+        if group and (weight + size > max_size or len(group) == limit):
             yield group
             group, weight = [], 0
         group.append(key)

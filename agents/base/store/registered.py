@@ -20,7 +20,7 @@ from agents.base.store import scopes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 
-LISTED = 1000
+MAX_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class Registry:
 
     def listing(self, actor: Actor, action: Action = "read") -> list[Registration]:
         """Those the actor may see, the oldest first, each name once; at most `LISTED` rows."""
-        found: dict[str, Registration] = {}
-        for row in self._rows(actor, action).order_by("id")[:LISTED]:
-            found.setdefault(row.identifier, _registration(row))
-        return list(found.values())
+        registrations: dict[str, Registration] = {}
+        for row in self._rows(actor, action).order_by("id")[:MAX_LISTED]:
+            registrations.setdefault(row.identifier, _registration(row))
+        return list(registrations.values())
 
     def add(self, actor: Actor, new: Registration) -> int:
         """Register it; returns its key. The same again changes nothing; another of a name that the
@@ -57,14 +57,14 @@ class Registry:
         try:
             return writer.write(lambda: self._add(actor, new))
         except IntegrityError as error:  # another process was first
-            raise self._taken(new) from error
+            raise self._name_conflict(new) from error
 
     def _add(self, actor: Actor, new: Registration) -> int:
-        there = self._rows(actor, "manage").filter(identifier=new.identifier).order_by("id").first()
-        if there is not None and _registration(there) == new:
-            return int(there.pk)
-        if there is not None:
-            raise self._taken(new)
+        existing = self._rows(actor, "manage").filter(identifier=new.identifier).order_by("id").first()
+        if existing is not None and _registration(existing) == new:
+            return int(existing.pk)
+        if existing is not None:
+            raise self._name_conflict(new)
         row = self._table(
             identifier=new.identifier,
             provider=new.provider,
@@ -105,9 +105,9 @@ class Registry:
         if not writer.write(job):
             raise NotFound(f"This {self._noun.lower()} was not found.")
 
-    def _taken(self, new: Registration) -> Conflict:
-        words = f"{self._noun} '{new.identifier[:200]}' is registered already, otherwise than this; delete it first."
-        return Conflict(words, code="already_registered")
+    def _name_conflict(self, new: Registration) -> Conflict:
+        message = f"{self._noun} '{new.identifier[:200]}' is registered already, otherwise than this; delete it first."
+        return Conflict(message, code="already_registered")
 
     def _rows(self, actor: Actor, action: Action = "read") -> Any:
         return self._table.objects.visible_to(actor, action)

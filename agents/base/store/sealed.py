@@ -16,25 +16,25 @@ from django.conf import settings
 _PURPOSE = b"agents: secrets at rest"
 
 
-def seal(place: str, secrets: dict[str, str]) -> str:
+def seal(context: str, secrets: dict[str, str]) -> str:
     """Secrets that are for ``place`` (a URL) alone; nothing becomes the empty text."""
     if not secrets:
         return ""
-    text = msgspec.json.encode({"place": place, "secrets": secrets})
+    text = msgspec.json.encode({"place": context, "secrets": secrets})
     return str(_cipher(_keys()).encrypt(text).decode())
 
 
-def unseal(place: str, token: str) -> dict[str, str] | None:
+def unseal(context: str, token: str) -> dict[str, str] | None:
     """The secrets for this place; None where they cannot be opened, or are for another."""
     if not token:
         return {}
     from cryptography.fernet import InvalidToken
 
     try:
-        held = msgspec.json.decode(_cipher(_keys()).decrypt(token.encode()))
+        content = msgspec.json.decode(_cipher(_keys()).decrypt(token.encode()))
     except InvalidToken:
         return None
-    return dict(held["secrets"]) if held["place"] == place else None
+    return dict(content["secrets"]) if content["place"] == context else None
 
 
 def _keys() -> tuple[str, ...]:
@@ -47,5 +47,5 @@ def _cipher(keys: tuple[str, ...]) -> Any:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-    made = [HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key.encode()) for key in keys]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in made])
+    derived = [HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key.encode()) for key in keys]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in derived])

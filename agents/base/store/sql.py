@@ -29,9 +29,9 @@ def columns(model: type[models.Model], names: str) -> list[str]:
 
 def _has_text(model: type[models.Model], names: str) -> bool:
     """Whether one of these fields may hold text."""
-    wanted = set(names.split())
-    found = [field for field in model._meta.concrete_fields if field.attname in wanted]
-    return not all(isinstance(field, _WITHOUT_TEXT) for field in found)
+    attributes = set(names.split())
+    fields = [field for field in model._meta.concrete_fields if field.attname in attributes]
+    return not all(isinstance(field, _WITHOUT_TEXT) for field in fields)
 
 
 _WITHOUT_TEXT = (models.IntegerField, models.BooleanField, models.BinaryField, models.ForeignKey)
@@ -94,7 +94,7 @@ class Select:
             return row
 
 
-AMONG = 500
+MAX_VALUES = 500
 """Values that one statement is asked for."""
 
 
@@ -109,20 +109,22 @@ class SelectAmong:
 
     def all(self, among: Sequence[Any], *values: Any) -> Iterator[tuple[Any, ...]]:
         """``values`` are those of ``where``."""
-        for start in range(0, len(among), AMONG):
-            some = among[start : start + AMONG]
+        for start in range(0, len(among), MAX_VALUES):
+            chunk = among[start : start + MAX_VALUES]
             with connection.cursor() as cursor:
-                cursor.execute(f"{self._head}({', '.join(['%s'] * len(some))}){self._order}", [*values, *some])
-                found = cursor.fetchall()
-            yield from found
+                cursor.execute(f"{self._head}({', '.join(['%s'] * len(chunk))}){self._order}", [*values, *chunk])
+                rows = cursor.fetchall()
+            yield from rows
 
 
 class VisibleRow:
     """One row of a guarded table by its key, if the actor may see it."""
 
     def __init__(self, model: type[models.Model], names: str) -> None:
-        there = "removed_at IS NULL AND " if issubclass(model, Removable) else ""
-        self._head = f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE id = %s AND {there}"  # noqa: S608 - names of ours
+        not_removed = "removed_at IS NULL AND " if issubclass(model, Removable) else ""
+        self._head = (
+            f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE id = %s AND {not_removed}"  # noqa: S608 - names of ours
+        )
 
     def get(self, actor: Actor, key: int, action: Action = "read") -> tuple[Any, ...] | None:
         where, values = visible_where(actor, action)
@@ -165,34 +167,34 @@ class Update:
     def __bool__(self) -> bool:
         return bool(self._parts)
 
-    def write(self, key_column: str, key: int, and_where: str = "", *more: Any) -> int:
+    def write(self, key_column: str, key: int, and_where: str = "", *params: Any) -> int:
         """Write them, to the row with this key; returns how many rows were changed."""
         if not self._parts:
             return 0
         changes = ", ".join(f"{column} = {text}" for column, (text, _) in self._parts.items())
-        values = [value for _, some in self._parts.values() for value in some]
+        values = [value for _, bound in self._parts.values() for value in bound]
         text = f"UPDATE {self._table} SET {changes} WHERE {key_column} = %s {and_where}"  # noqa: S608 - names of ours
         with connection.cursor() as cursor:
-            cursor.execute(text, [*values, key, *more])
+            cursor.execute(text, [*values, key, *params])
             return int(cursor.rowcount)
 
 
 def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_text: bool = True) -> None:
     """Insert rows: ``head`` is the statement before its VALUES, ``marks`` are those of a row in their parentheses,
     ``tail`` says what is to be done about a row that is there already, ``has_text`` whether one may hold text."""
-    found = [_storable(row) for row in rows] if has_text else list(rows)
-    if not found:
+    encoded = [_storable(row) for row in rows] if has_text else list(rows)
+    if not encoded:
         return
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            _insert_together(cursor.cursor, (head, marks, tail), found)
-        elif not tail and len(found) >= COPIED:
-            _copy(cursor.cursor, head, found)
+            _insert_batches(cursor.cursor, (head, marks, tail), encoded)
+        elif not tail and len(encoded) >= MIN_COPY_ROWS:
+            _copy(cursor.cursor, head, encoded)
         else:
-            cursor.executemany(f"{head} VALUES {marks}{tail}", found)
+            cursor.executemany(f"{head} VALUES {marks}{tail}", encoded)
 
 
-COPIED = 500
+MIN_COPY_ROWS = 500
 """Rows that are worth PostgreSQL's COPY: it takes them at a fraction of what statements cost."""
 
 
@@ -203,19 +205,19 @@ def _copy(cursor: Any, head: str, rows: Sequence[Row]) -> None:
             copy.write_row(row)
 
 
-TOGETHER = (512, 128, 16, 1)
+BATCH_SIZES = (512, 128, 16, 1)
 """Rows of one statement, the largest first: few kinds of statements, which SQLite keeps prepared."""
 
 
-def _insert_together(cursor: Cursor, parts: tuple[str, str, str], rows: Sequence[Row]) -> None:
+def _insert_batches(cursor: Cursor, parts: tuple[str, str, str], rows: Sequence[Row]) -> None:
     # past `executemany`, which gives away Python's lock for each row, and past Django's cursor, which would
     # look through thousands of marks: with threads that compute, a writer waits longer for the lock than it writes
     start = 0
     with connection.wrap_database_errors:
-        for size in TOGETHER:
+        for size in BATCH_SIZES:
             while len(rows) - start >= size:
-                some = rows[start : start + size]
-                Cursor.execute(cursor, _text_of(parts, size), [value for row in some for value in row])
+                batch = rows[start : start + size]
+                Cursor.execute(cursor, _text_of(parts, size), [value for row in batch for value in row])
                 start += size
 
 
@@ -227,10 +229,10 @@ def _text_of(parts: tuple[str, str, str], rows: int) -> str:
 
 def execute_many(text: str, rows: Iterable[Row]) -> None:
     """Run a statement once for each row of values."""
-    found = [_storable(row) for row in rows]
-    if found:
+    encoded = [_storable(row) for row in rows]
+    if encoded:
         with connection.cursor() as cursor:
-            cursor.executemany(text, found)
+            cursor.executemany(text, encoded)
 
 
 def execute(text: str, *values: Any) -> int:

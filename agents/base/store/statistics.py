@@ -15,20 +15,20 @@ from django.db import DatabaseError, connection
 from agents.base.store import failures
 from agents.base.store.writer import writer
 
-ROWS = 400
+ANALYSIS_ROWS = 400
 """Rows of an index that are looked at, about."""
-OLD_S = 6 * 3600.0
+MAX_AGE_S = 6 * 3600.0
 """When it is looked at again, though the store has not grown much."""
-GROWN = 2
+GROWTH_FACTOR = 2
 """How many times larger a store is that is looked at again at once."""
 
 
-class Statistics:
+class PlannerStatistics:
     """What one process has seen to: `renew` is called again and again, and does something where it is time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._looked: tuple[float, int] | None = None
+        self._last_run: tuple[float, int] | None = None
 
     def renew(self) -> bool:
         """Look at the tables, as one short job of the writer; returns whether it was time, and went well. What others
@@ -36,25 +36,25 @@ class Statistics:
         if connection.vendor != "sqlite" or not self._is_time():
             return False
         try:
-            pages = writer.write(_look)
+            pages = writer.write(_analyze)
         except DatabaseError as error:
             if failures.unavailable(error, "looking at the tables") is None:
                 raise
             return False  # a file that is held, full or may only be read: the next time may find it otherwise
-        self._looked = self._clock(), pages
+        self._last_run = self._clock(), pages
         return True
 
     def _is_time(self) -> bool:
-        if self._looked is None:
+        if self._last_run is None:
             return True
-        at, pages = self._looked
-        return self._clock() - at >= OLD_S or _pages() >= pages * GROWN
+        at, pages = self._last_run
+        return self._clock() - at >= MAX_AGE_S or _pages() >= pages * GROWTH_FACTOR
 
 
-def _look() -> int:
+def _analyze() -> int:
     """How many pages of the store are in use."""
     with connection.cursor() as cursor:
-        cursor.execute(f"PRAGMA analysis_limit={ROWS}").fetchall()
+        cursor.execute(f"PRAGMA analysis_limit={ANALYSIS_ROWS}").fetchall()
         for table in _tables():
             cursor.execute(f"ANALYZE {table}")
     return _pages()
@@ -63,7 +63,7 @@ def _look() -> int:
 def _tables() -> list[str]:
     """Those with more than a key: of the others it would only learn how long they are, by reading them."""
     models = apps.get_app_config("agents").get_models()
-    return [one._meta.db_table for one in models if one._meta.indexes or one._meta.constraints]
+    return [model._meta.db_table for model in models if model._meta.indexes or model._meta.constraints]
 
 
 def _pages() -> int:

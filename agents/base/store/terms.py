@@ -10,7 +10,7 @@ from agents.base.tokenizer import fold
 _ids: dict[tuple[int, str], int] = {}
 _values: dict[int, str] = {}
 _lock = threading.Lock()
-LENGTH = 300
+MAX_LENGTH = 300
 
 
 def forget() -> None:
@@ -22,7 +22,7 @@ def forget() -> None:
 
 def intern(kind: TermKind, value: str) -> int | None:
     """The number of a string, made if it is new; None for the empty string. Writes."""
-    value = value[:LENGTH]
+    value = value[:MAX_LENGTH]
     if not value:
         return None
     key = (int(kind), value)
@@ -36,10 +36,10 @@ def intern(kind: TermKind, value: str) -> int | None:
 
 def find(kind: TermKind, value: str) -> int | None:
     """The number of a string if it is known. Only reads."""
-    found = _ids.get((int(kind), value))
-    if found is None:
-        found = Term.objects.filter(kind=int(kind), value=value).values_list("pk", flat=True).first()
-    return found
+    number = _ids.get((int(kind), value))
+    if number is None:
+        number = Term.objects.filter(kind=int(kind), value=value).values_list("pk", flat=True).first()
+    return number
 
 
 def text(number: int | None) -> str:

@@ -31,59 +31,59 @@ from django.db.utils import DatabaseError, InterfaceError, OperationalError
 from agents.base import shares
 from agents.base.shares import Caller, FairQueue
 from agents.base.store import changes, failures, scopes, terms
-from agents.base.store.busy_timeout import waiting_at_most
+from agents.base.store.busy_timeout import lock_timeout
 
 log = logging.getLogger(__name__)
 
-GROUP = 256
+MAX_JOBS = 256
 """Jobs in one commit at most."""
-SLICE_S = 0.05
+MAX_GROUP_S = 0.05
 """When jobs of a group have taken so long, they are committed, and the others come later."""
 CHECKPOINT_BYTES = 32 * 1024 * 1024
 """Size of SQLite's log at which the writer itself folds it into the file: steady readers starve
 the automatic checkpoint."""
 
-MET = frozenset({"40001", "40P01"})
+CONFLICT_STATES = frozenset({"40001", "40P01"})
 """PostgreSQL's codes of transactions that got in each other's way: serialisation failure, deadlock."""
-MEETINGS, APART_S = 10, 0.05
+MAX_TRIES, MAX_RETRY_DELAY_S = 10, 0.05
 """How often a job may meet others, and how long it waits at most before it is run again."""
 
-HELD_S, BRIEFLY_S = 5.0, 0.5
+HELD_PERIOD_S, SHORT_TIMEOUT_S = 5.0, 0.5
 """For so long after the store was found held, writes wait so long."""
 
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]", Caller]
 
 
-class _Waiting:
+class _JobQueue:
     """Jobs that wait."""
 
     def __init__(self) -> None:
-        self._lines: FairQueue[Job] = FairQueue()
+        self._queue: FairQueue[Job] = FairQueue()
         self._changed = threading.Condition()
-        self._ended = False
+        self._closed = False
 
     def put(self, job: Job) -> None:
         with self._changed:
-            self._lines.put(job[2], job)
+            self._queue.put(job[2], job)
             self._changed.notify()
 
     def put_back(self, jobs: Sequence[Job]) -> None:
         """These were taken, and come first when the next are."""
         with self._changed:
             for job in reversed(jobs):
-                self._lines.put_back(job[2], job)
+                self._queue.put_back(job[2], job)
 
-    def end(self, ended: bool = True) -> None:
+    def close(self, closed: bool = True) -> None:
         """No more jobs come, or some do again."""
         with self._changed:
-            self._ended = ended
+            self._closed = closed
             self._changed.notify()
 
     def wait(self) -> list[Job] | None:
         """The next jobs, as soon as there are any; None once no more come."""
         with self._changed:
-            self._changed.wait_for(lambda: self._lines or self._ended)
+            self._changed.wait_for(lambda: self._queue or self._closed)
             return self._take() or None
 
     def take(self) -> list[Job]:
@@ -93,8 +93,8 @@ class _Waiting:
 
     def _take(self) -> list[Job]:
         group: list[Job] = []
-        while self._lines and len(group) < GROUP:
-            group.append(self._lines.take())
+        while self._queue and len(group) < MAX_JOBS:
+            group.append(self._queue.take())
         return group
 
 
@@ -102,7 +102,7 @@ class Writer:
     """The writer thread. `start` it once a process; `stop` finishes what is queued."""
 
     def __init__(self) -> None:
-        self._jobs = _Waiting()
+        self._jobs = _JobQueue()
         self._thread: threading.Thread | None = None
         self.commits = 0
 
@@ -111,14 +111,14 @@ class Writer:
         return self._thread is not None
 
     def start(self) -> None:
-        self._jobs.end(False)
+        self._jobs.close(False)
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self._thread.start()
 
     def stop(self, timeout_s: float = 30.0) -> None:
         if self._thread is None:
             return
-        self._jobs.end()
+        self._jobs.close()
         self._thread.join(timeout_s)
         self._thread = None
 
@@ -143,11 +143,11 @@ class Writer:
 
     def _commit(self, group: list[Job]) -> None:
         try:
-            with _patience():
-                results = _through([job for job, *_ in group], MEETINGS if len(group) == 1 else 1)
+            with _wait_limit():
+                results = _run_together([job for job, *_ in group], MAX_TRIES if len(group) == 1 else 1)
         except Exception as error:  # noqa: BLE001 - whatever a job raises belongs to its caller
-            _mend(error)
-            if len(group) == 1 or _befalls_all(error):
+            _recover(error)
+            if len(group) == 1 or _affects_all(error):
                 self._refuse(group, error)
             else:
                 for job in group:
@@ -165,62 +165,62 @@ class Writer:
         while group:
             for _, future, _ in group:
                 future.set_exception(error)
-            group = self._jobs.take() if _befalls_all(error) else []
+            group = self._jobs.take() if _affects_all(error) else []
 
 
-def _patience() -> AbstractContextManager[None]:
+def _wait_limit() -> AbstractContextManager[None]:
     """Whoever comes while somebody else holds the store for long does not wait as long as the first."""
-    held = failures.failure_log.recent(HELD_S) is failures.HELD
-    return waiting_at_most(BRIEFLY_S) if held else nullcontext()
+    held = failures.failure_log.recent(HELD_PERIOD_S) is failures.HELD
+    return lock_timeout(SHORT_TIMEOUT_S) if held else nullcontext()
 
 
-def _befalls_all(error: BaseException) -> bool:
+def _affects_all(error: BaseException) -> bool:
     """Whether the store is in trouble, so that other jobs would fare no better."""
-    found = failures.classify(error)
-    return found is not None and not found.single_statement
+    failure = failures.classify(error)
+    return failure is not None and not failure.single_statement
 
 
-def _through(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
+def _run_together(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
     """The results of jobs in one transaction, of the first ones where they take long; it gets so many tries
     against those of other processes."""
     for _ in range(tries - 1):
         try:
             return _transact(jobs)
         except DatabaseError as error:
-            if not has_met(error) or connection.in_atomic_block:
+            if not is_conflict(error) or connection.in_atomic_block:
                 raise
-            _forget()
-            time.sleep(random.uniform(0, APART_S))  # noqa: S311 - so that they do not meet again
+            _reset_caches()
+            time.sleep(random.uniform(0, MAX_RETRY_DELAY_S))  # noqa: S311 - so that they do not meet again
     return _transact(jobs)
 
 
-def has_met(error: BaseException) -> bool:
+def is_conflict(error: BaseException) -> bool:
     """Whether a transaction failed only because of another: it may be run again."""
-    return getattr(error.__cause__, "sqlstate", None) in MET
+    return getattr(error.__cause__, "sqlstate", None) in CONFLICT_STATES
 
 
 def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
-    until = time.monotonic() + SLICE_S
+    deadline = time.monotonic() + MAX_GROUP_S
     results = []
     with transaction.atomic():
         for job in jobs:
             results.append(job())
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 break
-        noted = changes.flush()
-    changes.notify(noted)
+        batch = changes.flush()
+    changes.notify(batch)
     return results
 
 
-def _forget() -> None:
+def _reset_caches() -> None:
     """What the failed transaction made us believe is not so."""
-    for believed in (changes, terms, scopes):
-        believed.forget()
+    for module in (changes, terms, scopes):
+        module.forget()
 
 
-def _mend(error: BaseException) -> None:
+def _recover(error: BaseException) -> None:
     """Forget, and drop a dead connection."""
-    _forget()
+    _reset_caches()
     if failures.unavailable(error, "a write") is not None:
         close_old_connections()
     elif isinstance(error, OperationalError | InterfaceError):  # it may have spoilt the connection all the same
@@ -230,9 +230,9 @@ def _mend(error: BaseException) -> None:
 
 def _run_inline(job: Callable[[], Any], future: Future[Any]) -> None:
     try:
-        future.set_result(_through([job], MEETINGS)[0])
+        future.set_result(_run_together([job], MAX_TRIES)[0])
     except Exception as error:  # noqa: BLE001 - handed to the caller, as the thread does
-        _forget()
+        _reset_caches()
         future.set_exception(error)
 
 
@@ -251,7 +251,7 @@ def _checkpoint() -> None:
 def _fold() -> None:
     """What is committed is safe in the log: where the file has no room, the next time may find some."""
     try:
-        with waiting_at_most(0.2), connection.cursor() as cursor:
+        with lock_timeout(0.2), connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except DatabaseError as error:
         if failures.unavailable(error, "the log") is None:

@@ -13,7 +13,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from agents.base.api.parameters import QUERY, ZONE, names, number
-from agents.base.api.views import ApiView, answer, listed
+from agents.base.api.views import ApiView, answer, query_list
 from agents.base.errors import InvalidRequest
 from agents.logs.api.logs import echo, read_query
 from agents.logs.schemas.numbers import FacetsAnswer, HistogramAnswer, StatsAnswer
@@ -50,7 +50,7 @@ class Facets(_Numbers):
 
     def told(self, request: HttpRequest) -> HttpResponseBase:
         query = self.query(request)
-        by = listed(request, "by") or DEFAULTS[self.level]
+        by = query_list(request, "by") or DEFAULTS[self.level]
         limit = _number(request, "limit", numbers.LIMIT, LIMIT_CAP)
         return answer(FacetsAnswer(data=numbers.facets(self.actor, query, by, limit), query=echo(query)))
 
@@ -71,7 +71,7 @@ class Statistics(_Numbers):
     time."""
 
     def told(self, request: HttpRequest) -> HttpResponseBase:
-        query, by = self.query(request), listed(request, "by") or []
+        query, by = self.query(request), query_list(request, "by") or []
         limit = _number(request, "limit", numbers.GROUPS, GROUP_CAP)
         data = numbers.stats(self.actor, query)
         if not by:

@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents.base.api.views import ApiView, answer, nothing
+from agents.base.api.views import ApiView, answer, no_content
 from agents.logs.schemas.saved_views import CreateView, UpdateView, View, ViewList
 from agents.logs.store import saved_views
 
@@ -53,7 +53,7 @@ class ViewOne(ApiView):
     @extend_schema(operation_id="delete_view", responses={204: None})
     def delete(self, request: Request, view_id: str) -> HttpResponseBase:
         saved_views.delete(self.actor, view_id)
-        return nothing()
+        return no_content()
 
 
 def _shown(view: saved_views.View) -> View:

@@ -17,7 +17,7 @@ from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, 
 from agents.base import ids
 from agents.base.models.terms import Term, TermKind
 from agents.base.timestamps import to_datetime
-from agents.base.tokenizer import fold, words
+from agents.base.tokenizer import fold, tokens
 from agents.query import fields
 from agents.query.tree import ExactValue, Number, NumberRange, Pattern, Period, SearchPhrase, Value
 from agents.query.tree import FieldTerm as TermNode
@@ -44,14 +44,14 @@ def fits(value: Value | None, text: str) -> bool:
         case ExactValue():
             return fold(text) == fold(value.text)
         case SearchPhrase():
-            return contains(words(text), value)
+            return contains(tokens(text), value)
         case _:
             return bool(text)
 
 
 def contains(found: list[str], value: SearchPhrase) -> bool:
     """Whether these words hold those of ``value`` next to each other."""
-    wanted = words(value.text)
+    wanted = tokens(value.text)
     if not wanted:
         return False
     for start in range(len(found) - len(wanted) + 1):

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from django.db import connection
 from django.db.models.expressions import RawSQL
 
-from agents.base.store.sql import AMONG, execute, insert_many
+from agents.base.store.sql import MAX_VALUES, execute, insert_many
 from agents.base.tokenizer import index_text
 from agents.query.tree import SearchPhrase
 
@@ -149,8 +149,8 @@ def _vector(words: str) -> str:
 def remove(turns: list[int], steps: list[int]) -> None:
     """Take documents out of the index."""
     for table, keys in (("agents_turn_search", turns), ("agents_step_search", steps)):
-        for start in range(0, len(keys), AMONG):
-            some = keys[start : start + AMONG]
+        for start in range(0, len(keys), MAX_VALUES):
+            some = keys[start : start + MAX_VALUES]
             execute(f"DELETE FROM {table} WHERE {_key()} IN ({', '.join(['%s'] * len(some))})", *some)  # noqa: S608 - constants
 
 

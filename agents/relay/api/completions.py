@@ -84,7 +84,7 @@ class ChatCompletionList(ApiView):
             newest_first=order == "desc",
         )
         found, weight = ((body,) for body in page.bodies()), portions.weight(page.sized)
-        return list_json(found, page.names, more=page.has_more, weight=weight, nothing=None)
+        return list_json(found, page.names, has_more=page.has_more, weight=weight, empty_id=None)
 
 
 def _limit(raw: str) -> int:

@@ -28,7 +28,7 @@ def item_page(request: HttpRequest, line: ItemQuery) -> HttpResponseBase:
     sized = ((body, len(body[1])) for body in ((item["id"], encode(item)) for _, item in rows))
     shown, more = portions.page(sized, bounds.limit)
     found = [body for body, _ in (reversed(shown) if backwards else shown)]
-    return list_json(((body,) for _, body in found), [name for name, _ in found], more=more)
+    return list_json(((body,) for _, body in found), [name for name, _ in found], has_more=more)
 
 
 Item = dict[str, Any]

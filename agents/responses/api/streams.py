@@ -41,7 +41,7 @@ async def _entries(begun: Begun) -> Batches:
 def _frames(begun: Begun, after: int, batches: Batches, first: Sequence[Sequence[Entry]]) -> AsyncIterator[bytes]:
     encoder = Stream(begun.head, after=after)
     seen = b"".join(encoder.feed(batch) for batch in first)
-    return sse.paced(batches, encoder.feed, first=seen)
+    return sse.with_keep_alive(batches, encoder.feed, first=seen)
 
 
 def frames(begun: Begun, after: int = -1) -> AsyncIterator[bytes]:

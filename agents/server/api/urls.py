@@ -140,4 +140,4 @@ def routes(prefix: str = "/") -> Iterator[tuple[str, type[ApiView]]]:
 
 
 urlpatterns: list[URLPattern] = [path(route.lstrip("/"), view.as_view()) for route, view in routes()]
-urlpatterns.append(re_path(r"^(v1(alpha)?|langsmith|api/public)(/|$)", not_found.Missing.as_view()))
+urlpatterns.append(re_path(r"^(v1(alpha)?|langsmith|api/public)(/|$)", not_found.UnknownPathView.as_view()))

@@ -98,7 +98,7 @@ def actor_of(scope: Scope) -> Actor:
     try:
         if secret.startswith(keys.PREFIX):
             return keys.of_secret(secret)
-        if secret and tokens.are_known():
+        if secret and tokens.has_provider():
             return tokens.actor_of(secret, TokenRequest(scope["path"]))
     except Unavailable:
         raise

@@ -21,7 +21,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from agents.base import rights, shares
 from agents.base.access import Actor
-from agents.base.api.authentication import token_again
+from agents.base.api.authentication import reidentifier
 from agents.base.errors import AgentsError, InvalidRequest, RateLimited
 from agents.base.open_streams import streams
 from agents.base.reading import read
@@ -75,7 +75,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
         except RateLimited as error:
             await self.close(TOO_MANY, error.message)
             return
-        again = token_again(header(self.scope, b"authorization"), partial(TokenRequest, self.scope["path"]))
+        again = reidentifier(header(self.scope, b"authorization"), partial(TokenRequest, self.scope["path"]))
         self._held = rights.watch(self.actor, self._lose, reidentify=again)
 
     async def disconnect(self, code: int) -> None:

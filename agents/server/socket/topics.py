@@ -248,7 +248,7 @@ class _Watch:
         self._looked = seq
         if events:  # else nobody is told that others changed something
             self.remember(event["id"] for event in events if event["type"] == "row")
-            self._put(seq, list_packet("events", events, feed_cursor.told(self.actor, seq)))
+            self._put(seq, list_packet("events", events, feed_cursor.at(self.actor, seq)))
 
     def remember(self, public_ids: Iterable[str]) -> None:
         """These rows are on the page: when they go, it is told."""
@@ -271,7 +271,7 @@ class _Watch:
                 if packet and seq <= seen:
                     continue
                 told = max(told, seq)
-                yield packet or list_packet("events", (), feed_cursor.told(self.actor, told))
+                yield packet or list_packet("events", (), feed_cursor.at(self.actor, told))
             if place == self.made:
                 await self._readers.wait()
 
@@ -306,7 +306,7 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
         if events is not None and watch.looks != looks:
             # the watch may have looked at a deletion before it knew of these
             events += await read(without, wanted.actor, query, there)
-        cursor = feed_cursor.told(wanted.actor, seen)
+        cursor = feed_cursor.at(wanted.actor, seen)
         yield gap(wanted.actor, seen) if events is None else list_packet("replay", events, cursor)
         yield b'"live"}'
         async for packet in watch.follow(place, seen):

@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
 from agents.base.api.negotiation import json_response
-from agents.base.api.views import nothing
+from agents.base.api.views import no_content
 from agents.base.errors import UnsupportedMedia
 from agents.telemetry.api import request_bodies
 from agents.telemetry.api.otlp import ReportView
@@ -28,7 +28,7 @@ class AgentsSdkTraces(ReportView):
 
     def post(self, request: Request) -> HttpResponseBase:
         self.store(openai_agents.from_json(self.json()))
-        return nothing()
+        return no_content()
 
 
 class LangSmithInfo(ReportView):

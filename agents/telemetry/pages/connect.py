@@ -37,7 +37,7 @@ def connect(request: PageRequest) -> HttpResponse:
     """Render the page. ``?with=`` chooses a guide; ``?since=`` is the feed cursor after which the first turn is
     waited for, the newest one when the page is opened."""
     since = _since(request)
-    arrived = _first_turn(request.actor, feed_cursor.number(request.actor, since))
+    arrived = _first_turn(request.actor, feed_cursor.seq_of(request.actor, since))
     chosen = next((way for way in GUIDES if way.name == request.GET.get("with")), GUIDES[0])
     context = {
         "ways": [(way.name, _(way.title), way is chosen) for way in GUIDES],
@@ -56,7 +56,7 @@ def connect(request: PageRequest) -> HttpResponse:
 def _since(request: PageRequest) -> str:
     cursor = request.GET.get("since", "")
     try:
-        feed_cursor.number(request.actor, cursor)
+        feed_cursor.seq_of(request.actor, cursor)
     except InvalidRequest:
         return feed_cursor.newest(request.actor)
     return cursor

@@ -13,7 +13,7 @@ from agents.base import redaction
 from agents.base.access import Action, Actor
 from agents.base.api.negotiation import json_response
 from agents.base.api.provider_data import provider_data
-from agents.base.api.views import ApiView, Awaited, data_list, nothing
+from agents.base.api.views import ApiView, Awaited, data_list, no_content
 from agents.base.errors import NotFound
 from agents.base.schemas.wire import iso
 from agents.loop.current_service import service
@@ -181,4 +181,4 @@ class ToolGroupDetail(ApiView):
     @extend_schema(operation_id="unregister_toolgroup", responses={204: None})
     def delete(self, request: Request, toolgroup_id: str) -> HttpResponseBase:
         toolgroups.unregister(service().providers, self.actor, toolgroup_id)
-        return nothing()
+        return no_content()

@@ -19,7 +19,7 @@ import msgspec
 
 from agents.base import addresses, redaction
 from agents.base.errors import InvalidRequest
-from agents.base.forwarded_headers import HEADERS_KEY, checked_headers
+from agents.base.forwarded_headers import HEADERS_KEY, validate_headers
 from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure, without
 from agents.record.schemas.content import ToolDef
 
@@ -165,8 +165,8 @@ def _server(name: str, raw: Any) -> Server:
         raise ValueError(f"MCP_SERVERS: {name}: give either a url (and headers) or a command")
     try:
         if "url" in raw:
-            addresses.check(str(raw["url"]))
-        headers = checked_headers(raw.get("headers") or {}, f"MCP_SERVERS: {name}")
+            addresses.check_syntax(str(raw["url"]))
+        headers = validate_headers(raw.get("headers") or {}, f"MCP_SERVERS: {name}")
     except InvalidRequest as error:
         raise ValueError(f"MCP_SERVERS: {name}: {error.message}") from None
     command = raw.get("command", [])
@@ -222,7 +222,7 @@ def headers_for(server: Server, provider_data: Mapping[str, Any]) -> dict[str, s
     sent: dict[str, str] = {}
     for url, headers in by_url.items():
         if _canonical(str(url)) == _canonical(server.url):
-            sent = checked_headers(headers, HEADERS_KEY)
+            sent = validate_headers(headers, HEADERS_KEY)
     names = {name.lower() for name in sent}
     return {**{name: value for name, value in server.headers.items() if name.lower() not in names}, **sent}
 

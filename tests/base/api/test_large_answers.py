@@ -46,7 +46,7 @@ def get(path: str) -> Any:
     answer = CLIENT.get(path)
     body = body_of(answer)
     assert answer.status_code == 200, body
-    if len(body) > large_answers.SMALL:  # read from disk, as its reader takes it
+    if len(body) > large_answers.MAX_IN_MEMORY:  # read from disk, as its reader takes it
         assert answer.streaming
         assert answer["Content-Length"] == str(len(body))
     return json.loads(body)
@@ -246,7 +246,7 @@ def test_who_has_many_large_answers_made_leaves_room_for_another() -> None:
 
     def made(whose: str, pieces: Iterable[bytes]) -> Any:
         shares.caller.set(whose)
-        return large_answers.answer(large_answers.SMALL + 1, pieces)
+        return large_answers.answer(large_answers.MAX_IN_MEMORY + 1, pieces)
 
     with ThreadPoolExecutor(4) as threads:
         theirs = [threads.submit(made, "one", slow()) for _ in range(3)]

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.models.terms import Term, TermKind
-from agents.base.store.sql import COPIED, TOGETHER, Insert
+from agents.base.store.sql import BATCH_SIZES, MIN_COPY_ROWS, Insert
 from agents.base.store.writer import writer
 from agents.record.models.turns import Item
 from agents.record.store import history
@@ -17,7 +17,7 @@ from tests.support.builders import make_session
 
 pytestmark = pytest.mark.django_db
 
-MANY = 2 * sum(TOGETHER) + 3
+MANY = 2 * sum(BATCH_SIZES) + 3
 """Rows of every size of statement, and some more."""
 
 
@@ -68,7 +68,7 @@ def test_no_rows_are_no_statement() -> None:
 def test_very_many_rows_are_as_they_were_given(admin: Actor) -> None:
     session = make_session(admin)
     strange = [b'{"a":"\\n\\t\\\\N"}', b"\t", b"\\N", b"\\.", b"\n", b"\x00\xff", b""]
-    bodies = [b"%d %b" % (number, strange[number % len(strange)]) for number in range(COPIED + 200)]
+    bodies = [b"%d %b" % (number, strange[number % len(strange)]) for number in range(MIN_COPY_ROWS + 200)]
     items = [NewItem(ids.new_key(), body, body[::-1]) for body in bodies]
     writer.write(lambda: history.put(session, 0, items))
     rows = Item.objects.unscoped("test").filter(session_id=session).order_by("number")

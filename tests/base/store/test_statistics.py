@@ -12,7 +12,7 @@ from django.db import connection
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import scopes, statistics
-from agents.base.store.statistics import Statistics
+from agents.base.store.statistics import PlannerStatistics
 from agents.base.timestamps import to_datetime
 from agents.logs.store import listing
 from agents.logs.store.query import condition
@@ -58,9 +58,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def looked(clock: Clock) -> Statistics:
+def looked(clock: Clock) -> PlannerStatistics:
     """The process has looked once."""
-    made = Statistics(lambda: clock.now_us / 1_000_000)
+    made = PlannerStatistics(lambda: clock.now_us / 1_000_000)
     assert made.renew()
     return made
 
@@ -79,14 +79,14 @@ def read_only() -> Iterator[None]:
 def test_turns_of_a_session_are_not_looked_for_among_all_of_a_status(admin: Actor) -> None:
     filled(admin)
     assert "turn_status" in plan(admin)
-    assert Statistics().renew()
+    assert PlannerStatistics().renew()
     assert "turn_status" not in plan(admin)
     assert "session_id=?" in plan(admin)
 
 
 @sqlite
-def test_it_is_looked_at_again_after_some_hours(looked: Statistics, clock: Clock) -> None:
-    clock.pass_s(statistics.OLD_S - 1)
+def test_it_is_looked_at_again_after_some_hours(looked: PlannerStatistics, clock: Clock) -> None:
+    clock.pass_s(statistics.MAX_AGE_S - 1)
     assert not looked.renew()
     clock.pass_s(1)
     assert looked.renew()
@@ -94,8 +94,8 @@ def test_it_is_looked_at_again_after_some_hours(looked: Statistics, clock: Clock
 
 
 @sqlite
-def test_and_when_the_store_has_grown(admin: Actor, looked: Statistics, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "GROWN", 1.01)
+def test_and_when_the_store_has_grown(admin: Actor, looked: PlannerStatistics, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "GROWTH_FACTOR", 1.01)
     assert not looked.renew()
     filled(admin)
     assert looked.renew()
@@ -104,7 +104,7 @@ def test_and_when_the_store_has_grown(admin: Actor, looked: Statistics, monkeypa
 
 @sqlite
 def test_a_file_that_may_only_be_read_is_left_alone_and_tried_again() -> None:
-    tried = Statistics()
+    tried = PlannerStatistics()
     with read_only():
         assert not tried.renew()
     assert tried.renew()
@@ -113,4 +113,4 @@ def test_a_file_that_may_only_be_read_is_left_alone_and_tried_again() -> None:
 @pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite does not look by itself")
 def test_a_database_that_looks_by_itself_is_asked_nothing(django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
-        assert not Statistics().renew()
+        assert not PlannerStatistics().renew()

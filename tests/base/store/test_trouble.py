@@ -203,7 +203,7 @@ def test_a_write_that_found_no_room_is_remembered_for_a_while(monkeypatch: pytes
 
 
 def test_a_disk_that_is_nearly_full_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "ROOM", 1 << 62)
+    monkeypatch.setattr(readiness, "MIN_FREE_BYTES", 1 << 62)
     assert readiness.problem() == "the database is full"
 
 

@@ -27,7 +27,7 @@ def writer() -> Iterator[Writer]:
 
 @pytest.mark.parametrize("slice_s", [60.0, 0.0])
 def test_callers_take_turns(slice_s: float, writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writers, "SLICE_S", slice_s)
+    monkeypatch.setattr(writers, "MAX_GROUP_S", slice_s)
     done: list[tuple[str, int]] = []
     begins = threading.Event()
     first: Future[Any] = writer.submit(lambda: begins.wait(30))

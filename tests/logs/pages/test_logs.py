@@ -283,7 +283,7 @@ def test_it_tells_the_page_where_to_follow_from(client: Client, me: Actor, sessi
     page = get(client, "started:-24h")
     (table,) = re.findall(r"<table [^>]+>", page)
     [cursor] = re.findall(r'data-cursor="([^"]+)"', table)
-    assert feed_cursor.number(keys.local(), cursor) == changes.latest()
+    assert feed_cursor.seq_of(keys.local(), cursor) == changes.latest()
     assert f'data-newest="{turn}"' in table
     assert "data-at-top" in table
     assert "-24h" not in re.findall(r'data-q="([^"]*)"', table)[0]

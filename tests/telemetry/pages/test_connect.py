@@ -141,7 +141,7 @@ def test_it_waits_until_the_first_turn_has_come(client: Client, me: Actor) -> No
     page = get(client, "/connect/")
     assert "Waiting for the first span…" in words(page)
     [shown] = [each for each in elements(page, "div") if "data-connect" in each]
-    assert feed_cursor.number(me, shown["data-cursor"]) == changes.latest()
+    assert feed_cursor.seq_of(me, shown["data-cursor"]) == changes.latest()
     refresh = next(each["href"] for each in elements(page, "a") if "data-refresh" in each)
     make_turn(me, "say one of ours")
     assert "Waiting for the first span…" in words(get(client, f"/connect/{refresh}"))
@@ -156,7 +156,7 @@ def test_it_waits_until_the_first_turn_has_come(client: Client, me: Actor) -> No
 def test_it_says_that_no_session_was_named(client: Client, me: Actor) -> None:
     chat: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "<b>a</b>"}
     tell(me, reports.span(1, 1, "a", **chat))
-    page = get(client, f"/connect/?since={feed_cursor.told(me, 0)}")
+    page = get(client, f"/connect/?since={feed_cursor.at(me, 0)}")
     assert "No session was named" in words(page)
     assert unsafe(page) == []
 
@@ -169,7 +169,7 @@ def test_others_turns_are_no_answer(client: Client, me: Actor, make_user: Any, s
     settings.REQUIRE_LOGIN = True
     for who, came in ((owner, True), (stranger, False)):
         client.force_login(User.objects.get(username=who.name))
-        page = get(client, f"/connect/?since={feed_cursor.told(who, 0)}")
+        page = get(client, f"/connect/?since={feed_cursor.at(who, 0)}")
         assert ("It works" in page, "What came so far" in page) == (came, came)
 
 

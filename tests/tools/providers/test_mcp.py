@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.base.errors import InvalidRequest
-from agents.base.forwarded_headers import checked_headers
+from agents.base.forwarded_headers import validate_headers
 from agents.tools.providers.mcp import MAX_TOOLS, Mcp, McpFault, Server, checked, configured, headers_for
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}}
@@ -89,7 +89,7 @@ def test_headers_go_to_no_other(url: str) -> None:
 )
 def test_headers_that_cannot_be_sent_are_refused(headers: object) -> None:
     with pytest.raises(InvalidRequest, match="here: "):
-        checked_headers(headers, "here")
+        validate_headers(headers, "here")
 
 
 def test_a_secret_is_not_shown_by_what_holds_it() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from django.db.models import Q
 
 from agents.base.errors import Unavailable
-from agents.base.tokenizer import words
+from agents.base.tokenizer import tokens
 from agents.logs.store.conditions import listed
 from agents.logs.store.levels.relations import Sight
 from agents.logs.store.levels.shared_terms import TermOf
@@ -85,15 +85,15 @@ def needed(node: TermNode) -> list[str]:
             texts.append(text)
         case Pattern(parts=parts) if node.op == "=":
             texts += _whole_words(parts)
-    return [text for text in texts if words(text)]
+    return [text for text in texts if tokens(text)]
 
 
 def _whole_words(parts: tuple[str, ...]) -> Iterator[str]:
     """The words of a pattern that no star can be a part of."""
     for place, part in enumerate(parts):
-        found = words(part)
-        first = int(place > 0 and bool(found) and bool(words(part[0])))
-        last = len(found) - int(place < len(parts) - 1 and bool(found) and bool(words(part[-1])))
+        found = tokens(part)
+        first = int(place > 0 and bool(found) and bool(tokens(part[0])))
+        last = len(found) - int(place < len(parts) - 1 and bool(found) and bool(tokens(part[-1])))
         yield from found[first:last]
 
 

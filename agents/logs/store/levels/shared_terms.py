@@ -11,8 +11,8 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from agents.base import ids
 from agents.base.models.terms import Term, TermKind
-from agents.base.store.terms import LENGTH
-from agents.base.tokenizer import fold, index_text, words
+from agents.base.store.terms import MAX_LENGTH
+from agents.base.tokenizer import fold, index_text, tokens
 from agents.feedback.models import Feedback, Rating
 from agents.logs.store.conditions import EVERYTHING, NOTHING, amount, fits, keys_named
 from agents.logs.store.levels.relations import Sight
@@ -74,7 +74,7 @@ def numbers(kind: TermKind, prefix: str, node: TermNode) -> list[int]:
     """The interned texts that a term asks for, among those that begin so."""
     value = node.value
     if isinstance(value, ExactValue):
-        wanted = (prefix + value.text)[:LENGTH]
+        wanted = (prefix + value.text)[:MAX_LENGTH]
         rows = Term.objects.filter(kind=int(kind), folded=fold(wanted)[:1000])
         return [key for key, text in rows.values_list("pk", "value") if text.startswith(prefix)]
     rows = Term.objects.filter(_from(kind, prefix))
@@ -121,7 +121,7 @@ def _said(value: SearchPhrase, *, exact: bool) -> Q:
     text = index_text(value.text)
     if exact:
         return Q(words=f" {text} ")
-    if not words(value.text):
+    if not tokens(value.text):
         return NOTHING
     return Q(words__contains=text if value.inside else f" {text}{'' if value.prefix else ' '}")
 

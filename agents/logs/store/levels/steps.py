@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from agents.base import ids
 from agents.base.models.terms import Term, TermKind
-from agents.base.tokenizer import words
+from agents.base.tokenizer import tokens
 from agents.logs.store.conditions import chosen, contains, fits, interned
 from agents.logs.store.levels import json_values, turns
 from agents.logs.store.levels.relations import Sight
@@ -60,14 +60,14 @@ def _problem(there: Q, *, typed: bool) -> TermOf:
         same = Q(pk__in=said)
         if typed:
             rows = Term.objects.filter(kind=int(TermKind.ERROR)).values_list("pk", "value")
-            same |= Q(error_type__in=[key for key, text in rows if _fits(words(text), value, exact)])
+            same |= Q(error_type__in=[key for key, text in rows if _fits(tokens(text), value, exact)])
         return there & ~same if node.op == "!=" else there & same
 
     return term
 
 
 def _fits(found: list[str], value: SearchPhrase, exact: bool) -> bool:
-    return found == words(value.text) if exact else contains(found, value)
+    return found == tokens(value.text) if exact else contains(found, value)
 
 
 def _text(node: TermNode, sight: Sight) -> Q:

@@ -7,7 +7,7 @@ from django.db.models import F, Q
 from agents.base import ids
 from agents.base.models.people import ApiKey
 from agents.base.models.terms import Term, TermKind
-from agents.base.tokenizer import words
+from agents.base.tokenizer import tokens
 from agents.logs.store.conditions import EVERYTHING, among, amount, chosen, contains, fits, interned, keys_named, moment
 from agents.logs.store.levels.relations import Sight
 from agents.logs.store.levels.shared_terms import (
@@ -79,10 +79,10 @@ def _error(node: TermNode, sight: Sight) -> Q:
         return failed
     rows = Term.objects.filter(kind=int(TermKind.ERROR)).values_list("pk", "value")
     if node.op == "contains":
-        types = [key for key, text in rows if contains(words(text), node.value)]
+        types = [key for key, text in rows if contains(tokens(text), node.value)]
         said = Q(pk__in=search.containing("turn", node.value, ["problem"], sight.documents("turn")))
     else:
-        types = [key for key, text in rows if words(text) == words(node.value.text)]
+        types = [key for key, text in rows if tokens(text) == tokens(node.value.text)]
         said = Q(pk__in=search.equal("turn", node.value.text, ["problem"]))
     same = failed & (Q(error_type__in=types) | said)
     return same if node.op != "!=" else failed & ~same
