@@ -1,4 +1,4 @@
-"""The geometry of charts: numbers in, positions out. Pure; ``templates/agents/charts/`` draws them.
+"""The geometry of charts: numbers in, positions out. Pure; ``templates/uikit/charts/`` draws them.
 
 Horizontal positions are percent of the width, vertical ones pixels. So a chart fills its container without
 stretching its labels. Each chart also has a table with the same values and links.
