@@ -57,6 +57,7 @@ def link_calls(nodes: Sequence[SpanNode]) -> CallLinks:
 
 
 def node_id(node: SpanNode) -> tuple[str, str]:
+    """Return the trace and the span id of a node."""
     return node.span.trace, node.span.id
 
 

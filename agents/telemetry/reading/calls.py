@@ -76,11 +76,12 @@ def call_of(call: RequestedCall, name: str = "", id_: str = "") -> ToolCall:
 
 
 def arguments_of(value: Any) -> dict[str, Any] | str:
+    """Return a call's arguments as an object, else as the text they came as."""
     if value is None:
         return {}
     parsed = json_of(value)
     if isinstance(parsed, dict):
-        return clean_json(parsed)  # type: ignore[no-any-return]  # `clean_json` is typed Any: of a dictionary it makes one
+        return clean_json(parsed)  # type: ignore[no-any-return]  # `clean_json` is typed Any
     return text_or_json(value)
 
 

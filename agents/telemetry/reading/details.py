@@ -126,7 +126,7 @@ def _other(facts: SpanFacts) -> OtherDetail:
 
 
 def _add_last_text(data: dict[str, Any], name: str, messages: list[HistoryMessage]) -> None:
-    """The last words of an agent's messages: the rest is in its steps."""
+    """Add the last text of an agent's messages: the others are in its steps."""
     text = next((message.text for message in reversed(messages) if message.text), "")
     if text:
         data[name] = text

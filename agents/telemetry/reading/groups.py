@@ -41,6 +41,8 @@ class TurnGroup:
 
 @dataclass(slots=True)
 class GroupedTrace:
+    """The turns of a trace. ``bare`` are its nodes instead, where no top joins them to turns."""
+
     groups: list[TurnGroup]
     bare: list[SpanNode]
 

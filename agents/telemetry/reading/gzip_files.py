@@ -33,7 +33,7 @@ class GzipReader(io.RawIOBase):
         if self.problem:
             return 0
         try:
-            chunk = self._content.read1(len(buffer))  # what came before a break counts
+            chunk = self._content.read1(len(buffer))  # read1 returns the bytes before a break, read would lose them
         except (EOFError, BadGzipFile, zlib.error):
             self.problem = BROKEN
             return 0

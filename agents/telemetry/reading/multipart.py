@@ -21,6 +21,8 @@ _HEADERS = 8192
 
 @dataclass(frozen=True, slots=True)
 class MultipartPart:
+    """One part of a multipart body."""
+
     name: str
     content_type: str
     content: bytes

@@ -16,6 +16,8 @@ from agents.telemetry.reading.tree import SpanNode
 
 @dataclass(frozen=True, slots=True)
 class TurnOutcome:
+    """How a turn ended, or that it still runs."""
+
     status: ExternalStatus
     error: ErrorInfo | None = None
     ended_us: int | None = None

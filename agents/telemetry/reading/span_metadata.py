@@ -101,6 +101,7 @@ def _metadata_of(span: Span) -> dict[str, Any]:
 
 
 def session_of_resource(span: Span) -> str:
+    """Return the session of a span's resource, the least specific place."""
     return _id(span.resource.get("session.id"))
 
 
@@ -111,6 +112,7 @@ def _id(value: Any) -> str:
 
 
 def user_of(span: Span) -> str:
+    """Return the user that a span names, '' if it names none."""
     attributes = _metadata_of(span) if span.format == "langsmith" else span.attributes
     for name in _USERS:
         if name in attributes and (user := _id(attributes[name])):
@@ -119,6 +121,7 @@ def user_of(span: Span) -> str:
 
 
 def tags_of(span: Span) -> list[str]:
+    """Return the tags of a span: the first list among the names that senders use."""
     for name in _TAGS:
         if name in span.attributes:
             value = span.attributes[name]

@@ -67,6 +67,7 @@ def _by_model(runs: list[InferredToolRun]) -> dict[tuple[str, str], list[Inferre
 
 
 def microseconds(ns: int) -> int | None:
+    """Convert nanoseconds to microseconds; None where there are none or too many."""
     return ns // 1000 if 0 < ns <= MAX_INT64 else None
 
 

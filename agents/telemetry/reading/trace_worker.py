@@ -172,7 +172,7 @@ def _read_trace(stream: BinaryIO) -> list[Span]:
     """Read the spans of one trace; those beyond the bound are skipped."""
     frames = _frames(stream)
     spans = _interned(first_spans(frames))
-    for _ in frames:
+    for _ in frames:  # read on to the end of this trace, where the next one begins
         pass
     return spans
 
@@ -215,11 +215,11 @@ def answer_frames(stream: BinaryIO) -> Iterator[bytes]:
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     os.nice(NICENESS)
-    gc.disable()  # nothing here goes in circles for long, and all of it goes with the process
+    gc.disable()  # reference cycles are few, and the process ends with the trace
     try:
         problem = _send_answers()
     except MemoryError:
-        problem = "It needs more memory than a trace may have."  # told below, where what it had is free again
+        problem = "It needs more memory than a trace may have."  # sent below, where the trace's memory is free again
     if problem:
         _send(encode_answer(ReadFailure(problem)))
 
@@ -230,7 +230,7 @@ def _send_answers() -> str:
         for answer in answer_frames(sys.stdin.buffer):
             _send(answer)
     except BrokenPipeError:
-        os._exit(1)  # nobody listens any more
+        os._exit(1)  # the server has closed the pipe
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - returned as text, which the server raises again

@@ -123,7 +123,7 @@ def _nearest_node(
         elif span_id not in spans or spans[span_id].is_log:
             ancestors[span_id] = (None, span_id)
         else:
-            ancestors[span_id] = (None, "")  # stands if the way comes back to here
+            ancestors[span_id] = (None, "")  # the result if the parents form a cycle
             path.append(span_id)
             span_id = spans[span_id].parent
     for passed_id in path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.telemetry.reading.turns import build_turns
-from tests.telemetry.reading.story import agent
+from tests.telemetry.reading.sample_spans import agent
 
 
 @pytest.mark.parametrize(

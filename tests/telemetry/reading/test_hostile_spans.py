@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agents.telemetry.reading.conversation_links import links_of
 from agents.telemetry.reading.spans import Format, Span, SpanEvent
 from agents.telemetry.reading.turns import build_turns
-from tests.telemetry.reading.story import agent, model, span, tool, user
+from tests.telemetry.reading.sample_spans import agent, model, span, tool, user
 
 NAMES = """
 gen_ai.operation.name gen_ai.agent.name gen_ai.tool.name gen_ai.tool.call.id gen_ai.tool.call.arguments

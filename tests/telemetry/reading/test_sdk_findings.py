@@ -11,7 +11,7 @@ from agents.record.schemas.content import text_of
 from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.turns import build_turns
-from tests.telemetry.reading.story import SECOND, START, brought, model, span, user, wished
+from tests.telemetry.reading.sample_spans import SECOND, START, model, requested_call, span, tool_result, user
 
 
 def run(id_: str, kind: str, **more: Any) -> Span:
@@ -79,8 +79,24 @@ def test_a_made_tool_begins_where_the_model_that_asked_for_it_ended() -> None:
     turns = build_turns(
         [
             model("m", user("Where?"), calls=(("c1", "look", {}),), trace="t1", at=0),
-            model("n", user("Where?"), wished("c1"), brought("c1", "x"), calls=(("c2", "look", {}),), trace="t2", at=2),
-            model("o", user("Where?"), wished("c2"), brought("c2", "y"), answer="Here it is.", trace="t3", at=4),
+            model(
+                "n",
+                user("Where?"),
+                requested_call("c1"),
+                tool_result("c1", "x"),
+                calls=(("c2", "look", {}),),
+                trace="t2",
+                at=2,
+            ),
+            model(
+                "o",
+                user("Where?"),
+                requested_call("c2"),
+                tool_result("c2", "y"),
+                answer="Here it is.",
+                trace="t3",
+                at=4,
+            ),
         ],
     )
     made = [one for turn in turns for one in turn.steps if one.is_inferred]

@@ -12,7 +12,17 @@ from agents.record.schemas.events import InferenceDetail, MemoryDetail, OtherDet
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.spans import Span, SpanEvent
 from agents.telemetry.reading.turns import build_turns
-from tests.telemetry.reading.story import SECOND, START, agent, brought, model, span, tool, user, wished
+from tests.telemetry.reading.sample_spans import (
+    SECOND,
+    START,
+    agent,
+    model,
+    requested_call,
+    span,
+    tool,
+    tool_result,
+    user,
+)
 
 
 def one_turn(*spans: Span) -> ExternalTurn:
@@ -41,7 +51,15 @@ def test_an_agents_run_is_a_turn_and_what_it_does_are_its_steps() -> None:
         agent(),
         model("m", user("Where?"), calls=(("c1", "look", {"at": "map"}),), parent="agent", at=1),
         tool("t", parent="agent", at=2, attributes={"gen_ai.tool.call.id": "c1", "gen_ai.tool.call.result": "there"}),
-        model("n", user("Where?"), wished("c1"), brought("c1", "there"), answer="It is there.", parent="agent", at=3),
+        model(
+            "n",
+            user("Where?"),
+            requested_call("c1"),
+            tool_result("c1", "there"),
+            answer="It is there.",
+            parent="agent",
+            at=3,
+        ),
     )
     assert (turn.id, turn.session, turn.agent, turn.status) == ("t1", "trace:t1", "helper", "completed")
     assert said(turn) == (["Where?"], "It is there.")
@@ -153,7 +171,14 @@ def test_bare_calls_of_a_session_are_chained_to_turns() -> None:
         [
             model("m1", user("A?"), calls=(("c1", "look", {}),), trace="ta", at=0, attributes=session),
             model(
-                "m2", user("A?"), wished("c1"), brought("c1", "r"), answer="Aa.", trace="tb", at=2, attributes=session
+                "m2",
+                user("A?"),
+                requested_call("c1"),
+                tool_result("c1", "r"),
+                answer="Aa.",
+                trace="tb",
+                at=2,
+                attributes=session,
             ),
             model("m3", user("A?"), user("B?"), answer="Bb.", trace="tc", at=4, attributes=session),
         ]
@@ -170,7 +195,7 @@ def test_bare_calls_of_a_session_are_chained_to_turns() -> None:
 def test_a_made_run_goes_when_the_tools_own_span_comes() -> None:
     spans = [
         model("m1", user("A?"), calls=(("c1", "look", {}),), at=0),
-        model("m2", user("A?"), wished("c1"), brought("c1", "r"), answer="Aa.", at=2),
+        model("m2", user("A?"), requested_call("c1"), tool_result("c1", "r"), answer="Aa.", at=2),
     ]
     assert [one.id for one in one_turn(*spans).steps] == ["m1", "made:c1", "m2"]
     real = tool("t", at=1, attributes={"gen_ai.tool.call.id": "c1"})

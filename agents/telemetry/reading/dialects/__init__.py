@@ -70,7 +70,7 @@ def read(span: Span) -> SpanFacts:
         if merged is None:
             merged = facts
             if facts.sender_kind and not facts.kind:
-                break  # known, and to be looked through
+                break  # recognized as a span to be skipped: other dialects must not give it a kind
         else:
             fill_missing(merged, facts)
     return merged or SpanFacts()

@@ -41,6 +41,7 @@ def read(span: Span) -> SpanFacts | None:
 
 
 def is_codex(span: Span) -> bool:
+    """Whether a span is Codex's, by its service or its scope."""
     return "codex" in text(span.resource.get("service.name")).lower() or "codex" in span.scope
 
 

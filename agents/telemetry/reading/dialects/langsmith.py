@@ -69,6 +69,7 @@ def _fill_tool(facts: SpanFacts, raw_inputs: Any, raw_outputs: Any, extra: dict[
 
 
 def read_otel(span: Span) -> SpanFacts | None:
+    """Read a span of LangSmith's OpenTelemetry mode."""
     attributes = span.attributes
     sender_kind = text(attributes.get("langsmith.span.kind"))
     if not sender_kind:

@@ -48,8 +48,8 @@ def from_lines(lines: Iterable[bytes | str]) -> Decoded:
 
 
 class _Rollout:
-    """Reads line by line. ``_call`` is the model's call that lines belong to until its usage, or new input for it,
-    arrives."""
+    """Reads line by line. A public method reads the lines of the type it is named after. ``_call`` is the model's call
+    that lines belong to until its usage, or new input for it, arrives."""
 
     def __init__(self) -> None:
         self._session = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from agents.telemetry.reading.conversation_links import ConversationLinks, links_of
-from tests.telemetry.reading.story import agent, brought, model, span, tool, user, wished
+from tests.telemetry.reading.sample_spans import agent, model, requested_call, span, tool, tool_result, user
 
 
 def test_a_trace_with_an_agent_on_top_is_not_bare_and_links_to_nothing() -> None:
@@ -24,7 +24,7 @@ def test_a_bare_call_of_a_named_session_needs_no_other_links() -> None:
 def test_what_one_call_gave_a_later_one_got() -> None:
     asked = links_of([model("m1", user("A?"), calls=(("c1", "look", {}),), trace="ta", resource={"service.name": "x"})])
     went_on = links_of(
-        [model("m2", user("A?"), wished("c1"), brought("c1", "r"), answer="That is it then.", trace="tb")]
+        [model("m2", user("A?"), requested_call("c1"), tool_result("c1", "r"), answer="That is it then.", trace="tb")]
     )
     again = {"role": "assistant", "content": "That is it then."}
     later = links_of([model("m3", again, user("B?"), answer="Short.", trace="tc")])

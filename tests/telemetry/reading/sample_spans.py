@@ -16,14 +16,14 @@ def span(
     id_: str, *, at: float = 0, took: float | None = 1, parent: str = "", trace: str = "t1", name: str = "", **more: Any
 ) -> Span:
     """A span; ``at`` and ``took`` are seconds, ``took`` None one that still goes on."""
-    begun = START + round(at * SECOND)
+    start_ns = START + round(at * SECOND)
     return Span(
         trace=trace,
         id=id_,
         parent=parent,
         name=name or id_,
-        start_ns=begun,
-        end_ns=0 if took is None else begun + round(took * SECOND),
+        start_ns=start_ns,
+        end_ns=0 if took is None else start_ns + round(took * SECOND),
         **more,
     )
 
@@ -35,7 +35,7 @@ def agent(id_: str = "agent", name: str = "helper", **more: Any) -> Span:
 
 
 def model(
-    id_: str, *said: dict[str, Any], answer: str = "", calls: tuple[tuple[str, str, Any], ...] = (), **more: Any
+    id_: str, *messages: dict[str, Any], answer: str = "", calls: tuple[tuple[str, str, Any], ...] = (), **more: Any
 ) -> Span:
     """A model's call: its history, and its answer or the calls ``(id, name, arguments)`` it asked for."""
     parts: list[dict[str, Any]] = [{"type": "text", "content": answer}] if answer else []
@@ -46,8 +46,8 @@ def model(
         "gen_ai.usage.input_tokens": 10,
         "gen_ai.usage.output_tokens": 5,
     }
-    if said:
-        attributes["gen_ai.input.messages"] = json.dumps(said)
+    if messages:
+        attributes["gen_ai.input.messages"] = json.dumps(messages)
     if parts:
         attributes["gen_ai.output.messages"] = json.dumps([{"role": "assistant", "parts": parts}])
     return _with(span(id_, **more), attributes)
@@ -57,11 +57,11 @@ def tool(id_: str, name: str = "look", **more: Any) -> Span:
     return _with(span(id_, **more), {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name})
 
 
-def user(words: str) -> dict[str, Any]:
-    return {"role": "user", "content": words}
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
 
 
-def wished(call: str, name: str = "look") -> dict[str, Any]:
+def requested_call(call: str, name: str = "look") -> dict[str, Any]:
     return {
         "role": "assistant",
         "content": None,
@@ -69,10 +69,10 @@ def wished(call: str, name: str = "look") -> dict[str, Any]:
     }
 
 
-def brought(call: str, words: str) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": call, "content": words}
+def tool_result(call: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call, "content": text}
 
 
-def _with(made: Span, attributes: dict[str, Any]) -> Span:
-    made.attributes = {**attributes, **made.attributes}
-    return made
+def _with(span_: Span, attributes: dict[str, Any]) -> Span:
+    span_.attributes = {**attributes, **span_.attributes}
+    return span_

@@ -13,7 +13,7 @@ from agents.telemetry.reading.dialects import codex
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.spans import Span, SpanEvent
 from agents.telemetry.reading.turns import build_turns
-from tests.telemetry.reading.story import START, span
+from tests.telemetry.reading.sample_spans import START, span
 
 TALK = {"conversation.id": "talk"}
 ENDED = "Wall time: 0.0000 seconds\nProcess exited with code {code}\nOutput:\n{words}\n"

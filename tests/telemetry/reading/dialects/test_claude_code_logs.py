@@ -10,7 +10,7 @@ from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.spans import Span, SpanEvent
 from agents.telemetry.reading.turns import build_turns
 from tests.telemetry.reading import captures
-from tests.telemetry.reading.story import START, span
+from tests.telemetry.reading.sample_spans import START, span
 
 SCOPE = "com.anthropic.claude_code.tracing"
 TOKENS = {"input_tokens": 30, "output_tokens": 15, "cache_read_tokens": 200, "cache_creation_tokens": 100}
