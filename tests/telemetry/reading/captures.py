@@ -76,9 +76,9 @@ def sessions() -> list[str]:
 def session_spans(name: str) -> list[Span]:
     """All spans of a session's files, merged."""
     read, files = _FILES[name]
-    found: dict[tuple[str, str], Span] = {}
+    merged: dict[tuple[str, str], Span] = {}
     for file in files:
         for span in read((SESSIONS / file).read_bytes().splitlines()).spans:
             key = (span.trace, span.id)
-            found[key] = merge(found[key], span) if key in found else span
-    return list(found.values())
+            merged[key] = merge(merged[key], span) if key in merged else span
+    return list(merged.values())

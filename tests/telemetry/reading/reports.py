@@ -22,8 +22,8 @@ def value(content: Any) -> dict[str, Any]:
     return {"stringValue": content}
 
 
-def attributes(given: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": name, "value": value(content)} for name, content in given.items()]
+def attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": value(content)} for name, content in values.items()]
 
 
 def span(
@@ -31,7 +31,7 @@ def span(
 ) -> Any:
     """One span. Names of attributes have ``__`` for a dot; ``fails`` is what it failed with."""
     fails = more.pop("fails", "")
-    found: dict[str, Any] = {
+    report: dict[str, Any] = {
         "traceId": f"{trace:032x}",
         "spanId": f"{number:016x}",
         "name": name,
@@ -40,22 +40,22 @@ def span(
         "attributes": attributes({key.replace("__", "."): content for key, content in more.items()}),
     }
     if parent:
-        found["parentSpanId"] = f"{parent:016x}"
+        report["parentSpanId"] = f"{parent:016x}"
     if fails:
-        found["status"] = {"code": 2, "message": fails}
-    return found
+        report["status"] = {"code": 2, "message": fails}
+    return report
 
 
-def text(role: str, *words: str) -> str:
+def text(role: str, *texts: str) -> str:
     """Messages of one role."""
-    return json.dumps([{"role": role, "parts": [{"type": "text", "content": each}]} for each in words])
+    return json.dumps([{"role": role, "parts": [{"type": "text", "content": content}]} for content in texts])
 
 
 def turn(trace: int, asked: str = "How warm is it?", answered: str = "It is 18 degrees.", **more: Any) -> list[Any]:
     """An agent's turn: a model call that asks for a tool, the tool, and the call that answers; in the order
     in which they end, the root last."""
     at = more.pop("at", 0.0)
-    said: dict[str, Any] = {
+    messages: dict[str, Any] = {
         "gen_ai__input__messages": text("user", asked),
         "gen_ai__output__messages": text("assistant", answered),
     }
@@ -76,13 +76,13 @@ def turn(trace: int, asked: str = "How warm is it?", answered: str = "It is 18 d
     }
     args = {"gen_ai__tool__call__arguments": '{"city": "Rome"}', "gen_ai__tool__call__result": "18 degrees"}
     root: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "forecaster"}
-    given = {"gen_ai__conversation__id": "talk-1", **more}
+    attributes_ = {"gen_ai__conversation__id": "talk-1", **more}
     first = {**model, **usage, "gen_ai__input__messages": text("user", asked), "gen_ai__output__messages": call}
     return [
         span(trace, 2, "chat gpt-4o", parent=1, at=at + 0.1, takes=1.0, **first),
         span(trace, 3, "execute_tool weather", parent=1, at=at + 1.2, takes=0.5, **tool, **args),
-        span(trace, 4, "chat gpt-4o", parent=1, at=at + 1.8, takes=1.0, **model, **usage, **said),
-        span(trace, 1, "invoke_agent forecaster", at=at, takes=3.0, **root, **given, **said),
+        span(trace, 4, "chat gpt-4o", parent=1, at=at + 1.8, takes=1.0, **model, **usage, **messages),
+        span(trace, 1, "invoke_agent forecaster", at=at, takes=3.0, **root, **attributes_, **messages),
     ]
 
 

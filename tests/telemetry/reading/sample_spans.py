@@ -39,7 +39,9 @@ def model(
 ) -> Span:
     """A model's call: its history, and its answer or the calls ``(id, name, arguments)`` it asked for."""
     parts: list[dict[str, Any]] = [{"type": "text", "content": answer}] if answer else []
-    parts += [{"type": "tool_call", "id": one, "name": name, "arguments": given} for one, name, given in calls]
+    parts += [
+        {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments} for call_id, name, arguments in calls
+    ]
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": "m1",

@@ -22,16 +22,23 @@ def test_a_bare_call_of_a_named_session_needs_no_other_links() -> None:
 
 
 def test_what_one_call_gave_a_later_one_got() -> None:
-    asked = links_of([model("m1", user("A?"), calls=(("c1", "look", {}),), trace="ta", resource={"service.name": "x"})])
+    request = links_of(
+        [model("m1", user("A?"), calls=(("c1", "look", {}),), trace="ta", resource={"service.name": "x"})]
+    )
     went_on = links_of(
         [model("m2", user("A?"), requested_call("c1"), tool_result("c1", "r"), answer="That is it then.", trace="tb")]
     )
     again = {"role": "assistant", "content": "That is it then."}
     later = links_of([model("m3", again, user("B?"), answer="Short.", trace="tc")])
-    assert (asked.is_bare, asked.service, len(asked.output_marks), asked.input_marks) == (True, "x", 1, frozenset())
-    assert asked.output_marks & went_on.input_marks
+    assert (request.is_bare, request.service, len(request.output_marks), request.input_marks) == (
+        True,
+        "x",
+        1,
+        frozenset(),
+    )
+    assert request.output_marks & went_on.input_marks
     assert went_on.output_marks & later.input_marks
-    assert not asked.output_marks & later.input_marks
+    assert not request.output_marks & later.input_marks
     assert later.output_marks == frozenset()
 
 
@@ -41,9 +48,9 @@ def test_links_are_short_and_tell_no_words() -> None:
 
 
 def test_a_tool_in_a_trace_of_its_own_got_the_call_it_answers() -> None:
-    asked = links_of([model("m", user("A?"), calls=(("c1", "look", {}),))])
+    request = links_of([model("m", user("A?"), calls=(("c1", "look", {}),))])
     ran = links_of([tool("t", attributes={"gen_ai.tool.call.id": "c1"})])
-    assert asked.output_marks == ran.input_marks
+    assert request.output_marks == ran.input_marks
 
 
 def test_only_one_trace_is_looked_at() -> None:

@@ -9,11 +9,11 @@ from tests.telemetry.reading.sample_spans import agent
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("message", "kind"),
     [("ValueError('no such city')", "ValueError"), ("ValueError: no such city", "builtins.ValueError")],
 )
-def test_a_failure_does_not_say_its_type_twice(said: str, kind: str) -> None:
-    [turn] = build_turns([agent(failed=True, message=said, attributes={"error.type": kind})])
+def test_a_failure_does_not_say_its_type_twice(message: str, kind: str) -> None:
+    [turn] = build_turns([agent(failed=True, message=message, attributes={"error.type": kind})])
     error = turn.error
     assert error is not None
     assert (error.type, error.message) == (kind, "no such city")

@@ -35,9 +35,9 @@ def lines(*values: Any) -> bytes:
 def test_it_knows_and_reads_session_files(file: str, format_: FileFormat) -> None:
     data = (captures.SESSIONS / file).read_bytes()
     assert format_of(data) == format_of(b"\xef\xbb\xbf" + data) == format_
-    found = files.decode_file(format_, data)
-    assert {span.format for span in found.spans} == {format_}
-    assert found.rejected == 0
+    decoded = files.decode_file(format_, data)
+    assert {span.format for span in decoded.spans} == {format_}
+    assert decoded.rejected == 0
 
 
 DOCUMENTS: list[tuple[FileFormat, Any]] = [
@@ -73,22 +73,24 @@ def test_it_reads_traces_logs_and_metrics_line_by_line() -> None:
     data = lines(request(span()), logs(record), {"resourceMetrics": []}, {"resourceSpans": {}})
     data += b"no json\n" + lines(request(span(), span(spanId="0")))
     assert format_of(data) == "otlp"
-    found = files.decode_file("otlp", data)
-    assert [span.is_log for span in found.spans] == [False, True, False]
-    assert (found.rejected, found.ignored) == (3, 1)
-    assert found.problem.startswith("resourceSpans: a list is expected, not an object. line 5: this is no JSON. 1 span")
+    decoded = files.decode_file("otlp", data)
+    assert [span.is_log for span in decoded.spans] == [False, True, False]
+    assert (decoded.rejected, decoded.ignored) == (3, 1)
+    assert decoded.problem.startswith(
+        "resourceSpans: a list is expected, not an object. line 5: this is no JSON. 1 span"
+    )
 
 
 def test_it_reads_spans_one_a_line() -> None:
     data = lines(PHOENIX, {**PHOENIX, "context": {}}, PHOENIX)
-    found = files.decode_file("phoenix", data)
-    assert (len(found.spans), found.rejected) == (2, 1)
+    decoded = files.decode_file("phoenix", data)
+    assert (len(decoded.spans), decoded.rejected) == (2, 1)
 
 
 def test_of_many_broken_lines_it_tells_the_first() -> None:
-    found = files.decode_file("otlp", b"{\n" * 10 + lines({}))
-    assert found.rejected == 10
-    assert found.problem.endswith("line 5: this is no JSON. and 5 more.")
+    decoded = files.decode_file("otlp", b"{\n" * 10 + lines({}))
+    assert decoded.rejected == 10
+    assert decoded.problem.endswith("line 5: this is no JSON. and 5 more.")
 
 
 def test_it_knows_our_own_export_and_leaves_it_to_others() -> None:

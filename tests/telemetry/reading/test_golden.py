@@ -34,18 +34,18 @@ def test_a_capture_becomes_the_expected_turns(name: str) -> None:
     turns = build_turns(captures.spans(name))
     assert sorted({agent for turn in turns for agent in turn.agents}) == sorted(expected["agents"])
     assert sorted({turn.session for turn in turns}) == sorted(map(_session, expected["sessions"]))
-    made = sorted(map(_turn, turns), key=_by_trace)
+    built = sorted(map(_turn, turns), key=_by_trace)
     wanted = sorted(map(_wanted, expected["turns"]), key=_by_trace)
-    assert [{**turn, "steps": len(turn["steps"])} for turn in made] == [
+    assert [{**turn, "steps": len(turn["steps"])} for turn in built] == [
         {**turn, "steps": len(turn["steps"])} for turn in wanted
     ]
-    for turn, other in zip(made, wanted, strict=True):
+    for turn, other in zip(built, wanted, strict=True):
         assert turn["steps"] == other["steps"]
 
 
 def _by_trace(turn: dict[str, Any]) -> list[str]:
-    found: list[str] = turn["traces"]
-    return found
+    traces: list[str] = turn["traces"]
+    return traces
 
 
 def _session(name: str) -> str:
@@ -74,33 +74,33 @@ def _turn(turn: ExternalTurn) -> dict[str, Any]:
 def _usage(usage: Usage | None) -> dict[str, int]:
     if usage is None:
         return {}
-    told = {
+    counts = {
         "input": usage.input_tokens,
         "output": usage.output_tokens,
         "cache_read": usage.cached_tokens,
         "reasoning": usage.reasoning_tokens,
     }
-    return {name: count for name, count in told.items() if count}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _step(step: ExternalStep) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": step.id, "parent": step.parent, "type": step.type, "agent": step.agent}
-    found["failed"] = step.status == "failed"
+    fields: dict[str, Any] = {"id": step.id, "parent": step.parent, "type": step.type, "agent": step.agent}
+    fields["failed"] = step.status == "failed"
     match step.detail:
         case InferenceDetail() as detail:
             answer = detail.model_response
-            found["output"] = text_of(answer.content) or None
-            found["calls"] = [[one.call_id, one.tool_name, one.arguments or None] for one in answer.tool_calls]
-            found["usage"], found["name"] = _usage(step.usage), step.name if step.model else None
+            fields["output"] = text_of(answer.content) or None
+            fields["calls"] = [[one.call_id, one.tool_name, one.arguments or None] for one in answer.tool_calls]
+            fields["usage"], fields["name"] = _usage(step.usage), step.name if step.model else None
         case ToolDetail() as detail:
             call, responses = detail.tool_calls[0], detail.tool_responses
-            found["call_id"], found["name"] = call.call_id or None, step.name
-            found["arguments"] = call.arguments or None
-            found["result"] = text_of(responses[0].content) if responses else None
-            found["made"] = step.is_inferred
+            fields["call_id"], fields["name"] = call.call_id or None, step.name
+            fields["arguments"] = call.arguments or None
+            fields["result"] = text_of(responses[0].content) if responses else None
+            fields["made"] = step.is_inferred
         case _:
-            found["kind"], found["name"] = step.kind if step.type == "other" else step.type, step.name
-    return found
+            fields["kind"], fields["name"] = step.kind if step.type == "other" else step.type, step.name
+    return fields
 
 
 # ---------------------------------------------------------------------------------------------- expected
@@ -126,7 +126,7 @@ def _counted(usage: dict[str, int] | None) -> dict[str, int]:
 
 
 def _wanted_step(step: dict[str, Any]) -> dict[str, Any]:
-    found = {
+    fields = {
         "id": step["id"],
         "parent": step["parent_id"] or "",
         "type": step["step_type"],
@@ -135,18 +135,18 @@ def _wanted_step(step: dict[str, Any]) -> dict[str, Any]:
     }
     match step["step_type"]:
         case "inference":
-            found |= {"output": step["output"], "calls": step.get("tool_calls", [])}
-            found |= {"usage": _counted(step.get("usage")), "name": step.get("model")}
+            fields |= {"output": step["output"], "calls": step.get("tool_calls", [])}
+            fields |= {"usage": _counted(step.get("usage")), "name": step.get("model")}
         case "tool_execution":
-            found |= {name: step[name] for name in ("call_id", "arguments", "result")}
-            found |= {"name": step["tool"], "made": step["id"].startswith("made:")}
+            fields |= {name: step[name] for name in ("call_id", "arguments", "result")}
+            fields |= {"name": step["tool"], "made": step["id"].startswith("made:")}
         case "other":
-            found |= {"kind": step["kind"], "name": step["name"]}
+            fields |= {"kind": step["kind"], "name": step["name"]}
         case "other":
-            found |= {"kind": step["kind"], "name": step["name"]}
+            fields |= {"kind": step["kind"], "name": step["name"]}
         case type_:
-            found |= {"kind": type_, "name": step["name"]}
-    return found
+            fields |= {"kind": type_, "name": step["name"]}
+    return fields
 
 
 # ---------------------------------------------------------------------------------------------- session files

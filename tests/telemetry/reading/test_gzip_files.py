@@ -35,8 +35,8 @@ def test_a_packed_file_holds_what_is_in_it(name: str) -> None:
 
 def test_its_size_is_that_of_the_file() -> None:
     data = gzip.compress(lines(*range(1, 2_000)))
-    assert len(found := read(data)) > 1
-    assert sum(piece.size for piece in found) == len(data)
+    assert len(chunks := read(data)) > 1
+    assert sum(piece.size for piece in chunks) == len(data)
 
 
 def test_one_that_is_cut_off_is_read_up_to_there() -> None:

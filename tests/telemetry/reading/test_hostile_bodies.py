@@ -58,11 +58,11 @@ junk = st.recursive(
 )
 
 
-def harmless(found: Decoded) -> None:
+def harmless(decoded: Decoded) -> None:
     """All of it can be stored: text, numbers and times within their bounds."""
-    data = msgspec.json.encode(found.spans)
+    data = msgspec.json.encode(decoded.spans)
     assert b"\\u0000" not in data
-    for span in found.spans:
+    for span in decoded.spans:
         assert span.trace
         assert span.id
         assert max(len(span.trace), len(span.id), len(span.parent)) <= MAX_ID_CHARS

@@ -32,15 +32,15 @@ def test_it_reads_the_parts_of_a_run_as_one_span() -> None:
         (f"post.{RUN}.error", "ValueError('no')Traceback"),
         ("feedback.1", {"score": 1}),
     )
-    found = langsmith.from_multipart(body, TYPE)
-    (span,) = found.spans
+    decoded = langsmith.from_multipart(body, TYPE)
+    (span,) = decoded.spans
     assert (span.trace, span.id, span.parent, span.name, span.format) == (TOP, RUN, TOP, "ChatOpenAI", "langsmith")
     assert span.attributes == {"run_type": "llm", "inputs": {"messages": ["hello"]}}
     assert span.events == [
         SpanEvent(name="new_token", at_ns=1_795_168_448_000_000_000, attributes={"kwargs": {"token": "It"}})
     ]
     assert (span.failed, span.message, span.end_ns) == (True, "ValueError('no')Traceback", 0)
-    assert found.ignored == 1
+    assert decoded.ignored == 1
 
 
 def test_a_post_and_its_patch_are_one_span_in_any_order() -> None:

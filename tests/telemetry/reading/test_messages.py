@@ -84,34 +84,34 @@ SHAPES: dict[str, list[Any]] = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_all_shapes_say_the_same(shape: str) -> None:
     for value in (SHAPES[shape], json.dumps(SHAPES[shape]), {"messages": [SHAPES[shape]]}):
-        found = messages_of(value)
-        assert [(one.role, one.text, one.answered_call) for one in found] == [
+        messages = messages_of(value)
+        assert [(message.role, message.text, message.answered_call) for message in messages] == [
             ("user", "Where?", ""),
             ("assistant", "", ""),
             ("tool", "there", "c1"),
             ("assistant", "It is there.", ""),
         ]
-        assert [(call.id, call.name, call.arguments) for one in found for call in one.calls] == [CALL]
+        assert [(call.id, call.name, call.arguments) for message in messages for call in message.calls] == [CALL]
 
 
 def test_thoughts_are_no_words() -> None:
     parts = [{"type": "reasoning", "content": "Hm."}, {"type": "text", "content": "Yes."}]
-    (found,) = messages_of([{"role": "assistant", "parts": parts}])
-    assert (found.text, found.reasoning) == ("Yes.", "Hm.")
-    (found,) = messages_of([{"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}]}])
-    assert (found.text, found.reasoning) == ("", "Hm.")
+    (message,) = messages_of([{"role": "assistant", "parts": parts}])
+    assert (message.text, message.reasoning) == ("Yes.", "Hm.")
+    (message,) = messages_of([{"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}]}])
+    assert (message.text, message.reasoning) == ("", "Hm.")
 
 
 def test_a_text_that_only_looks_like_blocks_stays_one() -> None:
-    (found,) = messages_of([{"role": "user", "content": '[{"id": 1}]'}])
-    assert found.text == '[{"id": 1}]'
+    (message,) = messages_of([{"role": "user", "content": '[{"id": 1}]'}])
+    assert message.text == '[{"id": 1}]'
 
 
 def test_unknown_parts_are_kept_by_name() -> None:
-    (found,) = messages_of(
+    (message,) = messages_of(
         [{"role": "user", "parts": [{"type": "hologram", "bytes": "…"}, {"type": "file", "file_id": "f1"}]}]
     )
-    assert found.text == "[hologram]\n[file f1]"
+    assert message.text == "[hologram]\n[file f1]"
 
 
 def test_hidden_words_are_told_apart_from_none() -> None:
@@ -120,7 +120,7 @@ def test_hidden_words_are_told_apart_from_none() -> None:
 
 
 def test_a_choice_says_why_it_ended() -> None:
-    (found,) = messages_of(
+    (message,) = messages_of(
         {"choices": [{"finish_reason": "length", "message": {"role": "assistant", "content": "So"}}]}
     )
-    assert found.finish == "length"
+    assert message.finish == "length"

@@ -36,17 +36,17 @@ def test_it_reads_the_older_form() -> None:
         "events": [{"name": "exception", "timestamp": 1_795_000_000_500_000, "attributes": {"exception.type": "E"}}],
     }
     info = {"request_id": "1", "request_metadata": {"mlflow.trace.session": "s"}, "tags": {"tenant": "acme"}}
-    (found,) = mlflow.from_json({"traces": [{"info": info, "data": {"spans": [span]}}]}).spans
-    assert (found.trace, found.id) == ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
-    assert (found.failed, found.message) == (True, "no")
-    assert found.attributes == {"mlflow.spanType": '"LLM"', "mlflow.trace.session": "s"}
-    assert found.events == [SpanEvent("exception", 1_795_000_000_500_000_000, {"exception.type": "E"})]
-    assert found.resource == {"tenant": "acme"}
+    (decoded,) = mlflow.from_json({"traces": [{"info": info, "data": {"spans": [span]}}]}).spans
+    assert (decoded.trace, decoded.id) == ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
+    assert (decoded.failed, decoded.message) == (True, "no")
+    assert decoded.attributes == {"mlflow.spanType": '"LLM"', "mlflow.trace.session": "s"}
+    assert decoded.events == [SpanEvent("exception", 1_795_000_000_500_000_000, {"exception.type": "E"})]
+    assert decoded.resource == {"tenant": "acme"}
 
 
 def test_it_rejects_a_span_without_ids() -> None:
-    found = mlflow.from_json({"info": {}, "data": {"spans": [{"name": "x"}]}})
-    assert (found.spans, found.rejected) == ([], 1)
+    decoded = mlflow.from_json({"info": {}, "data": {"spans": [{"name": "x"}]}})
+    assert (decoded.spans, decoded.rejected) == ([], 1)
 
 
 @pytest.mark.parametrize(

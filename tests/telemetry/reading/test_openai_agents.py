@@ -25,8 +25,8 @@ SPAN = {
 
 
 def test_it_reads_a_trace_and_a_span() -> None:
-    found = openai_agents.from_json({"data": [TRACE, SPAN]})
-    trace, span = found.spans
+    decoded = openai_agents.from_json({"data": [TRACE, SPAN]})
+    trace, span = decoded.spans
     assert trace == Span(
         trace="trace_1",
         id="trace",
@@ -39,7 +39,7 @@ def test_it_reads_a_trace_and_a_span() -> None:
     assert span.start_ns == 1_795_168_323_068_292_000
     assert (span.failed, span.message) == (True, "Error getting response")
     assert span.attributes["span_data"] == {"type": "generation", "model": "gpt-4o"}
-    assert (found.rejected, found.ignored) == (0, 0)
+    assert (decoded.rejected, decoded.ignored) == (0, 0)
 
 
 @pytest.mark.parametrize("name", [name for name in captures.names() if name.startswith("openai_agents")])
@@ -51,9 +51,9 @@ def test_every_span_of_a_capture_has_its_parent(name: str) -> None:
 
 
 def test_it_rejects_what_has_no_ids_and_ignores_what_it_does_not_know() -> None:
-    found = openai_agents.from_json({"data": [TRACE, {**SPAN, "trace_id": 5}, {"object": "trace.summary"}]})
-    assert (len(found.spans), found.rejected, found.ignored) == (1, 1, 1)
-    assert found.problem == "1 span was rejected: it has no id, or no trace_id."
+    decoded = openai_agents.from_json({"data": [TRACE, {**SPAN, "trace_id": 5}, {"object": "trace.summary"}]})
+    assert (len(decoded.spans), decoded.rejected, decoded.ignored) == (1, 1, 1)
+    assert decoded.problem == "1 span was rejected: it has no id, or no trace_id."
 
 
 @pytest.mark.parametrize(

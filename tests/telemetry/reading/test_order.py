@@ -34,9 +34,9 @@ def _again(span: Span, chance: random.Random) -> list[Span]:
 @settings(max_examples=4, deadline=None)
 @given(chance=st.randoms(use_true_random=False))
 def test_shuffled_and_doubled_spans_give_the_same_turns(name: str, chance: random.Random) -> None:
-    told = [one for span in _spans(name) for one in _again(span, chance)]
-    chance.shuffle(told)
-    assert tuple(build_turns(told)) == _turns(name)
+    spans = [one for span in _spans(name) for one in _again(span, chance)]
+    chance.shuffle(spans)
+    assert tuple(build_turns(spans)) == _turns(name)
 
 
 @pytest.mark.parametrize("name", captures.names())

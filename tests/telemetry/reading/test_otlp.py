@@ -36,8 +36,8 @@ def span(**more: Any) -> dict[str, Any]:
 
 
 def only(body: dict[str, Any]) -> Span:
-    (found,) = otlp.traces_from_json(body).spans
-    return found
+    (spans,) = otlp.traces_from_json(body).spans
+    return spans
 
 
 def valued(value: Any) -> Any:
@@ -89,7 +89,7 @@ def test_it_reads_the_exact_bytes_of_a_sender(path: Any) -> None:
 
 def test_it_reads_all_that_a_span_says() -> None:
     reason = {"key": "why", "value": {"stringValue": "queued"}}
-    told = span(
+    message = span(
         parentSpanId="00f067aa0ba902b7",
         kind=3,
         startTimeUnixNano=str(NANO),
@@ -102,7 +102,7 @@ def test_it_reads_all_that_a_span_says() -> None:
         unknown={"of": "a newer version"},
     )
     resource = [{"key": "service.name", "value": {"stringValue": "weather"}}]
-    assert only(request(told, attributes=resource)) == Span(
+    assert only(request(message, attributes=resource)) == Span(
         trace=TRACE,
         id=SPAN,
         parent="00f067aa0ba902b7",
@@ -130,7 +130,7 @@ def test_it_reads_links_and_severities_of_protobuf_as_of_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "severity"),
+    ("fields", "severity"),
     [
         ({"severityText": "Information", "severityNumber": 9}, "Information"),
         ({"severityNumber": 1}, "TRACE"),
@@ -140,11 +140,11 @@ def test_it_reads_links_and_severities_of_protobuf_as_of_json() -> None:
         ({}, ""),
     ],
 )
-def test_it_reads_how_grave_a_record_is(said: dict[str, Any], severity: str) -> None:
-    body = logs({"traceId": TRACE, "spanId": SPAN, **said})
+def test_it_reads_how_grave_a_record_is(fields: dict[str, Any], severity: str) -> None:
+    body = logs({"traceId": TRACE, "spanId": SPAN, **fields})
     sent = otlp.logs_from_protobuf(to_protobuf(body, ExportLogsServiceRequest()))
-    for found in (otlp.logs_from_json(body), sent):
-        assert found.spans[0].events[0].severity == severity
+    for decoded in (otlp.logs_from_json(body), sent):
+        assert decoded.spans[0].events[0].severity == severity
 
 
 def test_it_reads_the_names_of_enumerations_and_ids_in_base64_as_protobufs_own_json_writes_them() -> None:
@@ -154,8 +154,8 @@ def test_it_reads_the_names_of_enumerations_and_ids_in_base64_as_protobufs_own_j
         kind="SPAN_KIND_CLIENT",
         status={"code": "STATUS_CODE_ERROR"},
     )
-    found = only(request(named))
-    assert (found.trace, found.id, found.kind, found.failed) == (TRACE, SPAN, 3, True)
+    decoded = only(request(named))
+    assert (decoded.trace, decoded.id, decoded.kind, decoded.failed) == (TRACE, SPAN, 3, True)
 
 
 # --------------------------------------------------------------------------------------- values
@@ -197,23 +197,23 @@ def test_it_cuts_what_is_too_deep_too_wide_or_too_much() -> None:
     deep: Any = {"stringValue": "bottom"}
     for _ in range(MAX_DEPTH + 3):
         deep = {"arrayValue": {"values": [deep]}}
-    found = valued(deep)
+    decoded = valued(deep)
     for _ in range(MAX_DEPTH - 1):
-        (found,) = found
-    assert found == TOO_DEEP
+        (decoded,) = decoded
+    assert decoded == TOO_DEEP
 
     wide = {"arrayValue": {"values": [{"intValue": 1}] * (MAX_ITEMS + 1)}}
     assert len(valued(wide)) == MAX_ITEMS
 
     many = [{"key": str(number), "value": {"intValue": 1}} for number in range(MAX_ATTRIBUTES + 3)]
-    found = only(request(span(attributes=many, droppedAttributesCount=2)))
-    assert len(found.attributes) == MAX_ATTRIBUTES
-    assert found.dropped == 5
+    decoded = only(request(span(attributes=many, droppedAttributesCount=2)))
+    assert len(decoded.attributes) == MAX_ATTRIBUTES
+    assert decoded.dropped == 5
 
 
 def test_it_bounds_times_to_63_bits() -> None:
-    found = only(request(span(startTimeUnixNano=2**64 - 1, endTimeUnixNano="-5")))
-    assert (found.start_ns, found.end_ns) == (2**63 - 1, 0)
+    decoded = only(request(span(startTimeUnixNano=2**64 - 1, endTimeUnixNano="-5")))
+    assert (decoded.start_ns, decoded.end_ns) == (2**63 - 1, 0)
     message = to_protobuf(request(span(startTimeUnixNano=str(2**64 - 1))), ExportTraceServiceRequest())
     assert otlp.traces_from_protobuf(message).spans[0].start_ns == 2**63 - 1
 
@@ -224,17 +224,17 @@ def test_it_bounds_times_to_63_bits() -> None:
 def test_it_makes_events_of_log_records_that_name_their_span_and_ignores_the_rest() -> None:
     body = {"kvlistValue": {"values": [{"key": "content", "value": {"stringValue": "hello"}}]}}
     record = {"traceId": TRACE, "spanId": SPAN, "eventName": "gen_ai.choice", "observedTimeUnixNano": "5", "body": body}
-    found = otlp.logs_from_json(logs(record, {"body": {"stringValue": "started"}}))
+    decoded = otlp.logs_from_json(logs(record, {"body": {"stringValue": "started"}}))
     event = SpanEvent(name="gen_ai.choice", at_ns=5, body={"content": "hello"})
-    assert found.spans == [Span(trace=TRACE, id=SPAN, events=[event], is_log=True)]
-    assert (found.ignored, found.rejected) == (1, 0)
+    assert decoded.spans == [Span(trace=TRACE, id=SPAN, events=[event], is_log=True)]
+    assert (decoded.ignored, decoded.rejected) == (1, 0)
 
 
 def test_it_names_a_record_by_the_attribute_where_older_senders_put_it() -> None:
     attributes = [{"key": "event.name", "value": {"stringValue": "codex.user_prompt"}}]
     record = {"traceId": TRACE, "spanId": SPAN, "eventName": "src/main.rs:5", "attributes": attributes}
-    (found,) = otlp.logs_from_json(logs(record)).spans
-    assert found.events[0].name == "codex.user_prompt"
+    (names,) = otlp.logs_from_json(logs(record)).spans
+    assert names.events[0].name == "codex.user_prompt"
 
 
 # -------------------------------------------------------------------------------------- refusals
@@ -243,9 +243,9 @@ def test_it_names_a_record_by_the_attribute_where_older_senders_put_it() -> None
 @pytest.mark.parametrize("bad", [{"traceId": "0" * 32}, {"spanId": ""}, {"spanId": "abc"}, {"traceId": "zz" * 16}])
 def test_it_rejects_a_span_with_bad_ids_and_takes_the_others(bad: dict[str, str]) -> None:
     body = request(span(), span(**bad))
-    found = otlp.traces_from_json(body)
-    assert (len(found.spans), found.rejected) == (1, 1)
-    assert found.problem == "1 span was rejected: a trace id has 16 bytes and a span id 8, and they are not all zero."
+    decoded = otlp.traces_from_json(body)
+    assert (len(decoded.spans), decoded.rejected) == (1, 1)
+    assert decoded.problem == "1 span was rejected: a trace id has 16 bytes and a span id 8, and they are not all zero."
 
 
 def test_it_refuses_logs_that_are_sent_as_traces_with_a_hint() -> None:

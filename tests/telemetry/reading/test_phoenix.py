@@ -26,16 +26,16 @@ SPAN: dict[str, Any] = {
 
 @pytest.mark.parametrize("body", [{"data": [SPAN], "next_cursor": None}, [SPAN], SPAN])
 def test_it_reads_a_span(body: Any) -> None:
-    (found,) = phoenix.from_json(body).spans
-    assert (found.trace, found.id, found.parent) == (*SPAN["context"].values(), SPAN["parent_id"])
-    assert found.attributes == {
+    (decoded,) = phoenix.from_json(body).spans
+    assert (decoded.trace, decoded.id, decoded.parent) == (*SPAN["context"].values(), SPAN["parent_id"])
+    assert decoded.attributes == {
         "llm.model_name": "gpt-4o",
         "input.value": "hello",
         "openinference.span.kind": "LLM",
     }
-    assert found.end_ns - found.start_ns == 1_000_000_000
-    assert (found.failed, found.message, found.format) == (True, "no", "phoenix")
-    assert found.events[0].attributes == {"exception.message": "no such city"}
+    assert decoded.end_ns - decoded.start_ns == 1_000_000_000
+    assert (decoded.failed, decoded.message, decoded.format) == (True, "no", "phoenix")
+    assert decoded.events[0].attributes == {"exception.message": "no such city"}
 
 
 def test_it_flattens_nested_attributes() -> None:
@@ -44,8 +44,8 @@ def test_it_flattens_nested_attributes() -> None:
         "tag": {"tags": ["a"]},
         "embedding": {"vector": [0.1, 0.2]},
     }
-    (found,) = phoenix.from_json({**SPAN, "attributes": nested}).spans
-    assert found.attributes == {
+    (decoded,) = phoenix.from_json({**SPAN, "attributes": nested}).spans
+    assert decoded.attributes == {
         "llm.input_messages.0.message.role": "user",
         "llm.input_messages.0.message.content": "hi",
         "llm.token_count.prompt": 5,
@@ -56,8 +56,8 @@ def test_it_flattens_nested_attributes() -> None:
 
 
 def test_it_rejects_a_span_without_ids_and_refuses_a_body_of_nothing_else() -> None:
-    found = phoenix.from_json([SPAN, {**SPAN, "context": None}])
-    assert (len(found.spans), found.rejected) == (1, 1)
+    decoded = phoenix.from_json([SPAN, {**SPAN, "context": None}])
+    assert (len(decoded.spans), decoded.rejected) == (1, 1)
     with pytest.raises(InvalidRequest, match="no span has a context"):
         phoenix.from_json([{"context": {}}])
     with pytest.raises(InvalidRequest):

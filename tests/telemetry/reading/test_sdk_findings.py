@@ -17,11 +17,11 @@ from tests.telemetry.reading.sample_spans import SECOND, START, model, requested
 def run(id_: str, kind: str, **more: Any) -> Span:
     """A run of LangSmith's."""
     extra = {"metadata": {"lc_agent_name": "helper"}}
-    given = {"run_type": kind, "extra": extra, **more.pop("attributes")}
-    return span(id_, format="langsmith", attributes=given, **more)
+    input_ = {"run_type": kind, "extra": extra, **more.pop("attributes")}
+    return span(id_, format="langsmith", attributes=input_, **more)
 
 
-def one_turn(*spans: Span) -> ExternalTurn:
+def only_turn(*spans: Span) -> ExternalTurn:
     (turn,) = build_turns(spans)
     return turn
 
@@ -40,7 +40,7 @@ def graph(inputs: Any) -> Span:
 def test_langsmiths_tool_has_failed_where_its_message_says_so(status: str) -> None:
     outputs = {"output": {**FAILED, "status": status}}
     tool = run("look", "tool", parent="graph", at=1, attributes={"inputs": {"city": "x"}, "outputs": outputs})
-    (step,) = one_turn(graph({}), tool).steps
+    (step,) = only_turn(graph({}), tool).steps
     assert (step.status, step.error is not None) == (("failed", True) if status == "error" else ("completed", False))
     assert step.detail.tool_responses[0].content == "no such city"  # type: ignore[union-attr]  # a tool's
 
@@ -49,7 +49,7 @@ def test_langsmiths_tool_has_failed_where_its_message_says_so(status: str) -> No
 def test_openinferences_tool_has_failed_where_its_message_says_so(written: Any) -> None:
     attributes = {"openinference.span.kind": "TOOL", "tool.name": "look", "output.value": json.dumps(written)}
     agent = span("agent", took=10, attributes={"openinference.span.kind": "AGENT", "agent.name": "helper"})
-    (step,) = one_turn(agent, span("look", parent="agent", at=1, attributes=attributes)).steps
+    (step,) = only_turn(agent, span("look", parent="agent", at=1, attributes=attributes)).steps
     assert step.error is not None
     assert (step.status, step.error.message) == ("failed", "no such city")
     assert step.detail.tool_calls[0].call_id == "c1"  # type: ignore[union-attr]  # a tool's
@@ -57,12 +57,12 @@ def test_openinferences_tool_has_failed_where_its_message_says_so(written: Any) 
 
 def test_a_turn_whose_tool_failed_and_that_ended_well_is_completed() -> None:
     tool = run("look", "tool", parent="graph", at=1, attributes={"inputs": {}, "outputs": {"output": FAILED}})
-    assert one_turn(graph({}), tool).status == "completed"
+    assert only_turn(graph({}), tool).status == "completed"
 
 
 @pytest.mark.parametrize("speaker", ["user", "human"])
 def test_a_pair_of_speaker_and_words_is_a_message(speaker: str) -> None:
-    turn = one_turn(graph({"messages": [["system", "Be brief."], [speaker, "Where?"]]}))
+    turn = only_turn(graph({"messages": [["system", "Be brief."], [speaker, "Where?"]]}))
     assert [text_of(message.content) for message in turn.input] == ["Where?"]
 
 
@@ -99,5 +99,5 @@ def test_a_made_tool_begins_where_the_model_that_asked_for_it_ended() -> None:
             ),
         ],
     )
-    made = [one for turn in turns for one in turn.steps if one.is_inferred]
-    assert [one.started_us for one in made] == [(START + SECOND) // 1000, (START + 3 * SECOND) // 1000]
+    tool = [step for turn in turns for step in turn.steps if step.is_inferred]
+    assert [step.started_us for step in tool] == [(START + SECOND) // 1000, (START + 3 * SECOND) // 1000]

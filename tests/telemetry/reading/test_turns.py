@@ -25,12 +25,12 @@ from tests.telemetry.reading.sample_spans import (
 )
 
 
-def one_turn(*spans: Span) -> ExternalTurn:
+def only_turn(*spans: Span) -> ExternalTurn:
     (turn,) = build_turns(spans)
     return turn
 
 
-def said(turn: ExternalTurn) -> tuple[list[str], str]:
+def texts_of(turn: ExternalTurn) -> tuple[list[str], str]:
     return [text_of(message.content) for message in turn.input], text_of(turn.output.content if turn.output else None)
 
 
@@ -40,14 +40,14 @@ def places(turn: ExternalTurn) -> dict[str, str]:
 
 
 def step(turn: ExternalTurn, id_: str) -> ExternalStep:
-    return next(one for one in turn.steps if one.id == id_)
+    return next(step_ for step_ in turn.steps if step_.id == id_)
 
 
 # ---------------------------------------------------------------------------------------------- what is one turn
 
 
 def test_an_agents_run_is_a_turn_and_what_it_does_are_its_steps() -> None:
-    turn = one_turn(
+    turn = only_turn(
         agent(),
         model("m", user("Where?"), calls=(("c1", "look", {"at": "map"}),), parent="agent", at=1),
         tool("t", parent="agent", at=2, attributes={"gen_ai.tool.call.id": "c1", "gen_ai.tool.call.result": "there"}),
@@ -62,8 +62,8 @@ def test_an_agents_run_is_a_turn_and_what_it_does_are_its_steps() -> None:
         ),
     )
     assert (turn.id, turn.session, turn.agent, turn.status) == ("t1", "trace:t1", "helper", "completed")
-    assert said(turn) == (["Where?"], "It is there.")
-    assert [one.id for one in turn.steps] == ["m", "t", "n"]
+    assert texts_of(turn) == (["Where?"], "It is there.")
+    assert [step_.id for step_ in turn.steps] == ["m", "t", "n"]
     assert (turn.started_us, turn.ended_us) == (START // 1000, (START + 10 * SECOND) // 1000)
     detail = step(turn, "t").detail
     assert isinstance(detail, ToolDetail)
@@ -80,7 +80,7 @@ def test_no_turn_is_made_of_spans_that_are_no_agents_doings() -> None:
 
 
 def test_a_sub_agent_is_a_step_and_its_steps_lie_in_it() -> None:
-    turn = one_turn(
+    turn = only_turn(
         agent("top", "boss"),
         tool("ask", parent="top", at=1, took=5),
         agent("sub", "clerk", parent="ask", at=2, took=3),
@@ -94,29 +94,29 @@ def test_a_sub_agent_is_a_step_and_its_steps_lie_in_it() -> None:
 
 def test_children_without_their_root_are_one_turn_that_still_goes_on() -> None:
     children = [model("m", user("Hi"), answer="Hello you there", parent="gone"), tool("t", parent="gone", at=2)]
-    turn = one_turn(*children)
+    turn = only_turn(*children)
     assert (turn.id, turn.status, turn.warnings) == (
         "t1",
         "in_progress",
         ("The span that began this turn has not come.",),
     )
-    whole = one_turn(*children, agent("gone"))
-    assert (whole.id, whole.status, whole.warnings) == ("t1", "completed", ())
+    complete = only_turn(*children, agent("gone"))
+    assert (complete.id, complete.status, complete.warnings) == ("t1", "completed", ())
 
 
 def test_an_agent_below_a_span_of_another_service_is_a_turn_like_any_other() -> None:
-    assert one_turn(agent(parent="elsewhere")).status == "completed"
+    assert only_turn(agent(parent="elsewhere")).status == "completed"
 
 
 def test_a_span_whose_parent_never_came_belongs_to_the_turn_around_it() -> None:
-    turn = one_turn(agent(), tool("t", parent="lost", at=2))
+    turn = only_turn(agent(), tool("t", parent="lost", at=2))
     assert places(turn) == {"t": ""}
     assert turn.warnings == ("The span above one of the steps never came.",)
 
 
 def test_agents_one_after_the_other_below_a_workflow_are_one_turn_of_the_first() -> None:
     workflow = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "desk"}
-    turn = one_turn(
+    turn = only_turn(
         span("w", took=9, attributes=workflow),
         agent("b", "second", parent="w", at=5),
         agent("a", "first", parent="w", at=1),
@@ -125,8 +125,8 @@ def test_agents_one_after_the_other_below_a_workflow_are_one_turn_of_the_first()
 
 
 def test_spans_that_are_each_others_parents_are_still_told() -> None:
-    turn = one_turn(agent("a", parent="b"), tool("b", parent="a", at=1), tool("c", parent="c", at=2))
-    assert {one.id for one in turn.steps} == {"b", "c"}
+    turn = only_turn(agent("a", parent="b"), tool("b", parent="a", at=1), tool("c", parent="c", at=2))
+    assert {step_.id for step_ in turn.steps} == {"b", "c"}
 
 
 def test_the_agents_sdks_traces_have_no_end_and_are_over_when_their_runs_are() -> None:
@@ -136,12 +136,12 @@ def test_the_agents_sdks_traces_have_no_end_and_are_over_when_their_runs_are() -
     assert build_turns([trace]) == []
     task = _sdk("task", {"type": "custom", "name": "task", "data": {"sdk_span_type": "task"}}, parent="trace", took=9)
     run = _sdk("run", {"type": "agent", "name": "helper"}, parent="task")
-    assert one_turn(trace, run).status == "in_progress"
-    turn = one_turn(trace, run, task)
+    assert only_turn(trace, run).status == "in_progress"
+    turn = only_turn(trace, run, task)
     assert (turn.id, turn.session, turn.status) == ("t1", "g", "completed")
     assert (turn.started_us, turn.ended_us) == (START // 1000, (START + 9 * SECOND) // 1000)
     run.attributes["error"] = {"message": "Error in agent run", "data": {"error": "no more credit"}}
-    turn = one_turn(trace, run, task)
+    turn = only_turn(trace, run, task)
     assert turn.error is not None
     assert (turn.status, turn.error.message) == ("failed", "Error in agent run: no more credit")
 
@@ -153,13 +153,13 @@ def _sdk(id_: str, data: dict[str, Any], **more: Any) -> Span:
 def test_an_agent_without_a_name_is_called_what_its_spans_say() -> None:
     graph = {"openinference.span.kind": "CHAIN"}
     node = {"openinference.span.kind": "AGENT", "metadata": '{"lc_agent_name": "helper"}'}
-    turn = one_turn(span("LangGraph", took=9, attributes=graph), span("agent", parent="LangGraph", attributes=node))
+    turn = only_turn(span("LangGraph", took=9, attributes=graph), span("agent", parent="LangGraph", attributes=node))
     assert turn.agents == ("helper",)
-    run = one_turn(span("r", name="weather_agent.run", attributes={"openinference.span.kind": "AGENT"}))
+    run = only_turn(span("r", name="weather_agent.run", attributes={"openinference.span.kind": "AGENT"}))
     assert run.agent == "weather_agent"
-    ran = one_turn(span("r", name="a" + ".run" * 100_000 + "x", attributes={"openinference.span.kind": "AGENT"}))
+    ran = only_turn(span("r", name="a" + ".run" * 100_000 + "x", attributes={"openinference.span.kind": "AGENT"}))
     assert ran.agent.startswith("a")
-    assert one_turn(span("c", attributes=graph, resource={"service.name": "desk"})).agent == "desk"
+    assert only_turn(span("c", attributes=graph, resource={"service.name": "desk"})).agent == "desk"
 
 
 # ---------------------------------------------------------------------------------------------- bare calls of models
@@ -197,9 +197,9 @@ def test_a_made_run_goes_when_the_tools_own_span_comes() -> None:
         model("m1", user("A?"), calls=(("c1", "look", {}),), at=0),
         model("m2", user("A?"), requested_call("c1"), tool_result("c1", "r"), answer="Aa.", at=2),
     ]
-    assert [one.id for one in one_turn(*spans).steps] == ["m1", "made:c1", "m2"]
+    assert [step_.id for step_ in only_turn(*spans).steps] == ["m1", "made:c1", "m2"]
     real = tool("t", at=1, attributes={"gen_ai.tool.call.id": "c1"})
-    assert [one.id for one in one_turn(*spans, real).steps] == ["m1", "t", "m2"]
+    assert [step_.id for step_ in only_turn(*spans, real).steps] == ["m1", "t", "m2"]
 
 
 def test_calls_without_a_session_are_put_together_by_what_they_repeat() -> None:
@@ -230,7 +230,7 @@ def test_a_later_question_within_one_trace_is_a_turn_of_its_own() -> None:
             model("m2", user("A?"), again, user("B?"), answer="Another one.", parent="script", at=3),
         ]
     )
-    assert [(turn.id, said(turn)[0]) for turn in turns] == [("t1", ["A?"]), ("t1:m2", ["B?"])]
+    assert [(turn.id, texts_of(turn)[0]) for turn in turns] == [("t1", ["A?"]), ("t1:m2", ["B?"])]
 
 
 # ---------------------------------------------------------------------------------------------- sessions, status
@@ -249,37 +249,37 @@ def test_a_later_question_within_one_trace_is_a_turn_of_its_own() -> None:
     ],
 )
 def test_the_session_is_the_one_that_is_meant_most(attributes: dict[str, Any], session: str) -> None:
-    assert one_turn(agent(attributes=attributes)).session == session
+    assert only_turn(agent(attributes=attributes)).session == session
 
 
 def test_the_conversation_of_a_nested_agent_never_counts() -> None:
     own = {"gen_ai.conversation.id": "its own"}
     spans = [agent("top"), tool("t", parent="top", at=1), agent("sub", parent="t", at=2, attributes=own)]
-    assert one_turn(*spans).session == "trace:t1"
+    assert only_turn(*spans).session == "trace:t1"
     spans[0].attributes["gen_ai.conversation.id"] = "the real one"
-    assert one_turn(*spans).session == "the real one"
+    assert only_turn(*spans).session == "the real one"
 
 
 def test_a_session_stands_also_on_a_plain_span_above_or_on_the_resource() -> None:
-    assert one_turn(span("http", attributes={"session.id": "web"}), agent(parent="http")).session == "web"
-    assert one_turn(agent(resource={"session.id": "cli"})).session == "cli"
+    assert only_turn(span("http", attributes={"session.id": "web"}), agent(parent="http")).session == "web"
+    assert only_turn(agent(resource={"session.id": "cli"})).session == "cli"
 
 
 def test_a_failed_root_fails_the_turn_and_a_failed_tool_does_not() -> None:
-    failed = one_turn(agent(failed=True, message="ValueError: no such city\nTraceback…"))
+    failed = only_turn(agent(failed=True, message="ValueError: no such city\nTraceback…"))
     assert failed.error is not None
     assert (failed.status, failed.error.type, failed.error.message) == ("failed", "ValueError", "no such city")
-    turn = one_turn(agent(), tool("t", parent="agent", failed=True, attributes={"error.type": "timeout"}))
+    turn = only_turn(agent(), tool("t", parent="agent", failed=True, attributes={"error.type": "timeout"}))
     assert (turn.status, step(turn, "t").status) == ("completed", "failed")
 
 
 def test_a_root_without_an_end_still_goes_on() -> None:
-    turn = one_turn(agent(took=None), model("m", parent="agent", answer="so far"))
+    turn = only_turn(agent(took=None), model("m", parent="agent", answer="so far"))
     assert (turn.status, turn.ended_us) == ("in_progress", None)
 
 
 def test_a_step_that_ended_before_it_began_has_no_end() -> None:
-    turn = one_turn(agent(), tool("t", parent="agent", took=-5))
+    turn = only_turn(agent(), tool("t", parent="agent", took=-5))
     assert step(turn, "t").ended_us is None
 
 
@@ -292,32 +292,32 @@ def embedding(id_: str, **more: Any) -> Span:
 
 
 def test_the_tokens_of_embeddings_count_once() -> None:
-    turn = one_turn(agent(), embedding("outer", parent="agent"), embedding("inner", parent="outer"))
-    assert [(one.id, one.usage.input_tokens if one.usage else None) for one in turn.steps] == [
+    turn = only_turn(agent(), embedding("outer", parent="agent"), embedding("inner", parent="outer"))
+    assert [(step_.id, step_.usage.input_tokens if step_.usage else None) for step_ in turn.steps] == [
         ("outer", None),
         ("inner", 7),
     ]
-    assert [one.model for one in turn.steps] == ["e1", "e1"]
+    assert [step_.model for step_ in turn.steps] == ["e1", "e1"]
 
 
 def test_tokens_are_counted_once_at_the_innermost_model() -> None:
     usage = {"gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 10}
-    turn = one_turn(
+    turn = only_turn(
         agent(attributes=usage),
         model("outer", parent="agent", at=1, answer="words of an answer"),
         model("inner", parent="outer", at=2, answer="words of an answer"),
     )
-    assert [(one.id, one.type, one.kind) for one in turn.steps] == [
+    assert [(step_.id, step_.type, step_.kind) for step_ in turn.steps] == [
         ("outer", "other", "llm_wrapper"),
         ("inner", "inference", "chat"),
     ]
-    assert [one.usage is not None for one in turn.steps] == [False, True]
+    assert [step_.usage is not None for step_ in turn.steps] == [False, True]
 
 
 def test_a_turn_without_any_models_call_keeps_the_sum_that_it_tells() -> None:
     usage = {"gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 10}
-    turn = one_turn(agent(attributes=usage))
-    assert [(one.id, one.is_inferred, one.usage and one.usage.input_tokens) for one in turn.steps] == [
+    turn = only_turn(agent(attributes=usage))
+    assert [(step_.id, step_.is_inferred, step_.usage and step_.usage.input_tokens) for step_ in turn.steps] == [
         ("made:agent", True, 20)
     ]
     assert turn.warnings[0].startswith("No model's call was told")
@@ -325,19 +325,19 @@ def test_a_turn_without_any_models_call_keeps_the_sum_that_it_tells() -> None:
 
 def test_a_sender_that_leaves_cached_tokens_out_is_known_by_their_number() -> None:
     usage = {"gen_ai.usage.input_tokens": 20, "gen_ai.usage.cache_read.input_tokens": 200}
-    turn = one_turn(agent(), model("m", parent="agent", answer="yes", attributes=usage))
+    turn = only_turn(agent(), model("m", parent="agent", answer="yes", attributes=usage))
     counted = turn.steps[0].usage
     assert counted is not None
     assert (counted.input_tokens, counted.cached_tokens) == (220, 200)
 
 
 def test_hidden_words_are_hidden_and_not_empty() -> None:
-    turn = one_turn(model("m"))
+    turn = only_turn(model("m"))
     assert (turn.hidden, turn.steps[0].hidden, turn.output) == (True, True, None)
     assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in turn.warnings[0]
     redacted = {"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user"}
     redacted |= {"llm.input_messages.0.message.content": "__REDACTED__", "output.value": "__REDACTED__"}
-    turn = one_turn(span("m", attributes=redacted))
+    turn = only_turn(span("m", attributes=redacted))
     assert (turn.hidden, turn.input) == (True, ())
 
 
@@ -348,10 +348,10 @@ def test_pictures_are_kept() -> None:
         {"type": "blob", "modality": "audio", "mime_type": "audio/wav", "content": "aGk="},
         {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
     ]
-    turn = one_turn(model("m", {"role": "user", "parts": parts}, answer="A cat, I think."))
+    turn = only_turn(model("m", {"role": "user", "parts": parts}, answer="A cat, I think."))
     content = turn.input[0].content
     assert isinstance(content, list)
-    assert [one.image.url.uri for one in content if isinstance(one, ImageItem) and one.image.url] == [
+    assert [item.image.url.uri for item in content if isinstance(item, ImageItem) and item.image.url] == [
         "data:image/png;base64,aGk=",
         "https://example.org/a.png",
     ]
@@ -365,13 +365,13 @@ def test_instructions_and_tools_are_told_once_for_the_turn() -> None:
             [{"type": "function", "function": {"name": "look", "parameters": {"a": 1}}}]
         ),
     }
-    turn = one_turn(model("m", user("Hi"), answer="Hello there, you", attributes=attributes))
+    turn = only_turn(model("m", user("Hi"), answer="Hello there, you", attributes=attributes))
     assert turn.instructions == "Be brief."
     assert turn.tools == ({"name": "look", "input_schema": {"a": 1}},)
 
 
 def test_records_can_tell_the_words_of_a_call() -> None:
-    told = {
+    attributes = {
         "gen_ai.input.messages": [user("Hi")],
         "gen_ai.output.messages": [{"role": "assistant", "content": "Hello"}],
     }
@@ -379,15 +379,15 @@ def test_records_can_tell_the_words_of_a_call() -> None:
         trace="t1",
         id="m",
         is_log=True,
-        events=[SpanEvent("gen_ai.client.inference.operation.details", attributes=told)],
+        events=[SpanEvent("gen_ai.client.inference.operation.details", attributes=attributes)],
     )
     assert build_turns([record]) == []
     for spans in ([record, model("m")], [model("m"), record]):
-        assert said(one_turn(*spans)) == (["Hi"], "Hello")
+        assert texts_of(only_turn(*spans)) == (["Hi"], "Hello")
 
 
 def test_facts_that_people_search_by_are_kept_within_bounds() -> None:
-    turn = one_turn(
+    turn = only_turn(
         agent(
             resource={"service.name": "desk", "service.version": "1.2", "deployment.environment.name": "prod"},
             attributes={
@@ -409,11 +409,11 @@ def test_facts_that_people_search_by_are_kept_within_bounds() -> None:
 
 
 def test_cut_attributes_are_told_with_a_way_out() -> None:
-    assert "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000" in one_turn(agent(dropped=3)).warnings[0]
+    assert "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000" in only_turn(agent(dropped=3)).warnings[0]
 
 
 def test_clocks_that_differ_are_told() -> None:
-    assert one_turn(agent(took=2), tool("t", parent="agent", at=60)).warnings[-1].startswith("Clocks differ")
+    assert only_turn(agent(took=2), tool("t", parent="agent", at=60)).warnings[-1].startswith("Clocks differ")
 
 
 # ---------------------------------------------------------------------------------------------- kinds of steps
@@ -421,7 +421,7 @@ def test_clocks_that_differ_are_told() -> None:
 
 def test_retrievals_guardrails_and_others_have_their_details() -> None:
     documents = json.dumps([{"id": "d1", "content": "Paris is mild.", "score": 0.5}])
-    turn = one_turn(
+    turn = only_turn(
         agent(),
         span(
             "r",
@@ -440,11 +440,11 @@ def test_retrievals_guardrails_and_others_have_their_details() -> None:
         ),
         span("x", parent="agent", at=4, attributes={"gen_ai.operation.name": "load_skill"}),
     )
-    assert [(one.type, one.kind) for one in turn.steps if one.type == "other"] == [
+    assert [(step_.type, step_.kind) for step_ in turn.steps if step_.type == "other"] == [
         ("other", "embedding"),
         ("other", "load_skill"),
     ]
-    memory, shield, other = (step(turn, one).detail for one in "rgx")
+    memory, shield, other = (step(turn, step_).detail for step_ in "rgx")
     assert isinstance(memory, MemoryDetail)
     assert (memory.vector_db_ids, memory.query, memory.inserted_context) == ("guide", "Paris?", "Paris is mild.")
     assert isinstance(shield, ShieldDetail)
@@ -454,7 +454,7 @@ def test_retrievals_guardrails_and_others_have_their_details() -> None:
 
 def test_calls_are_believed_more_than_a_stop_beside_them() -> None:
     stop = {"gen_ai.response.finish_reasons": ["stop"]}
-    turn = one_turn(model("m", user("A?"), calls=(("c", "look", "{}"),), attributes=stop))
+    turn = only_turn(model("m", user("A?"), calls=(("c", "look", "{}"),), attributes=stop))
     detail = turn.steps[0].detail
     assert isinstance(detail, InferenceDetail)
     assert detail.finish_reason == "tool_calls"
@@ -462,23 +462,23 @@ def test_calls_are_believed_more_than_a_stop_beside_them() -> None:
 
 def test_a_tool_without_a_call_id_takes_the_next_wish_of_its_name() -> None:
     calls = (("c1", "look", {"n": 1}), ("c2", "look", {"n": 2}))
-    turn = one_turn(
+    turn = only_turn(
         agent(),
         model("m", user("A?"), calls=calls, parent="agent", at=1),
         tool("b", parent="agent", at=3),
         tool("a", parent="agent", at=2),
         tool("c", parent="agent", at=4),
     )
-    ids = {one.id: one.detail.tool_calls[0].call_id for one in turn.steps if isinstance(one.detail, ToolDetail)}
+    ids = {step_.id: step_.detail.tool_calls[0].call_id for step_ in turn.steps if isinstance(step_.detail, ToolDetail)}
     assert ids == {"a": "c1", "b": "c2", "c": ""}
 
 
 def test_details_are_what_their_types_say() -> None:
     """They are built without being checked, for speed."""
-    turn = one_turn(
+    turn = only_turn(
         agent(),
         model("m", user("A?"), calls=(("c1", "look", {"n": 1}),), parent="agent", at=1),
         tool("t", parent="agent", at=2, attributes={"gen_ai.tool.call.result": {"deep": [1, None]}}),
     )
-    for one in turn.steps:
-        assert type(one.detail).model_validate(one.detail.model_dump()) == one.detail
+    for step_ in turn.steps:
+        assert type(step_.detail).model_validate(step_.detail.model_dump()) == step_.detail

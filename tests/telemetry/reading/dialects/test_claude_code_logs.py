@@ -16,35 +16,35 @@ SCOPE = "com.anthropic.claude_code.tracing"
 TOKENS = {"input_tokens": 30, "output_tokens": 15, "cache_read_tokens": 200, "cache_creation_tokens": 100}
 
 
-def record(name: str, at: float, **said: Any) -> SpanEvent:
-    return SpanEvent(name, START + round(at * 1e9), {"event.name": name, **said}, f"claude_code.{name}")
+def record(name: str, at: float, **attributes: Any) -> SpanEvent:
+    return SpanEvent(name, START + round(at * 1e9), {"event.name": name, **attributes}, f"claude_code.{name}")
 
 
 def request(at: float, cost: float = 0.001, model: str = "opus", **tokens: int) -> SpanEvent:
     return record("api_request", at, model=model, cost_usd=cost, **{**TOKENS, **tokens})
 
 
-def answer(at: float, words: str, model: str = "opus") -> SpanEvent:
-    return record("assistant_response", at, response=words, model=model)
+def answer(at: float, response: str, model: str = "opus") -> SpanEvent:
+    return record("assistant_response", at, response=response, model=model)
 
 
-def told(id_: str, kind: str, parent: str = "", **more: Any) -> Span:
+def claude_span(id_: str, kind: str, parent: str = "", **more: Any) -> Span:
     attributes = {"span.type": kind, **more.pop("attributes", {})}
     return span(id_, parent=parent, name=f"claude_code.{kind}", scope=SCOPE, attributes=attributes, **more)
 
 
 def call(id_: str, at: float, stop: str = "end_turn", model: str = "opus", parent: str = "top", **tokens: int) -> Span:
     attributes = {"model": model, "stop_reason": stop, "success": True, **TOKENS, **tokens}
-    return told(id_, "llm_request", parent, at=at, attributes=attributes)
+    return claude_span(id_, "llm_request", parent, at=at, attributes=attributes)
 
 
 def tool(id_: str, at: float, parent: str = "top") -> Span:
     attributes = {"tool_name": "Read", "tool_use_id": f"use_{id_}", "file_path": f"/{id_}"}
-    return told(id_, "tool", parent, at=at, attributes=attributes)
+    return claude_span(id_, "tool", parent, at=at, attributes=attributes)
 
 
 def the_turn(*spans: Span, events: list[SpanEvent]) -> ExternalTurn:
-    top = told("top", "interaction", took=30)
+    top = claude_span("top", "interaction", took=30)
     records = Span("t1", "top", events=events, is_log=True, scope="com.anthropic.claude_code.events")
     [turn] = build_turns([*spans, records, top])
     assert [turn] == build_turns([records, top, *spans[::-1], records])
@@ -55,7 +55,7 @@ def costs(turn: ExternalTurn) -> dict[str, int | None]:
     return {step.id: step.cost_nano for step in turn.steps if step.type == "inference"}
 
 
-def words(step: ExternalStep) -> str:
+def text(step: ExternalStep) -> str:
     assert isinstance(step.detail, InferenceDetail)
     return text_of(step.detail.model_response.content)
 
@@ -80,7 +80,7 @@ def test_calls_at_once_each_have_their_own_cost() -> None:
 def test_an_answer_is_the_words_of_the_call_before_it() -> None:
     events = [request(2), answer(2.1, "First."), request(4), answer(4.1, "Second.")]
     turn = the_turn(call("a", 1), call("b", 3), events=events)
-    assert [words(step) for step in turn.steps] == ["First.", "Second."]
+    assert [text(step) for step in turn.steps] == ["First.", "Second."]
     assert [step.hidden for step in turn.steps] == [False, False]
     assert turn.warnings == ()
     assert text_of(turn.output.content if turn.output else "") == "Second."
@@ -105,9 +105,9 @@ def test_a_call_that_stopped_for_tools_asked_for_those_that_ran() -> None:
 
 
 def test_a_tool_was_given_what_its_record_says() -> None:
-    bare = told("x", "tool", "top", attributes={"tool_name": "Read", "tool_use_id": "use_x"})
-    given = record("tool_result", 2, tool_use_id="use_x", tool_input='{"file_path": "/etc/hosts"}')
-    [step] = [one for one in the_turn(bare, events=[given]).steps if one.type == "tool_execution"]
+    bare = claude_span("x", "tool", "top", attributes={"tool_name": "Read", "tool_use_id": "use_x"})
+    result = record("tool_result", 2, tool_use_id="use_x", tool_input='{"file_path": "/etc/hosts"}')
+    [step] = [step for step in the_turn(bare, events=[result]).steps if step.type == "tool_execution"]
     assert step.detail.tool_calls[0].arguments == {"file_path": "/etc/hosts"}  # type: ignore[union-attr]  # a tool's
 
 
@@ -120,12 +120,12 @@ def test_a_real_session_tells_what_it_cost() -> None:
 
 
 def test_a_tool_failed_where_its_run_did() -> None:
-    run = told("run", "tool.execution", "x", at=2, attributes={"success": False, "error": "No such file"})
-    [step] = [one for one in the_turn(tool("x", 2), run, events=[]).steps if one.type == "tool_execution"]
+    run = claude_span("run", "tool.execution", "x", at=2, attributes={"success": False, "error": "No such file"})
+    [step] = [step for step in the_turn(tool("x", 2), run, events=[]).steps if step.type == "tool_execution"]
     assert (step.status, step.error.message if step.error else "") == ("failed", "No such file")
 
 
 def test_a_tool_failed_where_its_record_says_so() -> None:
     failed = record("tool_result", 3, tool_use_id="use_x", success="false", error="No such file")
-    [step] = [one for one in the_turn(tool("x", 2), events=[failed]).steps if one.type == "tool_execution"]
+    [step] = [step for step in the_turn(tool("x", 2), events=[failed]).steps if step.type == "tool_execution"]
     assert (step.status, step.error.message if step.error else "") == ("failed", "No such file")

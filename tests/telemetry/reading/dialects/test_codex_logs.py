@@ -19,36 +19,38 @@ TALK = {"conversation.id": "talk"}
 ENDED = "Wall time: 0.0000 seconds\nProcess exited with code {code}\nOutput:\n{words}\n"
 
 
-def told(id_: str, name: str, parent: str = "", **more: Any) -> Span:
+def codex_span(id_: str, name: str, parent: str = "", **more: Any) -> Span:
     return span(id_, name=name, parent=parent, scope="codex_exec", **more)
 
 
-def record(place: str, name: str, at: float = 0, **said: Any) -> Span:
-    event = SpanEvent(f"codex.{name}", START + round(at * 1e9), {"event.name": f"codex.{name}", **said})
-    return Span("t1", place, events=[event], is_log=True, scope="codex_otel.log_only")
+def record(span_id: str, name: str, at: float = 0, **attributes: Any) -> Span:
+    event = SpanEvent(f"codex.{name}", START + round(at * 1e9), {"event.name": f"codex.{name}", **attributes})
+    return Span("t1", span_id, events=[event], is_log=True, scope="codex_otel.log_only")
 
 
 def the_call(id_: str, at: float, tokens: tuple[int, int]) -> list[Span]:
     """A model's call as it is sent: the call itself, and beside it the span that read its answer."""
     used = {"gen_ai.usage.input_tokens": tokens[0], "gen_ai.usage.output_tokens": tokens[1]}
     return [
-        told(f"{id_}-try", "try_run_sampling_request", "run", at=at, attributes={"model": "gpt", "turn_id": "u1"}),
-        told(id_, "codex.sampling", f"{id_}-try", at=at, attributes=TALK),
-        told(f"{id_}-read", "handle_responses", f"{id_}-try", at=at, attributes=used),
+        codex_span(
+            f"{id_}-try", "try_run_sampling_request", "run", at=at, attributes={"model": "gpt", "turn_id": "u1"}
+        ),
+        codex_span(id_, "codex.sampling", f"{id_}-try", at=at, attributes=TALK),
+        codex_span(f"{id_}-read", "handle_responses", f"{id_}-try", at=at, attributes=used),
     ]
 
 
 def the_tool(call: str, parent: str, at: float) -> Span:
-    said = {**TALK, "tool_name": "exec_command", "codex.tool.phase": "dispatch", "call_id": call}
-    return told(call, "exec_command", parent, at=at, attributes=said)
+    attributes = {**TALK, "tool_name": "exec_command", "codex.tool.phase": "dispatch", "call_id": call}
+    return codex_span(call, "exec_command", parent, at=at, attributes=attributes)
 
 
 def the_turn(*more: Span) -> ExternalTurn:
     spans = [
-        told("input", "codex.turn_input", attributes={"turn_id": "u1"}, took=9),
-        told("early", "emit_turn_start_lifecycle", "input", attributes={"turn_id": "u1"}),
-        told("turn", "session_task.turn", "input", at=0.1, attributes={"turn.id": "u1", "model": "gpt"}, took=8),
-        told("run", "run_turn", "turn", at=0.2, attributes=TALK, took=7),
+        codex_span("input", "codex.turn_input", attributes={"turn_id": "u1"}, took=9),
+        codex_span("early", "emit_turn_start_lifecycle", "input", attributes={"turn_id": "u1"}),
+        codex_span("turn", "session_task.turn", "input", at=0.1, attributes={"turn.id": "u1", "model": "gpt"}, took=8),
+        codex_span("run", "run_turn", "turn", at=0.2, attributes=TALK, took=7),
         *the_call("one", 1, (30, 7)),
         the_tool("c1", "one-read", 2),
         *the_call("two", 3, (40, 5)),
@@ -60,7 +62,7 @@ def the_turn(*more: Span) -> ExternalTurn:
 
 
 def tool_of(turn: ExternalTurn) -> tuple[ExternalStep, ToolDetail]:
-    [step] = [one for one in turn.steps if one.type == "tool_execution"]
+    [step] = [step for step in turn.steps if step.type == "tool_execution"]
     assert isinstance(step.detail, ToolDetail)
     return step, step.detail
 
@@ -68,19 +70,21 @@ def tool_of(turn: ExternalTurn) -> tuple[ExternalStep, ToolDetail]:
 def test_what_only_times_its_work_is_looked_through() -> None:
     turn = the_turn()
     assert (turn.agent, turn.agents, turn.session, turn.model) == ("codex", ("codex",), "talk", "gpt")
-    assert [one.type for one in turn.steps] == ["inference", "tool_execution", "inference"]
+    assert [step.type for step in turn.steps] == ["inference", "tool_execution", "inference"]
     assert turn.warnings == (codex.ADVICE,)
 
 
 def test_a_call_has_the_tokens_and_the_model_of_the_spans_around_it() -> None:
-    calls = [one for one in the_turn().steps if one.type == "inference"]
-    found = [(one.model, one.usage and one.usage.input_tokens, one.usage and one.usage.output_tokens) for one in calls]
-    assert found == [("gpt", 30, 7), ("gpt", 40, 5)]
+    calls = [step for step in the_turn().steps if step.type == "inference"]
+    facts = [
+        (step.model, step.usage and step.usage.input_tokens, step.usage and step.usage.output_tokens) for step in calls
+    ]
+    assert facts == [("gpt", 30, 7), ("gpt", 40, 5)]
 
 
 def test_a_call_asked_for_the_tools_that_ran_below_it() -> None:
     wished = [
-        one.detail.model_response.tool_calls for one in the_turn().steps if isinstance(one.detail, InferenceDetail)
+        step.detail.model_response.tool_calls for step in the_turn().steps if isinstance(step.detail, InferenceDetail)
     ]
     assert [[call.call_id for call in calls] for calls in wished] == [["c1"], []]
 
@@ -98,18 +102,18 @@ def test_a_prompt_that_is_hidden_or_of_no_turn_is_none(place: str) -> None:
 
 
 def _loose() -> list[Span]:
-    turn = told("turn", "session_task.turn", "input", attributes={"turn.id": "u1"})
-    return [told("input", "codex.turn_input"), turn, told("run", "run_turn", "turn")]
+    turn = codex_span("turn", "session_task.turn", "input", attributes={"turn.id": "u1"})
+    return [codex_span("input", "codex.turn_input"), turn, codex_span("run", "run_turn", "turn")]
 
 
 @pytest.mark.parametrize(("code", "status"), [(0, "completed"), (3, "failed")])
 def test_a_command_is_told_by_its_record(code: int, status: str) -> None:
-    said: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "arguments": '{"cmd": "ls"}',
         "output": ENDED.format(code=code, words="a b"),
         "success": "true",
     }
-    step, detail = tool_of(the_turn(record("c1", "tool_result", call_id="c1", **said)))
+    step, detail = tool_of(the_turn(record("c1", "tool_result", call_id="c1", **attributes)))
     assert (step.status, detail.tool_calls[0].arguments) == (status, {"cmd": "ls"})
     assert str(detail.tool_responses[0].content).endswith("a b\n")
     assert (step.error.message if step.error else "") == (f"exit code {code}" if code else "")
@@ -121,11 +125,11 @@ def test_what_a_command_printed_is_not_how_it_ended() -> None:
 
 
 def test_a_tool_that_failed_says_so() -> None:
-    said: dict[str, Any] = {"output": "no such file", "success": "false"}
-    step, _ = tool_of(the_turn(record("c1", "tool_result", call_id="c1", **said)))
+    attributes: dict[str, Any] = {"output": "no such file", "success": "false"}
+    step, _ = tool_of(the_turn(record("c1", "tool_result", call_id="c1", **attributes)))
     assert (step.status, step.error and step.error.message) == ("failed", "no such file")
 
 
 def test_spans_that_are_each_others_parents_end() -> None:
-    turn = the_turn(told("a", "x", "b", attributes={"gen_ai.usage.input_tokens": 1}), told("b", "y", "a"))
+    turn = the_turn(codex_span("a", "x", "b", attributes={"gen_ai.usage.input_tokens": 1}), codex_span("b", "y", "a"))
     assert len(turn.steps) == 3

@@ -16,32 +16,32 @@ def facts(attributes: dict[str, Any], *, name: str = "n", format: Format = "otlp
     return read(Span("t", "s", name=name, attributes=attributes, format=format, **more))
 
 
-def told(messages: list[HistoryMessage]) -> list[tuple[str, str]]:
-    return [(one.role, one.text) for one in messages]
+def roles_and_texts(messages: list[HistoryMessage]) -> list[tuple[str, str]]:
+    return [(message.role, message.text) for message in messages]
 
 
 def calls(messages: list[HistoryMessage]) -> list[tuple[str, str, Any]]:
-    return [(call.id, call.name, call.arguments) for one in messages for call in one.calls]
+    return [(call.id, call.name, call.arguments) for message in messages for call in message.calls]
 
 
 # ---------------------------------------------------------------------------------------------- Traceloop
 
 
 def test_a_function_that_traceloops_decorator_calls_a_tool() -> None:
-    said = {"args": [], "kwargs": {"city": "Paris"}}
-    found = facts(
+    arguments = {"args": [], "kwargs": {"city": "Paris"}}
+    tool = facts(
         {
             "traceloop.span.kind": "tool",
             "traceloop.entity.name": "get_weather",
-            "traceloop.entity.input": json.dumps(said),
+            "traceloop.entity.input": json.dumps(arguments),
             "traceloop.entity.output": '"about 18 degrees"',
         }
     )
-    assert (found.tool, found.arguments) == ("get_weather", {"city": "Paris"})
+    assert (tool.tool, tool.arguments) == ("get_weather", {"city": "Paris"})
 
 
 def test_traceloops_flattened_messages() -> None:
-    found = facts(
+    model = facts(
         {
             "llm.request.type": "chat",
             "gen_ai.system": "OpenAI",
@@ -59,26 +59,26 @@ def test_traceloops_flattened_messages() -> None:
             "gen_ai.usage.completion_tokens": 3,
         }
     )
-    assert (found.kind, found.model, found.finish) == ("llm", "gpt-4o", "tool_calls")
-    assert told(found.input_messages.messages()) == [("system", "Be brief."), ("user", "Weather?")]
-    assert calls(found.output_messages.messages()) == [("call_1", "get_weather", '{"city": "Paris"}')]
-    assert found.usage is not None
-    assert (found.usage.input_tokens, found.usage.output_tokens) == (12, 3)
+    assert (model.kind, model.model, model.finish) == ("llm", "gpt-4o", "tool_calls")
+    assert roles_and_texts(model.input_messages.messages()) == [("system", "Be brief."), ("user", "Weather?")]
+    assert calls(model.output_messages.messages()) == [("call_1", "get_weather", '{"city": "Paris"}')]
+    assert model.usage is not None
+    assert (model.usage.input_tokens, model.usage.output_tokens) == (12, 3)
 
 
 def test_traceloops_entities() -> None:
-    given = json.dumps({"input_str": "{'city': 'Paris'}", "inputs": {"city": "Paris"}})
+    entity_input = json.dumps({"input_str": "{'city': 'Paris'}", "inputs": {"city": "Paris"}})
     output = json.dumps({"output": {"content": "18 C", "type": "tool", "tool_call_id": "call_1"}})
-    found = facts(
+    tool = facts(
         {
             "traceloop.span.kind": "tool",
             "traceloop.entity.name": "get_weather",
-            "traceloop.entity.input": given,
+            "traceloop.entity.input": entity_input,
             "traceloop.entity.output": output,
         }
     )
-    assert (found.kind, found.tool, found.arguments) == ("tool", "get_weather", {"city": "Paris"})
-    assert (found.call_id, found.result) == ("call_1", "18 C")
+    assert (tool.kind, tool.tool, tool.arguments) == ("tool", "get_weather", {"city": "Paris"})
+    assert (tool.call_id, tool.result) == ("call_1", "18 C")
     workflow = facts({"traceloop.span.kind": "workflow", "traceloop.entity.name": "LangGraph"})
     assert (workflow.kind, workflow.name) == ("workflow", "LangGraph")
 
@@ -96,7 +96,7 @@ def test_gemini_cli_speaks_googles_shape() -> None:
             "parts": [{"functionResponse": {"id": "c1", "name": "read_file", "response": {"output": "x"}}}],
         },
     ]
-    found = facts(
+    model = facts(
         {
             "gen_ai.operation.name": "llm_call",
             "gen_ai.request.model": "gemini-2.5-flash",
@@ -106,11 +106,11 @@ def test_gemini_cli_speaks_googles_shape() -> None:
         name="llm_call",
         resource=resource,
     )
-    assert (found.kind, found.model, found.agent) == ("llm", "gemini-2.5-flash", "gemini-cli")
-    given = found.input_messages.messages()
-    assert [one.role for one in given] == ["user", "assistant", "tool"]
-    assert given[2].answered_call == "c1"
-    assert told(found.output_messages.messages()) == [("assistant", "Done.")]
+    assert (model.kind, model.model, model.agent) == ("llm", "gemini-2.5-flash", "gemini-cli")
+    messages = model.input_messages.messages()
+    assert [message.role for message in messages] == ["user", "assistant", "tool"]
+    assert messages[2].answered_call == "c1"
+    assert roles_and_texts(model.output_messages.messages()) == [("assistant", "Done.")]
     tool = facts({"gen_ai.tool.name": "read_file", "gen_ai.tool.call_id": "c1"}, name="tool_call", resource=resource)
     assert (tool.kind, tool.tool, tool.call_id) == ("tool", "read_file", "c1")
     assert facts({"gen_ai.tool.name": "x"}, name="schedule_tool_calls", resource=resource).kind == ""
@@ -119,24 +119,24 @@ def test_gemini_cli_speaks_googles_shape() -> None:
 GEMINI = {"service.name": "gemini-cli"}
 
 
-def gemini(name: str, given: Any, got: Any, **more: Any) -> SpanFacts:
-    words = {"gen_ai.input.messages": json.dumps(given), "gen_ai.output.messages": json.dumps(got)}
-    return facts({"gen_ai.operation.name": name, **words, **more}, name=name, resource=GEMINI)
+def gemini(name: str, inputs: Any, outputs: Any, **more: Any) -> SpanFacts:
+    attributes = {"gen_ai.input.messages": json.dumps(inputs), "gen_ai.output.messages": json.dumps(outputs)}
+    return facts({"gen_ai.operation.name": name, **attributes, **more}, name=name, resource=GEMINI)
 
 
 def test_gemini_clis_calls_have_the_ids_that_histories_have() -> None:
     call = {"functionCall": {"id": "read_file__c1", "name": "read_file", "args": {"path": "a"}}}
-    found = gemini("llm_call", [], [{"role": "model", "parts": [call]}])
-    assert calls(found.output_messages.messages()) == [("c1", "read_file", {"path": "a"})]
+    model = gemini("llm_call", [], [{"role": "model", "parts": [call]}])
+    assert calls(model.output_messages.messages()) == [("c1", "read_file", {"path": "a"})]
 
 
 def test_what_gemini_cli_says_first_is_not_its_users() -> None:
-    said = [{"text": "<session_context>\nThis is the Gemini CLI.\n</session_context>"}, {"text": "Read it."}]
+    parts = [{"text": "<session_context>\nThis is the Gemini CLI.\n</session_context>"}, {"text": "Read it."}]
     wrong = json.dumps([{"role": "system", "parts": [{"type": "text", "content": "Done."}]}])
     event = SpanEvent("gen_ai.client.inference.operation.details", attributes={"gen_ai.input.messages": wrong})
-    attributes = {"gen_ai.input.messages": json.dumps([{"role": "user", "parts": said}])}
-    found = facts(attributes, name="llm_call", resource=GEMINI, events=[event])
-    assert told(found.input_messages.messages()) == [("user", "Read it.")]
+    attributes = {"gen_ai.input.messages": json.dumps([{"role": "user", "parts": parts}])}
+    model = facts(attributes, name="llm_call", resource=GEMINI, events=[event])
+    assert roles_and_texts(model.input_messages.messages()) == [("user", "Read it.")]
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_gemini_clis_tools_tell_all_of_their_request_and_outcome(status: str, an
     parts = [{"functionResponse": {"id": "read_file__c1", "name": "read_file", "response": answer}}]
     outcome = {"status": status, "request": request, "response": {"callId": "read_file__c1", "responseParts": parts}}
     named = {"gen_ai.tool.name": "read_file", "gen_ai.tool.call_id": "read_file__c1"}
-    found = gemini("tool_call", request, outcome, **named)
-    assert (found.call_id, found.arguments, found.result) == ("c1", {"path": "a"}, next(iter(answer.values())))
-    assert (found.error.message if found.error else "") == failed
+    tool = gemini("tool_call", request, outcome, **named)
+    assert (tool.call_id, tool.arguments, tool.result) == ("c1", {"path": "a"}, next(iter(answer.values())))
+    assert (tool.error.message if tool.error else "") == failed
 
 
 @pytest.mark.parametrize("outcome", ["", "[", [], {"status": "error", "response": None}, {"response": {}, "status": 1}])
@@ -172,13 +172,13 @@ def test_of_codex_three_spans_are_read() -> None:
 
 
 def test_claude_codes_tools_that_failed() -> None:
-    found = facts(
+    tool = facts(
         {"span.type": "tool", "tool_name": "Bash", "tool_use_id": "t1", "full_command": "ls", "success": False},
         name="claude_code.tool",
         events=[SpanEvent("tool.output", attributes={"full_command": "ls", "output": "no such file"})],
     )
-    assert (found.tool, found.arguments, found.result) == ("Bash", {"full_command": "ls"}, "no such file")
-    assert found.error is not None
+    assert (tool.tool, tool.arguments, tool.result) == ("Bash", {"full_command": "ls"}, "no such file")
+    assert tool.error is not None
 
 
 # ---------------------------------------------------------------------------------------------- others
@@ -190,7 +190,7 @@ def test_llama_stacks_older_spans() -> None:
     )
     assert (turn.kind, turn.name) == ("agent", "helper")
     model = facts({"__type__": "async", "stop_reason": "end_of_turn", "output": "Hello"}, name="inference")
-    assert (model.kind, told(model.output_messages.messages())) == ("llm", [("assistant", "Hello")])
+    assert (model.kind, roles_and_texts(model.output_messages.messages())) == ("llm", [("assistant", "Hello")])
     tool = facts({"step_id": "x", "tool_name": "look", "input": '{"a": 1}', "output": "b"}, name="tool_execution")
     assert (tool.kind, tool.tool, tool.arguments, tool.result) == ("tool", "look", '{"a": 1}', "b")
     shield = facts(
@@ -201,7 +201,7 @@ def test_llama_stacks_older_spans() -> None:
 
 
 def test_langsmith_over_opentelemetry() -> None:
-    found = facts(
+    model = facts(
         {
             "langsmith.span.kind": "llm",
             "gen_ai.operation.name": "chat",
@@ -211,9 +211,9 @@ def test_langsmith_over_opentelemetry() -> None:
             "gen_ai.completion": json.dumps({"generations": [[{"text": "Yo", "message": _lc("AIMessage", "Yo")}]]}),
         }
     )
-    assert (found.kind, found.model, found.agent) == ("llm", "gpt-4o", "helper")
-    assert told(found.input_messages.messages()) == [("user", "Hi")]
-    assert told(found.output_messages.messages()) == [("assistant", "Yo")]
+    assert (model.kind, model.model, model.agent) == ("llm", "gpt-4o", "helper")
+    assert roles_and_texts(model.input_messages.messages()) == [("user", "Hi")]
+    assert roles_and_texts(model.output_messages.messages()) == [("assistant", "Yo")]
 
 
 def _lc(name: str, content: str) -> dict[str, Any]:
@@ -227,21 +227,21 @@ def test_logfires_own_instrumentation_of_openai() -> None:
         "message": {"role": "assistant", "content": "Yo"},
         "usage": {"prompt_tokens": 3, "completion_tokens": 1},
     }
-    found = facts({"request_data": json.dumps(request), "response_data": json.dumps(response)})
-    assert (found.kind, found.model, found.usage and found.usage.input_tokens) == ("llm", "gpt-4o", 3)
-    assert told(found.output_messages.messages()) == [("assistant", "Yo")]
+    model = facts({"request_data": json.dumps(request), "response_data": json.dumps(response)})
+    assert (model.kind, model.model, model.usage and model.usage.input_tokens) == ("llm", "gpt-4o", 3)
+    assert roles_and_texts(model.output_messages.messages()) == [("assistant", "Yo")]
     assert facts({"logfire.span_type": "pending_span", "gen_ai.operation.name": "chat"}).kind == ""
 
 
 def test_langfuses_retrievers_and_errors() -> None:
-    found = facts(
+    retriever = facts(
         {
             "langfuse.observation.type": "retriever",
             "langfuse.observation.input": '{"args": ["Paris?"], "kwargs": {}}',
             "langfuse.observation.output": '["Mild.", {"content": "Sunny."}]',
         }
     )
-    assert (found.query, found.documents) == ("Paris?", [{"content": "Mild."}, {"content": "Sunny."}])
+    assert (retriever.query, retriever.documents) == ("Paris?", [{"content": "Mild."}, {"content": "Sunny."}])
     failed = facts(
         {
             "langfuse.observation.type": "generation",
@@ -277,7 +277,7 @@ def test_that_an_agents_sdks_agent_answers_text_goes_unsaid(type_: str, more: di
 
 
 def test_a_span_may_speak_two_dialects() -> None:
-    found = facts(
+    model = facts(
         {
             "openinference.span.kind": "LLM",
             "llm.model_name": "named first",
@@ -287,8 +287,8 @@ def test_a_span_may_speak_two_dialects() -> None:
             "gen_ai.usage.input_tokens": 7,
         }
     )
-    assert (found.sender_kind, found.model, found.provider) == ("LLM", "named first", "openai")
-    assert found.usage is not None
+    assert (model.sender_kind, model.model, model.provider) == ("LLM", "named first", "openai")
+    assert model.usage is not None
 
 
 def test_servers_of_tools_over_mcp() -> None:

@@ -67,7 +67,7 @@ def test_a_sub_agent_was_asked_and_answered_what_its_tools_result_says() -> None
     known = next(span for span in main if span.attributes["kind"] == "agent")
     assert known.attributes["input"][0]["content"].startswith("CALL Read")
     [turn, _] = build_turns(captures.session_spans("claude_code_subagent__main"))
-    [step] = [one for one in turn.steps if one.kind == "agent"]
+    [step] = [step for step in turn.steps if step.kind == "agent"]
     assert step.detail.data["output"] == "Done. The tool answered."  # type: ignore[union-attr]  # an agent's
 
 

@@ -24,7 +24,7 @@ def event(second: int, **payload: Any) -> str:
     return line("event_msg", second, **payload)
 
 
-def said(role: str, text: str, second: int) -> str:
+def message_line(role: str, text: str, second: int) -> str:
     return item(second, type="message", role=role, content=[{"type": "text", "text": text}])
 
 
@@ -35,14 +35,14 @@ def test_it_reads_turns_calls_of_models_and_tools() -> None:
     session = "01a1f848-f4c1-7413-9614-0b19d5fa77ec"
     assert turn.trace == f"{session}:01a1f848-f4dc-7210-8409-6e9daf6dae0c" != later.trace
     assert {span.parent for span in (first, tool, second)} == {turn.id}
-    told = turn.attributes
-    assert (told["session"], told["model"], told["version"]) == (session, "gpt-5-codex", "0.169.0")
-    assert (told["output"], told["duration_ms"]) == ("Done. The tool answered.", 256)
-    assert told["trace_id"] == "0757e543a4a44f6c135e3a565a3953b1"
-    assert [message["content"][0]["text"][:11] for message in told["input"]] == ["Please read"]
+    attributes = turn.attributes
+    assert (attributes["session"], attributes["model"], attributes["version"]) == (session, "gpt-5-codex", "0.169.0")
+    assert (attributes["output"], attributes["duration_ms"]) == ("Done. The tool answered.", 256)
+    assert attributes["trace_id"] == "0757e543a4a44f6c135e3a565a3953b1"
+    assert [message["content"][0]["text"][:11] for message in attributes["input"]] == ["Please read"]
     assert first.attributes["usage"]["input_tokens"] == 1336
     assert second.attributes["usage"]["input_tokens"] == 1365
-    assert first.attributes["input"] == told["input"]
+    assert first.attributes["input"] == attributes["input"]
     assert [news["type"] for news in second.attributes["input"]] == ["function_call_output"]
     assert tool.attributes["arguments"] == '{"cmd": "cat hello.txt"}'
     assert tool.attributes["result"].endswith("Output:\nhello from the demo file\n")
@@ -56,17 +56,17 @@ def test_it_reads_older_files_that_name_no_turns() -> None:
     read = codex.from_lines(
         [
             line("session_meta", 0, id="s", cli_version="0.30", instructions="Be brief."),
-            said("user", "<environment_context>…", 1),
-            said("user", "Hello", 2),
+            message_line("user", "<environment_context>…", 1),
+            message_line("user", "Hello", 2),
             event(2, type="user_message", message="Hello"),
             line("turn_context", 2, model="gpt-5"),
             item(3, type="reasoning", summary=[]),
             item(4, type="local_shell_call", call_id="c1", action={"command": ["ls"]}),
             event(5, type="token_count", info=usage),
             item(6, type="function_call_output", call_id="c1", output={"content": "no", "success": False}),
-            said("assistant", "Hi.", 7),
-            said("user", "More", 8),
-            said("assistant", "No.", 9),
+            message_line("assistant", "Hi.", 7),
+            message_line("user", "More", 8),
+            message_line("assistant", "No.", 9),
         ]
     )
     turn, first, tool, second, later, last = read.spans
@@ -85,7 +85,7 @@ def test_it_tells_an_aborted_turn_and_a_failed_command() -> None:
         [
             line("session_meta", 0, id="s"),
             event(1, type="task_started", turn_id="t"),
-            said("user", "Run it", 1),
+            message_line("user", "Run it", 1),
             item(2, type="function_call", call_id="c1", name="exec_command", arguments="{}"),
             event(3, type="item_completed", turn_id="t", item={"type": "CommandExecution", "id": "c1", "exit_code": 1}),
             item(4, type="function_call", call_id="c2", name="exec_command", arguments="{}"),
