@@ -9,7 +9,10 @@ import os
 import resource
 import socket
 import sqlite3
+import sys
+import traceback
 from argparse import ArgumentParser
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -42,10 +45,7 @@ class Command(BaseCommand):
             raise CommandError("Set the address by HOST, so that access follows it.")
         self.check(app_configs=[apps.get_app_config("agents")])
         listening = self._bind(options["host"], options["port"])
-        self._migrate()
-        staticfiles.collect()
-        if not options["no_demo"]:
-            call_command("demo", if_empty=True)
+        in_child(lambda: self._prepare(demo=not options["no_demo"]))
         url = base_url(*listening.getsockname()[:2])
         words = welcome(url, accounts.admin_link(url))
         connection.close()
@@ -63,6 +63,13 @@ class Command(BaseCommand):
         listening.listen(1024)
         listening.setblocking(False)
         return listening
+
+    def _prepare(self, *, demo: bool) -> None:
+        """Tables, static files and the demo, as far as they are missing."""
+        self._migrate()
+        staticfiles.collect()
+        if demo:
+            call_command("demo", if_empty=True)
 
     @staticmethod
     def _migrate() -> None:
@@ -119,6 +126,30 @@ class Command(BaseCommand):
         give_back_memory()
         self.stdout.write(words)
         self.stdout.flush()
+
+
+def in_child(work: Callable[[], None]) -> None:
+    """Do what only the start needs in a child of this process, where the system has such: its memory goes with it.
+
+    Nothing here may have started a thread or opened the database before. Raises SystemExit where the work fails."""
+    if sys.platform != "linux":
+        return work()
+    child = os.fork()
+    if child:
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return sys.exit(status) if status else None
+    status = 1
+    try:
+        work()
+        status = 0
+    except CommandError as error:
+        sys.stderr.write(f"CommandError: {error}\n")
+    except BaseException:  # noqa: BLE001 - told here; the child must end here, whatever it was
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def take_descriptors() -> None:
