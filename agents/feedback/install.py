@@ -1,4 +1,4 @@
-"""How feedback joins the server: it goes with the records it is about, and stands on their pages."""
+"""Installs feedback in the server: it is deleted with its records, and rendered on their pages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from agents.record.store.deletion_hooks import Attached
 
 def install() -> None:
     about = Attached(
-        sessions=feedback.drop_of_sessions,
-        turns=feedback.drop_of_turns,
-        steps=feedback.drop_of_steps,
+        sessions=feedback.delete_of_sessions,
+        turns=feedback.delete_of_turns,
+        steps=feedback.delete_of_steps,
         merged=feedback.merge_steps,
     )
     deletion_hooks.add("feedback", about)
     places.said_of = later("agents.feedback.pages.section")
     places.said_of_steps = later("agents.feedback.pages.step_controls")
-    places.unsaid_of_step = later("agents.feedback.pages.unsaid")
+    places.unsaid_of_step = later("agents.feedback.pages.empty_step_controls")

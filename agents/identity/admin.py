@@ -1,4 +1,4 @@
-"""Who may what: users, their groups with the attributes these give, API keys, scopes."""
+"""The admin of access: users, groups with the attributes of their members, API keys, scopes."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class _NewUserForm(_CreationForm):
 
 @admin.register(User)
 class PeopleAdmin(_UserAdmin):
-    """Users are switched off, never deleted: the record says who did what. Only superusers touch
-    superusers, or what staff may do."""
+    """Users are deactivated, never deleted: the record names them. Only superusers may change superusers, or the rights
+    of staff."""
 
     add_form = _NewUserForm
     list_display = ("username", "first_name", "last_name", "is_active", "is_staff", "is_superuser", "seen")
@@ -98,7 +98,7 @@ class GroupsAdmin(GroupAdmin):
     """A group gives its members attributes (in the product) and permissions (in this admin)."""
 
     inlines = (AttributesInline,)
-    list_display = ("name", "given")
+    list_display = ("name", "attribute_list")
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).prefetch_related("attributes")
@@ -119,14 +119,14 @@ class GroupsAdmin(GroupAdmin):
         transaction.on_commit(keys.forget)
 
     @admin.display(description=_("attributes"))
-    def given(self, group: Group) -> str:
-        found = getattr(group, "attributes", None)
-        return cell_html.attributes(found.attributes if found else {})
+    def attribute_list(self, group: Group) -> str:
+        group_attributes = getattr(group, "attributes", None)
+        return cell_html.attributes(group_attributes.attributes if group_attributes else {})
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(RecordAdmin):
-    """Keys are made on the product's page, which shows the secret once; here they are seen and revoked."""
+    """Keys are created on the product's page, which shows the secret once; here they are listed and revoked."""
 
     kind = Kind.KEY
     id_columns = {Kind.KEY: "pk"}
@@ -153,8 +153,8 @@ class ApiKeyAdmin(RecordAdmin):
         for key in chosen:
             keys.revoke(actor_of(request), ids.public(Kind.KEY, key.pk))
             self.log_change(request, key, "Revoked.")
-        words = ngettext("%(count)d key revoked.", "%(count)d keys revoked.", len(chosen))
-        self.message_user(request, words % {"count": len(chosen)}, messages.SUCCESS)
+        message = ngettext("%(count)d key revoked.", "%(count)d keys revoked.", len(chosen))
+        self.message_user(request, message % {"count": len(chosen)}, messages.SUCCESS)
 
     @admin.display(description=_("ends in"))
     def ending(self, key: ApiKey) -> str:
@@ -191,11 +191,11 @@ class ApiKeyAdmin(RecordAdmin):
 
 @admin.register(Scope)
 class ScopeAdmin(ReadAdmin):
-    """The distinct sets of attributes that records carry; the store makes them."""
+    """The distinct sets of attributes that records have; the store creates them."""
 
-    list_display = ("words",)
-    fields = ("words", "digest")
+    list_display = ("attribute_list",)
+    fields = ("attribute_list", "digest")
 
     @admin.display(description=_("attributes"))
-    def words(self, scope: Scope) -> str:
+    def attribute_list(self, scope: Scope) -> str:
         return cell_html.attributes(scope.attributes)

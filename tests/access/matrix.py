@@ -19,7 +19,7 @@ from agents.base.models.people import ApiKey, GroupAttributes, User
 from agents.base.store import keys
 from agents.base.store.registered import Registration
 from agents.feedback.store import feedback
-from agents.feedback.store.feedback import Judgement
+from agents.feedback.store.feedback import FeedbackContent
 from agents.knowledge.store import files, indexing, vector_dbs, vector_files, vector_stores, vectors
 from agents.knowledge.store.files import NewFile
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument
@@ -186,7 +186,7 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
 
 def make_feedback(owner: Actor, about: RecordTarget, words: str) -> str:
     """What the owner says of a record."""
-    return ids.public(ids.Kind.FEEDBACK, feedback.add(owner, about, Judgement(rating="down", comment=words)))
+    return ids.public(ids.Kind.FEEDBACK, feedback.add(owner, about, FeedbackContent(rating="down", comment=words)))
 
 
 def make_trace(owner: Actor, words: str) -> str:

@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from agents.base.access import ACTIONS
 from agents.base.api.views import ApiView
-from agents.feedback.api import FeedbackAll, FeedbackOne
+from agents.feedback.api import FeedbackCollection, FeedbackDetail
 from agents.forks.api import TurnFork
 from agents.knowledge.api.files import FileList
 from agents.knowledge.api.vector_dbs import RagInsertion, RagSearch, VectorDBDetail, VectorInsertion, VectorSearch
@@ -120,9 +120,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "TurnResume": {"tool_responses": [{"call_id": "c", "tool_name": "t", "content": "r"}], "stream": False},
 }
 DONE: dict[tuple[str, type[ApiView]], int] = {
-    ("get", FeedbackAll): 400,
-    ("post", FeedbackAll): 404,
-    ("delete", FeedbackOne): 204,
+    ("get", FeedbackCollection): 400,
+    ("post", FeedbackCollection): 404,
+    ("delete", FeedbackDetail): 204,
     ("post", ViewAll): 201,
     ("delete", ViewOne): 204,
     ("delete", VectorDBDetail): 204,

@@ -13,7 +13,7 @@ from agents.base.access import Actor
 from agents.base.models.people import User
 from agents.base.store import keys
 from agents.feedback.store import feedback
-from agents.feedback.store.feedback import Judgement
+from agents.feedback.store.feedback import FeedbackContent
 from agents.record.schemas.events import StepStarted
 from agents.record.store.targets import RecordTarget
 from tests.support.builders import Recorded, make_turn
@@ -80,7 +80,7 @@ def test_comments_and_tags_are_said_and_taken_back(client: Client, turn: Recorde
 def test_a_comment_goes_with_the_thumb_that_is_pressed(client: Client, turn: Recorded) -> None:
     judge(client, f"{url_of(turn)}judged/", act="down", **{f"comment__{turn.public_id}": "wrong"})
     [said] = feedback.of_turn(keys.local(), turn.turn)
-    assert (said.judgement.rating, said.judgement.comment) == ("down", "wrong")
+    assert (said.content.rating, said.content.comment) == ("down", "wrong")
 
 
 def test_a_step_is_judged_in_its_card(client: Client, turn: Recorded) -> None:
@@ -88,7 +88,7 @@ def test_a_step_is_judged_in_its_card(client: Client, turn: Recorded) -> None:
     answer = judge(client, url, act="down", **{f"comment__{turn.public_id}": "of the turn, not sent yet"})
     assert answer.headers["Location"] == f"{url_of(turn)}#step-0"
     [said] = feedback.of_turn(keys.local(), turn.turn)
-    assert (said.about.step, said.judgement.rating, said.judgement.comment) == (step, "down", "")
+    assert (said.target.step, said.content.rating, said.content.comment) == (step, "down", "")
     page = get(client, turn)
     assert thumbs(page, url) == {"up": "false", "down": "true"}
     assert "on step 1" in words(page)
@@ -115,8 +115,8 @@ def test_a_script_gets_the_parts_that_changed(client: Client, turn: Recorded) ->
 def test_others_are_seen_with_their_names(client: Client, turn: Recorded, make_user: Callable[..., Actor]) -> None:
     mate = make_user("mate", roles=["admin"])
     about = RecordTarget(turn.session, turn.turn)
-    feedback.add(mate, about, Judgement(rating="up"))
-    feedback.add(mate, about, Judgement(name="helpful", value=0.25, author="customer 17"))
+    feedback.add(mate, about, FeedbackContent(rating="up"))
+    feedback.add(mate, about, FeedbackContent(name="helpful", value=0.25, author="customer 17"))
     page = get(client, f"{url_of(turn)}judged/?parts=1")
     assert {"mate", "customer", "helpful", "0.25"} <= set(words(page).split())
     assert thumbs(page, f"{url_of(turn)}judged/") == {"up": "false", "down": "false"}

@@ -47,7 +47,7 @@ def test_the_link_works_once() -> None:
     with pytest.raises(NotFound, match="used already"):
         accounts.use_link(token, "another long one")
     with pytest.raises(NotFound):
-        accounts.of_token(token)
+        accounts.user_of_link(token)
     assert authenticate(username="admin", password=PASSWORD) is not None
 
 
@@ -55,36 +55,36 @@ def test_all_links_of_an_account_die_with_the_first_used() -> None:
     first, second = token_of(accounts.admin_link(BASE)), token_of(accounts.admin_link(BASE))
     accounts.use_link(second, PASSWORD)
     with pytest.raises(NotFound):
-        accounts.of_token(first)
+        accounts.user_of_link(first)
 
 
 def test_looking_does_not_use_it_up() -> None:
     token = token_of(accounts.admin_link(BASE))
-    assert accounts.of_token(token) == accounts.of_token(token)
+    assert accounts.user_of_link(token) == accounts.user_of_link(token)
 
 
 def test_the_link_ages(monkeypatch: pytest.MonkeyPatch) -> None:
     token = token_of(accounts.admin_link(BASE))
     now = signing.time.time()  # type: ignore[attr-defined]  # the clock that signing reads
     monkeypatch.setattr(signing.time, "time", lambda: now + accounts.LINK_AGE_S - 1)  # type: ignore[attr-defined]  # the same
-    accounts.of_token(token)
+    accounts.user_of_link(token)
     monkeypatch.setattr(signing.time, "time", lambda: now + accounts.LINK_AGE_S + 2)  # type: ignore[attr-defined]  # the same
     with pytest.raises(NotFound, match="15 minutes"):
-        accounts.of_token(token)
+        accounts.user_of_link(token)
 
 
 @pytest.mark.parametrize("token", ["", "x", "a:b:c", "WzEsIngiXQ:1abcde:forged", "\0", "…" * 500])
 def test_a_forged_link_is_none(token: str) -> None:
     accounts.admin_link(BASE)
     with pytest.raises(NotFound):
-        accounts.of_token(token)
+        accounts.user_of_link(token)
 
 
 def test_a_token_signed_for_something_else_is_none() -> None:
     accounts.admin_link(BASE)
     user = User.objects.get(username="admin")
     with pytest.raises(NotFound):
-        accounts.of_token(signing.dumps([user.pk, "x"], salt="other"))
+        accounts.user_of_link(signing.dumps([user.pk, "x"], salt="other"))
 
 
 def test_there_is_no_link_once_a_superuser_has_a_password() -> None:
@@ -113,7 +113,7 @@ def test_a_login_ends_the_link(make_user: Callable[..., Actor]) -> None:
     user.last_login = user.date_joined
     user.save()
     with pytest.raises(NotFound):
-        accounts.of_token(token)
+        accounts.user_of_link(token)
 
 
 @pytest.mark.parametrize("name", ["local", "", "a b", "x" * 200, "a\nb"])
@@ -126,7 +126,7 @@ def test_a_name_that_cannot_log_in_is_refused(name: str) -> None:
 def test_the_command_prints_a_link(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("admin_link", username="ada", base_url=f"{BASE}/")
     token = token_of(capsys.readouterr().out.strip())
-    assert accounts.of_token(token).username == "ada"
+    assert accounts.user_of_link(token).username == "ada"
 
 
 def test_the_command_says_what_is_wrong() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from agents.base.errors import RateLimited
 from agents.identity.pages import login_attempts as module
-from agents.identity.pages.login_attempts import Attempts, Sender
+from agents.identity.pages.login_attempts import LoginAttempts, LoginSource
 
 
 class Seconds:
@@ -23,20 +23,20 @@ def seconds() -> Seconds:
 
 
 @pytest.fixture
-def counter(seconds: Seconds) -> Attempts:
-    return Attempts(seconds)
+def counter(seconds: Seconds) -> LoginAttempts:
+    return LoginAttempts(seconds)
 
 
-def begin(counter: Attempts, account: str, address: str) -> None:
-    counter.begin(Sender(account, address))
+def begin(counter: LoginAttempts, account: str, address: str) -> None:
+    counter.begin(LoginSource(account, address))
 
 
-def fail(counter: Attempts, times: int, account: str = "rita", address: str = "10.0.0.1") -> None:
+def fail(counter: LoginAttempts, times: int, account: str = "rita", address: str = "10.0.0.1") -> None:
     for number in range(times):
         begin(counter, account.format(number), address.format(number))
 
 
-def test_the_sixth_from_an_address_is_refused_and_others_are_not(counter: Attempts) -> None:
+def test_the_sixth_from_an_address_is_refused_and_others_are_not(counter: LoginAttempts) -> None:
     fail(counter, 5)
     with pytest.raises(RateLimited, match="Try again in 5 minutes"):
         begin(counter, "rita", "10.0.0.1")
@@ -44,7 +44,7 @@ def test_the_sixth_from_an_address_is_refused_and_others_are_not(counter: Attemp
     begin(counter, "ada", "10.0.0.1")
 
 
-def wait(counter: Attempts, account: str, address: str) -> int:
+def wait(counter: LoginAttempts, account: str, address: str) -> int:
     """Seconds that one is told to wait; 0 for one who need not."""
     try:
         begin(counter, account, address)
@@ -55,7 +55,7 @@ def wait(counter: Attempts, account: str, address: str) -> int:
 
 @pytest.mark.parametrize("spread", [{"account": "user-{}"}, {"address": "10.0.0.{}"}])
 def test_an_address_and_an_account_are_slowed_more_and_more(
-    counter: Attempts, seconds: Seconds, spread: dict[str, str]
+    counter: LoginAttempts, seconds: Seconds, spread: dict[str, str]
 ) -> None:
     fail(counter, 20, **spread)
     waits = []
@@ -67,7 +67,7 @@ def test_an_address_and_an_account_are_slowed_more_and_more(
     assert waits == [5, 10, 20, 40, 60, 60]
 
 
-def test_an_hour_of_guesses_from_everywhere_is_bounded(counter: Attempts, seconds: Seconds) -> None:
+def test_an_hour_of_guesses_from_everywhere_is_bounded(counter: LoginAttempts, seconds: Seconds) -> None:
     tried = 0
     for number in range(3600):
         tried += wait(counter, "rita", f"10.{number >> 8}.{number & 255}.1") == 0
@@ -75,18 +75,18 @@ def test_an_hour_of_guesses_from_everywhere_is_bounded(counter: Attempts, second
     assert tried < 90
 
 
-def test_a_known_device_is_counted_alone(counter: Attempts) -> None:
-    mine = Sender("rita", "10.0.0.1", device="hers")
+def test_a_known_device_is_counted_alone(counter: LoginAttempts) -> None:
+    mine = LoginSource("rita", "10.0.0.1", device="hers")
     fail(counter, 5)
     fail(counter, 15, address="10.0.1.{}")
     for _ in range(10):
         counter.begin(mine)
     with pytest.raises(RateLimited):
         counter.begin(mine)
-    counter.begin(Sender("rita", "10.0.0.1", device="her other"))
+    counter.begin(LoginSource("rita", "10.0.0.1", device="her other"))
 
 
-def test_it_says_when_to_come_back(counter: Attempts, seconds: Seconds) -> None:
+def test_it_says_when_to_come_back(counter: LoginAttempts, seconds: Seconds) -> None:
     fail(counter, 5)
     seconds.now += 200
     with pytest.raises(RateLimited) as refused:
@@ -97,14 +97,14 @@ def test_it_says_when_to_come_back(counter: Attempts, seconds: Seconds) -> None:
     begin(counter, "rita", "10.0.0.1")
 
 
-def test_the_twenty_first_from_an_address_is_refused_whoever_it_is(counter: Attempts) -> None:
+def test_the_twenty_first_from_an_address_is_refused_whoever_it_is(counter: LoginAttempts) -> None:
     fail(counter, 20, account="user-{}")
     with pytest.raises(RateLimited):
         begin(counter, "someone else", "10.0.0.1")
     begin(counter, "someone else", "10.0.0.2")
 
 
-def test_a_refused_attempt_does_not_prolong_the_wait(counter: Attempts, seconds: Seconds) -> None:
+def test_a_refused_attempt_does_not_prolong_the_wait(counter: LoginAttempts, seconds: Seconds) -> None:
     fail(counter, 5)
     seconds.now += 299
     for _ in range(10):
@@ -114,17 +114,17 @@ def test_a_refused_attempt_does_not_prolong_the_wait(counter: Attempts, seconds:
     begin(counter, "rita", "10.0.0.1")
 
 
-def test_what_is_taken_back_does_not_count(counter: Attempts) -> None:
+def test_what_is_taken_back_does_not_count(counter: LoginAttempts) -> None:
     for _ in range(50):
         begin(counter, "rita", "10.0.0.1")
-        counter.take_back(Sender("rita", "10.0.0.1"))
+        counter.take_back(LoginSource("rita", "10.0.0.1"))
     fail(counter, 4)
     begin(counter, "rita", "10.0.0.1")
     with pytest.raises(RateLimited):
         begin(counter, "rita", "10.0.0.1")
 
 
-def test_attempts_at_once_all_count(counter: Attempts) -> None:
+def test_attempts_at_once_all_count(counter: LoginAttempts) -> None:
     """They are counted when they begin: none is free because another has not ended."""
     fail(counter, 5)
     with pytest.raises(RateLimited):
@@ -132,20 +132,20 @@ def test_attempts_at_once_all_count(counter: Attempts) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["RITA", "Rita", "\uff52ita"])
-def test_an_account_is_the_same_in_any_spelling(counter: Attempts, spelling: str) -> None:
+def test_an_account_is_the_same_in_any_spelling(counter: LoginAttempts, spelling: str) -> None:
     fail(counter, 5)
     with pytest.raises(RateLimited):
         begin(counter, spelling, "10.0.0.1")
 
 
-def test_a_network_of_ipv6_counts_as_one_address(counter: Attempts) -> None:
+def test_a_network_of_ipv6_counts_as_one_address(counter: LoginAttempts) -> None:
     fail(counter, 20, account="user-{}", address="2001:db8::{}")
     with pytest.raises(RateLimited):
         begin(counter, "x", "2001:db8::ffff")
     begin(counter, "x", "2001:db8:0:1::1")
 
 
-def test_an_ipv4_address_is_itself_in_ipv6_clothes(counter: Attempts) -> None:
+def test_an_ipv4_address_is_itself_in_ipv6_clothes(counter: LoginAttempts) -> None:
     fail(counter, 20, account="user-{}", address="10.0.0.1")
     with pytest.raises(RateLimited):
         begin(counter, "x", "::ffff:10.0.0.1")
@@ -153,15 +153,15 @@ def test_an_ipv4_address_is_itself_in_ipv6_clothes(counter: Attempts) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "no address", "x" * 10_000])
-def test_an_odd_address_is_counted_too(counter: Attempts, address: str) -> None:
+def test_an_odd_address_is_counted_too(counter: LoginAttempts, address: str) -> None:
     fail(counter, 20, account="user-{}", address=address)
     with pytest.raises(RateLimited):
         begin(counter, "x", address)
 
 
-def test_its_memory_is_bounded(counter: Attempts) -> None:
-    fail(counter, module.REMEMBERED, account="user-{}", address="2001:db8:{0:x}::1")
-    assert len(counter._failed) <= module.REMEMBERED
+def test_its_memory_is_bounded(counter: LoginAttempts) -> None:
+    fail(counter, module.MAX_COUNTS, account="user-{}", address="2001:db8:{0:x}::1")
+    assert len(counter._failed) <= module.MAX_COUNTS
     fail(counter, 5, account="the newest")
     with pytest.raises(RateLimited):
         begin(counter, "the newest", "10.0.0.1")

@@ -32,7 +32,7 @@ def me(db: None) -> Actor:
     return keys.local()
 
 
-def told(*rows: dict[str, Any]) -> pricing.Told:
+def told(*rows: dict[str, Any]) -> pricing.PriceImportResult:
     return pricing.add(PRICES.validate_python(list(rows)))
 
 
@@ -75,9 +75,9 @@ def test_a_model_is_also_known_by_the_name_it_was_asked_by() -> None:
 
 def test_what_is_known_is_left_alone() -> None:
     row = {"model": "m", "from": at(1), "input": 1, "output": 2, "cached": "0.5"}
-    assert (told(row, row), told(row)) == (pricing.Told(1, 1), pricing.Told(0, 1))
-    assert told({**row, "from": None}) == pricing.Told(0, 1)
-    assert told({**row, "from": None, "output": 3}) == pricing.Told(1, 0)
+    assert (told(row, row), told(row)) == (pricing.PriceImportResult(1, 1), pricing.PriceImportResult(0, 1))
+    assert told({**row, "from": None}) == pricing.PriceImportResult(0, 1)
+    assert told({**row, "from": None, "output": 3}) == pricing.PriceImportResult(1, 0)
 
 
 def test_another_price_from_the_same_moment_is_refused_with_all_beside_it() -> None:
@@ -122,13 +122,13 @@ def test_what_had_no_price_gets_it_and_the_sums_follow(me: Actor) -> None:
     made = make_turn(me, 'call web_search {"q": 1}\nthen\nsay Done.', server_tools=tool("web_search"))
     assert cost_of(made.session) == (None, None, None)
     told({"model": "scripted/fast", "input": 1, "output": 1})
-    assert pricing.price_unpriced(me) == pricing.Priced(2, 0)
+    assert pricing.price_unpriced(me) == pricing.PricingResult(2, 0)
     own, turns, steps = cost_of(made.session)
     tokens = sum(Step.objects.unscoped("test").filter(turn_id=made.turn).values_list("input_tokens", flat=True))
     assert own == turns == steps
     assert own is not None
     assert own > tokens * 1000
-    assert pricing.price_unpriced(me) == pricing.Priced(0, 0)
+    assert pricing.price_unpriced(me) == pricing.PricingResult(0, 0)
 
 
 def test_a_cost_once_set_stays(me: Actor) -> None:
@@ -136,7 +136,7 @@ def test_a_cost_once_set_stays(me: Actor) -> None:
     made = make_turn(me)
     before = cost_of(made.session)
     told({"model": "scripted/fast", "input": 100, "output": 100})
-    assert pricing.price_unpriced(me) == pricing.Priced(0, 0)
+    assert pricing.price_unpriced(me) == pricing.PricingResult(0, 0)
     assert cost_of(made.session) == before
 
 
@@ -147,7 +147,7 @@ def test_what_was_used_while_no_price_was_meant_to_be_known_stays_unknown(me: Ac
     )
     make_turn(me)
     told({"model": "scripted/fast", "input": 5, "output": 5})
-    assert pricing.price_unpriced(me) == pricing.Priced(0, 1)
+    assert pricing.price_unpriced(me) == pricing.PricingResult(0, 1)
 
 
 def test_the_command_imports_and_prices(me: Actor, tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:

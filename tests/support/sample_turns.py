@@ -13,7 +13,7 @@ from agents.base.store import keys, terms
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.feedback.store import feedback
-from agents.feedback.store.feedback import Judgement
+from agents.feedback.store.feedback import FeedbackContent
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import Source
 from agents.record.models.prices import Price
@@ -107,14 +107,16 @@ def hand_over(running: Recorded, clock: Clock) -> None:
 def judge(actor: Actor, made: list[Recorded]) -> None:
     """Thumbs, scores and comments on sessions, turns and steps."""
     first, second, third = (RecordTarget(one.session, one.turn) for one in made[:3])
-    feedback.add(actor, first, Judgement(rating="up", name="helpful", value=0.9))
-    feedback.add(actor, second, Judgement(rating="down", comment="Quite wrong!"))
-    feedback.add(actor, second, Judgement(name="helpful", value=-1.5, comment="Straße"))
-    feedback.add(actor, third, Judgement(name="helpful", value=0.5))
-    feedback.add(actor, RecordTarget(made[0].session), Judgement(rating="down", comment="all of it wrong"))
+    feedback.add(actor, first, FeedbackContent(rating="up", name="helpful", value=0.9))
+    feedback.add(actor, second, FeedbackContent(rating="down", comment="Quite wrong!"))
+    feedback.add(actor, second, FeedbackContent(name="helpful", value=-1.5, comment="Straße"))
+    feedback.add(actor, third, FeedbackContent(name="helpful", value=0.5))
+    feedback.add(actor, RecordTarget(made[0].session), FeedbackContent(rating="down", comment="all of it wrong"))
     step = next(entry.step for entry in made[1].entries if hasattr(entry, "step"))
     feedback.add(
-        actor, RecordTarget(made[1].session, made[1].turn, step), Judgement(rating="down", name="helpful", value=0.1)
+        actor,
+        RecordTarget(made[1].session, made[1].turn, step),
+        FeedbackContent(rating="down", name="helpful", value=0.1),
     )
 
 

@@ -1,8 +1,8 @@
-"""Cookies of devices that were logged in before, so that strangers' wrong passwords never keep them out
+"""Sets and reads cookies of devices that were logged in before, so that strangers' wrong passwords never lock them out
 (OWASP: "Slow Down Online Guessing Attacks with Device Cookies").
 
-One for each account, given at a login and kept at the logout. It lets nobody in: it only says whose
-wrong passwords are counted apart.
+There is one for each account, set at a login and kept at the logout. It authenticates nobody: the wrong passwords of
+its device are only counted separately.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from django.http import HttpRequest, HttpResponse
 
 from agents.identity.store import accounts
 
-AGE_S = 365 * 24 * 3600
+MAX_AGE_S = 365 * 24 * 3600
 
 
-def known(request: HttpRequest, username: str) -> str:
-    """Which device of this account sends a request; '' for a stranger."""
+def device_id(request: HttpRequest, username: str) -> str:
+    """The device of this account that sends a request; '' for an unknown one."""
     note = request.COOKIES.get(_cookie(username), "")
-    return accounts.known_device(note, username) if note else ""
+    return accounts.device_of_cookie(note, username) if note else ""
 
 
 def remember(response: HttpResponse, user: AbstractBaseUser) -> None:
     """Make the browser that gets this answer a device of the account."""
     response.set_cookie(
         _cookie(user.get_username()),
-        accounts.device_of(user),
-        max_age=AGE_S,
+        accounts.device_cookie(user),
+        max_age=MAX_AGE_S,
         secure=settings.BEHIND_TLS,
         httponly=True,
         samesite="Strict",

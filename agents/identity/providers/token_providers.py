@@ -1,5 +1,5 @@
-"""Three ways to check a token: a signature against published keys (OpenID Connect), the issuer's
-introspection (RFC 7662), and an endpoint of the operator's own (as Llama Stack's ``custom``)."""
+"""The three identity providers: signatures checked with published keys (OpenID Connect), the issuer's introspection
+(RFC 7662), and an endpoint of the operator's own (as Llama Stack's ``custom``)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from agents.identity.providers.base import (
     Unreachable,
     attributes,
     checked_mapping,
-    owner_of,
     post,
+    qualified_owner,
 )
 
-SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-"""Only signatures of a private key: with a shared secret whoever can check could also sign."""
+SIGNATURE_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Only algorithms with a private key: with a shared secret, everyone who can verify could also sign."""
 
 
-class PublishedKeys:
-    """JWTs signed by one of the keys at an address (JWKS). Keys are kept for ``recheck_s``; an unknown
-    key id asks again at once."""
+class JwksProvider:
+    """Checks JWTs signed by one of the keys at an address (JWKS). Keys are cached for ``recheck_s``; an unknown key id
+    fetches them again at once."""
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class PublishedKeys:
         )
         self._url, self._audience, self._issuer, self._mapping = url, audience, issuer, mapping
 
-    def identify(self, token: str, asked: TokenRequest) -> Identity:
+    def identify(self, token: str, request: TokenRequest) -> Identity:
         try:
             key = self._keys.get_signing_key_from_jwt(token)
             required = ["exp", "sub", *(["iss"] if self._issuer else [])]
             claims = self._jwt.decode(
                 token,
                 key,
-                algorithms=list(SIGNATURES),
+                algorithms=list(SIGNATURE_ALGORITHMS),
                 audience=self._audience,
                 issuer=self._issuer,
                 options={"require": required},
@@ -72,12 +72,12 @@ class PublishedKeys:
 
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
         name, issuer = claims["sub"], claims.get("iss", self._url)
-        owner = owner_of(issuer, "sub", name)
+        owner = qualified_owner(issuer, "sub", name)
         return Identity(name, owner, attributes(claims, self._mapping, issuer), float(claims["exp"]))
 
 
-class Introspection:
-    """Tokens of any kind that their issuer tells about (RFC 7662)."""
+class IntrospectionProvider:
+    """Checks tokens of any kind by asking their issuer (RFC 7662)."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Introspection:
         if not in_body:
             self._headers["Authorization"] = f"Basic {basic}"
 
-    def identify(self, token: str, asked: TokenRequest) -> Identity:
+    def identify(self, token: str, request: TokenRequest) -> Identity:
         body = urllib.parse.urlencode({"token": token, **self._body}).encode()
         try:
             claims = post(self._url, body, self._headers, self._context)
@@ -109,37 +109,37 @@ class Introspection:
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
         claim = next((claim for claim in ("sub", "username", "client_id") if claims.get(claim) is not None), "sub")
         name, issuer = claims.get(claim), claims.get("iss", self._url)
-        owner = owner_of(issuer, claim, name)
+        owner = qualified_owner(issuer, claim, name)
         expires = claims.get("exp")
         until = float(expires) if isinstance(expires, int | float) else None
         return Identity(str(name), owner, attributes(claims, self._mapping, issuer), until)
 
 
-class CustomEndpoint:
-    """An address that is told the token and the request, and answers who it is."""
+class CustomProvider:
+    """Checks tokens by sending them with the request to an address, which answers with the identity."""
 
     def __init__(self, url: str, context: ssl.SSLContext | None = None) -> None:
         self._url, self._context = url, context
 
-    def identify(self, token: str, asked: TokenRequest) -> Identity:
-        request = {"path": asked.path, "headers": dict(asked.headers), "params": dict(asked.params)}
-        body = json.dumps({"api_key": token, "request": request}).encode()
+    def identify(self, token: str, request: TokenRequest) -> Identity:
+        payload = {"path": request.path, "headers": dict(request.headers), "params": dict(request.params)}
+        body = json.dumps({"api_key": token, "request": payload}).encode()
         answer = post(self._url, body, {"Content-Type": "application/json"}, self._context)
         if not isinstance(answer, dict):
             raise Rejected("The token was refused.")
-        name, given = answer.get("principal"), answer.get("attributes")
-        owner = owner_of(self._url, "principal", name)
-        claims = given if isinstance(given, dict) else {}
+        name, reported = answer.get("principal"), answer.get("attributes")
+        owner = qualified_owner(self._url, "principal", name)
+        claims = reported if isinstance(reported, dict) else {}
         mapping = {category: category for category in CATEGORIES}
         return Identity(str(name), owner, attributes(claims, mapping, self._url))
 
 
 def from_settings(raw: Mapping[str, Any]) -> IdentityProvider:
-    """A provider as the settings describe it. Raises ValueError with what is wrong."""
+    """Build the provider that the settings describe. Raises ValueError with the reason."""
     match raw.get("type"):
         case "jwks":
             issuer, token = _text(raw, "issuer", ""), _text(raw, "token", "")
-            return PublishedKeys(
+            return JwksProvider(
                 _url(raw, "uri"),
                 audience=_text(raw, "audience", "llama-stack"),
                 issuer=issuer or None,
@@ -149,7 +149,7 @@ def from_settings(raw: Mapping[str, Any]) -> IdentityProvider:
                 context=_context(raw),
             )
         case "introspection":
-            return Introspection(
+            return IntrospectionProvider(
                 _url(raw, "url"),
                 client_id=_text(raw, "client_id"),
                 client_secret=_text(raw, "client_secret"),
@@ -158,7 +158,7 @@ def from_settings(raw: Mapping[str, Any]) -> IdentityProvider:
                 context=_context(raw),
             )
         case "custom":
-            return CustomEndpoint(_url(raw, "url"), _context(raw))
+            return CustomProvider(_url(raw, "url"), _context(raw))
         case other:
             raise ValueError(f"type {other!r}: jwks, introspection and custom are known")
 
