@@ -21,7 +21,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
-from django.db.utils import OperationalError
+from django.db.utils import DatabaseError
 
 from agents.identity.store import accounts
 from agentsite import sqlite, staticfiles
@@ -78,7 +78,7 @@ class Command(BaseCommand):
             for path in sqlite.keep_private(settings.DATABASES["default"]):
                 log.warning("%s may be open to others of this machine, and its rights cannot be changed", path)
             call_command("migrate", verbosity=0)
-        except (OperationalError, sqlite3.OperationalError) as error:
+        except (DatabaseError, sqlite3.DatabaseError) as error:
             words = str(error).strip().splitlines()[0]
             raise CommandError(f"Cannot use the database (DATABASE_URL): {words}") from error
 
