@@ -69,7 +69,7 @@ def own_nodes(nodes: Sequence[SpanNode]) -> list[SpanNode]:
     own: list[SpanNode] = []
     for node in nodes:
         inside, agents = ancestors.get(id(node.parent), (False, 0))
-        if not inside and agents < 2:
+        if not inside and agents < 2:  # a second agent above is one that the turn's own agent called
             own.append(node)
         ancestors[id(node)] = (inside or node.kind in (kinds.TOOL, kinds.LLM), agents + (node.kind == kinds.AGENT))
     return own

@@ -78,7 +78,7 @@ def turn_of(group: TurnGroup, session: str, key: str) -> ExternalTurn:
         tags=_tags(turn_nodes.sources),
         metadata=_metadata(turn_nodes.sources),
         instructions=instructions_of(heads),
-        tools=tools_of(heads[::-1]),
+        tools=tools_of(heads[::-1]),  # a model's own list is the fuller one
         hidden=not user_input and answer is None and any(step.hidden for step in steps),
         warnings=warnings_of(
             group, turn_nodes.by_time, steps, outcome, has_session=not session.startswith(TRACE_SESSION_PREFIX)

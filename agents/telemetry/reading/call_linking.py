@@ -49,7 +49,7 @@ def link_calls(nodes: Sequence[SpanNode]) -> CallLinks:
     requests = [(call, node) for node in models for call in requested_calls(node)]
     by_id = {call.id: call for call, _ in requests if call.id}
     linked = {node_id(tool): by_id[tool.facts.call_id] for tool in tools if tool.facts.call_id in by_id}
-    used = {id(call) for call in linked.values()}
+    used = {id(call) for call in linked.values()}  # by identity: senders may repeat ids, or leave them out
     _link_by_name(tools, requests, linked, used)
     reported_tools = {tool.facts.tool for tool in tools}
     open_calls = [(call, node) for call, node in requests if id(call) not in used and call.name not in reported_tools]

@@ -145,7 +145,7 @@ def add_metadata(span: Span, metadata: dict[str, str]) -> None:
         _add(metadata, "project", span.attributes.get("session_name"))
     for name, value in span.attributes.items():
         if name.startswith(_PREFIXES):
-            prefix = next(value for value in _PREFIXES if name.startswith(value))
+            prefix = next(prefix for prefix in _PREFIXES if name.startswith(prefix))
             _add(metadata, name.removeprefix(prefix), json_of(value))
 
 

@@ -44,7 +44,7 @@ def add_logs(spans: Mapping[str, Span], facts_by_id: Mapping[str, SpanFacts]) ->
         for span_id, facts in sorted(facts_by_id.items())
         if facts.sender_kind == codex.CALL
     }
-    for span in sorted(spans.values(), key=lambda span_id: (span_id.start_ns, span_id.id)):
+    for span in sorted(spans.values(), key=lambda span: (span.start_ns, span.id)):
         if _USAGE + "input_tokens" in span.attributes:
             for parent_id in _ancestor_ids(span, spans):
                 if parent_id in calls:
@@ -118,9 +118,9 @@ def _add_result(event: SpanEvent, tool: SpanFacts) -> None:
     arguments = json_of(attributes.get("arguments"))
     tool.arguments = tool.arguments if arguments is None else arguments
     tool.result = output
-    exit_code = _EXIT.search(output.partition("\nOutput:\n")[0])
-    if exit_code is not None:
-        tool.error = error_of(f"exit code {exit_code[1]}")
+    exit_match = _EXIT.search(output.partition("\nOutput:\n")[0])
+    if exit_match is not None:
+        tool.error = error_of(f"exit code {exit_match[1]}")
     elif attributes.get("success") in (False, "false"):
         tool.error = error_of(output)
 
@@ -131,7 +131,7 @@ def _add_requested_calls(
     """Add the tool calls that each call of a model asked for, in the order in which they ran."""
     requests: dict[str, list[RequestedCall]] = {}
     tools = (spans[span_id] for span_id, facts in facts_by_id.items() if facts.kind == kinds.TOOL)
-    for span in sorted(tools, key=lambda span_id: (span_id.start_ns, span_id.id)):
+    for span in sorted(tools, key=lambda span: (span.start_ns, span.id)):
         parent_id = next((span_id for span_id in _ancestor_ids(span, spans) if span_id in calls), "")
         if parent_id:
             facts = facts_by_id[span.id]

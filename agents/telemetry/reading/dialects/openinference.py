@@ -169,7 +169,7 @@ def _chat_message(value: dict[str, Any]) -> dict[str, Any]:
         shaped["content"] = value["content"]
     calls = value.get("tool_calls")
     if isinstance(calls, list):
-        shaped["tool_calls"] = [part["tool_call"] for part in calls if isinstance(part.get("tool_call"), dict)]
+        shaped["tool_calls"] = [call["tool_call"] for call in calls if isinstance(call.get("tool_call"), dict)]
     if "function_call_name" in value:
         shaped["tool_calls"] = [
             {"name": value["function_call_name"], "arguments": value.get("function_call_arguments_json")}
