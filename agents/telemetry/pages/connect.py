@@ -20,8 +20,8 @@ from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, turn_log
 from agents.query.parser import parse
-from agents.telemetry.pages.connect_lines import ServerAddress
-from agents.telemetry.pages.connect_ways import GUIDES, ConnectGuide
+from agents.telemetry.pages.connect_guides import GUIDES, ConnectGuide
+from agents.telemetry.pages.connect_snippets import ServerAddress
 from agents.telemetry.store.external import unmatched
 from agents.uikit import sources
 from agents.uikit.access import PageRequest, page

@@ -17,8 +17,8 @@ from django.test import Client
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import changes, feed_cursor, keys
-from agents.telemetry.pages.connect_lines import ServerAddress, first_span
-from agents.telemetry.pages.connect_ways import GUIDES
+from agents.telemetry.pages.connect_guides import GUIDES
+from agents.telemetry.pages.connect_snippets import ServerAddress, first_span
 from tests import sdks
 from tests.support.builders import make_turn
 from tests.support.pages.external_turns import tell, turn

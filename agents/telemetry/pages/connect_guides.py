@@ -1,6 +1,6 @@
 """Guides that connect external agents to this server, one for each framework.
 
-The snippets to copy are in `agents.telemetry.pages.connect_lines`.
+The snippets to copy are in `agents.telemetry.pages.connect_snippets`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_noop
 
-from agents.telemetry.pages import connect_lines
-from agents.telemetry.pages.connect_lines import ServerAddress, Snippet
+from agents.telemetry.pages import connect_snippets
+from agents.telemetry.pages.connect_snippets import ServerAddress, Snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ GUIDES: tuple[ConnectGuide, ...] = (
         "opentelemetry",
         "OpenTelemetry",
         gettext_noop("Any language and any framework with an instrumentation that follows the GenAI conventions."),
-        connect_lines.otel,
+        connect_snippets.otel,
         _BY_ATTRIBUTE,
         (
             gettext_noop(
@@ -58,7 +58,7 @@ GUIDES: tuple[ConnectGuide, ...] = (
         "openai-agents",
         "OpenAI Agents SDK",
         gettext_noop("Its own traces, sent here instead of to OpenAI: two lines before the first run."),
-        connect_lines.openai_agents,
+        connect_snippets.openai_agents,
         gettext_noop('Give runs of one conversation the same group: RunConfig(group_id="conversation-1").'),
         (
             gettext_noop("With add_trace_processor in the place of set_trace_processors both get them."),
@@ -72,7 +72,7 @@ GUIDES: tuple[ConnectGuide, ...] = (
         "langsmith",
         "LangChain, LangGraph",
         gettext_noop("LangSmith's own tracer, sent here: no line of code changes."),
-        connect_lines.langsmith,
+        connect_snippets.langsmith,
         _BY_THREAD,
         (gettext_noop('An agent is called by its name: create_agent(…, name="my-agent").'),),
     ),
@@ -80,7 +80,7 @@ GUIDES: tuple[ConnectGuide, ...] = (
         "openinference",
         "LangGraph with OpenInference",
         gettext_noop("OpenInference has the like for many frameworks: only the instrumentor differs."),
-        connect_lines.openinference,
+        connect_snippets.openinference,
         _BY_THREAD,
         (_CUT,),
     ),
@@ -88,35 +88,35 @@ GUIDES: tuple[ConnectGuide, ...] = (
         "pydantic-ai",
         "Pydantic AI, Logfire",
         gettext_noop("Its own OpenTelemetry spans, by themselves or set up by Logfire."),
-        connect_lines.pydantic_ai,
+        connect_snippets.pydantic_ai,
         gettext_noop('Name the conversation when the agent runs: agent.run(…, conversation_id="conversation-1").'),
     ),
     ConnectGuide(
         "vercel-ai",
         "Vercel AI SDK",
         gettext_noop("Version 7; earlier ones send theirs by experimental_telemetry."),
-        connect_lines.vercel,
+        connect_snippets.vercel,
         gettext_noop("The SDK names no conversation by itself: enrichSpan puts it on each span."),
     ),
     ConnectGuide(
         "strands",
         "Strands Agents",
         gettext_noop("Its own OpenTelemetry spans."),
-        connect_lines.strands,
+        connect_snippets.strands,
         gettext_noop("The trace attribute session.id is the session."),
     ),
     ConnectGuide(
         "agent-framework",
         "Microsoft Agent Framework",
         gettext_noop("Its own OpenTelemetry spans; words are sent where sensitive data is enabled."),
-        connect_lines.agent_framework,
+        connect_snippets.agent_framework,
         _BY_ATTRIBUTE,
     ),
     ConnectGuide(
         "smolagents",
         "smolagents",
         gettext_noop("By OpenInference's instrumentation."),
-        connect_lines.smolagents,
+        connect_snippets.smolagents,
         _BY_USING,
         (_CUT,),
     ),
@@ -124,35 +124,35 @@ GUIDES: tuple[ConnectGuide, ...] = (
         "langfuse",
         "Langfuse SDK",
         gettext_noop("From version 3 on it speaks OpenTelemetry; its address and keys are variables."),
-        connect_lines.langfuse,
+        connect_snippets.langfuse,
         gettext_noop('Call the agent within: with propagate_attributes(session_id="conversation-1").'),
     ),
     ConnectGuide(
         "traceloop",
         "Traceloop, OpenLLMetry",
         gettext_noop("Traceloop's SDK, sent here: its address and key are variables."),
-        connect_lines.traceloop,
+        connect_snippets.traceloop,
         gettext_noop("The association property session_id is the session."),
     ),
     ConnectGuide(
         "claude-code",
         "Claude Code",
         gettext_noop("Live by OpenTelemetry; answers of the model are in its session files only."),
-        connect_lines.claude_code,
+        connect_snippets.claude_code,
         _BY_THEMSELVES,
     ),
     ConnectGuide(
         "codex",
         "Codex",
         gettext_noop("Live by OpenTelemetry; answers of the model are in its session files only."),
-        connect_lines.codex,
+        connect_snippets.codex,
         _BY_THEMSELVES,
     ),
     ConnectGuide(
         "gemini-cli",
         "Gemini CLI",
         gettext_noop("Live by OpenTelemetry, or from its session files."),
-        connect_lines.gemini,
+        connect_snippets.gemini,
         _BY_THEMSELVES,
     ),
     ConnectGuide(
@@ -162,6 +162,6 @@ GUIDES: tuple[ConnectGuide, ...] = (
             "Sessions of Claude Code, Codex and Gemini CLI, spans as OTLP JSON lines, traces of MLflow, spans of "
             "Phoenix: the format of a file is told from it by itself."
         ),
-        connect_lines.files,
+        connect_snippets.files,
     ),
 )
