@@ -206,7 +206,7 @@ def _apply_form(request: HttpRequest, target: RecordTarget) -> None:
     name = _public_id(target)
     comment, tag = (request.POST.get(f"{field}:{name}", "").strip() for field in ("comment", "tag"))
     if "untag" in request.POST:
-        targets.change_tags(_taggable(actor, target), remove=[request.POST["untag"]])
+        targets.change_tags(_require_tagging(actor, target), remove=[request.POST["untag"]])
     elif "withdraw" in request.POST:
         feedback.withdraw(actor, request.POST["withdraw"])
     else:
@@ -222,12 +222,12 @@ def _apply_action(actor: Actor, target: RecordTarget, action: str, comment: str,
         case "comment" if comment:
             feedback.submit(actor, target, [FeedbackContent(comment=_comment(comment))])
         case "tag" | "enter" if tag:
-            targets.change_tags(_taggable(actor, target), add=_tag_names(tag))
+            targets.change_tags(_require_tagging(actor, target), add=_tag_names(tag))
         case _:
             raise InvalidRequest(_("There is nothing said yet: write a comment or a tag first."), param="act")
 
 
-def _taggable(actor: Actor, target: RecordTarget) -> RecordTarget:
+def _require_tagging(actor: Actor, target: RecordTarget) -> RecordTarget:
     if "run" not in actor.actions:
         raise NotAllowed(_("Your account may not tag."), code="missing_action")
     return target

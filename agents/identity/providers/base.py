@@ -115,7 +115,7 @@ def _claim_values(claim: str, value: Any) -> frozenset[str]:
     return frozenset(item for item in items if _is_text(item) and item.strip())
 
 
-def checked_mapping(raw: object) -> Mapping[str, str]:
+def validate_mapping(raw: object) -> Mapping[str, str]:
     """Validate a mapping of claims from the settings. Raises ValueError."""
     if raw is None:
         return CLAIMS

@@ -8,6 +8,7 @@ import json
 import ssl
 import urllib.parse
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from agents.base.schemas.identity import CATEGORIES, Identity, TokenRequest
@@ -17,37 +18,43 @@ from agents.identity.providers.base import (
     Rejected,
     Unreachable,
     attributes,
-    checked_mapping,
     post,
     qualified_owner,
+    validate_mapping,
 )
 
 SIGNATURE_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Only algorithms with a private key: with a shared secret, everyone who can verify could also sign."""
 
 
+@dataclass(frozen=True, slots=True)
+class JwksEndpoint:
+    """The address of published keys (JWKS). Keys are cached for ``recheck_s``; an unknown key id fetches them again at
+    once."""
+
+    url: str
+    recheck_s: int = 3600
+    headers: Mapping[str, str] = field(default_factory=dict)
+    context: ssl.SSLContext | None = None
+
+
 class JwksProvider:
-    """Checks JWTs signed by one of the keys at an address (JWKS). Keys are cached for ``recheck_s``; an unknown key id
-    fetches them again at once."""
+    """Checks JWTs that are signed by one of the published keys of an issuer."""
 
     def __init__(
-        self,
-        url: str,
-        *,
-        audience: str,
-        issuer: str | None,
-        mapping: Mapping[str, str],
-        recheck_s: int = 3600,
-        headers: Mapping[str, str] | None = None,
-        context: ssl.SSLContext | None = None,
+        self, endpoint: JwksEndpoint, *, audience: str, issuer: str | None, mapping: Mapping[str, str]
     ) -> None:
         import jwt  # with its cryptography it costs memory that most servers need not spend
 
         self._jwt = jwt
         self._keys = jwt.PyJWKClient(
-            url, lifespan=recheck_s, headers=dict(headers or {}), timeout=TIMEOUT_S, ssl_context=context
+            endpoint.url,
+            lifespan=endpoint.recheck_s,
+            headers=dict(endpoint.headers),
+            timeout=TIMEOUT_S,
+            ssl_context=endpoint.context,
         )
-        self._url, self._audience, self._issuer, self._mapping = url, audience, issuer, mapping
+        self._url, self._audience, self._issuer, self._mapping = endpoint.url, audience, issuer, mapping
 
     def identify(self, token: str, request: TokenRequest) -> Identity:
         try:
@@ -139,22 +146,18 @@ def from_settings(raw: Mapping[str, Any]) -> IdentityProvider:
     match raw.get("type"):
         case "jwks":
             issuer, token = _text(raw, "issuer", ""), _text(raw, "token", "")
-            return JwksProvider(
-                _url(raw, "uri"),
-                audience=_text(raw, "audience", "llama-stack"),
-                issuer=issuer or None,
-                mapping=checked_mapping(raw.get("claims")),
-                recheck_s=int(raw.get("recheck_s", 3600)),
-                headers={"Authorization": f"Bearer {token}"} if token else None,
-                context=_context(raw),
-            )
+            url, audience = _url(raw, "uri"), _text(raw, "audience", "llama-stack")
+            mapping = validate_mapping(raw.get("claims"))
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            endpoint = JwksEndpoint(url, int(raw.get("recheck_s", 3600)), headers, _context(raw))
+            return JwksProvider(endpoint, audience=audience, issuer=issuer or None, mapping=mapping)
         case "introspection":
             return IntrospectionProvider(
                 _url(raw, "url"),
                 client_id=_text(raw, "client_id"),
                 client_secret=_text(raw, "client_secret"),
                 in_body=bool(raw.get("send_secret_in_body")),
-                mapping=checked_mapping(raw.get("claims")),
+                mapping=validate_mapping(raw.get("claims")),
                 context=_context(raw),
             )
         case "custom":

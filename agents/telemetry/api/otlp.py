@@ -82,7 +82,7 @@ class OtlpView(ReportView):
     def _form(self) -> OtlpEncoding:
         return "protobuf" if self.request._request.content_type == PROTOBUF else "json"
 
-    def _decoded(self) -> Decoded:
+    def _decode(self) -> Decoded:
         request = self.request._request
         if request.content_type not in (JSON, PROTOBUF):
             kind = (request.content_type or "absent")[:80]
@@ -95,7 +95,7 @@ class OtlpView(ReportView):
 
     def post(self, request: Request) -> HttpResponseBase:
         with ingest_load.track():
-            decoded = self._decoded()
+            decoded = self._decode()
         self.store(decoded)
         form = self._form()
         response = otlp_responses.to_response(self.signal, form, decoded.rejected, decoded.problem)

@@ -16,8 +16,8 @@ from agents.telemetry.api.otlp import ReportView
 from agents.telemetry.reading import langsmith, openai_agents
 from agents.telemetry.reading.decoding import Decoded
 
-ACCEPTED = 202
-LIMIT_BYTES = 20 * 2**20
+ACCEPTED_STATUS = 202
+MAX_BATCH_BYTES = 20 * 2**20
 """The largest request of LangSmith's clients: `LangSmithInfo` announces it to them."""
 
 
@@ -43,7 +43,7 @@ class LangSmithInfo(ReportView):
             "scale_up_nthreads_limit": 4,
             "scale_down_nempty_trigger": 4,
             "size_limit": 100,
-            "size_limit_bytes": LIMIT_BYTES,
+            "size_limit_bytes": MAX_BATCH_BYTES,
         }
         flags = {"zstd_compression_enabled": False}
         settings = {"version": "0", "batch_ingest_config": batches, "instance_flags": flags}
@@ -55,9 +55,9 @@ class _LangSmithRunsView(ReportView):
 
     actions = {"post": "ingest"}
 
-    def accepted(self, decoded: Decoded) -> HttpResponseBase:
+    def accept(self, decoded: Decoded) -> HttpResponseBase:
         self.store(decoded)
-        return json_response(b"{}", ACCEPTED)
+        return json_response(b"{}", ACCEPTED_STATUS)
 
 
 class LangSmithMultipart(_LangSmithRunsView):
@@ -66,17 +66,17 @@ class LangSmithMultipart(_LangSmithRunsView):
         if not kind.lower().startswith("multipart/form-data"):
             raise UnsupportedMedia(f"Content-Type must be multipart/form-data, not {kind[:80] or 'absent'}.")
         body = request_bodies.read(request._request)
-        return self.accepted(langsmith.from_multipart(body, kind))
+        return self.accept(langsmith.from_multipart(body, kind))
 
 
 class LangSmithBatch(_LangSmithRunsView):
     def post(self, request: Request) -> HttpResponseBase:
-        return self.accepted(langsmith.from_batch(self.json()))
+        return self.accept(langsmith.from_batch(self.json()))
 
 
 class LangSmithRuns(_LangSmithRunsView):
     def post(self, request: Request) -> HttpResponseBase:
-        return self.accepted(langsmith.from_run(self.json()))
+        return self.accept(langsmith.from_run(self.json()))
 
 
 class LangSmithRun(_LangSmithRunsView):
@@ -84,4 +84,4 @@ class LangSmithRun(_LangSmithRunsView):
     http_method_names = ["patch", "options"]
 
     def patch(self, request: Request, run_id: str) -> HttpResponseBase:
-        return self.accepted(langsmith.from_run(self.json(), run_id))
+        return self.accept(langsmith.from_run(self.json(), run_id))

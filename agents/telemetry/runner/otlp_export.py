@@ -185,7 +185,7 @@ class OtlpExporter:
             async with http.post(self._url, data=body, allow_redirects=False) as answer:
                 content = await answer.content.read(64 * 1024)
                 if answer.status // 100 == 2:
-                    self._delivered(content)
+                    self._on_success(content)
                     return "", None
                 problem = f"it answered {answer.status}"
                 return problem, _retry_after(
@@ -194,7 +194,7 @@ class OtlpExporter:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return f"it cannot be reached ({type(error).__name__})", None
 
-    def _delivered(self, content: bytes) -> None:
+    def _on_success(self, content: bytes) -> None:
         if self._has_complained:
             self._has_complained = False
             log.warning("turns reach %s again", self._url)

@@ -9,7 +9,7 @@ from pydantic import Field
 from agents.base.schemas.wire import Timestamp, TurnKey, Wire, WireOutput, null_is
 
 
-class Condition(Wire):
+class AttributeCondition(Wire):
     key: str = Field(max_length=200)
     op: Literal["eq", "ne", "gt", "lt"]
     value: Any = None
@@ -18,12 +18,12 @@ class Condition(Wire):
 class QuerySpans(Wire):
     """``max_depth`` has no effect: turns are not nested."""
 
-    attribute_filters: Annotated[list[Condition], Field(max_length=20), null_is([])] = []
+    attribute_filters: Annotated[list[AttributeCondition], Field(max_length=20), null_is([])] = []
     attributes_to_return: Annotated[list[str], Field(max_length=50), null_is([])] = []
     max_depth: int | None = None
 
 
-class Span(WireOutput):
+class SpanObject(WireOutput):
     span_id: TurnKey
     trace_id: TurnKey
     parent_span_id: None = None
@@ -34,4 +34,4 @@ class Span(WireOutput):
 
 
 class SpanList(WireOutput):
-    data: list[Span]
+    data: list[SpanObject]

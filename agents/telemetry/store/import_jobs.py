@@ -87,7 +87,7 @@ def create(actor: Actor, new: NewImport, key: int | None = None) -> ImportRecord
         ).save(force_insert=True)
 
     writer.write(job)
-    return _record(Import.objects.unscoped("made").get(pk=key))
+    return _import_record(Import.objects.unscoped("made").get(pk=key))
 
 
 def get(actor: Actor, public_id: str, action: Action = "ingest") -> ImportRecord:
@@ -95,12 +95,12 @@ def get(actor: Actor, public_id: str, action: Action = "ingest") -> ImportRecord
     row = _own_imports(actor, action).filter(pk=ids.parse(ids.Kind.IMPORT, public_id) or 0).first()
     if row is None:
         raise NotFound(f"Import '{public_id[:80]}' not found.")
-    return _record(row)
+    return _import_record(row)
 
 
 def listing(actor: Actor, limit: int = 20) -> list[ImportRecord]:
     """The newest imports of the actor."""
-    return [_record(row) for row in _own_imports(actor, "ingest").order_by("-pk")[:limit]]
+    return [_import_record(row) for row in _own_imports(actor, "ingest").order_by("-pk")[:limit]]
 
 
 def unfinished(key: int) -> tuple[Actor, ImportRecord] | None:
@@ -109,7 +109,9 @@ def unfinished(key: int) -> tuple[Actor, ImportRecord] | None:
     if row is None:
         return None
     attributes = scopes.all_scopes().get(row.scope_id, {})
-    return Actor("import", user_id=row.owner_id, attributes=attributes, actions=frozenset({"ingest"})), _record(row)
+    return Actor("import", user_id=row.owner_id, attributes=attributes, actions=frozenset({"ingest"})), _import_record(
+        row
+    )
 
 
 def note_waiting(keys: Sequence[int], now_us: int) -> None:
@@ -244,7 +246,7 @@ def _parse_report(stored: dict[str, Any]) -> ImportResult:
     )
 
 
-def _record(row: Import) -> ImportRecord:
+def _import_record(row: Import) -> ImportRecord:
     state, updated = ImportState(row.state).label, to_us(row.updated_at)
     if row.state in _OPEN_STATES and updated < ids.now_us() - INTERRUPTED_AFTER_US:
         state = "interrupted"

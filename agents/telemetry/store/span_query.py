@@ -10,7 +10,7 @@ from agents.base.access import Actor
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import turn_log
 from agents.record.models.turns import Turn
-from agents.telemetry.schemas.spans import Condition, Span
+from agents.telemetry.schemas.spans import AttributeCondition, SpanObject
 
 MAX_TURNS = 1000
 """Turns that a query reads, the newest first."""
@@ -22,7 +22,7 @@ _KEYS = {
 _COLUMNS = {"agent_name": "agent__name"}
 
 
-def spans(actor: Actor, conditions: Sequence[Condition], names: Sequence[str]) -> list[Span]:
+def spans(actor: Actor, conditions: Sequence[AttributeCondition], names: Sequence[str]) -> list[SpanObject]:
     """The turns an actor may see that meet all conditions, newest first, with the attributes ``names`` (all, where
     there are none). A turn without an attribute never meets a condition on it."""
     rows: Any = Turn.objects.visible_to(actor)
@@ -37,7 +37,7 @@ def spans(actor: Actor, conditions: Sequence[Condition], names: Sequence[str]) -
     ]
 
 
-def _filter(rows: Any, condition: Condition) -> Any:
+def _filter(rows: Any, condition: AttributeCondition) -> Any:
     """Filter by a condition on a column; other conditions are checked on the rows that are read."""
     if condition.op != "eq" or not isinstance(condition.value, str):
         return rows
@@ -65,7 +65,7 @@ def _attributes(row: TurnRow) -> dict[str, str | int | None]:
     return {name: value for name, value in attributes.items() if value not in (None, "")}
 
 
-def _matches(attributes: Mapping[str, str | int | None], condition: Condition) -> bool:
+def _matches(attributes: Mapping[str, str | int | None], condition: AttributeCondition) -> bool:
     actual, value = attributes.get(condition.key), condition.value
     if actual is None:
         return False
@@ -79,8 +79,8 @@ def _matches(attributes: Mapping[str, str | int | None], condition: Condition) -
     return bool(actual > value if condition.op == "gt" else actual < value)  # type: ignore[operator]  # of one kind
 
 
-def _span(row: TurnRow, attributes: dict[str, str | int | None]) -> Span:
-    return Span(
+def _span(row: TurnRow, attributes: dict[str, str | int | None]) -> SpanObject:
+    return SpanObject(
         span_id=row.id,
         trace_id=row.id,
         name="create_and_execute_turn",

@@ -23,6 +23,7 @@ from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.trace_worker import STEPS_PER_SLICE, TurnHead
 from agents.telemetry.store.external import step_rows, write_steps, write_turns
 from agents.telemetry.store.external.owners import Owner, external_id
+from agents.telemetry.store.external.step_rows import StepKeys
 from agents.telemetry.store.external.turn_rows import StepTotals
 from agents.telemetry.store.external.write_steps import NumberedSteps
 from agents.telemetry.store.external.write_turns import PreparedTurn
@@ -109,7 +110,7 @@ class _SlicedTurn:
         """Write these steps; returns what they cost. Raises TurnDeleted."""
         if _EXISTS.first(self.turn, self.trace) is None:
             raise TurnDeleted
-        plan = write_steps.plan_slice(self.turn, self.record, numbered, self.keys)
+        plan = write_steps.plan_slice(StepKeys(self.turn, self.keys), self.record, numbered)
         write_steps.write_slice(self.turn, plan)
         return plan.cost_nano
 

@@ -68,7 +68,7 @@ def origin(turn: int) -> SpanOrigin:
     sample = first_report(traces[0][0]) if traces else []
     service = next((service for _, service, _ in traces if service), "")
     resources = [span.resource for span in sample]
-    scopes = dict.fromkeys(_versioned(span.scope, span.scope_version) for span in sample)
+    scopes = dict.fromkeys(_with_version(span.scope, span.scope_version) for span in sample)
     return SpanOrigin(
         service=service or _first_value(resources, "service.name"),
         sdk=_sdk(resources),
@@ -118,7 +118,7 @@ def _sdk(resources: Sequence[dict[str, Any]]) -> str:
     return " ".join(part for name in names if (part := _first_value(resources, name)))
 
 
-def _versioned(scope: str, version: str) -> str:
+def _with_version(scope: str, version: str) -> str:
     return f"{scope} {version}".strip()[:300]
 
 

@@ -61,13 +61,20 @@ class NewStepRow:
     content: StepContent
 
 
+@dataclass(frozen=True, slots=True)
+class StepKeys:
+    """The key of a turn, and the keys of its steps by the sender's ids."""
+
+    turn: int
+    steps: Mapping[str, int]
+
+
 def step_row(
-    turn: int, number: int, step: ExternalStep, content: StepContent, keys: Mapping[str, int], started: int, cost: Cost
+    keys: StepKeys, number: int, step: ExternalStep, content: StepContent, started: int, cost: Cost
 ) -> NewStepRow:
-    """Build the row of a step. ``keys`` are those of the turn's steps by the sender's ids; ``started`` is in
-    microseconds."""
-    key, is_open = keys[step.id], step.status == "in_progress"
-    head = (key, turn, number, keys.get(step.parent), 0, *_type_and_name(step), False, started, _STATUSES[step.status])
+    """Build the row of a step; ``started`` is in microseconds."""
+    key, parent, is_open = keys.steps[step.id], keys.steps.get(step.parent), step.status == "in_progress"
+    head = (key, keys.turn, number, parent, 0, *_type_and_name(step), False, started, _STATUSES[step.status])
     row = (*head, *(_OPEN_COLUMNS if is_open else _end_columns(step, started, cost)), external_id(step.id))
     return NewStepRow(key, number, row, cost[0], content)
 

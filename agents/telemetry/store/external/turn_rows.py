@@ -28,7 +28,7 @@ FIELDS = (
 BODY_FIELDS = (
     "turn_id input_preview output_preview input_messages output_message request error metadata attachments sanitized"
 )
-IMAGES = 1
+IMAGES_FLAG = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def body_row(record: ExternalTurn) -> Sequence[Any]:
         _request_json(record),
         record.error.model_dump_json(exclude_none=True) if record.error else "",
         msgspec.json.encode(record.metadata).decode(),
-        IMAGES * any(has_images(message.content) for message in record.input),
+        IMAGES_FLAG * any(has_images(message.content) for message in record.input),
         False,
     )
 

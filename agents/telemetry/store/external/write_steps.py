@@ -18,7 +18,7 @@ from agents.record.store import deletion_hooks, large_values, search
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.store.external import step_rows
 from agents.telemetry.store.external.owners import external_id
-from agents.telemetry.store.external.step_rows import Cost, NewStepRow, StepContent
+from agents.telemetry.store.external.step_rows import Cost, NewStepRow, StepContent, StepKeys
 
 _PUT = Insert(Step, step_rows.FIELDS, replace="id")
 _PUT_DETAIL = Insert(StepDetail, "step_id encoding body error", replace="step_id")
@@ -74,10 +74,11 @@ def plan_steps(turn: int, record: ExternalTurn, contents: Sequence[StepContent],
     keys = {
         step.id: stored_keys.get(external_id(step.id)) or ids.new_key(_start(step, record)) for step in record.steps
     }
+    step_keys = StepKeys(turn, keys)
     # a turn of several traces may have two steps of one id: the last one counts
     rows = {
         keys[step.id]: step_rows.step_row(
-            turn, number, step, contents[number], keys, _start(step, record), _cost(step, record)
+            step_keys, number, step, contents[number], _start(step, record), _cost(step, record)
         )
         for number, step in enumerate(record.steps)
     }
@@ -98,15 +99,15 @@ class NumberedSteps:
     """Some of a turn's steps, with their contents and numbers."""
 
     steps: Sequence[ExternalStep]
-    content: Sequence[StepContent]
+    contents: Sequence[StepContent]
     numbers: Sequence[int]
 
 
-def plan_slice(turn: int, record: ExternalTurn, numbered: NumberedSteps, keys: Mapping[str, int]) -> StepWritePlan:
-    """Plan the same for some steps of a turn; ``keys`` are those of all, by the sender's ids. Reads only."""
+def plan_slice(keys: StepKeys, record: ExternalTurn, numbered: NumberedSteps) -> StepWritePlan:
+    """Plan how to write some steps of a turn; ``keys`` are those of all its steps. Reads only."""
     rows = [
-        step_rows.step_row(turn, number, step, content, keys, _start(step, record), _cost(step, record))
-        for step, content, number in zip(numbered.steps, numbered.content, numbered.numbers, strict=True)
+        step_rows.step_row(keys, number, step, content, _start(step, record), _cost(step, record))
+        for step, content, number in zip(numbered.steps, numbered.contents, numbered.numbers, strict=True)
     ]
     return StepWritePlan(_stored_by_key([step.key for step in rows]), rows, _total_cost(rows))
 
@@ -147,12 +148,12 @@ def _stored_by_key(keys: Sequence[int]) -> dict[int, _StoredStep]:
 def _stored_steps(rows: Iterable[Sequence[Any]], detail_rows: Iterable[Sequence[Any]]) -> dict[int, _StoredStep]:
     details = {key: (kind, body, error) for key, kind, body, error in detail_rows}
     return {
-        row[0]: _StoredStep(tuple(row), _unpacked(row[0], *details[row[0]]) if row[0] in details else None)
+        row[0]: _StoredStep(tuple(row), _unpack(row[0], *details[row[0]]) if row[0] in details else None)
         for row in rows
     }
 
 
-def _unpacked(key: int, kind: int, body: bytes, error: str) -> tuple[bytes, str]:
+def _unpack(key: int, kind: int, body: bytes, error: str) -> tuple[bytes, str]:
     return large_values.unpack(key, kind, body), error
 
 
