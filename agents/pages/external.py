@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from agents.pages import external_warnings, step_details
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
-from agents.telemetry.store.external import provenance as told
+from agents.telemetry.store.external import provenance
 from agents.telemetry.store.external.provenance import Provenance, SpanOrigin
 from agents.uikit.sources import is_external, source_label
 
@@ -34,10 +34,10 @@ def about(turn: TurnSnapshot, source: str, request: str) -> About | None:
     """None for a turn that ran here."""
     if not is_external(source):
         return None
-    said = told.parse_provenance(request)
+    said = provenance.parse(request)
     is_hidden = not step_details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))
     notices = [_SWITCHES.split(one) for one in _notices(said, is_hidden=is_hidden)]
-    return About(source_label(source), told.origin(turn.key), said, notices, is_hidden)
+    return About(source_label(source), provenance.origin(turn.key), said, notices, is_hidden)
 
 
 def _asks_models(turn: TurnSnapshot) -> bool:

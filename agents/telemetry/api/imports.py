@@ -28,7 +28,7 @@ FORMATS: tuple[str, ...] = (AUTO_FORMAT, *get_args(FileFormat))
 MAX_NAME_LENGTH = 300
 
 
-def begin(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[Any]]) -> ImportRecord:
+def start_import(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[Any]]) -> ImportRecord:
     """Store an import of these files and start it in the background. Raises InvalidRequest, TooLarge, RateLimited."""
     if not files:
         raise InvalidRequest("file: a file is needed, with a name.", param="file")
@@ -101,7 +101,7 @@ class ImportList(ApiView):
     @extend_schema(operation_id="create_import", request={FORM: ImportForm}, responses={202: ImportObject})
     def post(self, request: Request) -> HttpResponseBase:
         fields, files = read_form(request._request)
-        return answer(import_object(begin(self.actor, fields, files.getlist("file"))), 202)
+        return answer(import_object(start_import(self.actor, fields, files.getlist("file"))), 202)
 
 
 class ImportDetail(ApiView):

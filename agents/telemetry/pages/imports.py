@@ -22,7 +22,7 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, TooLarge
 from agents.logs.store import listing
 from agents.logs.store.rows import of
-from agents.telemetry.api.imports import FORMATS, begin
+from agents.telemetry.api.imports import FORMATS, start_import
 from agents.telemetry.store import import_jobs
 from agents.telemetry.store.import_jobs import AUTO_FORMAT, ImportRecord
 from agents.uikit.access import PageRequest, page
@@ -84,7 +84,7 @@ def import_page(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
         return _form(request)
     try:
-        record = begin(request.actor, request.POST, request.FILES.getlist("file"))
+        record = start_import(request.actor, request.POST, request.FILES.getlist("file"))
     except (InvalidRequest, TooLarge) as error:
         return _form(request, error, status=error.status)
     return redirect("import", import_id=record.public_id)

@@ -88,7 +88,7 @@ def _run_in_thread(actor: Actor, record: ImportRecord, files: StoredFiles, stopp
     is_over = False
     try:
         if not stopped.is_set():
-            files.begin()
+            files.count_attempt()
             is_over = import_jobs.run(actor, record, files.open(), stopped.is_set)
     finally:
         _pending.discard(record.key)

@@ -29,7 +29,7 @@ class ImportManifest(msgspec.Struct):
     """The names of an import's files, and how often the import was started."""
 
     names: list[str]
-    attempts: int = msgspec.field(default=0, name="begun")
+    attempts: int = msgspec.field(default=0, name="begun")  # its name in folders that older versions left
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class StoredFiles:
     manifest: ImportManifest
     _lock: IO[bytes]
 
-    def begin(self) -> int:
+    def count_attempt(self) -> int:
         """Count one more attempt on the disk; returns how many there were."""
         self.manifest.attempts += 1
         _write(self.folder / MANIFEST, msgspec.json.encode(self.manifest))

@@ -241,7 +241,7 @@ def test_what_the_server_dies_of_is_given_up(home: Path, monkeypatch: pytest.Mon
     left = accepted_and_left(monkeypatch, spans(1))
     for _ in range(import_queue.MAX_ATTEMPTS):
         [kept] = import_files.abandoned()
-        kept.begin()
+        kept.count_attempt()
         kept.release()
     assert import_queue.resume(current_service.service().runner) == 0
     assert state_of(left) == "failed"

@@ -206,7 +206,7 @@ def test_who_has_too_much_waiting_is_told_to_come_later(post: Post, client: Clie
     settings.MAX_SPANS_WAITING = 10
     spans = traces_from_json(reports.request(*(each for trace in (1, 2, 3) for each in reports.turn(trace)))).spans
     inbox.accept(keys.local(), spans)
-    backlog.forget()
+    backlog.reset()
     for answer in (post(body()), post(protobuf(), PROTOBUF)):
         assert (answer.status_code, answer["Retry-After"]) == (429, "5")
     assert post(body()).json()["error"]["code"] == "too_many_spans"
@@ -215,6 +215,6 @@ def test_who_has_too_much_waiting_is_told_to_come_later(post: Post, client: Clie
     settings.MAX_SPANS_WAITING = len(spans) + 5
     assert post(body(*reports.turn(4)), authorization=f"Bearer {secret}").status_code == 200
     projector.wake()
-    backlog.forget()
+    backlog.reset()
     assert post(body(*reports.turn(5))).status_code == 200
     assert len(turns(client)) == 5

@@ -24,9 +24,9 @@ class Backlog:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Drop the cached counts, so that the next check counts again."""
         self._waiting: Counter[int | None] = Counter()
         self._fresh_until = 0.0

@@ -115,7 +115,7 @@ class _SlicedTurn:
         return plan.cost_nano
 
     def _collect_tokens(self, texts: Iterable[search.StepTokens]) -> None:
-        """Keep the words by which the turn is found: as many as
+        """Collect the search text of the turn: as much as
         `agents.record.store.search.joined` takes, and one more."""
         for text in texts:
             if self.remaining_tokens < 0:

@@ -43,7 +43,7 @@ class _Request(msgspec.Struct):
     foreign: Provenance = msgspec.field(default_factory=Provenance)
 
 
-def parse_provenance(request: str) -> Provenance:
+def parse(request: str) -> Provenance:
     """Parse the JSON that `agents.telemetry.store.external.turn_rows` stores as a turn's request."""
     try:
         return msgspec.json.decode(request or "{}", type=_Request).foreign
@@ -83,7 +83,7 @@ def _traces(turn: int) -> list[tuple[int, str, int]]:
     body = TurnBody.objects.unscoped("its reader was let in").filter(pk=turn).values_list("request", flat=True)
     if not rows:
         return []
-    names = [external_id(name) for name in parse_provenance(body.first() or "").traces[:MAX_TRACES]]
+    names = [external_id(name) for name in parse(body.first() or "").traces[:MAX_TRACES]]
     traces = Trace.objects.unscoped("the turn's own").filter(**rows[0], foreign_id__in=names).order_by("id")
     return list(traces.values_list("pk", "service", "span_count"))
 

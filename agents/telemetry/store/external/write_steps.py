@@ -27,6 +27,7 @@ _DETAILS = Select(
     StepDetail, "step_id encoding body error", "step_id IN (SELECT id FROM agents_step WHERE turn_id = %s)"
 )
 _MOVE_ASIDE = "UPDATE agents_step SET number = -1 - number WHERE id = %s AND number >= 0"
+"""Negative numbers are free: no step that is written has one."""
 _MOVE_FURTHER_ASIDE = "UPDATE agents_step SET number = number - %s WHERE turn_id = %s AND number < 0"
 _ROWS_BY_KEY = SelectAmong(Step, step_rows.FIELDS, "id")
 _DETAILS_BY_KEY = SelectAmong(StepDetail, "step_id encoding body error", "step_id")
