@@ -117,7 +117,7 @@ class Lifecycle:
 
     def _changed(self, changed: changes.ChangeBatch) -> None:
         self._last_change = max(self._last_change, changed.seq)
-        hub.ring(changed.seq, changed.records)
+        hub.notify(changed.seq, changed.records)
 
     async def _feed(self) -> None:
         """What other processes changed."""
@@ -145,7 +145,7 @@ class Lifecycle:
         await read(closing.expire_waiting, ids.now_us())
         await read(writer.write, changes.prune)
         gone = await read(sessions.expire, ids.now_us()) + await read(files.expire, ids.now_us())
-        gone += await read(removal.go_on)
+        gone += await read(removal.continue_removals)
         gone += await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
         if gone:
             await read(deletion.reclaim)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from agents.feedback.store import feedback
 from agents.pages.page_hooks import later, places
 from agents.record.store import deletion_hooks
-from agents.record.store.deletion_hooks import Attached
+from agents.record.store.deletion_hooks import DeletionHooks
 
 
 def install() -> None:
-    about = Attached(
+    about = DeletionHooks(
         sessions=feedback.delete_of_sessions,
         turns=feedback.delete_of_turns,
         steps=feedback.delete_of_steps,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from agents.base.schemas.wire import SessionKey, StepKey, Timestamp, TurnKey, Wire, WireOutput, null_is
-from agents.record.schemas.tags import MOST, Name
+from agents.record.schemas.tags import MAX_TAGS, Name
 
 MAX_COMMENT_BYTES = 8 * 1024
 
@@ -60,10 +60,10 @@ class CreateFeedback(Wire):
     step_id: str | None = None
     response_id: str | None = None
     rating: Rating | None = None
-    score: Annotated[list[Score], BeforeValidator(_as_list), Field(max_length=MOST)] = []
+    score: Annotated[list[Score], BeforeValidator(_as_list), Field(max_length=MAX_TAGS)] = []
     comment: Comment = ""
     user: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200), null_is("")] = ""
-    tags: Annotated[list[Name], Field(max_length=MOST), null_is([])] = []
+    tags: Annotated[list[Name], Field(max_length=MAX_TAGS), null_is([])] = []
 
 
 class FeedbackObject(WireOutput):

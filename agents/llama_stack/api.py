@@ -241,5 +241,5 @@ class StepDetail(TurnView):
         key = ids.parse(ids.Kind.STEP, step_id)
         for group in shown_steps(found.turn.steps):
             if group[0].key == key:
-                return json_response(b'{"step":%b}' % step_json(place.key, list(map(found.details.of, group))))
+                return json_response(b'{"step":%b}' % step_json(place.key, list(map(found.details.load, group))))
         raise NotFound(f"Step '{step_id[:80]}' not found.")

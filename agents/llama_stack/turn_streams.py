@@ -26,14 +26,14 @@ def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = Fa
     """The frames of a leg (or of everything behind a cursor), with comments in quiet times."""
     seen = (started.first_seq - 1, 1 << 62) if after is None else after
     encoder = Stream(started.turn, started.session, after=seen, with_ids=with_ids)
-    return sse.with_keep_alive(live.follow(started.turn, until_leg=started.first_seq), encoder.feed)
+    return sse.with_keep_alive(live.follow(started.turn, until_response=started.first_seq), encoder.feed)
 
 
 async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpResponseBase:
     """The turn once its leg is over: the same as the stream's last object. One that failed is an
     error with the status of its cause."""
     end = None
-    async for batch in live.follow(started.turn, until_leg=started.first_seq):
+    async for batch in live.follow(started.turn, until_response=started.first_seq):
         if batch and not isinstance(batch[-1], Delta):
             end = batch[-1]
     if isinstance(end, TurnEnded) and end.status != "completed":
@@ -43,7 +43,7 @@ async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpR
 
 async def settled(actor: Actor, started: Started) -> HttpResponseBase:
     """The turn once its leg is over, however it ended."""
-    async for _ in live.follow(started.turn, until_leg=started.first_seq):
+    async for _ in live.follow(started.turn, until_response=started.first_seq):
         pass
     return await read(whole_turn, actor, started.turn, "run")
 
@@ -56,7 +56,7 @@ def whole_turn(actor: Actor, turn: int, action: Action = "read") -> HttpResponse
 
 def pieces_of(found: PartialTurn) -> Iterator[bytes]:
     """A turn as JSON."""
-    return turn_pieces(found.turn, found.details.of)
+    return turn_pieces(found.turn, found.details.load)
 
 
 def _failed(end: TurnEnded, actor: Actor, turn: int, request_id: str) -> HttpResponseBase:

@@ -79,7 +79,7 @@ class DeltaKeeper:
 
     def _submit(self, batches: Sequence[tuple[Recording, _Batch]], tried: int) -> None:
         typed = [(recording.leg, batch.deltas) for recording, batch in batches]
-        future = writer.submit(partial(recorder.record_typing, typed))
+        future = writer.submit(partial(recorder.record_deltas, typed))
         done = partial(self._done, batches, tried)
         future.add_done_callback(lambda kept: self._loop.call_soon_threadsafe(done, kept))
 
@@ -169,7 +169,7 @@ class Recording:
             self._unstored -= len(done.events) + len(done.deltas)
             last = done.last
         if last is not None and not self.failed:
-            self.log.stored(last)
+            self.log.mark_stored(last)
         if not self._writing:
             self._idle.set()
 

@@ -108,7 +108,7 @@ class Service:
                     source,
                 )
         except retries.AlreadyRun as repeated:
-            return self.attach(actor, repeated.turn, repeated.leg)
+            return self.attach(actor, repeated.turn, repeated.number)
 
     def _start(
         self,
@@ -279,7 +279,9 @@ class Service:
         if place.agent is None or place.revision is None:
             raise InvalidRequest("This turn has no agent to go on with.", code="no_agent")
         config = agent_store.revision_config(actor, place.agent, place.revision, "run")
-        return config.model_copy(update=dict(ForkSettings.model_validate_json(forks.settings_of(place.key)).given))
+        return config.model_copy(
+            update=dict(ForkSettings.model_validate_json(forks.settings_of(place.key)).changed_values)
+        )
 
     def session_agent(self, actor: Actor, session: int) -> AgentRecord:
         """The agent of a session. Raises InvalidRequest where it has none."""

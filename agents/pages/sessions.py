@@ -46,7 +46,7 @@ def session_page(request: PageRequest, session_id: str) -> HttpResponse:
     agent = agent_of(request.actor, session.agent)
     search = _search(request)
     found = _turns(request, session, search)
-    can_run = "run" in request.actor.actions and not session.is_foreign
+    can_run = "run" in request.actor.actions and not session.is_external
     context = {
         "session": session,
         "conversation_id": ids.openai(ids.Kind.SESSION, session.key),

@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 
 from agents.record.schemas.events import LAST_TYPES, Cursor, Delta, Entry, position, size_of
 
-KEEP_S = 2.0
+RETENTION_S = 2.0
 """How long the log of a finished turn stays in memory, for those who have read all but its end."""
-KEPT = 512
+MAX_RETAINED = 512
 """Entries of a live turn that stay in memory although they are stored: most readers are no further behind."""
-HEAVY = 256 * 1024
+MAX_RETAINED_BYTES = 256 * 1024
 """Bytes of events that stay so."""
 TICK_S = 5.0
 """Every so often all waiting readers are woken, to send a sign of life."""
@@ -59,38 +59,38 @@ class TurnLog(Waiters):
         self.done = False
         self._entries: list[Entry] = []
         self._floor = (first_seq - 1, 0)
-        self._heavy = 0
+        self._event_bytes = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Add what happened, in order; the events among it have been committed."""
         self._entries.extend(entries)
-        self._heavy += sum(size_of(entry) for entry in entries if not isinstance(entry, Delta))
+        self._event_bytes += sum(size_of(entry) for entry in entries if not isinstance(entry, Delta))
         last = entries[-1]
         if not isinstance(last, Delta) and last.type in LAST_TYPES:
             self.done = True
         self.wake()
 
-    def stored(self, upto: Cursor) -> None:
+    def mark_stored(self, upto: Cursor) -> None:
         """Entries up to here can be read from the store: of these only the newest stay, and none where they
         hold much."""
-        is_heavy = self._heavy > HEAVY
-        if not is_heavy and len(self._entries) <= 2 * KEPT:
+        is_heavy = self._event_bytes > MAX_RETAINED_BYTES
+        if not is_heavy and len(self._entries) <= 2 * MAX_RETAINED:
             return
-        let_go = min(self._place(upto), len(self._entries) - (0 if is_heavy else KEPT))
-        if let_go > 0:
-            self._floor = position(self._entries[let_go - 1])
-            del self._entries[:let_go]
-            self._heavy = sum(size_of(entry) for entry in self._entries if not isinstance(entry, Delta))
+        count = min(self._index_after(upto), len(self._entries) - (0 if is_heavy else MAX_RETAINED))
+        if count > 0:
+            self._floor = position(self._entries[count - 1])
+            del self._entries[:count]
+            self._event_bytes = sum(size_of(entry) for entry in self._entries if not isinstance(entry, Delta))
 
-    def behind(self, after: Cursor, most: int) -> Sequence[Entry] | None:
+    def entries_after(self, after: Cursor, limit: int) -> Sequence[Entry] | None:
         """The next entries behind a cursor, at most so many; None for a reader that is too far behind: what
         it needs is in the store."""
         if after < self._floor:
             return None
-        place = self._place(after)
-        return self._entries[place : place + most]
+        start = self._index_after(after)
+        return self._entries[start : start + limit]
 
-    def _place(self, after: Cursor) -> int:
+    def _index_after(self, after: Cursor) -> int:
         return bisect_right(self._entries, after, key=position)
 
     def finish(self) -> None:
@@ -104,7 +104,7 @@ class Hub:
 
     def __init__(self) -> None:
         self._logs: dict[int, TurnLog] = {}
-        self._bells: set[Callable[[int, Sequence[tuple[int, int]]], None]] = set()
+        self._subscribers: set[Callable[[int, Sequence[tuple[int, int]]], None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ticker: asyncio.TimerHandle | None = None
 
@@ -138,7 +138,7 @@ class Hub:
     def retire(self, log: TurnLog) -> None:
         """Forget a finished log after a while; the store has it all."""
         assert self._loop is not None  # a log exists only after start
-        self._loop.call_later(KEEP_S, self._drop, log)
+        self._loop.call_later(RETENTION_S, self._drop, log)
 
     def _drop(self, log: TurnLog) -> None:
         if self._logs.get(log.turn) is log:
@@ -146,19 +146,19 @@ class Hub:
 
     # -------------------------------------------------------------------------------------- changes
 
-    def listen(self, bell: Callable[[int, Sequence[tuple[int, int]]], None]) -> Callable[[], None]:
+    def subscribe(self, callback: Callable[[int, Sequence[tuple[int, int]]], None]) -> Callable[[], None]:
         """Call ``bell(seq, records)`` on the loop after each commit; returns what ends it."""
-        self._bells.add(bell)
-        return lambda: self._bells.discard(bell)
+        self._subscribers.add(callback)
+        return lambda: self._subscribers.discard(callback)
 
-    def ring(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
+    def notify(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
         """Records changed (any thread): ``seq`` is the change feed's number after it."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._ring, seq, records)
+            self._loop.call_soon_threadsafe(self._notify, seq, records)
 
-    def _ring(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
-        for bell in list(self._bells):
-            bell(seq, records)
+    def _notify(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
+        for callback in list(self._subscribers):
+            callback(seq, records)
 
 
 hub = Hub()

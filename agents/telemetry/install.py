@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agents.record.store import deletion_hooks
-from agents.record.store.deletion_hooks import Attached
+from agents.record.store.deletion_hooks import DeletionHooks
 from agents.telemetry.store.external import trace_deletion
 
 
 def install() -> None:
-    deletion_hooks.add("telemetry", Attached(sources=trace_deletion.delete_traces_of_turns))
+    deletion_hooks.add("telemetry", DeletionHooks(sources=trace_deletion.delete_traces_of_turns))

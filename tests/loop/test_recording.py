@@ -46,15 +46,15 @@ def test_what_a_log_let_go_is_in_the_store(run_async: Callable[[Any], Any], most
     async def take() -> None:
         for entry in made.entries:
             log.append((entry,))
-            log.stored(position(entry))
+            log.mark_stored(position(entry))
 
     run_async(take())
-    assert log.behind(START, most) is None
+    assert log.entries_after(START, most) is None
     seen, after = [], START
-    while log.behind(after, most) is None:
+    while log.entries_after(after, most) is None:
         seen += replay.window(made.turn, after, most)
         after = position(seen[-1])
-    while fresh := log.behind(after, most):
+    while fresh := log.entries_after(after, most):
         seen += fresh
         after = position(fresh[-1])
     assert seen == list(made.entries)
@@ -66,10 +66,10 @@ def test_a_large_event_stays_no_longer_than_it_must(run_async: Callable[[Any], A
 
     async def take() -> None:
         log.append(made.entries)
-        log.stored(position(made.entries[-1]))
+        log.mark_stored(position(made.entries[-1]))
 
     run_async(take())
-    assert log.behind(position(made.entries[-2]), 10) is None
+    assert log.entries_after(position(made.entries[-2]), 10) is None
     assert replay.window(made.turn, position(made.entries[-2])) == [made.entries[-1]]
 
 
@@ -79,7 +79,7 @@ def test_a_window_holds_a_bounded_weight(run_async: Callable[[Any], Any]) -> Non
     seen, after = [], START
     while fresh := replay.window(made.turn, after):
         weights = [len(entry.model_dump_json()) for entry in fresh if not isinstance(entry, Delta)]
-        assert len(weights) < 2 or sum(weights) < 2 * replay.WINDOW_BYTES
+        assert len(weights) < 2 or sum(weights) < 2 * replay.MAX_WINDOW_BYTES
         seen += fresh
         after = position(seen[-1])
     assert seen == list(made.entries)

@@ -12,7 +12,7 @@ from agents.base.errors import NotFound
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Text
 from agents.loop.protocols.tools import ToolContext, ToolResult, WithArgs
 from agents.record.schemas.content import Content, TextItem, ToolDef
-from agents.record.schemas.items import MODEL_TEXT
+from agents.record.schemas.items import MAX_MODEL_TEXT
 from tests.loop.play import LOOKUP, events, items, make_run, play
 
 
@@ -182,17 +182,20 @@ def test_a_tool_of_server_and_client_in_one_message_runs_before_the_client_is_as
 
 
 def test_a_long_text_is_cut_for_the_model_and_whole_in_the_step() -> None:
-    text = "x" * (MODEL_TEXT + 5)
+    text = "x" * (MAX_MODEL_TEXT + 5)
     contents_of_tools: tuple[Content, ...] = (text, [TextItem(text=text)])
     for content in contents_of_tools:
         tools = {"lookup": Given(ToolDef(name="lookup"), content=content)}
         entries = play(make_run("call lookup {}\nthen\nsay ok", server_tools=tools))
         assert contents(entries) == [content]
         [told] = [json.loads(item)["content"] for item in items(entries) if b'"tool_call_id"' in item]
-        assert told == f"{'x' * MODEL_TEXT}\n[Cut here: these are the first {MODEL_TEXT} of {len(text)} characters.]"
+        assert (
+            told
+            == f"{'x' * MAX_MODEL_TEXT}\n[Cut here: these are the first {MAX_MODEL_TEXT} of {len(text)} characters.]"
+        )
 
 
 def test_a_text_that_just_fits_is_not_cut() -> None:
-    tools = {"lookup": Given(ToolDef(name="lookup"), content="x" * MODEL_TEXT)}
+    tools = {"lookup": Given(ToolDef(name="lookup"), content="x" * MAX_MODEL_TEXT)}
     entries = play(make_run("call lookup {}\nthen\nsay ok", server_tools=tools))
     assert tool_steps(entries)[0].detail.tool_responses[0].metadata is None

@@ -22,7 +22,7 @@ from agents.loop.run import Run
 from agents.loop.schemas.turns import CreateTurn
 from agents.loop.service import Service, Started
 from agents.record.schemas.agents import ForkSettings
-from agents.record.schemas.chat import paired
+from agents.record.schemas.chat import paired_history
 from agents.record.schemas.content import TextItem, TurnMessage, UserMessage
 from agents.record.schemas.turns import MESSAGES, StepSnapshot, TurnSnapshot
 from agents.record.store import agents as agent_store
@@ -103,7 +103,7 @@ def _start(service: Service, asked: Asked, source: Source, made: Made) -> Starte
 
 def _before(made: Made, source: Source) -> list[bytes]:
     before = history.before_turn(made.new.key)
-    return paired(before, _answered(source.messages)) if made.restarts else before
+    return paired_history(before, _answered(source.messages)) if made.restarts else before
 
 
 def _answered(messages: Sequence[TurnMessage]) -> list[str]:
@@ -187,7 +187,7 @@ def _of_agent(service: Service, asked: Asked, source: Source) -> Made:
     actor, place, changes = asked.actor, source.place, asked.body.changes
     assert place.agent is not None  # the caller looked
     agent_store.check_enabled(agent_store.get(actor, place.agent, "run"))
-    config = service.config_of(actor, place).model_copy(update=changes.given)
+    config = service.config_of(actor, place).model_copy(update=changes.changed_values)
     body = CreateTurn.model_validate({"messages": [], **msgspec.json.decode(place.request or "{}")})
     key = ids.new_key()
     run = build(
@@ -202,7 +202,7 @@ def _of_agent(service: Service, asked: Asked, source: Source) -> Made:
     run = replace(run, documents=_documents(run, place.key))
     new = _new(asked, source, key, run, NewResponse(ids.new_key(), asked.raw, model=run.model, retry=asked.retry))
     before = ForkSettings.model_validate_json(forks.settings_of(place.key))
-    settings = ForkSettings(**{**before.given, **changes.given})
+    settings = ForkSettings(**{**before.changed_values, **changes.changed_values})
     fork = replace(_fork(asked, source), settings=settings.model_dump_json(exclude_none=True))
     new = replace(new, agent=place.agent, revision=place.revision, request=place.request, fork=fork)
     return Made(new, [run] * place.leg_count)

@@ -86,6 +86,6 @@ def parameters(actor: Actor, key: int) -> Mapping[str, Any]:
         config = agents.revision_config(actor, *row)
     except NotFound:
         return {}
-    config = config.model_copy(update=ForkSettings.model_validate_json(forks.settings_of(key)).given)
+    config = config.model_copy(update=ForkSettings.model_validate_json(forks.settings_of(key)).changed_values)
     told = config.model_dump(mode="json", exclude_none=True)
     return {name: told.get(name) for name in _CONFIG}

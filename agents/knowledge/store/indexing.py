@@ -126,7 +126,7 @@ def fail_lost(now_us: int, mine: frozenset[int] = frozenset()) -> int:
     lost = [
         Work(key, number)
         for key, number, owner, until in found
-        if key not in mine and (until is None or until < now or closing.is_gone(owner))
+        if key not in mine and (until is None or until < now or closing.is_process_dead(owner))
     ]
     for work in lost:
         fail(work, "server_error", "The server stopped while it read the file; add it again.")

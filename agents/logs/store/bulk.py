@@ -112,7 +112,7 @@ def delete(actor: Actor, level: Level, keys: Sequence[int]) -> Outcome:
         raise InvalidRequest("level: only turns and sessions can be deleted.", param="level")
     allowed = [about.key for about in _abouts(actor, level, keys)]
     rows, done = _rows(level, allowed), 0
-    for key in [key for key, size in rows.items() if size > removal.AT_ONCE]:
+    for key in [key for key, size in rows.items() if size > removal.ROWS_PER_JOB]:
         with suppress(Conflict):  # it runs, and stays
             if level == "session":
                 del rows[key]
@@ -120,8 +120,8 @@ def delete(actor: Actor, level: Level, keys: Sequence[int]) -> Outcome:
                 done += 1
             else:
                 removal.empty(key)
-                rows[key] = removal.AT_ONCE
-    done += sum(writer.write(partial(_delete, level, some)) for some in removal.pieces(rows))
+                rows[key] = removal.ROWS_PER_JOB
+    done += sum(writer.write(partial(_delete, level, some)) for some in removal.batches(rows))
     return Outcome(done, running=len(allowed) - done, closed=len(keys) - len(allowed))
 
 

@@ -55,5 +55,5 @@ class Source(models.IntegerChoices):
     LANGSMITH = 6, "langsmith"
 
 
-FOREIGN = (Source.OTLP, Source.IMPORT, Source.OPENAI_AGENTS, Source.LANGSMITH)
+EXTERNAL = (Source.OTLP, Source.IMPORT, Source.OPENAI_AGENTS, Source.LANGSMITH)
 """What ran elsewhere, and was told here."""

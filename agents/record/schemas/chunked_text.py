@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 
-FRESH = 512
+CHUNKS_PER_JOIN = 512
 """Pieces that are joined at a time."""
 
 
@@ -13,29 +13,29 @@ class ChunkedText:
     """Pieces in order: ``str()`` is the text, iterating gives them as they came. A list of them would cost some
     sixty bytes a piece; here it is the length, and a text that is joined now and then."""
 
-    __slots__ = ("_fresh", "_joined", "_lengths", "size")
+    __slots__ = ("_joined", "_lengths", "_pending", "size")
 
     def __init__(self) -> None:
         self.size = 0
         self._lengths = array("I")
         self._joined: list[str] = []
-        self._fresh: list[str] = []
+        self._pending: list[str] = []
 
-    def append(self, piece: str) -> None:
-        self.size += len(piece)
-        self._lengths.append(len(piece))
-        self._fresh.append(piece)
-        if len(self._fresh) >= FRESH:
+    def append(self, chunk: str) -> None:
+        self.size += len(chunk)
+        self._lengths.append(len(chunk))
+        self._pending.append(chunk)
+        if len(self._pending) >= CHUNKS_PER_JOIN:
             self._join()
 
     def _join(self) -> None:
-        self._joined.append("".join(self._fresh))
-        self._fresh.clear()
-        if len(self._joined) >= FRESH:
+        self._joined.append("".join(self._pending))
+        self._pending.clear()
+        if len(self._joined) >= CHUNKS_PER_JOIN:
             self._joined = ["".join(self._joined)]
 
     def __str__(self) -> str:
-        if self._fresh:
+        if self._pending:
             self._join()
         if len(self._joined) > 1:
             self._joined = ["".join(self._joined)]
@@ -45,7 +45,7 @@ class ChunkedText:
         return len(self._lengths)
 
     def __iter__(self) -> Iterator[str]:
-        text, place = str(self), 0
+        text, offset = str(self), 0
         for length in self._lengths:
-            yield text[place : place + length]
-            place += length
+            yield text[offset : offset + length]
+            offset += length

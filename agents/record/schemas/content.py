@@ -24,8 +24,8 @@ class Url(Wire):
 
 def _exactly_one(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [
-        {"required": [given], "properties": {given: {"not": {"type": "null"}}, other: {"type": "null"}}}
-        for given, other in (("url", "data"), ("data", "url"))
+        {"required": [field], "properties": {field: {"not": {"type": "null"}}, other: {"type": "null"}}}
+        for field, other in (("url", "data"), ("data", "url"))
     ]
 
 

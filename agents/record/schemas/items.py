@@ -32,9 +32,9 @@ from agents.record.schemas.events import Event, InferenceDetail, ShieldDetail, S
 
 encode = msgspec.json.encode
 
-MODEL_TEXT = 64 * 1024
+MAX_MODEL_TEXT = 64 * 1024
 """Characters of a server tool's answer that a model is shown."""
-CUT = "cut_for_model"
+CUT_KEY = "cut_for_model"
 """Where a response's metadata say after how many characters its text is cut for the model."""
 
 _PYTHON_TYPES = {
@@ -61,20 +61,20 @@ def input_item(message: TurnMessage, extra_text: str = "", images: Sequence[Imag
         return assistant_item(message)
     if isinstance(message, SystemMessage):
         return system_item(text_of(message.content))
-    more = "\n".join(part for part in (text_of(message.context), extra_text) if part)
-    content = _parts(message.content, more)
+    extra = "\n".join(part for part in (text_of(message.context), extra_text) if part)
+    content = _parts(message.content, extra)
     if images:
-        words = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        content = [*words, *map(_part, images)]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        content = [*parts, *map(_part, images)]
     return encode({"role": "user", "content": content})
 
 
-def _parts(content: Content, more: str) -> str | list[dict[str, Any]]:
+def _parts(content: Content, extra: str) -> str | list[dict[str, Any]]:
     if isinstance(content, str):
-        return f"{content}\n{more}" if more else content
+        return f"{content}\n{extra}" if extra else content
     items = content if isinstance(content, list) else [content]
     parts = [_part(item) for item in items]
-    return [*parts, {"type": "text", "text": more}] if more else parts
+    return [*parts, {"type": "text", "text": extra}] if extra else parts
 
 
 def _part(item: ContentItem) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 def tool_item(response: ToolResponse) -> bytes:
     text = text_of(response.content)
-    limit = (response.metadata or {}).get(CUT)
+    limit = (response.metadata or {}).get(CUT_KEY)
     if isinstance(limit, int) and 0 < limit < len(text):
         text = f"{text[:limit]}\n[Cut here: these are the first {limit} of {len(text)} characters.]"
     return encode({"role": "tool", "tool_call_id": response.call_id, "content": text})
@@ -169,14 +169,14 @@ def joined_calls(history: Sequence[bytes]) -> list[bytes]:
             rounds[-1].append(item)
         else:
             rounds.append([item])
-    return [items[0] if len(items) == 1 else _in_one(items) for items in rounds]
+    return [items[0] if len(items) == 1 else _merged(items) for items in rounds]
 
 
-def _in_one(items: Sequence[bytes]) -> bytes:
+def _merged(items: Sequence[bytes]) -> bytes:
     parts = [msgspec.json.decode(item) for item in items]
-    words = [part["content"] for part in parts if part.get("content")]
+    texts = [part["content"] for part in parts if part.get("content")]
     calls = [call for part in parts for call in part.get("tool_calls", ())]
-    return encode({"role": "assistant", "content": "\n".join(words), "tool_calls": calls})
+    return encode({"role": "assistant", "content": "\n".join(texts), "tool_calls": calls})
 
 
 def input_items(messages: Sequence[TurnMessage]) -> list[bytes]:

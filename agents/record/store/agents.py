@@ -18,7 +18,7 @@ from agents.base.store.sql import Select, VisibleRow
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.record.models.agents import Agent, AgentRevision, Session
-from agents.record.models.choices import FOREIGN, Source
+from agents.record.models.choices import EXTERNAL, Source
 from agents.record.models.turns import Turn
 from agents.record.schemas.agents import AgentConfig, AgentObject
 from agents.record.schemas.content import ToolDef
@@ -40,9 +40,9 @@ class AgentRecord:
     source: Source = Source.NATIVE
 
     @property
-    def is_foreign(self) -> bool:
+    def is_external(self) -> bool:
         """Whether it runs elsewhere: what it did is reported here, and it cannot be asked."""
-        return self.source in FOREIGN
+        return self.source in EXTERNAL
 
     @property
     def public_id(self) -> str:
@@ -52,16 +52,16 @@ class AgentRecord:
         return AgentObject(agent_id=self.key, agent_config=self.config, created_at=self.created_at)
 
 
-REMEMBERED = 32 * 1024
+MAX_CACHED = 32 * 1024
 """Characters of a configuration that is remembered."""
 
 
 def _config(revision: int, text: str) -> AgentConfig:
-    return _remembered(revision, text) if len(text) <= REMEMBERED else AgentConfig.model_validate_json(text)
+    return _cached_config(revision, text) if len(text) <= MAX_CACHED else AgentConfig.model_validate_json(text)
 
 
 @lru_cache(maxsize=512)
-def _remembered(revision: int, text: str) -> AgentConfig:
+def _cached_config(revision: int, text: str) -> AgentConfig:
     """Revisions never change, so each is parsed once; the text guards against a reused key."""
     return AgentConfig.model_validate_json(text)
 
@@ -147,10 +147,10 @@ def revise(actor: Actor, key: int, config: AgentConfig) -> None:
 def set_disabled(actor: Actor, key: int, disabled: bool) -> None:
     """A disabled agent keeps its record and takes no new turns."""
     get(actor, key, "manage")
-    moment = to_datetime(ids.now_us()) if disabled else None
+    disabled_at = to_datetime(ids.now_us()) if disabled else None
 
     def job() -> None:
-        Agent.objects.unscoped("checked above").filter(pk=key).update(disabled_at=moment)
+        Agent.objects.unscoped("checked above").filter(pk=key).update(disabled_at=disabled_at)
         changes.note(ChangeKind.AGENT, key)
 
     writer.write(job)
@@ -181,16 +181,16 @@ _REVISION = Select(AgentRevision, "number config", "id = %s")
 
 def listing(actor: Actor, *, start: int = 0, limit: int = 100) -> tuple[list[AgentRecord], bool]:
     """Agents, newest first, and whether there are more behind them; fewer than ``limit`` where they are large."""
-    sized, more = page(actor, start=start, limit=limit)
-    return list(records(sized)), more
+    sized, has_more = page(actor, start=start, limit=limit)
+    return list(records(sized)), has_more
 
 
 def page(actor: Actor, *, start: int = 0, limit: int = 100) -> tuple[list[Sized[int]], bool]:
     """The same as their keys and sizes."""
     rows = Agent.objects.visible_to(actor).filter(revision__isnull=False).order_by("-id")
-    found = list(rows.values_list("pk", "revision_id")[start : start + limit + 1])
-    sizes = portions.sizes(AgentRevision, "config", [revision for _, revision in found])
-    return portions.page(((key, size) for (key, _), size in zip(found, sizes, strict=False)), limit)
+    keys = list(rows.values_list("pk", "revision_id")[start : start + limit + 1])
+    sizes = portions.sizes(AgentRevision, "config", [revision for _, revision in keys])
+    return portions.page(((key, size) for (key, _), size in zip(keys, sizes, strict=False)), limit)
 
 
 def records(sized: Iterable[Sized[int]]) -> Iterator[AgentRecord]:
@@ -229,7 +229,7 @@ def delete(actor: Actor, key: int) -> None:
 
 def check_here(record: AgentRecord) -> None:
     """Raises InvalidRequest for an agent that runs elsewhere."""
-    if record.is_foreign:
+    if record.is_external:
         raise InvalidRequest("This agent runs elsewhere: what it does is reported here; ask it there.", code="foreign")
 
 
@@ -255,8 +255,8 @@ def revisions(actor: Actor, key: int, limit: int = 50) -> list[Revision]:
     """The newest revisions of an agent, newest first. Raises NotFound."""
     get(actor, key)
     rows = AgentRevision.objects.filter(agent_id=key).order_by("-number")
-    found = rows.values_list("number", "created_at", "author__username", "pk", "config")[:limit]
-    return [Revision(number, to_us(at), who or "", _config(pk, text)) for number, at, who, pk, text in found]
+    columns = rows.values_list("number", "created_at", "author__username", "pk", "config")[:limit]
+    return [Revision(number, to_us(at), author or "", _config(pk, text)) for number, at, author, pk, text in columns]
 
 
 def client_tools_of(turn: int) -> list[ToolDef]:

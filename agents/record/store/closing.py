@@ -15,7 +15,7 @@ import msgspec
 from agents.base import ids
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
-from agents.record.models.choices import FOREIGN, LIVE, StepStatus, StepType, TurnStatus
+from agents.record.models.choices import EXTERNAL, LIVE, StepStatus, StepType, TurnStatus
 from agents.record.models.turns import Step, Turn
 from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.events import (
@@ -41,7 +41,7 @@ def close_turn(
     status: FinalStatus,
     reason: str,
     *,
-    among: Collection[TurnStatus],
+    statuses: Collection[TurnStatus],
     epoch: int | None = None,
     at_us: int | None = None,
     error: ErrorInfo | None = None,
@@ -50,28 +50,28 @@ def close_turn(
     whoever runs it. What was typed of an open inference is kept. Returns False, and changes nothing, where
     the turn is not in one of the statuses ``among``, or not any more as it was when its ``epoch`` was read."""
     turn = Turn.objects.unscoped("closing").select_for_update().filter(pk=key).first()
-    if turn is None or turn.status not in among or epoch not in (None, turn.lease_epoch):
+    if turn is None or turn.status not in statuses or epoch not in (None, turn.lease_epoch):
         return False
     turn.lease_epoch += 1
     Turn.objects.unscoped("closing").filter(pk=key).update(lease_epoch=turn.lease_epoch)
-    moment = at_us or ids.now_us()
+    closed_at = at_us or ids.now_us()
     events: list[Event] = []
-    message, kept = None, None
+    message, text_kept = None, None
     steps = Step.objects.unscoped("closing").filter(turn_id=key, status__in=OPEN).order_by("number")
     for step in steps.select_related("detail"):
         detail = _detail(step)
         if isinstance(detail, InferenceDetail):
-            message, kept = detail.model_response, len(str(detail.model_response.content))
-        events.append(_step_ended(turn.next_seq + len(events), moment, step, detail, status))
+            message, text_kept = detail.model_response, len(str(detail.model_response.content))
+        events.append(_step_ended(turn.next_seq + len(events), closed_at, step, detail, status))
     end = TurnEnded(
         seq=turn.next_seq + len(events),
-        at=moment,
+        at=closed_at,
         status=status,
         output_message=message,
         iterations=turn.iterations,
         error=error,
         reason=reason,
-        text_kept=kept,
+        text_kept=text_kept,
     )
     recorder.record(TurnRef(key, turn.session_id, epoch=turn.lease_epoch), [*events, end])
     return True
@@ -120,27 +120,27 @@ def _started(pid: int) -> str:
         return ""
 
 
-def is_gone(owner: str) -> bool:
+def is_process_dead(owner: str) -> bool:
     """Whether a lease's process certainly runs no more: one of this host that is not there."""
-    host, _, rest = owner.partition(":")
-    pid, _, started = rest.partition(":")
+    host, _, process = owner.partition(":")
+    pid, _, started = process.partition(":")
     if not pid.isdecimal() or host != process_name().partition(":")[0]:
         return False
     return _started(int(pid)) != started
 
 
-def recover(now_us: int, mine: frozenset[int] = frozenset()) -> int:
+def recover(now_us: int, own_turns: frozenset[int] = frozenset()) -> int:
     """End the turns whose process is gone or whose lease ran out, as ``interrupted``; returns how
     many. ``mine`` are being run here and left alone."""
-    ours = Turn.objects.unscoped("recovery").filter(status__in=LIVE).exclude(source__in=FOREIGN)
-    rows = ours.values_list("pk", "lease_epoch", "lease_owner", "lease_until")
+    turns = Turn.objects.unscoped("recovery").filter(status__in=LIVE).exclude(source__in=EXTERNAL)
+    rows = turns.values_list("pk", "lease_epoch", "lease_owner", "lease_until")
     now = to_datetime(now_us)
     lost = [
         (key, epoch)
         for key, epoch, owner, until in rows
-        if key not in mine and (until is None or until < now or is_gone(owner))
+        if key not in own_turns and (until is None or until < now or is_process_dead(owner))
     ]
-    close = partial(close_turn, status="interrupted", reason="the server stopped", among=RUNNING)
+    close = partial(close_turn, status="interrupted", reason="the server stopped", statuses=RUNNING)
     return sum(writer.write(partial(close, key, epoch=epoch)) for key, epoch in lost)
 
 
@@ -148,5 +148,5 @@ def expire_waiting(now_us: int) -> int:
     """Close the turns that waited too long for their client; returns how many."""
     rows = Turn.objects.unscoped("expiry").filter(status=TurnStatus.AWAITING_INPUT, expires_at__lt=to_datetime(now_us))
     late = list(rows.values_list("pk", "lease_epoch")[:100])
-    close = partial(close_turn, status="cancelled", reason="input_timeout", among=WAITING)
+    close = partial(close_turn, status="cancelled", reason="input_timeout", statuses=WAITING)
     return sum(writer.write(partial(close, key, epoch=epoch)) for key, epoch in late)

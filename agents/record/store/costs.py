@@ -9,7 +9,7 @@ from agents.base.timestamps import to_us
 from agents.record.models.prices import Price
 from agents.record.schemas.content import Usage
 
-FRESH_S = 5.0
+CACHE_TTL_S = 5.0
 _COLUMNS = (
     "pk",
     "model",
@@ -40,15 +40,15 @@ class _Row:
     def cost(self, usage: Usage) -> int:
         cached_nano = self.input_nano if self.cached_nano is None else self.cached_nano
         reasoning_nano = self.output_nano if self.reasoning_nano is None else self.reasoning_nano
-        read = (usage.input_tokens - usage.cached_tokens) * self.input_nano + usage.cached_tokens * cached_nano
-        said = usage.output_tokens - usage.reasoning_tokens
-        return read + said * self.output_nano + usage.reasoning_tokens * reasoning_nano
+        input_cost = (usage.input_tokens - usage.cached_tokens) * self.input_nano + usage.cached_tokens * cached_nano
+        answer_tokens = usage.output_tokens - usage.reasoning_tokens
+        return input_cost + answer_tokens * self.output_nano + usage.reasoning_tokens * reasoning_nano
 
 
 def _rows() -> list[_Row]:
     global _cache
     loaded_at, rows = _cache
-    if time.monotonic() - loaded_at > FRESH_S:
+    if time.monotonic() - loaded_at > CACHE_TTL_S:
         rows = [_Row(row[0], row[1], to_us(row[2]), *row[3:]) for row in Price.objects.values_list(*_COLUMNS)]
         # an exact name before a pattern, a longer pattern before a shorter, the newest of each
         rows.sort(key=lambda row: (not row.model.endswith("*"), len(row.model), row.starts_at), reverse=True)
@@ -77,8 +77,8 @@ def late_cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[in
 
 def _row(model: str, at_us: int) -> _Row | None:
     """The price of a model at a moment: None where there is none, or it has ended."""
-    found = next((row for row in _rows() if row.starts_at <= at_us and row.names(model)), None)
-    return None if found is None or found.closes else found
+    price = next((row for row in _rows() if row.starts_at <= at_us and row.names(model)), None)
+    return None if price is None or price.closes else price
 
 
 def _first(model: str, at_us: int) -> _Row | None:
@@ -110,8 +110,8 @@ def history(at_us: int) -> dict[str, list[PriceEntry]]:
     forget()
     now, out = current(at_us), dict[str, list[PriceEntry]]()
     for row in sorted(_rows(), key=lambda row: (row.model, -row.starts_at)):
-        known = (row.input_nano, row.output_nano, row.cached_nano, row.reasoning_nano, row.closes, row.key in now)
-        out.setdefault(row.model, []).append(PriceEntry(row.model, row.starts_at, *known))
+        values = (row.input_nano, row.output_nano, row.cached_nano, row.reasoning_nano, row.closes, row.key in now)
+        out.setdefault(row.model, []).append(PriceEntry(row.model, row.starts_at, *values))
     return out
 
 

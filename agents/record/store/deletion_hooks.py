@@ -18,7 +18,7 @@ def _nothing(keys: Sequence[int]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
+class DeletionHooks:
     """``sessions``, ``turns`` and ``steps`` are called when these are deleted, the children of a record before it.
     ``merged`` is called with steps that go while their turn stays: what is about them is about the turn from then on.
     ``sources`` is called with turns that are deleted for good, before they are: what they were made of goes, so that
@@ -31,34 +31,34 @@ class Attached:
     sources: Drop = _nothing
 
 
-_all: dict[str, Attached] = {}
+_hooks: dict[str, DeletionHooks] = {}
 
 
-def add(subject: str, attached: Attached) -> None:
+def add(subject: str, hooks: DeletionHooks) -> None:
     """Call these from now on; a subject is called once, however often it is added."""
-    _all[subject] = attached
+    _hooks[subject] = hooks
 
 
 def drop_of_sessions(keys: Sequence[int]) -> None:
-    for one in _all.values():
-        one.sessions(keys)
+    for hooks in _hooks.values():
+        hooks.sessions(keys)
 
 
 def drop_of_turns(keys: Sequence[int]) -> None:
-    for one in _all.values():
-        one.turns(keys)
+    for hooks in _hooks.values():
+        hooks.turns(keys)
 
 
 def drop_of_steps(keys: Sequence[int]) -> None:
-    for one in _all.values():
-        one.steps(keys)
+    for hooks in _hooks.values():
+        hooks.steps(keys)
 
 
 def merge_steps(keys: Sequence[int]) -> None:
-    for one in _all.values():
-        one.merged(keys)
+    for hooks in _hooks.values():
+        hooks.merged(keys)
 
 
 def drop_sources(turns: Sequence[int]) -> None:
-    for one in _all.values():
-        one.sources(turns)
+    for hooks in _hooks.values():
+        hooks.sources(turns)

@@ -66,9 +66,9 @@ def add(turn: int, session: int, new: NewFork) -> None:
 def inputs(turn: int) -> list[NewItem]:
     """What a turn was given, for a fork of it: the same rows under keys of their own."""
     rows = Response.objects.unscoped("its turn was let in").filter(turn_id=turn, number=1)
-    first, given = rows.values_list("first_item", "input_items").get()
+    first, input_items = rows.values_list("first_item", "input_items").get()
     items = Item.objects.unscoped("its turn was let in").filter(turn_id=turn)
-    own = items.filter(number__gte=first, number__lt=first + given).order_by("number").values_list("body", "wire")
+    own = items.filter(number__gte=first, number__lt=first + input_items).order_by("number").values_list("body", "wire")
     return [NewItem(ids.new_key(), bytes(body), bytes(wire)) for body, wire in own]
 
 
@@ -113,16 +113,16 @@ def of_turn(actor: Actor, turn: int) -> ForkRecord | None:
     if row is None:
         return None
     source = row[1]
-    seen = source is not None and Turn.objects.visible_to(actor).filter(pk=source).exists()
-    return ForkRecord(row[0], source if seen else None, *row[2:])
+    is_visible = source is not None and Turn.objects.visible_to(actor).filter(pk=source).exists()
+    return ForkRecord(row[0], source if is_visible else None, *row[2:])
 
 
 def from_turn(actor: Actor, turn: int, limit: int = 50) -> list[ForkRecord]:
     """The forks that were made from a turn, newest first."""
     rows = Fork.objects.visible_to(actor).filter(source_id=turn).order_by("-turn_id")
-    found = list(rows.values_list(*_COLUMNS, "turn__model_id")[:limit])
-    names = terms.texts({row[-1] for row in found})
-    return [replace(ForkRecord(*row[:-1]), model=names[row[-1]]) for row in found]
+    columns = list(rows.values_list(*_COLUMNS, "turn__model_id")[:limit])
+    names = terms.texts({row[-1] for row in columns})
+    return [replace(ForkRecord(*row[:-1]), model=names[row[-1]]) for row in columns]
 
 
 def settings_of(turn: int) -> str:

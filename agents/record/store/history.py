@@ -32,7 +32,7 @@ def before(session: int, *, first: int | None = None) -> list[bytes]:
         return messages(body for (body,) in cursor.fetchall())
 
 
-_PLACE = """
+_POSITION = """
 SELECT r.previous_id, s.id, s.branched, COALESCE(f.history_end, r.first_item)
 FROM agents_response r JOIN agents_turn t ON t.id = r.turn_id JOIN agents_session s ON s.id = t.session_id
 LEFT JOIN agents_fork f ON f.turn_id = r.turn_id WHERE r.turn_id = %s AND r.number = 1
@@ -43,10 +43,10 @@ def before_turn(turn: int) -> list[bytes]:
     """What was said before a turn that is there: the path to the leg it continues, or all of its session
     until then."""
     with connection.cursor() as cursor:
-        cursor.execute(_PLACE, [turn])
+        cursor.execute(_POSITION, [turn])
         previous, session, branched, end = cursor.fetchone()
     if branched and previous is not None:
-        return upto(previous)
+        return up_to(previous)
     return before(session, first=end)
 
 
@@ -80,20 +80,20 @@ AND (p.turn_id IS NOT NULL AND (p.end_item IS NULL OR i.number < p.end_item)
 """
 
 
-def upto(leg: int) -> list[bytes]:
+def up_to(response: int) -> list[bytes]:
     """The visible items of the path that ends with a leg, in order."""
     with connection.cursor() as cursor:
-        cursor.execute(f"{PATH} SELECT i.body {ON_PATH} ORDER BY i.number", [leg, leg])
+        cursor.execute(f"{PATH} SELECT i.body {ON_PATH} ORDER BY i.number", [response, response])
         return messages(body for (body,) in cursor.fetchall())
 
 
 def of_turn(turn: int) -> tuple[int, list[bytes]]:
     """(number of its first item, what a turn that is being resumed has said and done since its input
     and before this resume, in order)."""
-    legs = Response.objects.unscoped("its run was let in").filter(turn_id=turn).order_by("number")
-    (first, given), *_, (end, _) = legs.values_list("first_item", "input_items")
+    responses = Response.objects.unscoped("its run was let in").filter(turn_id=turn).order_by("number")
+    (first, input_items), *_, (end, _) = responses.values_list("first_item", "input_items")
     rows = Item.objects.unscoped("its run was let in").filter(turn_id=turn, hidden=False)
-    rows = rows.filter(number__gte=first + given, number__lt=end).order_by("number")
+    rows = rows.filter(number__gte=first + input_items, number__lt=end).order_by("number")
     return first, messages(rows.values_list("body", flat=True))
 
 
@@ -110,7 +110,7 @@ class NewItem:
 def append(session: int, turn: int | None, first: int, items: Sequence[NewItem]) -> None:
     """Add items, numbered from ``first``, in the caller's transaction."""
     _ADD.execute_many(
-        (item.key, session, turn, first + place, False, item.body, item.wire) for place, item in enumerate(items)
+        (item.key, session, turn, first + index, False, item.body, item.wire) for index, item in enumerate(items)
     )
 
 

@@ -34,7 +34,7 @@ class _Row:
     wire: bytes
 
 
-WINDOW = 128
+MAX_ROWS = 128
 """Rows that are read at once."""
 _HIGHEST = 2**31 - 1
 
@@ -46,11 +46,11 @@ class ItemQuery:
     parts: tuple[_Part, ...]
 
     def walk(
-        self, *, newest_first: bool = False, start: int | None = None, at_once: int = WINDOW
+        self, *, newest_first: bool = False, start: int | None = None, at_once: int = MAX_ROWS
     ) -> Iterator[ItemSnapshot]:
         """The rows of the line one after the other, from the number ``start`` on; at most ``at_once`` are in memory."""
         for part in reversed(self.parts) if newest_first else self.parts:
-            yield from part.walk(newest_first, start, min(at_once, WINDOW))
+            yield from part.walk(newest_first, start, min(at_once, MAX_ROWS))
 
     def near(self, item_id: str, *, newest_first: bool = False) -> int | None:
         """From where on an item is met, by its public id; None where that does not tell."""
@@ -61,8 +61,8 @@ class ItemQuery:
             where, key = "i.id = %s", row
         else:
             return None
-        found = [number for part in self.parts for (number,) in part.select("i.number", where, [key])]
-        return (max if newest_first else min)(found, default=None)
+        numbers = [number for part in self.parts for (number,) in part.select("i.number", where, [key])]
+        return (max if newest_first else min)(numbers, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +71,21 @@ class _Part:
     params: tuple[int, ...]
     head: str = ""
 
-    def select(self, columns: str, more: str, params: Sequence[int]) -> list[tuple[Any, ...]]:
+    def select(self, columns: str, condition: str, params: Sequence[int]) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
-            cursor.execute(f"{self.head} SELECT {columns} {self.where} AND {more}", [*self.params, *params])
+            cursor.execute(f"{self.head} SELECT {columns} {self.where} AND {condition}", [*self.params, *params])
             return list(cursor.fetchall())
 
     def walk(self, newest_first: bool, start: int | None, at_once: int) -> Iterator[ItemSnapshot]:
-        behind, order = ("<=", "DESC") if newest_first else (">=", "ASC")
+        comparison, order = ("<=", "DESC") if newest_first else (">=", "ASC")
         at = start if start is not None else _HIGHEST if newest_first else 0
         while True:
-            more = f"i.number {behind} %s ORDER BY i.number {order} LIMIT {at_once}"
-            sized: list[Sized[int]] = self.select("i.number, LENGTH(i.body) + LENGTH(i.wire)", more, [at])
+            condition = f"i.number {comparison} %s ORDER BY i.number {order} LIMIT {at_once}"
+            sized: list[Sized[int]] = self.select("i.number, LENGTH(i.body) + LENGTH(i.wire)", condition, [at])
             for numbers in portions.groups(sized):
                 first, last = sorted((numbers[0], numbers[-1]))
-                more = f"i.number >= %s AND i.number <= %s ORDER BY i.number {order}"
-                yield from _items([_row(row) for row in self.select(_ROW, more, [first, last])])
+                condition = f"i.number >= %s AND i.number <= %s ORDER BY i.number {order}"
+                yield from _items([_row(row) for row in self.select(_ROW, condition, [first, last])])
             if len(sized) < at_once:
                 return
             at = sized[-1][0] + (-1 if newest_first else 1)
@@ -129,7 +129,7 @@ def input_of(record: ResponseItemRange) -> ItemQuery:
     return ItemQuery((_Part(history.ON_PATH, (record.previous, record.previous), history.PATH), mine))
 
 
-def upto(record: ResponseItemRange) -> ItemQuery:
+def up_to(record: ResponseItemRange) -> ItemQuery:
     """Everything that was said up to the end of a response."""
     return ItemQuery((_Part(history.ON_PATH, (record.key, record.key), history.PATH),))
 
@@ -155,7 +155,7 @@ def own_inputs(records: Sequence[ResponseItemRange]) -> dict[int, list[ItemSnaps
         return {}
     own = "(i.turn_id = %s AND i.number >= %s AND i.number < %s)"
     where = f"FROM agents_item i WHERE {' OR '.join([own] * len(records))}"
-    bounds = [(one.turn, one.first_item, one.first_item + one.input_items) for one in records]
+    bounds = [(item.turn, item.first_item, item.first_item + item.input_items) for item in records]
     rows = _rows(where, [number for bound in bounds for number in bound])
     values_of = dict(zip([row.key for row in rows], _items(rows), strict=True))
     return {
@@ -177,11 +177,11 @@ def _row(row: tuple[Any, ...]) -> _Row:
 
 def _items(rows: Sequence[_Row]) -> Iterator[ItemSnapshot]:
     """Rows with their steps, and those of a model's message with the client's calls of its round."""
-    made = {row.step: row.turn for row in rows if row.turn is not None and row.step is not None and not row.wire}
-    found, details = read_turns.partial_steps(set(made.values()), of_clients_and=list(made))
-    steps = {step.key: step for some in found.values() for step in some}
+    step_turns = {row.step: row.turn for row in rows if row.turn is not None and row.step is not None and not row.wire}
+    steps_by_turn, details = read_turns.partial_steps(set(step_turns.values()), client_calls_and=list(step_turns))
+    steps = {step.key: step for some in steps_by_turn.values() for step in some}
     calls: dict[tuple[int, int], list[StepSnapshot]] = {}
-    for turn, some in found.items():
+    for turn, some in steps_by_turn.items():
         for step in some:
             if not step.server_side:
                 calls.setdefault((turn, step.round), []).append(step)
@@ -190,5 +190,5 @@ def _items(rows: Sequence[_Row]) -> Iterator[ItemSnapshot]:
         if origin is None:
             yield ItemSnapshot(row.key, row.body, row.wire)
             continue
-        asked = calls.get((row.turn or 0, origin.round), ()) if origin.type == "inference" else ()
-        yield ItemSnapshot(row.key, row.body, row.wire, details.of(origin), tuple(map(details.of, asked)))
+        client_calls = calls.get((row.turn or 0, origin.round), ()) if origin.type == "inference" else ()
+        yield ItemSnapshot(row.key, row.body, row.wire, details.load(origin), tuple(map(details.load, client_calls)))

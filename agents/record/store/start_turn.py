@@ -148,7 +148,7 @@ class _Made:
             request=encoding.pack(new.response.body),
             items=items,
             words=search.turn_tokens(words, metadata_text(new.metadata)),
-            events=replay.slim(opening),
+            events=replay.encode_events(opening),
             staged=new.opens if not new.earlier and len(items) > staging.AT_ONCE else None,
         )
 
@@ -182,7 +182,7 @@ def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, made
         forks.add(new.key, new.session, new.fork)
     change.write("id", new.session)
     leg = TurnRef(new.key, new.session, new.await_days)
-    recorder.record(leg, opening, written=made.events)
+    recorder.record(leg, opening, encoded=made.events)
     changes.note(ChangeKind.SESSION, new.session)
     return leg, place.items
 
@@ -287,7 +287,7 @@ def _cancel_waiting(turn: int, at_us: int) -> bool:
     """Close the session's last turn if it waits for its client: a new message came."""
     if _STATUS.first(turn) != (TurnStatus.AWAITING_INPUT.value,):
         return False
-    return closing.close_turn(turn, "cancelled", "a new message came", among=closing.WAITING, at_us=at_us)
+    return closing.close_turn(turn, "cancelled", "a new message came", statuses=closing.WAITING, at_us=at_us)
 
 
 _STATUS = Select(Turn, "status", "id = %s")
@@ -339,7 +339,7 @@ _ANSWERED = "UPDATE agents_response SET status = %s WHERE turn_id = %s AND statu
 def resume_turn(again: Resumption, owner: str) -> TurnRef:
     """Continue a turn with its client's answers and take the session's lock. Raises Conflict when
     someone else was first, AlreadyRun for a request that is run already."""
-    request, events = encoding.pack(again.response.body), replay.slim(again.opening)
+    request, events = encoding.pack(again.response.body), replay.encode_events(again.opening)
     return writer.write(lambda: _resume(again, owner, request, events))
 
 
@@ -369,7 +369,7 @@ def _resume(again: Resumption, owner: str, request: tuple[int, bytes], events: d
     last, items = _LAST_LEG.first(key), _session_row(again.session)[2]
     place = _LegPlace(opening.leg, opening.seq, opening.at, again.first_step, items, given, last[0] if last else None)
     _add_leg(key, again.response, TurnStatus.IN_PROGRESS, place, request)
-    recorder.record(leg, again.opening, written=events)
+    recorder.record(leg, again.opening, encoded=events)
     return leg
 
 

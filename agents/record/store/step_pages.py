@@ -82,7 +82,7 @@ _DETAIL = Select(StepDetail, "encoding body", "step_id = %s")
 def detail(step: int) -> Iterator[bytes]:
     """All that a step holds, piece by piece."""
     found = _DETAIL.first(step)
-    return large_values.pieces(step, large_values.outline(*found)) if found else iter(())
+    return large_values.chunks(step, large_values.outline(*found)) if found else iter(())
 
 
 _TOUCHES = "AND s.started_at <= %s AND (s.completed_at IS NULL OR s.completed_at >= %s)"
@@ -112,9 +112,9 @@ def _read(text: str, params: Sequence[Any]) -> tuple[StepSnapshot, ...]:
 def _step(row: tuple[Any, ...]) -> StepSnapshot:
     parent, foreign, kind, body, error = row[15:]
     if kind is None:
-        return read_turns.step_value(row[:15], None, None, parent=parent, foreign=foreign or "")
+        return read_turns.step_snapshot(row[:15], None, None, parent=parent, foreign=foreign or "")
     found = large_values.outline(kind, body)
-    return read_turns.step_value(row[:15], found.body, error, parent=parent, foreign=foreign or "", cuts=found.cuts)
+    return read_turns.step_snapshot(row[:15], found.body, error, parent=parent, foreign=foreign or "", cuts=found.cuts)
 
 
 def depths(shown: Sequence[StepSnapshot]) -> dict[int, int]:

@@ -15,7 +15,7 @@ from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
-from agents.record.models.choices import FOREIGN, LIVE, Source, StepStatus, TurnStatus
+from agents.record.models.choices import EXTERNAL, LIVE, Source, StepStatus, TurnStatus
 from agents.record.models.turns import Response, Step, Turn
 from agents.record.schemas.content import ToolResponse
 from agents.record.schemas.turns import StepSnapshot
@@ -133,11 +133,11 @@ class TurnTarget:
 
     def is_left(self, now_us: int) -> bool:
         """Whether no process is at it any more."""
-        return self.lease_until is None or self.lease_until < now_us or closing.is_gone(self.lease_owner)
+        return self.lease_until is None or self.lease_until < now_us or closing.is_process_dead(self.lease_owner)
 
     def check_here(self) -> None:
         """Raises InvalidRequest for a turn that ran elsewhere: nothing can be done to it here."""
-        if self.source in FOREIGN:
+        if self.source in EXTERNAL:
             words = "This turn ran elsewhere, and was reported here: it cannot be resumed, forked or cancelled."
             raise InvalidRequest(words, code="foreign")
 

@@ -13,7 +13,7 @@ from agents.base.api.lists import encode, list_json
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import portions
 from agents.record.schemas.turns import ItemSnapshot
-from agents.record.store.items import WINDOW, ItemQuery
+from agents.record.store.items import MAX_ROWS, ItemQuery
 from agents.responses.wire.items import of_row
 
 
@@ -43,7 +43,7 @@ def find_item(line: ItemQuery, item_id: str) -> tuple[ItemSnapshot, Item]:
 
 
 def _from(
-    line: ItemQuery, item_id: str, *, newest_first: bool = False, at_once: int = WINDOW
+    line: ItemQuery, item_id: str, *, newest_first: bool = False, at_once: int = MAX_ROWS
 ) -> Iterator[tuple[ItemSnapshot, Item]]:
     """The items of a line with their rows, from one on if one is named; nothing where that is not there."""
     # an id tells where its item is, but for one that was taken along to another conversation

@@ -28,7 +28,7 @@ Batches = AsyncGenerator[Sequence[Entry], None]
 async def _entries(begun: Begun) -> Batches:
     """A response's entries from its first event on; an empty list is a sign of life."""
     if begun.loop is None:
-        async for batch in live.follow(begun.turn, (begun.first_seq - 1, 1 << 62), until_leg=begun.first_seq):
+        async for batch in live.follow(begun.turn, (begun.first_seq - 1, 1 << 62), until_response=begun.first_seq):
             yield batch
         return
     # it is stored nowhere: it runs here, and ends when its reader goes

@@ -13,7 +13,7 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.loop.run import PendingCall
 from agents.record.models.choices import TurnStatus
-from agents.record.schemas.chat import called
+from agents.record.schemas.chat import call_ids
 from agents.record.schemas.content import ToolCall, ToolResponse, TurnMessage, text_of
 from agents.record.schemas.events import ToolDetail
 from agents.record.schemas.items import input_items
@@ -86,7 +86,7 @@ def _after(actor: Actor, public_id: str) -> Place:
         raise InvalidRequest(words, param="previous_response_id", code="response_in_progress")
     waits = record.is_last and record.turn_status == TurnStatus.AWAITING_INPUT
     if record.in_conversation and not waits:
-        return Place(earlier=[_copy(row) for row in stored_items.upto(record).walk()])
+        return Place(earlier=[_copy(row) for row in stored_items.up_to(record).walk()])
     conversation = ids.openai(ids.Kind.SESSION, record.session) if record.in_conversation else None
     return Place(record.session, conversation, record, record.turn if waits else None)
 
@@ -187,7 +187,7 @@ def check_outputs(given: Given, history: Sequence[bytes]) -> None:
     """Raises InvalidRequest, in OpenAI's words, for an output whose call was never made."""
     made = {item.call_id for item in given.items if isinstance(item, FunctionCallItem)}
     earlier = [item.call_id for item in given.outputs if item.call_id not in made]
-    known = called(history) if earlier else ()
+    known = call_ids(history) if earlier else ()
     unknown = [call_id for call_id in earlier if call_id not in known]
     if unknown:
         words = f"No tool call found for function call output with call_id {unknown[0]}."

@@ -14,7 +14,7 @@ from agents.responses.wire.responses import Outcome
 def outcome_of(record: ResponseRecord, told: Told) -> Outcome:
     """How far a response is, as its rows tell."""
     head, status = head_of(record), record.status.label
-    whole = told.details.of
+    whole = told.details.load
     asked = (whole(step) for step in reversed(told.steps) if step.type == "inference")
     finish = next((_finish(step) for step in asked if step.detail), None)
     refused = any(wire.violation(whole(step)) is not None for step in told.steps if step.type == "shield_call")

@@ -22,7 +22,7 @@ from agents.loop.run import Resume, Run
 from agents.loop.service import Earlier, Service, said_before
 from agents.loop.slots import Slot
 from agents.record.models.choices import Api
-from agents.record.schemas.chat import paired
+from agents.record.schemas.chat import paired_history
 from agents.record.schemas.content import (
     JsonSchemaFormat,
     ResponseFormat,
@@ -210,10 +210,10 @@ def _history(place: Place, session: int, first_item: int | None, given: Given) -
     what was deleted in part only whole pairs of call and answer are told."""
     after, answered = place.after, {output.call_id for output in given.outputs}
     if place.session is None:
-        return paired(history.messages(item.body for item in place.earlier), answered)
+        return paired_history(history.messages(item.body for item in place.earlier), answered)
     if after is not None and (after.branched or not after.ends_its_session):
-        return paired(history.upto(after.key), answered)
-    return paired(history.before(session, first=first_item), answered)
+        return paired_history(history.up_to(after.key), answered)
+    return paired_history(history.before(session, first=first_item), answered)
 
 
 # --------------------------------------------------------------------------------------------- resume
@@ -248,7 +248,7 @@ def _resume(service: Service, asked: Asked, place: Place, where: TurnTarget, giv
 
 def _said_before(turn: int) -> Earlier:
     before, added = said_before(turn)
-    return paired(before), added
+    return paired_history(before), added
 
 
 # ------------------------------------------------------------------------------------------------ run

@@ -106,7 +106,7 @@ async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
     except ValueError as error:
         raise InvalidRequest(f"after: {error}.", param="after") from error
     op = "replay"
-    async for batch in live.follow(key, after, most=replay.WINDOW):
+    async for batch in live.follow(key, after, limit=replay.MAX_WINDOW):
         if batch:
             yield await _packet(wanted, key, batch, op)
         if op == "replay":
@@ -114,7 +114,7 @@ async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
             op = "events"
         if not batch:
             await read(turns.target, wanted.actor, key)  # it may have been taken from us
-        if len(batch) < live.BATCH:  # one that is catching up need not wait for the others
+        if len(batch) < live.MAX_BATCH:  # one that is catching up need not wait for the others
             await _next_tick()
 
 
@@ -205,7 +205,7 @@ class _Watch:
         self._changed: dict[Record, None] = {}
         self._sent: dict[str, None] = {}
         self._seq, self._looked, self._advanced = 0, 0, 0
-        self._stop = hub.listen(self._note)
+        self._stop = hub.subscribe(self._note)
         self._task = asyncio.create_task(self._work())
 
     def _note(self, seq: int, records: Sequence[tuple[int, int]]) -> None:

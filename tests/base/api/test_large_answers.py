@@ -32,7 +32,7 @@ LETTERS = SAID * (len(WORD) + 1) - 1
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portions, "PAGE_BYTES", PAGE)
-    for module, name in ((portions, "TOGETHER_BYTES"), (large_answers, "SMALL")):
+    for module, name in ((portions, "TOGETHER_BYTES"), (large_answers, "MAX_IN_MEMORY")):
         monkeypatch.setattr(module, name, PAGE // 4)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.record.schemas.chat import messages_of_row, paired
+from agents.record.schemas.chat import messages_of_row, paired_history
 
 
 def user(text: str) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def answer(name: str) -> dict[str, Any]:
 
 def told(*messages: dict[str, Any], answered: Any = ()) -> list[dict[str, Any]]:
     rows = [json.dumps(message, separators=(",", ":")).encode() for message in messages]
-    return [json.loads(message) for message in paired(rows, answered)]
+    return [json.loads(message) for message in paired_history(rows, answered)]
 
 
 def test_whole_pairs_stay_as_they_are() -> None:

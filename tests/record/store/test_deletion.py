@@ -54,7 +54,7 @@ def test_a_session_sums_the_turns_it_still_has(admin: Actor) -> None:
     assert sums(session) == (0, 0, 0, None)
 
 
-MANY = removal.AT_ONCE + 100
+MANY = removal.ROWS_PER_JOB + 100
 
 
 def reported(actor: Actor) -> int:
@@ -85,7 +85,7 @@ def test_a_session_of_many_steps_goes_by_jobs_of_a_few(admin: Actor) -> None:
     end = changes.listen(lambda _: counts.append(Step.objects.unscoped("test").count()))
     sessions.delete(admin, session)
     end()
-    assert max(before - after for before, after in pairwise(counts)) <= removal.SLICE
+    assert max(before - after for before, after in pairwise(counts)) <= removal.STEPS_PER_JOB
     assert nothing_left()
 
 
@@ -101,12 +101,12 @@ def test_what_a_deletion_left_when_it_broke_off_goes_later(admin: Actor) -> None
         sessions.delete(admin, session)
     assert 0 < Step.objects.unscoped("test").count() < MANY
     projector.wake()
-    assert removal.go_on() == 1
+    assert removal.continue_removals() == 1
     assert nothing_left()
 
 
 def test_many_sessions_go_some_at_a_time(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(removal, "TOGETHER", 2)
+    monkeypatch.setattr(removal, "MAX_KEYS_PER_JOB", 2)
     agent = make_agent(admin)
     keys = [make_session(admin, agent) for _ in range(5)]
     for session in keys:

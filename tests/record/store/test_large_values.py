@@ -97,7 +97,7 @@ def test_its_blocks_go_with_the_turn(admin: Actor) -> None:
     assert ValueBlock.objects.count() == 0
 
 
-LONG = "a" * large_values.LONG + '",\\"'
+LONG = "a" * large_values.MAX_INLINE_TEXT + '",\\"'
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_detail_is_put_together_again(detail: dict[str, Any]) -> None:
 
 
 def test_a_detail_in_other_words_than_ours_stays_whole() -> None:
-    escaped = json.dumps({"tool_responses": [{"content": "é" * large_values.LONG * 2}]}).encode()
+    escaped = json.dumps({"tool_responses": [{"content": "é" * large_values.MAX_INLINE_TEXT * 2}]}).encode()
     assert large_values.split(escaped) is None
 
 

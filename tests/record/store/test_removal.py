@@ -30,9 +30,9 @@ CALLS = "".join('call calculator {"expression": "1+1"}\n' for _ in range(24))
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(removal, "AT_ONCE", 20)
-    monkeypatch.setattr(removal, "TOGETHER", 2)
-    monkeypatch.setattr(removal, "SLICE", 2)
+    monkeypatch.setattr(removal, "ROWS_PER_JOB", 20)
+    monkeypatch.setattr(removal, "MAX_KEYS_PER_JOB", 2)
+    monkeypatch.setattr(removal, "STEPS_PER_JOB", 2)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_a_turn_of_many_steps_goes_some_at_a_time_without_its_session(admin: Act
     with watched(lambda: count(Step)) as steps:
         done = bulk.delete(admin, "turn", [turn.turn, kept.turn])
     assert (done.done, done.running) == (2, 0)
-    assert max(before - after for before, after in pairwise(steps)) <= removal.SLICE + 1
+    assert max(before - after for before, after in pairwise(steps)) <= removal.STEPS_PER_JOB + 1
     assert not any(count(model) for model in (Turn, TurnBody, Step, Item))
 
 
@@ -154,7 +154,7 @@ def test_a_turn_that_runs_keeps_its_steps(admin: Actor, agent: AgentRecord) -> N
     turn = make_turn(admin, f"{CALLS}say Two.", agent=agent)
     Turn.all_objects.filter(pk=turn.turn).update(status=TurnStatus.IN_PROGRESS)
     steps = count(Step)
-    assert steps > removal.AT_ONCE
+    assert steps > removal.ROWS_PER_JOB
     done = bulk.delete(admin, "turn", [turn.turn])
     assert (done.done, done.running, count(Step)) == (0, 1, steps)
 
@@ -189,9 +189,9 @@ def test_nothing_begins_in_a_session_that_is_on_its_way_out(admin: Actor, agent:
         conversations.add(conversation, [NewItem(1, b"{}")])
     assert count(Turn) == turns
     assert not is_there(lambda: sessions.get(admin, session))
-    assert removal.go_on() == 1
+    assert removal.continue_removals() == 1
     assert nothing_left()
-    assert removal.go_on() == 0
+    assert removal.continue_removals() == 0
 
 
 def test_one_with_a_turn_that_runs_is_left_whole(admin: Actor, agent: AgentRecord) -> None:
@@ -257,7 +257,7 @@ def test_what_is_left_of_an_agent_goes_later(admin: Actor, agent: AgentRecord) -
         agents.delete(admin, agent.key)
     assert 0 < count(Session) < 5
     assert not is_there(lambda: agents.get(admin, agent.key))
-    assert removal.go_on() == 1
+    assert removal.continue_removals() == 1
     assert nothing_left()
     assert not Agent.all_objects.exists()
 

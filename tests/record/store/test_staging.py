@@ -82,7 +82,7 @@ def test_what_broke_off_before_the_turn_is_taken_away(admin: Actor) -> None:
     broken_off(admin, "INSERT INTO agents_turn ")
     assert Item.all_objects.count() == MANY
     assert nothing_is_seen(admin)
-    assert removal.go_on() == 1
+    assert removal.continue_removals() == 1
     assert not Item.all_objects.exists()
     assert not Session.all_objects.exists()
 
@@ -92,9 +92,9 @@ def test_so_is_what_a_process_left_but_not_what_is_still_written(admin: Actor, c
     broken_off(admin, "UPDATE agents_session SET removed_at = NULL")
     left = Session.all_objects
     left.update(removed_at=to_datetime(clock() + staging.LIVES_US))
-    assert removal.go_on() == 0
+    assert removal.continue_removals() == 0
     assert Item.all_objects.count() == MANY
     assert nothing_is_seen(admin)
     clock.pass_s(staging.LIVES_US / 1_000_000)
-    assert removal.go_on() == 1
+    assert removal.continue_removals() == 1
     assert not left.exists()

@@ -157,7 +157,7 @@ def test_documents_made_anew_are_those_that_were_written(turns: list[str], monke
         cursor.execute("DELETE FROM agents_turn_search")
         cursor.execute("DELETE FROM agents_step_search")
     assert listed("kettle") == []
-    monkeypatch.setattr(reindexing, "PIECE", 2)
+    monkeypatch.setattr(reindexing, "TURNS_PER_JOB", 2)
     assert logs("reindex") == "The search documents are new.\n"
     assert documents() == before
     assert listed("kettle") == [turns[1]]

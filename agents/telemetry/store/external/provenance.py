@@ -14,14 +14,14 @@ import msgspec
 from agents.base.errors import NotFound
 from agents.base.store import encoding
 from agents.base.store.sql import Select
-from agents.record.models.choices import FOREIGN
+from agents.record.models.choices import EXTERNAL
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store.external.owners import ID_PREFIX_LENGTH, external_id
 from agents.telemetry.store.external.projection import spans_of
 
-EXTERNAL_SOURCES = tuple(source.label for source in FOREIGN)
+EXTERNAL_SOURCES = tuple(source.label for source in EXTERNAL)
 """The names in rows of the sources of external turns."""
 MAX_TRACES = 200
 """Traces of one turn that are read."""

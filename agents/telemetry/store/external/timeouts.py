@@ -9,7 +9,7 @@ from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
-from agents.record.models.choices import FOREIGN, StepStatus, TurnStatus
+from agents.record.models.choices import EXTERNAL, StepStatus, TurnStatus
 from agents.record.models.turns import Step, Turn, TurnBody
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.store.external.owners import external_id
@@ -22,7 +22,7 @@ MAX_TURNS = 500
 
 def end_quiet_turns(now_us: int, quiet_us: int = QUIET_US) -> int:
     """Interrupt the external turns in progress that got no spans for ``quiet_us``; returns how many."""
-    rows = Turn.objects.unscoped("ageing").filter(status=TurnStatus.IN_PROGRESS, source__in=FOREIGN)
+    rows = Turn.objects.unscoped("ageing").filter(status=TurnStatus.IN_PROGRESS, source__in=EXTERNAL)
     keys = list(rows.order_by("pk").values_list("pk", flat=True)[:MAX_TURNS])
     quiet_turns = [key for key in keys if not _has_news(key, now_us - quiet_us)]
     if quiet_turns:

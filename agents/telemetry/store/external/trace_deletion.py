@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from agents.base.store.sql import Select
-from agents.record.models.choices import FOREIGN
+from agents.record.models.choices import EXTERNAL
 from agents.record.models.turns import Turn, TurnBody
 from agents.telemetry.models.traces import SpanBatch, Trace, TraceLink
 from agents.telemetry.store.external.owners import Owner, external_id
@@ -48,7 +48,7 @@ def delete_traces(traces: Iterable[int]) -> None:
 
 
 def _traces_of(turns: Sequence[int]) -> Iterator[tuple[Owner, str]]:
-    rows = Turn.objects.unscoped("delete").filter(pk__in=turns, source__in=FOREIGN)
+    rows = Turn.objects.unscoped("delete").filter(pk__in=turns, source__in=EXTERNAL)
     owners = {key: Owner(user, scope) for key, user, scope in rows.values_list("pk", "owner_id", "scope_id")}
     bodies = TurnBody.objects.unscoped("delete").filter(pk__in=owners).exclude(request="")
     for key, request in bodies.values_list("pk", "request"):
