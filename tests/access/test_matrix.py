@@ -76,8 +76,9 @@ def test_a_view_that_declares_nothing_cannot_be_defined() -> None:
 
 # ------------------------------------------------------------------------------------------------ API
 
+SIGNALS = (("TracesView", "Spans"), ("LogsView", "Logs"), ("MetricsView", "Metrics"))
 BODIES: dict[str, dict[str, Any]] = {
-    "FeedbackAll": {"turn_id": "nobody's", "rating": "up"},
+    "FeedbackCollection": {"turn_id": "nobody's", "rating": "up"},
     "ViewAll": {"name": "by the matrix", "q": "status:failed"},
     "ViewOne": {"name": "by the matrix"},
     **{name: {"tags": ["by the matrix"]} for name in ("TurnTags", "SessionTags", "StepTags")},
@@ -111,8 +112,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "Invocation": {"tool_name": "lookup_order", "kwargs": {"order": "8841"}},
     "AgentList": {"agent_config": {"model": "scripted/fast", "instructions": "by the matrix"}},
     "SessionCreate": {"session_name": "by the matrix"},
-    "AgentsTraces": {"data": []},
-    **{name: {f"resource{what}": []} for name, what in (("Traces", "Spans"), ("Logs", "Logs"), ("Metrics", "Metrics"))},
+    "AgentsSdkTraces": {"data": []},
+    **{name: {f"resource{what}": []} for name, what in SIGNALS},
     **{name: {"name": "by the matrix"} for name in ("LangSmithRuns", "LangSmithRun")},
     "LangSmithBatch": {"post": []},
     "TurnCreate": {"messages": [{"role": "user", "content": "hello"}], "stream": False},
