@@ -160,7 +160,7 @@ class Lifecycle:
     async def _seal(self) -> None:
         """Old turns into columns, at most half of the time: others want to compute, too."""
         began = time.monotonic()
-        while await read(segments.keep):
+        while await read(segments.maintain):
             await asyncio.sleep(time.monotonic() - began)
             began = time.monotonic()
 

@@ -21,7 +21,7 @@ from agents.base.store import feed_cursor
 from agents.feedback.schemas import CreateFeedback
 from agents.feedback.store import feedback
 from agents.feedback.store.feedback import FeedbackContent, FeedbackEntry
-from agents.logs.pages.turn_summary import WINDOW, window_query
+from agents.logs.pages.turn_summary import PAGE_STEPS, window_query
 from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
 from agents.record.store.targets import RecordTarget
@@ -102,7 +102,7 @@ def _line(target: RecordTarget, entry: FeedbackEntry, numbers: Mapping[int, int]
     number = numbers.get(entry.target.step or 0)
     if number is None or target.turn is None or target.step is not None:
         return FeedbackLine(entry)
-    start = window_query(number // WINDOW * WINDOW)
+    start = window_query(number // PAGE_STEPS * PAGE_STEPS)
     return FeedbackLine(entry, number + 1, f"/turns/{ids.public(ids.Kind.TURN, target.turn)}/{start}#step-{number}")
 
 
@@ -156,7 +156,7 @@ def step_feedback(request: PageRequest, turn_id: str, step_id: str) -> HttpRespo
     if target.turn != turn.turn:
         raise NotFound(f"Step '{step_id[:80]}' not found.")
     number = targets.step_numbers([target.step or 0])[target.step or 0]
-    start = window_query(number // WINDOW * WINDOW)
+    start = window_query(number // PAGE_STEPS * PAGE_STEPS)
     return _answer(request, target, f"/turns/{turn_id}/{start}#step-{number}", number + 1)
 
 

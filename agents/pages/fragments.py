@@ -15,7 +15,7 @@ from agents.base.access import Actor
 from agents.logs.pages import turn_summary
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
-from agents.logs.store.adjacent_turns import Rank
+from agents.logs.store.adjacent_turns import DurationRank
 from agents.pages import (
     blocks,
     citations,
@@ -129,7 +129,7 @@ def turn_leg(actor: Actor, turn: TurnSnapshot) -> tuple[Leg, str] | None:
 
 def turn_facts(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) -> str:
     """The line of facts in the head of a turn's page."""
-    return fragment("pages/_turn_facts.html", row=row, facts=turn_summary.facts(turn, row, marks))
+    return fragment("pages/_turn_facts.html", row=row, facts=turn_summary.summary(turn, row, marks))
 
 
 def turn_timeline(page: Page) -> str:
@@ -149,9 +149,9 @@ def _overview(page: Page) -> Overview | None:
 def paging(page: Page) -> dict[str, Any]:
     """Which steps are shown, and the query strings of the pages before and behind."""
     first, last = (page.shown[0].number, page.shown[-1].number) if page.shown else (page.start, page.start)
-    full = len(page.shown) == turn_summary.WINDOW
+    full = len(page.shown) == turn_summary.PAGE_STEPS
     more = full and (page.total > len(page.shown) if page.asked.span else last + 1 < page.marks.total)
-    before = max(page.start - turn_summary.WINDOW, 0) if page.asked.span is None else 0
+    before = max(page.start - turn_summary.PAGE_STEPS, 0) if page.asked.span is None else 0
     return {
         "earlier": page.query(before) if page.start else "",
         "later": page.query(last + 1) if more else "",
@@ -187,7 +187,7 @@ def turn_side(page: Page) -> str:
     )
 
 
-def _rank(page: Page) -> Rank | None:
+def _rank(page: Page) -> DurationRank | None:
     """How a completed turn's duration stands among those of its agent."""
     if page.row.duration_ms is None or page.place.agent is None or page.row.status != "completed":
         return None
@@ -230,7 +230,7 @@ def session_turn(turn: TurnSnapshot, row: TurnRow, branches_from: int | None = N
         kept=kept,
         count=len(turn.steps),
         names=", ".join(names[:NAMED_STEPS]) + (", …" if len(names) > NAMED_STEPS else ""),
-        facts=turn_summary.facts(turn, row),
+        facts=turn_summary.summary(turn, row),
         branches_from="" if branches_from is None else ids.public(ids.Kind.TURN, branches_from),
     )
 

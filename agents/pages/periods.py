@@ -10,7 +10,7 @@ from datetime import tzinfo
 from django.utils.translation import gettext, gettext_noop
 
 from agents.base import ids
-from agents.logs.pages.lists import OF
+from agents.logs.pages.lists import LIST_OF_LEVEL
 from agents.query import parser
 from agents.query.times import period_text
 from agents.query.tree import Level, Period, Query
@@ -94,7 +94,7 @@ class Asked:
     @property
     def url(self) -> str:
         """The list of its rows."""
-        return OF[self.level].link(self.text)
+        return LIST_OF_LEVEL[self.level].link(self.text)
 
     @property
     def query(self) -> Query:

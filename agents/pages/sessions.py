@@ -19,7 +19,7 @@ from agents.base.tokenizer import tokens
 from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, turn_log
-from agents.logs.store.turn_log import TurnPage
+from agents.logs.store.turn_log import TurnRowPage
 from agents.pages import fragments, session_metrics, turn_actions, turn_search
 from agents.query.parser import parse
 from agents.query.tree import FreeText, Query, SearchPhrase, all_of, conjuncts
@@ -132,7 +132,7 @@ def _hits(actor: Actor, session: SessionRecord, search: Search | None) -> tuple[
     return len(listing.newest(actor, query, MOST_HITS)), LOGS.link(query.text)
 
 
-def _turns(request: PageRequest, session: SessionRecord, search: Search | None) -> TurnPage:
+def _turns(request: PageRequest, session: SessionRecord, search: Search | None) -> TurnRowPage:
     query = _asked(session, search)
     after, before = (_key(request.GET.get(name)) for name in ("after", "before"))
     return turn_log.turns_page(request.actor, query, after=after, before=before, limit=PAGE)
@@ -147,7 +147,7 @@ def _key(public_id: str | None) -> int | None:
     return key
 
 
-def _can_go_on(session: SessionRecord, found: TurnPage) -> bool:
+def _can_go_on(session: SessionRecord, found: TurnRowPage) -> bool:
     """Whether a session without an agent can be continued: by its last response, unless that waits for
     its client."""
     last = next((row for row in found.rows if row.id == session.last_turn), None)
@@ -159,7 +159,7 @@ def _side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow]) -> str:
     return fragments.session_side(actor, session, rows, metadata)
 
 
-def _thread(actor: Actor, session: SessionRecord, found: TurnPage, search: Search | None) -> list[str]:
+def _thread(actor: Actor, session: SessionRecord, found: TurnRowPage, search: Search | None) -> list[str]:
     """The turns of a page, oldest first: with the items that are no turn's where they were put in, or with
     what is searched for marked."""
     keys = [row.id for row in found.rows]
@@ -188,7 +188,7 @@ def _thread(actor: Actor, session: SessionRecord, found: TurnPage, search: Searc
     return [html for *_, html in sorted([*shown, *loose], key=lambda each: each[:2])]
 
 
-def _paging(found: TurnPage, search: Search | None) -> dict[str, Any]:
+def _paging(found: TurnRowPage, search: Search | None) -> dict[str, Any]:
     if not found.rows:
         return {"earlier": "", "later": ""}
     newest, oldest = (ids.public(ids.Kind.TURN, row.id) for row in (found.rows[0], found.rows[-1]))

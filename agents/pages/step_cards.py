@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.base import ids
-from agents.logs.pages.turn_summary import error_words
+from agents.logs.pages.turn_summary import error_text
 from agents.pages import blocks, citations, external_steps, step_details, step_values, tool_call_forms
 from agents.pages.blocks import Block, Value
 from agents.pages.citations import Source
@@ -102,7 +102,7 @@ def card(
         type=step.type,
         status=step.status,
         took=places.origin(step) or took(step),
-        error=error_words(step.error),
+        error=error_text(step.error),
         elapsed_ms=max(ids.now_us() - step.started_at, 0) / 1000 if step.status == "in_progress" else None,
         url=f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/steps/{ids.public(ids.Kind.STEP, step.key)}/value/",
         fork="" if step.foreign else places.fork_url(turn, step),

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.logs.pages.turn_summary import FINAL, WINDOW
+from agents.logs.pages.turn_summary import FINAL, PAGE_STEPS
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import turn_log
 from agents.pages import external, timeline_overview, turn_responses
@@ -82,7 +82,7 @@ class Page:
     @property
     def is_last(self) -> bool:
         """Whether what comes next belongs on it."""
-        return self.start + WINDOW >= self.marks.total and self.asked.span is None
+        return self.start + PAGE_STEPS >= self.marks.total and self.asked.span is None
 
     def query(self, start: int) -> str:
         """The query string of another page of the same view."""
@@ -120,21 +120,21 @@ def landmarks(row: TurnRow) -> Landmarks:
 
 def _start(asked: Asked, turn: TurnSnapshot, marks: Landmarks, finding: Finding | None) -> int:
     """The first step of the page: as asked, that with the hit, the last page of a running turn, the first."""
-    last = max(marks.total - 1, 0) // WINDOW * WINDOW
+    last = max(marks.total - 1, 0) // PAGE_STEPS * PAGE_STEPS
     if asked.view == "raw":
         return 0  # there it is a number of an event
     if asked.start is not None:
-        return asked.start if asked.span else min(asked.start // WINDOW * WINDOW, last)
+        return asked.start if asked.span else min(asked.start // PAGE_STEPS * PAGE_STEPS, last)
     if finding is not None and finding.number is not None:
-        return finding.number // WINDOW * WINDOW
+        return finding.number // PAGE_STEPS * PAGE_STEPS
     return 0 if turn.status in FINAL or asked.span else last
 
 
 def _shown(asked: Asked, turn: TurnSnapshot, marks: Landmarks, start: int) -> tuple[tuple[StepSnapshot, ...], int]:
     if asked.span is None:
-        return step_pages.steps(turn.key, start, WINDOW), marks.total
+        return step_pages.steps(turn.key, start, PAGE_STEPS), marks.total
     span = turn.started_at + asked.span[0], turn.started_at + asked.span[1]
-    return step_pages.within(turn.key, span, start, WINDOW), step_pages.count_within(turn.key, span)
+    return step_pages.within(turn.key, span, start, PAGE_STEPS), step_pages.count_within(turn.key, span)
 
 
 def length_us(page: Page) -> int:

@@ -100,7 +100,7 @@ def title(row: TurnRow) -> str:
 def _around(request: HttpRequest, shown: Page) -> dict[str, Any]:
     """The turns before and behind: in the session, and in the list the reader came from."""
     beside = adjacent_turns.in_session(shown.actor, shown.turn.session, shown.turn.key)
-    around: dict[str, Any] = {"session_before": _link(beside.before), "session_behind": _link(beside.behind)}
+    around: dict[str, Any] = {"session_before": _link(beside.before), "session_behind": _link(beside.after)}
     if "q" not in request.GET:
         return around
     text = request.GET["q"].strip()
@@ -113,7 +113,7 @@ def _around(request: HttpRequest, shown: Page) -> dict[str, Any]:
         "list_query": text,
         "in_list": True,
         "list_older": _link(listed.before),
-        "list_newer": _link(listed.behind),
+        "list_newer": _link(listed.after),
     }
 
 

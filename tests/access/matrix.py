@@ -26,7 +26,7 @@ from agents.knowledge.store.vector_dbs import NewChunk, NewDocument
 from agents.knowledge.store.vector_files import Wanted
 from agents.knowledge.store.vector_stores import NewStore
 from agents.logs.store import saved_views
-from agents.logs.store.saved_views import View
+from agents.logs.store.saved_views import StoredView
 from agents.loop.store.registered_models import registered_models
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import StepStarted
@@ -174,7 +174,7 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     named = {param: ids.public(KINDS[param], key) for param, key in zip(KINDS, numbers, strict=False)}
     db = make_vector_db(owner, f"db/{canary}-{ids.new_key()}", words)
     named["other_id"] = named["turn_id"]
-    named["view_id"] = saved_views.create(owner, View("", words, f'"{words}"', "turn", shared=False)).public_id
+    named["view_id"] = saved_views.create(owner, StoredView("", words, f'"{words}"', "turn", shared=False)).public_id
     named["import_id"] = import_jobs.create(owner, NewImport(words, 1, "auto", words, words)).public_id
     named["trace_id"] = make_trace(owner, words)
     named["feedback_id"] = make_feedback(owner, RecordTarget(session, failed.turn), words)

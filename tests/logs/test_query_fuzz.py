@@ -22,7 +22,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import QuerySyntax
 from agents.base.store import changes, feed_cursor, keys
-from agents.logs.pages.lists import page_of_id
+from agents.logs.pages.lists import url_of_id
 from agents.logs.store import changed_rows, listing
 from agents.query.fields import FIELDS
 from agents.query.parser import read
@@ -163,7 +163,7 @@ def complaint(store: Store, name: str, text: str, faces: set[str]) -> str | None
         found["store"] = 200, by_store(store, query)
         found |= {"socket": (200, by_socket(store, name, query))} if "socket" in faces else {}
     for face, ask in FACES.items():
-        if face in faces and not (face == "page" and page_of_id(text.strip())):
+        if face in faces and not (face == "page" and url_of_id(text.strip())):
             found[face] = ask(store, name, text)
     wrong = {face: answer for face, answer in found.items() if answer != expected}
     return f"{wrong}, not {expected}" if wrong else None

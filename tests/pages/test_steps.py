@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agents.logs.pages.turn_summary import error_words
+from agents.logs.pages.turn_summary import error_text
 from agents.pages import step_values
 from agents.pages.step_cards import Card, Typing, card
 from agents.record.schemas.events import ErrorInfo, StepType
@@ -206,4 +206,4 @@ def test_a_step_that_cannot_be_read_is_still_a_card(kind: StepType, detail: byte
     ],
 )
 def test_an_error_names_its_provider_once(error: ErrorInfo, said: str) -> None:
-    assert error_words(error) == said
+    assert error_text(error) == said

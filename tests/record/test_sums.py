@@ -64,7 +64,7 @@ def random_store(me: Actor, chance: random.Random, clock: Clock) -> None:
         if chance.random() < 0.2:
             prices.price_unpriced(me)
         if chance.random() < 0.2:
-            segments.keep()
+            segments.maintain()
 
 
 def random_price(chance: random.Random) -> None:

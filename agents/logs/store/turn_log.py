@@ -13,7 +13,7 @@ from agents.query.tree import Query
 
 
 @dataclass(frozen=True, slots=True)
-class TurnPage:
+class TurnRowPage:
     rows: list[TurnRow]
     has_newer: bool
     has_older: bool
@@ -21,25 +21,24 @@ class TurnPage:
 
 def turns_page(
     actor: Actor, query: Query, *, after: int | None = None, before: int | None = None, limit: int = 50
-) -> TurnPage:
-    """A page of turns, newest first: behind (older than) the turn ``after``, or in front of (newer
-    than) the turn ``before``."""
+) -> TurnRowPage:
+    """Return a page of turns, newest first: older than the turn ``after``, or newer than the turn ``before``."""
     page = listing.page(actor, query, after=after, before=before, limit=limit)
-    return TurnPage(rows.of("turn", page.keys), page.has_newer, page.has_older)
+    return TurnRowPage(rows.of("turn", page.keys), page.has_newer, page.has_older)
 
 
 def turn_rows(actor: Actor, keys: Sequence[int], query: Query | None = None) -> list[TurnRow]:
-    """Those of these turns that the actor may see and the query accepts, newest first."""
+    """Return the rows of those turns that the actor may see and the query accepts, newest first."""
     return rows.of("turn", sorted(visible_keys(actor, keys, query), reverse=True))
 
 
 def visible_keys(actor: Actor, keys: Sequence[int], query: Query | None = None) -> set[int]:
-    """Those of these turns that the actor may see and the query accepts."""
+    """Return the keys of those turns that the actor may see and the query accepts."""
     if query is not None:
         return listing.accepted(actor, query, keys)
     return set(listing.visible("turn", actor).filter(pk__in=list(keys)).values_list("pk", flat=True))
 
 
 def key_of(public_id: str) -> int | None:
-    """The key behind a turn's public id, None when it is none: for cursors."""
+    """Return the key of a turn's public id, for cursors; None when the text is no such id."""
     return ids.parse(ids.Kind.TURN, public_id)

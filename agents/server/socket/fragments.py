@@ -12,7 +12,7 @@ from django.utils import translation
 from agents.base import ids
 from agents.base.access import Actor
 from agents.logs.pages import rows as log_rows
-from agents.logs.pages.turn_summary import WINDOW
+from agents.logs.pages.turn_summary import PAGE_STEPS
 from agents.logs.store import turn_log
 from agents.logs.store.rows import Row
 from agents.pages import fragments, turn_page_data
@@ -70,7 +70,7 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
 
 def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[StepSnapshot, ...]:
     """The steps that events are about, among the last of their turn."""
-    last = step_pages.steps(turn, max(total - WINDOW, 0), WINDOW)
+    last = step_pages.steps(turn, max(total - PAGE_STEPS, 0), PAGE_STEPS)
     known = {step.key for step in last}
     named = {ids.parse(ids.Kind.STEP, event["step"]) for event in events if event["type"].startswith("step.")}
     return (*step_pages.some(turn, {key for key in named if key is not None and key not in known}), *last)

@@ -53,7 +53,7 @@ def listed(path: str) -> list[Any]:
 @pytest.fixture
 def played(me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven turns and a response, exported in pieces of three."""
-    monkeypatch.setattr(export, "PIECE", 3)
+    monkeypatch.setattr(export, "BATCH_ROWS", 3)
     agent = make_agent(me, name="support")
     session = make_session(me, agent, HOSTILE)
     for number in range(6):
@@ -144,7 +144,7 @@ def test_whole_turns_are_as_the_agents_api_gives_them(played: None) -> None:
 
 @pytest.mark.parametrize("path", ["turns", "sessions", "steps", "responses"])
 def test_parquet_holds_the_table(path: str, played: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "PIECE", 2)  # several row groups
+    monkeypatch.setattr(export, "BATCH_ROWS", 2)  # several row groups
     answer = ask(path, format="parquet")
     file = parquet.ParquetFile(io.BytesIO(body_of(answer)))
     found, expected = file.read().to_pylist(), table(path)

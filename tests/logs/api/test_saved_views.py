@@ -94,6 +94,6 @@ def test_what_is_wrong_is_said_with_its_field(body: dict[str, Any], param: str) 
 
 
 def test_there_is_an_end_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved_views, "MOST", 1)
+    monkeypatch.setattr(saved_views, "MAX_VIEWS", 1)
     send("POST", body={"name": "one"}, expected=201)
     assert send("POST", body={"name": "two"}, expected=400)["error"]["code"] == "too_many_views"

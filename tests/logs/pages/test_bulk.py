@@ -18,7 +18,7 @@ from agents.logs.pages import bulk, saved_views
 from agents.logs.pages.lists import LOGS
 from agents.logs.store import rows
 from agents.logs.store import saved_views as views
-from agents.logs.store.saved_views import View
+from agents.logs.store.saved_views import StoredView
 from tests.support.builders import Recorded, make_agent, make_session, make_turn
 from tests.support.inprocess import body_of, idle_service, open_database
 from tests.support.pages.markup import elements, unsafe, words
@@ -161,7 +161,7 @@ def _open(django_db_setup: None, django_db_blocker: Any) -> Any:
 
 @pytest.mark.usefixtures("_open")
 def test_many_are_worked_through_behind_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "AT_ONCE", 1)
+    monkeypatch.setattr(bulk, "MAX_IN_REQUEST", 1)
     made = [make_turn(keys.local()) for _ in range(3)]
     client = Client()
     act(client, "tag", all="true", q="status:completed", tag="ok", sure="true")
@@ -217,7 +217,7 @@ def test_who_may_only_read_keeps_no_views_and_is_offered_no_form(
 
 def test_the_menu_shows_where_one_is(me: Actor, rf: RequestFactory) -> None:
     hostile = "</a><script>alert(1)</script>"
-    view = views.create(me, View("", hostile, "status:failed", "turn", shared=False))
+    view = views.create(me, StoredView("", hostile, "status:failed", "turn", shared=False))
     request = rf.get("/logs/", {"q": "status:failed", "col": "model"})
     request.actor = me  # type: ignore[attr-defined]  # as `page` does
     context = saved_views.menu(request, "turn", "status:failed")  # type: ignore[arg-type]  # one with its actor

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.logs.pages.step_sparkline import HEIGHT, NARROWEST, WIDTH, strip
+from agents.logs.pages.step_sparkline import HEIGHT, MIN_WIDTH, WIDTH, strip
 from agents.logs.schemas.rows import Counts, StepMark, TokenCounts, TurnRow
 from agents.record.schemas.events import StepStatus, StepType
 
@@ -60,7 +60,7 @@ def test_it_makes_longer_turns_longer_up_to_its_width() -> None:
 
 def test_it_never_loses_a_short_step() -> None:
     short = strip(row(mark(0, 0.1), mark(0.1, 60_000)), 60_000).marks[0]
-    assert short.width >= NARROWEST * 0.95
+    assert short.width >= MIN_WIDTH * 0.95
 
 
 def test_it_puts_parallel_steps_under_each_other() -> None:

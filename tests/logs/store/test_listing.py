@@ -44,12 +44,12 @@ def sample(admin: Actor, clock: Clock) -> list[Recorded]:
 def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample in several parts."""
     monkeypatch.setattr(listing, "WINDOWS", (1, 2, 3))
-    monkeypatch.setattr(listing, "WINDOW", 3)
+    monkeypatch.setattr(listing, "SCAN_ROWS", 3)
     monkeypatch.setattr(listing, "CHUNK", 1)
-    monkeypatch.setattr(related_keys, "MOST", 2)
+    monkeypatch.setattr(related_keys, "MAX_KEYS", 2)
     if request.param == "windows":
-        monkeypatch.setattr(index_candidates, "MOST", -1)
-        monkeypatch.setattr(index_candidates, "WORDED", -1)
+        monkeypatch.setattr(index_candidates, "MAX_ROWS", -1)
+        monkeypatch.setattr(index_candidates, "MAX_DOCUMENTS", -1)
 
 
 def expected(query: Query) -> list[str]:

@@ -100,9 +100,9 @@ def many(
 ) -> Many:
     """Random turns of two actors: not sealed, all sealed, or sealed at random moments while some were
     changed, deleted and came in late."""
-    monkeypatch.setattr(segments, "SMALL", 16)
-    monkeypatch.setattr(segments, "LARGE", 64)
-    monkeypatch.setattr(segments, "STALE", 4)
+    monkeypatch.setattr(segments, "SMALL_TURNS", 16)
+    monkeypatch.setattr(segments, "LARGE_TURNS", 64)
+    monkeypatch.setattr(segments, "MAX_STALE_TURNS", 4)
     made = Many(random.Random(7), [admin, make_user("ana", teams=["red"]), make_user("ben", teams=["blue"])])
     made.add(240)
     if request.param == "sealed":
@@ -115,7 +115,7 @@ def many(
 
 def _disturb(made: Many) -> None:
     for _ in range(12):
-        upkeep: list[Callable[[], object]] = [made.change, made.delete, made.late, segments.keep]
+        upkeep: list[Callable[[], object]] = [made.change, made.delete, made.late, segments.maintain]
         for work in made.chance.sample(upkeep, 3):
             work()
     made.add(20)
@@ -324,13 +324,13 @@ def test_segments_whose_changes_are_forgotten_are_not_believed(admin: Actor, mon
 
 
 def test_segments_grow_together_and_the_replaced_are_deleted(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "SMALL", 10)
-    monkeypatch.setattr(segments, "LARGE", 40)
+    monkeypatch.setattr(segments, "SMALL_TURNS", 10)
+    monkeypatch.setattr(segments, "LARGE_TURNS", 40)
     made = Many(random.Random(1), [admin])
     for _ in range(12):
         made.add(10)
-        segments.keep()
-    segments.keep()
+        segments.maintain()
+    segments.maintain()
     assert list(Segment.objects.order_by("low").values_list("turns", "live")) == [
         (40, True),
         (40, True),

@@ -113,7 +113,7 @@ def test_many_sessions_go_some_at_a_time(admin: Actor, monkeypatch: pytest.Monke
         make_turn(admin, "say One.", agent=agent, session=session)
     counts = [5]
     end = changes.listen(lambda _: counts.append(Session.objects.unscoped("test").count()))
-    assert bulk.delete(admin, "session", keys) == bulk.Outcome(done=5)
+    assert bulk.delete(admin, "session", keys) == bulk.BulkResult(done=5)
     end()
     assert counts[-1] == 0
     assert max(before - after for before, after in pairwise(counts)) <= 2

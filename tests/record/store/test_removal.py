@@ -163,7 +163,7 @@ def test_so_do_items_put_in_by_hand(admin: Actor) -> None:
     given = [NewItem(number, b"{}") for number in range(1, 40)]
     key = conversations.create(admin, given, {})
     with items_at_once() as items:
-        assert bulk.delete(admin, "session", [key]) == bulk.Outcome(done=1)
+        assert bulk.delete(admin, "session", [key]) == bulk.BulkResult(done=1)
     assert 0 < max(items) <= 8
     assert nothing_left()
 
@@ -198,7 +198,7 @@ def test_one_with_a_turn_that_runs_is_left_whole(admin: Actor, agent: AgentRecor
     session = long(admin, agent)
     before = count(Step)
     Turn.all_objects.filter(number=3).update(status=TurnStatus.IN_PROGRESS)
-    assert bulk.delete(admin, "session", [session]) == bulk.Outcome(running=1)
+    assert bulk.delete(admin, "session", [session]) == bulk.BulkResult(running=1)
     deletions: tuple[Callable[[], object], ...] = (
         lambda: sessions.delete(admin, session),
         lambda: agents.delete(admin, agent.key),

@@ -114,15 +114,17 @@ def test_turns_beside_one_in_its_session(admin: Actor) -> None:
     session = make_session(admin, agent)
     first, second, third = (make_turn(admin, agent=agent, session=session).turn for _ in range(3))
     make_turn(admin)
-    assert adjacent_turns.in_session(admin, session, second) == adjacent_turns.Beside(first, third)
-    assert adjacent_turns.in_session(admin, session, first) == adjacent_turns.Beside(None, second)
+    assert adjacent_turns.in_session(admin, session, second) == adjacent_turns.AdjacentTurns(first, third)
+    assert adjacent_turns.in_session(admin, session, first) == adjacent_turns.AdjacentTurns(None, second)
 
 
 def test_turns_beside_one_in_a_list(admin: Actor) -> None:
     made = [make_turn(admin, script).turn for script in ("say a", "fail 500 x", "say b", "fail 500 y", "say c")]
     query = parser.parse("status:failed", now_us=0)
-    assert adjacent_turns.in_list(admin, query, made[2]) == adjacent_turns.Beside(made[1], made[3])
-    assert adjacent_turns.in_list(admin, parser.parse("", now_us=0), made[0]) == adjacent_turns.Beside(None, made[1])
+    assert adjacent_turns.in_list(admin, query, made[2]) == adjacent_turns.AdjacentTurns(made[1], made[3])
+    assert adjacent_turns.in_list(admin, parser.parse("", now_us=0), made[0]) == adjacent_turns.AdjacentTurns(
+        None, made[1]
+    )
 
 
 def test_a_duration_is_ranked_among_enough_others_only(admin: Actor) -> None:
@@ -130,5 +132,5 @@ def test_a_duration_is_ranked_among_enough_others_only(admin: Actor) -> None:
     turns = [make_turn(admin, agent=agent).turn for _ in range(20)]
     for number, key in enumerate(turns):
         Turn.objects.unscoped("test").filter(pk=key).update(duration_us=number * 1000)
-    assert adjacent_turns.rank(admin, agent.key, 15_000) == adjacent_turns.Rank(75, 20)
+    assert adjacent_turns.rank(admin, agent.key, 15_000) == adjacent_turns.DurationRank(75, 20)
     assert adjacent_turns.rank(admin, make_agent(admin).key, 15_000) is None

@@ -1,5 +1,5 @@
-"""Where one of the conditions that must all hold lets through but few rows, and an index names them,
-these are all that need be looked at."""
+"""Find a short list of candidate rows: where an index shows that one of the conditions that must all hold
+accepts only few rows, no others need be looked at."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.db.models.expressions import RawSQL
 
 from agents.base.access import Actor
 from agents.base.models.terms import TermKind
-from agents.logs.store.conditions import listed
+from agents.logs.store.conditions import key_list
 from agents.logs.store.levels import agents, json_values, sessions, shared_terms, steps, turns
-from agents.logs.store.levels.relations import MODELS, Sight
+from agents.logs.store.levels.relations import MODELS, QueryContext
 from agents.query import fields
 from agents.query.tree import Count, FieldTerm, FreeText, Level, LevelScope, Node, Query, SearchPhrase, conjuncts
 from agents.record.models.agents import Session
@@ -19,20 +19,20 @@ from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Turn
 from agents.record.store import search
 
-MOST, WORDED, ENOUGH = 5_000, 2_000, 100
-"""Rows that are few; documents that hold a word; so few that no fewer are looked for."""
-_ROWS = 20_000
-"""Rows of the list that belong to them."""
+MAX_ROWS, MAX_DOCUMENTS, FEW_ROWS = 5_000, 2_000, 100
+"""Rows that still count as few; documents that hold a word; rows so few that the search for fewer ends."""
+_MAX_RELATED = 20_000
+"""Rows of the list that belong to the candidates of another level."""
 _TERMS: dict[Level, shared_terms.Terms] = {
     "agent": agents.TERMS,
     "session": sessions.TERMS,
     "turn": turns.TERMS,
     "step": steps.TERMS,
 }
-TAGGED: dict[str, tuple[TermKind, Any]] = {
+TAG_FIELDS: dict[str, tuple[TermKind, Any]] = {
     "tag": (TermKind.TAG, lambda node: ""),
     "env": (TermKind.META, lambda node: "env="),
-    "meta": (TermKind.META, shared_terms.meta_start),
+    "meta": (TermKind.META, shared_terms.metadata_prefix),
 }
 _INDEXED: dict[Level, frozenset[str]] = {
     "agent": frozenset({"id", "agent"}),
@@ -40,105 +40,105 @@ _INDEXED: dict[Level, frozenset[str]] = {
     "turn": frozenset({"id", "turn", "agent", "session", "model", "status", "user"}),
     "step": frozenset({"id", "tool"}),
 }
-"""Fields whose columns have an index, those of most use first."""
+"""Fields whose columns have an index, the most selective first."""
 _TAGS: dict[Level, Any] = {"session": SessionTag, "turn": TurnTag, "step": StepTag}
 _DATA = frozenset({"args", "result"})
 _PARTS: dict[str, tuple[str, ...]] = {fields.FREE_TEXT: (), "in": ("input",), "out": ("output",)}
 
 
-Found = tuple[Level, list[int] | None]
+LevelKeys = tuple[Level, list[int] | None]
 
 
 def rows(actor: Actor, query: Query) -> list[int] | None:
-    """Keys of the query's level, newest first, besides which it accepts none; None where they are many."""
-    sight = Sight(actor, query.level)
+    """Return the keys of all rows the query can accept, newest first; None where they are many."""
+    context = QueryContext(actor, query.level)
     best: list[int] | None = None
     for node in conjuncts(query.tree):
-        found = _at(query.level, *_named(node, query.level, sight))
-        if found is not None and (best is None or len(found) < len(best)):
-            best = found
-        if best is not None and len(best) <= ENOUGH:
+        keys = _related(query.level, *_candidates(node, query.level, context))
+        if keys is not None and (best is None or len(keys) < len(best)):
+            best = keys
+        if best is not None and len(best) <= FEW_ROWS:
             break
     return None if best is None else sorted(best, reverse=True)
 
 
-def _named(node: Node, at: Level, sight: Sight) -> Found:
-    """A level, and the keys of all its rows that a condition on rows of ``at`` lets through or speaks of,
-    where an index names them and they are few."""
+def _candidates(node: Node, at: Level, context: QueryContext) -> LevelKeys:
+    """Return a level, and the keys of all its rows that a condition on rows of ``at`` can accept or refer to;
+    None for the keys where no index has them or they are many."""
     match node:
         case FreeText():
-            return _term(FieldTerm(field=fields.FREE_TEXT, op="contains", value=node.words), at, sight)
+            return _term(FieldTerm(field=fields.FREE_TEXT, op="contains", value=node.words), at, context)
         case FieldTerm(op="=" | "contains"):
-            return _term(node, at, sight)
+            return _term(node, at, context)
         case LevelScope(quantifier="any" | "first" | "last"):
-            return _inside(node, sight)
+            return _in_scope(node, context)
         case Count() if not node.accepts(0):
-            return _inside(node, sight)
+            return _in_scope(node, context)
         case _:
             return at, None
 
 
-def _inside(node: LevelScope | Count, sight: Sight) -> Found:
-    """The rows that are spoken of: those that any of its conditions leaves."""
-    found = [_at(node.level, *_named(inner, node.level, sight)) for inner in conjuncts(node.node)]
-    few = [keys for keys in found if keys is not None]
-    return node.level, min(few, key=len) if few else None
+def _in_scope(node: LevelScope | Count, context: QueryContext) -> LevelKeys:
+    """Return the shortest list that a condition inside the scope leaves of its level."""
+    candidates = [_related(node.level, *_candidates(inner, node.level, context)) for inner in conjuncts(node.node)]
+    known = [keys for keys in candidates if keys is not None]
+    return node.level, min(known, key=len) if known else None
 
 
-def _term(node: FieldTerm, at: Level, sight: Sight) -> Found:
+def _term(node: FieldTerm, at: Level, context: QueryContext) -> LevelKeys:
     level = fields.level_of(fields.FIELDS[node.field], at)
     own = at if at in _TERMS and node.field in _TERMS[at] else level
     if node.field in _DATA:
-        return own, _in_data(node)
+        return own, _by_json(node)
     if isinstance(node.value, SearchPhrase):
-        return own, _worded(node, node.value, own, sight)
-    if node.field in TAGGED and own in _TAGS:
-        return own, _tagged(node, own)
+        return own, _by_text(node, node.value, own, context)
+    if node.field in TAG_FIELDS and own in _TAGS:
+        return own, _by_tag(node, own)
     if node.field not in _INDEXED.get(own, ()):
         return own, None
-    found = MODELS[own].objects.unscoped("narrowed by what is asked for").filter(_TERMS[own][node.field](node, sight))
-    return own, _capped(found, "pk", MOST)
+    rows_ = MODELS[own].objects.unscoped("narrowed by what is asked for").filter(_TERMS[own][node.field](node, context))
+    return own, _capped(rows_, "pk", MAX_ROWS)
 
 
-def _worded(node: FieldTerm, words: SearchPhrase, level: Level, sight: Sight) -> list[int] | None:
-    if words.inside or node.op != "contains" or node.field not in _PARTS or level not in ("turn", "step"):
+def _by_text(node: FieldTerm, phrase: SearchPhrase, level: Level, context: QueryContext) -> list[int] | None:
+    if phrase.inside or node.op != "contains" or node.field not in _PARTS or level not in ("turn", "step"):
         return None
     parts = _PARTS[node.field]
-    found = _newest(search.containing("turn" if level == "turn" else "step", words, parts))
-    if found is None or level == "step" or parts:
-        return found
-    return [*found, *turns.asked_by_step(words, sight)]
+    keys = _newest(search.containing("turn" if level == "turn" else "step", phrase, parts))
+    if keys is None or level == "step" or parts:
+        return keys
+    return [*keys, *turns.found_in_steps(phrase, context)]
 
 
 def _newest(documents: RawSQL) -> list[int] | None:
-    found = search.newest(documents, WORDED + 1)
-    return found if len(found) <= WORDED else None
+    keys = search.newest(documents, MAX_DOCUMENTS + 1)
+    return keys if len(keys) <= MAX_DOCUMENTS else None
 
 
-def _in_data(node: FieldTerm) -> list[int] | None:
-    """The steps that hold all the words that a term on data speaks of."""
-    needed = json_values.needed(node)
+def _by_json(node: FieldTerm) -> list[int] | None:
+    """Return the steps that hold all words of a term on JSON."""
+    needed = json_values.required_texts(node)
     return _newest(search.holding("step", needed, node.field)) if needed else None
 
 
-def _tagged(node: FieldTerm, level: Level) -> list[int] | None:
-    kind, start = TAGGED[node.field]
-    found = _TAGS[level].objects.filter(term_id__in=shared_terms.numbers(kind, start(node), node))
-    return _capped(found, f"{level}_id", MOST)
+def _by_tag(node: FieldTerm, level: Level) -> list[int] | None:
+    kind, start = TAG_FIELDS[node.field]
+    tags = _TAGS[level].objects.filter(term_id__in=shared_terms.matching_terms(kind, start(node), node))
+    return _capped(tags, f"{level}_id", MAX_ROWS)
 
 
-def _at(at: Level, level: Level, keys: list[int] | None) -> list[int] | None:
-    """The rows of ``at`` that are, have or belong to rows of these keys."""
+def _related(at: Level, level: Level, keys: list[int] | None) -> list[int] | None:
+    """Return the rows of ``at`` that are, contain or belong to rows of these keys."""
     while keys is not None and level != at:
         model, by, column, level = _hop(level, at)
-        found = model.objects.unscoped("narrowed by what is asked for").filter(**{f"{by}__in": listed(keys)})
-        keys = _capped(found, column, _ROWS)
+        rows_ = model.objects.unscoped("narrowed by what is asked for").filter(**{f"{by}__in": key_list(keys)})
+        keys = _capped(rows_, column, _MAX_RELATED)
     return keys
 
 
 def _hop(level: Level, at: Level) -> tuple[Any, str, str, Level]:
-    """One step from a level to another: whose rows, found by which column, have in which column the
-    keys of which level."""
+    """Return one hop on the way from a level to another: the model to read, the column to filter by, the
+    column with the keys of the next level, and that level."""
     match level, at:
         case "agent", "session":
             return Session, "agent_id", "pk", "session"
@@ -154,7 +154,7 @@ def _hop(level: Level, at: Level) -> tuple[Any, str, str, Level]:
             return MODELS[level], "pk", "turn_id", "turn"
 
 
-def _capped(rows: Any, column: str, most: int) -> list[int] | None:
-    there = rows.filter(**{f"{column}__isnull": False}).order_by()
-    found = list(there.values_list(column, flat=True).distinct()[: most + 1])
-    return found if len(found) <= most else None
+def _capped(rows: Any, column: str, limit: int) -> list[int] | None:
+    present = rows.filter(**{f"{column}__isnull": False}).order_by()
+    values = list(present.values_list(column, flat=True).distinct()[: limit + 1])
+    return values if len(values) <= limit else None

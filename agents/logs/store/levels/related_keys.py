@@ -1,5 +1,5 @@
-"""What belongs to some rows of a level: the keys of what is above and below them, so that a condition
-on those need not look at all there is."""
+"""Find the keys of the rows above and below some rows of a level, so that a condition on those need not
+look at all rows of their level."""
 
 from __future__ import annotations
 
@@ -14,65 +14,67 @@ from agents.query.tree import Count, FieldTerm, FreeText, Level, LevelScope, Nod
 from agents.record.models.turns import Step, Turn
 from agents.record.store.search import Keys
 
-MOST = 2_000
-"""Keys that are named one by one; of more the first and the last."""
-_OTHERS = frozenset({"tag", "env", "meta", "rating", "score", "comment", "session", "is", "attachment"})
+MAX_KEYS = 2_000
+"""Keys that are listed one by one; of more only the first and the last."""
+_OTHER_TABLES = frozenset({"tag", "env", "meta", "rating", "score", "comment", "session", "is", "attachment"})
 """Fields whose values are in other tables."""
 
 
 def is_plain(query: Query) -> bool:
-    """Whether a query asks for nothing but columns of its own rows."""
+    """Whether a query needs nothing but columns of its own rows."""
     return not any(
-        level != query.level or any(asks_documents(leaf) or leaf.field in _OTHERS for leaf in asked)
-        for level, asked in _spoken(query.tree, query.level)
+        level != query.level or any(searches_text(leaf) or leaf.field in _OTHER_TABLES for leaf in terms)
+        for level, terms in _levels_in(query.tree, query.level)
     )
 
 
 def levels(query: Query) -> frozenset[Level]:
-    """The levels besides its own of whose rows it helps a query to know which belong to those in
-    question: all above, and those below in whose documents it looks for words."""
+    """Return the other levels whose related keys make a query faster: all levels above, and those
+    below whose documents it searches."""
     return frozenset(
         level
-        for level, asked in _spoken(query.tree, query.level)
-        if level != query.level and (not is_below(level, query.level) or any(map(asks_documents, asked)))
+        for level, terms in _levels_in(query.tree, query.level)
+        if level != query.level and (not is_below(level, query.level) or any(map(searches_text, terms)))
     )
 
 
-def asks_documents(leaf: FieldTerm) -> bool:
-    """Whether a condition looks for words."""
+def searches_text(leaf: FieldTerm) -> bool:
+    """Whether a condition searches for words."""
     return fields.FIELDS[leaf.field].kind in ("text", "data")
 
 
-def _spoken(node: Node, at: Level) -> Iterator[tuple[Level, list[FieldTerm]]]:
-    """The levels that the conditions of a query speak of, with all that is asked there and beyond."""
+def _levels_in(node: Node, at: Level) -> Iterator[tuple[Level, list[FieldTerm]]]:
+    """Yield the levels that the conditions of a query look at, each with its terms."""
     match node:
         case FreeText():
-            yield from _spoken(FieldTerm(field=fields.FREE_TEXT, op="contains", value=node.words), at)
+            yield from _levels_in(FieldTerm(field=fields.FREE_TEXT, op="contains", value=node.words), at)
         case FieldTerm():
             yield fields.level_of(fields.FIELDS[node.field], at), [node]
         case LevelScope() | Count():
-            yield node.level, [term for _, asked in _spoken(node.node, node.level) for term in asked]
+            yield node.level, [term for _, terms in _levels_in(node.node, node.level) for term in terms]
         case Not():
-            yield from _spoken(node.node, at)
+            yield from _levels_in(node.node, at)
         case _:
             for inner in node.nodes:
-                yield from _spoken(inner, at)
+                yield from _levels_in(inner, at)
 
 
-def to(level: Level, keys: Keys, others: frozenset[Level]) -> Mapping[Level, Keys]:
-    """The keys of these levels that belong to rows of a level, with those of the rows themselves."""
-    found: dict[Level, Keys] = {level: keys}
+def related(level: Level, keys: Keys, others: frozenset[Level]) -> Mapping[Level, Keys]:
+    """Return by level the keys that belong to rows of a level, and those of the rows themselves."""
+    by_level: dict[Level, Keys] = {level: keys}
     if not others or (others == {"agent"} and level in ("session", "turn")):  # they name it themselves
-        return found
+        return by_level
     if level != "turn":
-        found["turn"] = _turns(level, keys)
+        by_level["turn"] = _turns(level, keys)
     if "session" in others:
-        turns = Turn.objects.unscoped("what belongs to rows that are asked for").filter(among(found["turn"]))
-        found["session"] = _keys(turns, "session_id", keys)
+        turns = Turn.objects.unscoped("what belongs to rows that are asked for").filter(among(by_level["turn"]))
+        by_level["session"] = _keys(turns, "session_id", keys)
     if "step" in others:
-        steps = Step.objects.unscoped("what belongs to rows that are asked for").filter(among(found["turn"], "turn_id"))
-        found["step"] = _keys(steps, "pk", keys)
-    return found
+        steps = Step.objects.unscoped("what belongs to rows that are asked for").filter(
+            among(by_level["turn"], "turn_id")
+        )
+        by_level["step"] = _keys(steps, "pk", keys)
+    return by_level
 
 
 def _turns(level: Level, keys: Keys) -> Keys:
@@ -87,11 +89,11 @@ def _turns(level: Level, keys: Keys) -> Keys:
     )
 
 
-def _keys(rows: Any, column: str, of: Keys) -> Keys:
-    """The values of a column: a few, or from the first to the last."""
-    if of.among is not None:
-        found = tuple(rows.order_by().values_list(column, flat=True).distinct()[: MOST + 1])
-        if len(found) <= MOST:
-            return Keys(among=found)
+def _keys(rows: Any, column: str, row_keys: Keys) -> Keys:
+    """Return the values of a column: all where they are few, else the range from the first to the last."""
+    if row_keys.among is not None:
+        values = tuple(rows.order_by().values_list(column, flat=True).distinct()[: MAX_KEYS + 1])
+        if len(values) <= MAX_KEYS:
+            return Keys(among=values)
     low, high = rows.aggregate(low=Min(column), high=Max(column)).values()
     return Keys(among=()) if low is None else Keys(low, high + 1)

@@ -1,4 +1,4 @@
-"""Terms that several levels share: names, ids, tags, metadata, and what people said."""
+"""Build the terms that several levels share: names, ids, tags, metadata and feedback."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ from agents.base.models.terms import Term, TermKind
 from agents.base.store.terms import MAX_LENGTH
 from agents.base.tokenizer import fold, index_text, tokens
 from agents.feedback.models import Feedback, Rating
-from agents.logs.store.conditions import EVERYTHING, NOTHING, amount, fits, keys_named
-from agents.logs.store.levels.relations import Sight
+from agents.logs.store.conditions import EVERYTHING, NOTHING, amount, keys_of_id, value_matches
+from agents.logs.store.levels.relations import QueryContext
 from agents.query.tree import EVERY_ITEM, ExactValue, Pattern, SearchPhrase
 from agents.query.tree import FieldTerm as TermNode
 
-TermOf = Callable[[TermNode, Sight], Q]
-Terms = dict[str, TermOf]
+TermFunction = Callable[[TermNode, QueryContext], Q]
+Terms = dict[str, TermFunction]
 
 
-def plain(term: Callable[[TermNode], Q]) -> TermOf:
-    """A term that is the same for all who ask."""
-    return lambda node, sight: term(node)
+def without_context(term: Callable[[TermNode], Q]) -> TermFunction:
+    """Build a term that does not depend on the context of the query."""
+    return lambda node, context: term(node)
 
 
-def named(kind: ids.Kind) -> TermOf:
-    """The id of the row itself."""
+def by_id(kind: ids.Kind) -> TermFunction:
+    """Build the term on the id of the row itself."""
 
-    def term(node: TermNode, sight: Sight) -> Q:
-        same = Q(pk__in=keys_named(kind, node.value))
+    def term(node: TermNode, context: QueryContext) -> Q:
+        same = Q(pk__in=keys_of_id(kind, node.value))
         return ~same if node.op == "!=" else same
 
     return term
 
 
-def tagged(tags: Any, column: str, kind: TermKind, start: Callable[[TermNode], str]) -> TermOf:
-    """A tag, or a pair of the metadata, by a table of tags of these rows. ``start`` is the beginning
-    that all values in question have."""
+def tag_term(tags: Any, column: str, kind: TermKind, start: Callable[[TermNode], str]) -> TermFunction:
+    """Build the term on a tag, or a pair of the metadata, by a table of tags of these rows. ``start`` returns
+    the prefix of all texts that the term can match."""
 
     def having(numbers: Any) -> Q:
         return Q(Exists(tags.objects.filter(**{column: OuterRef("pk"), "term_id__in": numbers})))
 
-    def term(node: TermNode, sight: Sight) -> Q:
+    def term(node: TermNode, context: QueryContext) -> Q:
         prefix = start(node)
-        there = having(Term.objects.filter(_under(kind, prefix)).values("pk"))
+        present = having(Term.objects.filter(_under(kind, prefix)).values("pk"))
         if node.op == "has":
-            return there
-        found = having(numbers(kind, prefix, node))
-        return found if node.op != "!=" else there & ~found
+            return present
+        matching = having(matching_terms(kind, prefix, node))
+        return matching if node.op != "!=" else present & ~matching
 
     return term
 
 
 def _under(kind: TermKind, prefix: str) -> Q:
-    """The interned texts that are values at a path, or of something inside it."""
+    """Build the condition on interned texts that are values at a path, or inside it."""
     return _from(kind, prefix) | _from(kind, f"{prefix[:-1]}.") if prefix else Q(kind=int(kind))
 
 
 def _from(kind: TermKind, prefix: str) -> Q:
-    """The interned texts that begin so."""
+    """Build the condition on interned texts with a prefix."""
     if not prefix:
         return Q(kind=int(kind))
     if connection.vendor == "sqlite":  # LIKE would read them all: its case counts for nothing
@@ -70,19 +70,19 @@ def _from(kind: TermKind, prefix: str) -> Q:
     return Q(kind=int(kind), value__startswith=prefix)
 
 
-def numbers(kind: TermKind, prefix: str, node: TermNode) -> list[int]:
-    """The interned texts that a term asks for, among those that begin so."""
+def matching_terms(kind: TermKind, prefix: str, node: TermNode) -> list[int]:
+    """Return the keys of the interned texts with a prefix that a term matches."""
     value = node.value
     if isinstance(value, ExactValue):
-        wanted = (prefix + value.text)[:MAX_LENGTH]
-        rows = Term.objects.filter(kind=int(kind), folded=fold(wanted)[:1000])
+        full_text = (prefix + value.text)[:MAX_LENGTH]
+        rows = Term.objects.filter(kind=int(kind), folded=fold(full_text)[:1000])
         return [key for key, text in rows.values_list("pk", "value") if text.startswith(prefix)]
     rows = Term.objects.filter(_from(kind, prefix))
-    return [key for key, text in rows.values_list("pk", "value") if fits(value, text[len(prefix) :])]
+    return [key for key, text in rows.values_list("pk", "value") if value_matches(value, text[len(prefix) :])]
 
 
-def meta_start(node: TermNode) -> str:
-    """The beginning of the pairs at a path of the metadata: as `agents.record.store.tags` writes them."""
+def metadata_prefix(node: TermNode) -> str:
+    """Return the prefix of the pairs at a path of the metadata, as `agents.record.store.tags` writes them."""
     return ".".join(_step(step) for step in node.path) + "="
 
 
@@ -90,34 +90,34 @@ def _step(step: str | int) -> str:
     return step if isinstance(step, str) else "[*]" if step == EVERY_ITEM else f"[{step}]"
 
 
-def feedback_terms(of: Callable[[], Any], column: str) -> Terms:
+def feedback_terms(entries: Callable[[], Any], column: str) -> Terms:
     """What people said of these rows: ``of`` are the judgements of this level, ``column`` names its row."""
 
     def having(condition: Q) -> Q:
-        return Q(pk__in=of().filter(condition).values(column))
+        return Q(pk__in=entries().filter(condition).values(column))
 
-    def rating(node: TermNode, sight: Sight) -> Q:
-        known = having(Q(rating__isnull=False))
-        found = having(Q(rating__in=[each.value for each in Rating if fits(node.value, each.label)]))
-        return known if node.op == "has" else known & ~found if node.op == "!=" else found
+    def rating(node: TermNode, context: QueryContext) -> Q:
+        rated = having(Q(rating__isnull=False))
+        matching = having(Q(rating__in=[choice.value for choice in Rating if value_matches(node.value, choice.label)]))
+        return rated if node.op == "has" else rated & ~matching if node.op == "!=" else matching
 
-    def score(node: TermNode, sight: Sight) -> Q:
-        called = Q(name__kind=int(TermKind.SCORE), name__value=str(node.path[0]) if len(node.path) == 1 else "")
+    def score(node: TermNode, context: QueryContext) -> Q:
+        named = Q(name__kind=int(TermKind.SCORE), name__value=str(node.path[0]) if len(node.path) == 1 else "")
         if node.op == "!=":
-            return having(called) & ~having(called & amount(F("value"))(node.model_copy(update={"op": "="})))
-        return having(called & amount(F("value"))(node))
+            return having(named) & ~having(named & amount(F("value"))(node.model_copy(update={"op": "="})))
+        return having(named & amount(F("value"))(node))
 
-    def comment(node: TermNode, sight: Sight) -> Q:
-        known = having(~Q(comment=""))
+    def comment(node: TermNode, context: QueryContext) -> Q:
+        commented = having(~Q(comment=""))
         if not isinstance(node.value, SearchPhrase):
-            return known
-        found = having(~Q(comment="") & _said(node.value, exact=node.op != "contains"))
-        return known & ~found if node.op == "!=" else found
+            return commented
+        matching = having(~Q(comment="") & _comment_matches(node.value, exact=node.op != "contains"))
+        return commented & ~matching if node.op == "!=" else matching
 
     return {"rating": rating, "score": score, "comment": comment}
 
 
-def _said(value: SearchPhrase, *, exact: bool) -> Q:
+def _comment_matches(value: SearchPhrase, *, exact: bool) -> Q:
     text = index_text(value.text)
     if exact:
         return Q(words=f" {text} ")
@@ -126,8 +126,8 @@ def _said(value: SearchPhrase, *, exact: bool) -> Q:
     return Q(words__contains=text if value.inside else f" {text}{'' if value.prefix else ' '}")
 
 
-def judged(column: str) -> Callable[[], Any]:
-    """The judgements of sessions, turns or steps themselves, and not of what is below them."""
+def feedback_on(column: str) -> Callable[[], Any]:
+    """Return a query of the feedback on sessions, turns or steps themselves, without that on rows below them."""
     below = {"session_id": Q(turn=None), "turn_id": Q(turn__isnull=False, step=None), "step_id": Q(step__isnull=False)}
     return lambda: Feedback.objects.filter(below[column])
 
@@ -136,22 +136,22 @@ def has(column: str) -> Q:
     return Q(**{f"{column}__isnull": False})
 
 
-def by_mask(column: str, choices: dict[str, int]) -> TermOf:
-    """Some of a few, kept as bits of a number."""
+def mask_term(column: str, choices: dict[str, int]) -> TermFunction:
+    """Build the term on a set of choices that is stored as the bits of a number."""
 
     def with_bits(names: list[str]) -> Q:
         numbers = [n for n in range(1 << len(choices)) if any(n & choices[name] for name in names)]
         return Q(**{f"{column}__in": numbers})
 
-    def term(node: TermNode, sight: Sight) -> Q:
-        found = with_bits([name for name in choices if fits(node.value, name)])
-        return found if node.op != "!=" else ~found & with_bits(list(choices))
+    def term(node: TermNode, context: QueryContext) -> Q:
+        matching = with_bits([name for name in choices if value_matches(node.value, name)])
+        return matching if node.op != "!=" else ~matching & with_bits(list(choices))
 
     return term
 
 
-def folded(column: str, value: Any) -> Q:
-    """A column of folded texts, compared as a whole."""
+def folded_equals(column: str, value: Any) -> Q:
+    """Build the condition on a column of folded texts, compared as complete values."""
     match value:
         case ExactValue(text=text):
             return Q(**{column: fold(text)})
@@ -161,15 +161,15 @@ def folded(column: str, value: Any) -> Q:
             return ~Q(**{column: ""})
 
 
-def word(column: str) -> TermOf:
-    """A column of words of ours, in small ASCII letters."""
+def code_term(column: str) -> TermFunction:
+    """Build the term on a column of the server's own codes, in lower-case ASCII."""
 
-    def term(node: TermNode, sight: Sight) -> Q:
-        there, same = ~Q(**{column: ""}), folded(column, node.value)
-        return there & ~same if node.op == "!=" else there & same
+    def term(node: TermNode, context: QueryContext) -> Q:
+        present, same = ~Q(**{column: ""}), folded_equals(column, node.value)
+        return present & ~same if node.op == "!=" else present & same
 
     return term
 
 
-def everything(node: TermNode, sight: Sight) -> Q:
+def everything(node: TermNode, context: QueryContext) -> Q:
     return EVERYTHING

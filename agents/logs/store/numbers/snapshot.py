@@ -1,4 +1,4 @@
-"""One view of the database for all that an answer reads, and a limit to how long it may take."""
+"""Read in one snapshot of the database, with a time limit."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from django.db import DatabaseError, connection
 from agents.base.errors import Unavailable
 
 BUDGET_S = 4.0
-_STEPS = 20_000
-"""Of SQLite's machine between two looks at the clock: less than a millisecond."""
+_PROGRESS_STEPS = 20_000
+"""Instructions of SQLite's virtual machine between two checks of the clock: less than a millisecond."""
 
 
 @contextmanager
 def reading(budget_s: float | None = None) -> Iterator[Deadline]:
-    """All reads of the block see the store at one moment. Raises Unavailable when they take longer
-    than the budget (`BUDGET_S`); whoever computes between them asks `Deadline.check`."""
+    """Run all reads of the block in one snapshot. Raises Unavailable when they take longer than the
+    budget (`BUDGET_S`); a caller that computes between them calls `Deadline.check`."""
     deadline = Deadline(BUDGET_S if budget_s is None else budget_s)
     connection.ensure_connection()
-    with _snapshot(), _limited(deadline):
+    with _snapshot(), _time_limit(deadline):
         try:
             yield deadline
         except DatabaseError as error:
@@ -41,7 +41,7 @@ class Deadline:
         return time.monotonic() > self._ends
 
     def check(self) -> None:
-        """Raises Unavailable when the time is over."""
+        """Raise Unavailable when the time is over."""
         if self.passed:
             raise _too_long()
 
@@ -52,7 +52,7 @@ def _too_long() -> Unavailable:
 
 @contextmanager
 def _snapshot() -> Iterator[None]:
-    """Not Django's own transaction: that would take SQLite's one place for writing."""
+    """Begin a read transaction. Django's own would take SQLite's single write lock."""
     if connection.in_atomic_block:
         yield
         return
@@ -66,10 +66,10 @@ def _snapshot() -> Iterator[None]:
 
 
 @contextmanager
-def _limited(deadline: Deadline) -> Iterator[None]:
+def _time_limit(deadline: Deadline) -> Iterator[None]:
     raw: Any = connection.connection
     if connection.vendor == "sqlite":
-        raw.set_progress_handler(lambda: deadline.passed, _STEPS)
+        raw.set_progress_handler(lambda: deadline.passed, _PROGRESS_STEPS)
         try:
             yield
         finally:
