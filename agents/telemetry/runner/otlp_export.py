@@ -88,15 +88,15 @@ class OtlpExporter:
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._has_turns, self._is_stopping = asyncio.Event(), asyncio.Event()
+        self._wakeup, self._stopping = asyncio.Event(), asyncio.Event()
         self._unsubscribe = changes.listen(self._on_change)
         self._task = self._loop.create_task(self._run())
 
     async def stop(self, seconds: float = 3.0) -> None:
         """Try once more to send the waiting turns, for at most ``seconds``."""
         self._unsubscribe()
-        self._is_stopping.set()
-        self._has_turns.set()
+        self._stopping.set()
+        self._wakeup.set()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._task, seconds)
 
@@ -115,7 +115,7 @@ class OtlpExporter:
                 self._complain("more turns ended than it takes: some are left out")
                 return
             self._waiting[key] = None
-        self._has_turns.set()
+        self._wakeup.set()
 
     def _requests(self, keys: list[int]) -> list[tuple[int, bytes]]:
         """The requests for those of these turns that ended, as (number of spans, body). Runs off the loop."""
@@ -128,8 +128,8 @@ class OtlpExporter:
         return requests
 
     def _spans(self, ended: Mapping[int, int]) -> Iterator[list[OtlpSpan]]:
-        for key, at in ended.items():
-            if self._exported.get(key) == at:
+        for key, ended_at in ended.items():
+            if self._exported.get(key) == ended_at:
                 continue  # only a tag or feedback is new
             try:
                 yield [_shorten(span) for span in otlp.spans(turn_records.read(system("export"), key))]
@@ -148,9 +148,9 @@ class OtlpExporter:
     async def _run(self) -> None:
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
         async with aiohttp.ClientSession(headers=self._headers, timeout=timeout) as http:
-            while not (self._is_stopping.is_set() and not self._waiting):
-                await self._has_turns.wait()
-                self._has_turns.clear()
+            while not (self._stopping.is_set() and not self._waiting):
+                await self._wakeup.wait()
+                self._wakeup.clear()
                 await self._wait(self._pause_s)
                 try:
                     await self._send(http)
@@ -166,31 +166,30 @@ class OtlpExporter:
                 await self._deliver(http, count, body)
 
     async def _deliver(self, http: aiohttp.ClientSession, count: int, body: bytes) -> None:
-        until, pause = self._loop.time() + GIVE_UP_AFTER_S, self._pause_s
+        deadline, pause = self._loop.time() + GIVE_UP_AFTER_S, self._pause_s
         while True:
             problem, retry_after = await self._post(http, body)
             if not problem:
                 return
-            wait = pause * random.uniform(0.8, 1.2) if retry_after is None else retry_after  # noqa: S311 - spreads the attempts of many servers, guards nothing
-            if retry_after == _NEVER or self._is_stopping.is_set() or self._loop.time() + wait > until:
+            delay = pause * random.uniform(0.8, 1.2) if retry_after is None else retry_after  # noqa: S311 - spreads the attempts of many servers, guards nothing
+            if retry_after == _NEVER or self._stopping.is_set() or self._loop.time() + delay > deadline:
                 self._complain(f"{problem}: {count} spans are dropped")
                 return
-            await self._wait(wait)
+            await self._wait(delay)
             pause = min(pause * 2, MAX_PAUSE_S)
 
     async def _post(self, http: aiohttp.ClientSession, body: bytes) -> tuple[str, float | None]:
         """Send one request; returns the problem, '' if there is none, and the seconds until a retry (None: as
         usual)."""
         try:
-            async with http.post(self._url, data=body, allow_redirects=False) as answer:
-                content = await answer.content.read(64 * 1024)
-                if answer.status // 100 == 2:
+            async with http.post(self._url, data=body, allow_redirects=False) as response:
+                content = await response.content.read(64 * 1024)
+                if response.status // 100 == 2:
                     self._on_success(content)
                     return "", None
-                problem = f"it answered {answer.status}"
-                return problem, _retry_after(
-                    answer.headers.get("Retry-After")
-                ) if answer.status in RETRIED_STATUSES else _NEVER
+                can_retry = response.status in RETRIED_STATUSES
+                retry_after = _retry_after(response.headers.get("Retry-After")) if can_retry else _NEVER
+                return f"it answered {response.status}", retry_after
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return f"it cannot be reached ({type(error).__name__})", None
 
@@ -198,11 +197,11 @@ class OtlpExporter:
         if self._has_complained:
             self._has_complained = False
             log.warning("turns reach %s again", self._url)
-        answer = ExportTraceServiceResponse()
+        response = ExportTraceServiceResponse()
         with suppress(DecodeError):
-            answer.ParseFromString(content)
-        if answer.partial_success.rejected_spans:
-            rejection = answer.partial_success
+            response.ParseFromString(content)
+        if response.partial_success.rejected_spans:
+            rejection = response.partial_success
             self._complain(f"it rejected {rejection.rejected_spans} spans: {rejection.error_message[:200]}")
 
     def _complain(self, problem: str) -> None:
@@ -214,7 +213,7 @@ class OtlpExporter:
     async def _wait(self, seconds: float) -> None:
         """Wait so long, or until the exporter stops."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._is_stopping.wait(), seconds)
+            await asyncio.wait_for(self._stopping.wait(), seconds)
 
 
 _NEVER = -1.0

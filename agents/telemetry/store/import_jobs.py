@@ -109,9 +109,8 @@ def unfinished(key: int) -> tuple[Actor, ImportRecord] | None:
     if row is None:
         return None
     attributes = scopes.all_scopes().get(row.scope_id, {})
-    return Actor("import", user_id=row.owner_id, attributes=attributes, actions=frozenset({"ingest"})), _import_record(
-        row
-    )
+    actor = Actor("import", user_id=row.owner_id, attributes=attributes, actions=frozenset({"ingest"}))
+    return actor, _import_record(row)
 
 
 def note_waiting(keys: Sequence[int], now_us: int) -> None:

@@ -87,11 +87,11 @@ class SessionDraft:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_nano: int | None = None
-    began_us: int = 0
+    started_us: int = 0
     ended_us: int = 0
 
     def extend(self, started_us: int, ended_us: int) -> None:
-        self.began_us = min(self.began_us, started_us)
+        self.started_us = min(self.started_us, started_us)
         self.ended_us = max(self.ended_us, ended_us)
 
 
@@ -112,7 +112,7 @@ class SessionDrafts:
             key = self._stored.get(name)
             created_from = (turn, agent, source) if key is None else None
             draft = SessionDraft(key or ids.new_key(turn.started_us), name, created_from)
-            draft.began_us, draft.ended_us = turn.started_us, turn.started_us
+            draft.started_us, draft.ended_us = turn.started_us, turn.started_us
             self._drafts[name] = draft
         return draft
 
@@ -136,7 +136,7 @@ def _new_row(owner: Owner, draft: SessionDraft, turn: ExternalTurn, agent: int, 
     sums = (draft.input_tokens, draft.output_tokens, draft.cost_nano)
     return (
         *head,
-        draft.began_us,
+        draft.started_us,
         draft.ended_us,
         len(draft.joined),
         0,
@@ -149,9 +149,9 @@ def _new_row(owner: Owner, draft: SessionDraft, turn: ExternalTurn, agent: int, 
 
 
 def _update_row(draft: SessionDraft) -> tuple[object, ...]:
-    cost, began, ended = draft.cost_nano, draft.began_us, draft.ended_us
+    cost, started, ended = draft.cost_nano, draft.started_us, draft.ended_us
     sums = (len(draft.joined), draft.input_tokens, draft.output_tokens, cost is not None, cost or 0)
-    return (*sums, began, began, ended, ended, draft.key)
+    return (*sums, started, started, ended, ended, draft.key)
 
 
 def _session_name(turn: ExternalTurn) -> str:

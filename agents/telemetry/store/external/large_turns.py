@@ -47,9 +47,8 @@ def write(
     for slice_ in steps:
         started = time.monotonic()
         sliced.write(slice_)
-        time.sleep(
-            (time.monotonic() - started) * PAUSE_SHARE
-        )  # on a thread of its own: the writer is for others meanwhile
+        # on a thread of its own: the writer is free for others meanwhile
+        time.sleep((time.monotonic() - started) * PAUSE_SHARE)
     sliced.delete_stale_steps()
     return write_turns.prepare_turn_of_stored_steps(head.turn, source, sliced.sums, sliced.step_tokens)
 
@@ -59,8 +58,8 @@ def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
     key = write_turns.key_of(owner, external_id(record.id))
     if key is not None:
         return key
-    open_ = replace(record, status="in_progress", ended_us=None, output=None, error=None)
-    draft = write_turns.prepare_turn(open_, source)
+    in_progress = replace(record, status="in_progress", ended_us=None, output=None, error=None)
+    draft = write_turns.prepare_turn(in_progress, source)
     [key] = writer.write(lambda: write_turns.write(owner, [draft]))
     return key
 
@@ -88,12 +87,12 @@ class _SlicedTurn:
             writer.write(lambda: write_steps.make_room(turn))
         stored_keys = {name: key for name, key, _ in stored}
         keys = {
-            step: stored_keys.get(external_id(step)) or ids.new_key(began or record.started_us)
-            for step, began in head.steps
+            step: stored_keys.get(external_id(step)) or ids.new_key(started or record.started_us)
+            for step, started in head.steps
         }
-        last = write_steps.last_positions(step for step, _ in head.steps)
+        positions = write_steps.last_positions(step for step, _ in head.steps)
         answer = search.index_tokens(text_of(record.output.content) if record.output else "")
-        return cls(trace, turn, record, keys, last, StepTotals.of(record, (), None), answer=answer)
+        return cls(trace, turn, record, keys, positions, StepTotals.of(record, (), None), answer=answer)
 
     def write(self, steps: Sequence[ExternalStep]) -> None:
         counted = [

@@ -119,8 +119,8 @@ class Projector:
             self._postpone(traces, started)
             raise
         self._failing.difference_update(traces)
-        took = time.monotonic() - started
-        until = started + took * (1 + self._backoff_factor / len(traces))
+        duration = time.monotonic() - started
+        until = started + duration * (1 + self._backoff_factor / len(traces))
         self._resting_until.update((trace, until) for trace in traces)
         if len(self._resting_until) > 10_000:
             self._resting_until = {key: at for key, at in self._resting_until.items() if at > started}

@@ -33,8 +33,8 @@ def renumber(draft: SessionDraft) -> None:
         _renumber_all(draft.key)
     elif draft.joined and not (draft.created_from and len(draft.joined) == 1):
         newest = _LAST.all(draft.key, len(draft.joined) + 1)[::-1]
-        positions = [(began, key) for key, began in newest]
-        if positions == sorted(positions):
+        start_times = [(started, key) for key, started in newest]
+        if start_times == sorted(start_times):
             _append(draft, [key for key, *_ in newest])
         else:
             _renumber_all(draft.key)
@@ -52,15 +52,15 @@ def _append(draft: SessionDraft, newest: list[int]) -> None:
 def _renumber_all(session: int) -> None:
     turns = _ALL.all(session)
     parents = [None, *(key for key, _, _ in turns)]
-    wrong = [
+    misplaced = [
         (new_number, parents[new_number], key)
         for new_number, (key, number, parent) in enumerate(turns)
         if (number, parent) != (new_number, parents[new_number])
     ]
-    free = len(turns) + max((number for _, number, _ in turns), default=0)
+    first_free = len(turns) + max((number for _, number, _ in turns), default=0)
     # two passes: no two turns of a session may have the same number, not even within the transaction
-    execute_many(_SET_NUMBER, ((free + new_number, parent, key) for new_number, parent, key in wrong))
-    execute_many(_SET_NUMBER, wrong)
+    execute_many(_SET_NUMBER, ((first_free + new_number, parent, key) for new_number, parent, key in misplaced))
+    execute_many(_SET_NUMBER, misplaced)
     execute(_SET_LAST_TURN, parents[-1], session)
 
 
