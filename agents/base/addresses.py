@@ -1,7 +1,8 @@
-"""Where an address leads: the one check for every URL that somebody else may name.
+"""Checks every URL that comes from a caller, against requests to internal addresses (SSRF).
 
-A URL is resolved once, every answer is looked at, and the connection goes to what was looked at: a name
-that answers differently the next time leads nowhere else. Redirects are new URLs, to be resolved anew.
+A URL is resolved once, every address is checked, and the connection goes to a checked address: a name
+that resolves differently the next time (DNS rebinding) leads nowhere else. Redirects are new URLs, to be
+resolved anew.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ RESOLVE_TIMEOUT_S = 5.0
 MAX_URL = 2000
 _PORTS = {"http": 80, "https": 443}
 _ASSIGNED_IPV6 = tuple(map(ipaddress.ip_network, ("::1/128", "2000::/3", "fc00::/7")))
-"""All of IPv6 that a host of its own may have. The rest is not assigned, or an IPv4 address in other clothes,
-which a translator on the way may undress."""
+"""All of IPv6 that hosts have addresses in. The rest is not assigned, or embeds an IPv4 address, which a
+translator on the way may unwrap."""
 _REFUSED_NETWORKS = tuple(
     map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "3fff::/20"))
 )
-"""What counts as anybody's and is not: machines' secrets at two clouds, relays to IPv6, examples."""
+"""Networks that Python takes for public and are not: metadata services of two clouds, 6to4 relays, examples."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedUrl:
-    """A URL that may be connected to: at one of ``addresses`` (numeric, checked) and nowhere else."""
+    """A URL that may be connected to, at one of ``addresses`` (numeric, checked) and nowhere else."""
 
     url: str
     scheme: str
@@ -54,13 +55,13 @@ async def resolve(url: str, *, allow_private: bool) -> ResolvedUrl:
 
 
 def check_syntax(url: str) -> None:
-    """The part of `resolve` that asks no name server: whether it is an http(s) URL at all. Raises
+    """Check that a text is an http(s) URL, without a name server: the first part of `resolve`. Raises
     InvalidRequest."""
     _split(url)
 
 
 def is_allowed(address: str, *, allow_private: bool) -> bool:
-    """Whether a numeric address may be connected to."""
+    """Tell whether a numeric address may be connected to."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, IPv6Address) and (_embeds_ipv4(ip) or not any(ip in network for network in _ASSIGNED_IPV6)):
         return False
@@ -72,7 +73,7 @@ def is_allowed(address: str, *, allow_private: bool) -> bool:
 
 
 def _embeds_ipv4(ip: IPv6Address) -> bool:
-    """An IPv4 address among those of IPv6."""
+    """Tell whether an IPv6 address stands for an IPv4 address."""
     return bool(ip.sixtofour or ip.teredo)
 
 
@@ -112,9 +113,9 @@ def _refusal(why: str) -> InvalidRequest:
 
 
 class PinnedResolver(AbstractResolver):
-    """Answers aiohttp with the addresses of one `Target`, and knows no other host.
+    """A resolver for aiohttp that gives the addresses of one `ResolvedUrl`, and knows no other host.
 
-    Where a URL names its host by number aiohttp asks nobody; `resolve` has looked at that number."""
+    aiohttp does not call it where a URL has a numeric host; `resolve` has checked that number."""
 
     def __init__(self, resolved: ResolvedUrl) -> None:
         self._resolved = resolved
@@ -138,11 +139,11 @@ class PinnedResolver(AbstractResolver):
         )
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Release nothing: the resolver holds no resources."""
 
 
 def check_url(url: str, where: str, *, allow_private: bool) -> None:
-    """Raises InvalidRequest for a URL that could never be fetched."""
+    """Raise InvalidRequest for a URL that could never be fetched. ``data:`` URLs pass."""
     if url.startswith("data:"):
         return
     try:
@@ -153,7 +154,7 @@ def check_url(url: str, where: str, *, allow_private: bool) -> None:
 
 
 def _check_number(host: str, allow_private: bool) -> None:
-    """A host given by its number, or by the one name whose number everybody knows."""
+    """Check a numeric host, and ``localhost``."""
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:

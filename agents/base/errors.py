@@ -18,8 +18,8 @@
     ├── Unavailable                503  server_error            our own trouble; retry later
     └── ProviderError              502  server_error            a model endpoint, by its name
 
-The API turns them into one JSON shape (`body`), the pages into a sentence. Nothing here imports
-anything of ours but what strikes secrets out; nothing here is caught here.
+The API turns them into one JSON shape (`body`), the pages into a sentence. Of our modules this one imports
+only `redaction`; it catches nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 from agents.base import redaction
 
 MAX_MESSAGE = 2000
-"""Characters of a message that are sent: it may hold what somebody else wrote."""
+"""Characters of a message that are sent: it may quote text of others."""
 
 
 class AgentsError(Exception):
@@ -168,14 +168,14 @@ _TYPES = {
 
 
 def type_of(status: int) -> str:
-    """What the wire calls an error of this status, whoever it comes from."""
+    """Return the wire's type of errors with this status."""
     return _TYPES.get(status, InvalidRequest.type if status < 500 else AgentsError.type)
 
 
 class ProviderError(AgentsError):
     """A model endpoint failed. ``provider`` is its configured name, ``upstream_status`` what it
     answered (None when it did not), ``retryable`` whether a repeat before the first byte may
-    help, ``retry_after_s`` what it asked for. Its words may be the endpoint's own: no secret is in them."""
+    help, ``retry_after_s`` what it asked for. The message may be the endpoint's own: secrets are redacted."""
 
     status = 502
     code = "provider_error"

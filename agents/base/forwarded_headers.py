@@ -1,4 +1,4 @@
-"""HTTP headers that a caller gives, to be sent to others."""
+"""Validates HTTP headers of a caller that are forwarded to tool servers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RESERVED = frozenset({"host", "content-length", "transfer-encoding", "connectio
 
 
 def validate_headers(headers: object, param: str) -> dict[str, str]:
-    """Headers that may be sent. Raises InvalidRequest, without their values."""
+    """Return the headers if they may be sent. Raises InvalidRequest, without their values."""
     if not isinstance(headers, dict) or len(headers) > 50:
         raise InvalidRequest(f"{param}: headers must be an object of at most 50 texts.", param=param)
     for name, value in headers.items():

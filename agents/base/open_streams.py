@@ -1,4 +1,4 @@
-"""What callers keep open, answers and sockets together: each has a fair share of what a process bears."""
+"""Limits the open streams and sockets of a process, with a fair share for each caller."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from agents.base.shares import Shares
 
 RETRY_AFTER_S = 5
 ON_RESPONSE_END = "agents.when_over"
-"""Where the scope of a request has what is to be called once its answer is over. Without a server there is none."""
+"""Key of a list in the scope of a request: functions to call once its response has ended. Without a server there is
+none."""
 
 
 class OpenStreams(Shares):
-    """Answers that are not over, and sockets."""
+    """Shares of the responses that have not ended, and of the sockets."""
 
     def refusal(self, held: int, waiting: int) -> RateLimited:
         message = f"You have {held} streams and sockets open: no more now."
@@ -25,11 +26,12 @@ class OpenStreams(Shares):
 
 
 streams = OpenStreams(settings.MAX_STREAMS)
-"""Those of the process."""
+"""The process's open streams."""
 
 
 def begin(request: HttpRequest, actor: Actor) -> None:
-    """Count a request as open until its answer is over: before anything is begun for it. Raises RateLimited."""
+    """Count a request as open until its response has ended. Call it before any work is done for the request. Raises
+    RateLimited."""
     callbacks = getattr(request, "scope", {}).get(ON_RESPONSE_END)
     if callbacks is not None and not actor.is_anonymous:
         callbacks.append(partial(streams.leave, streams.enter(actor.caller)))

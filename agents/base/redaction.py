@@ -1,13 +1,12 @@
-"""Secrets struck out of what others say: an endpoint that repeats the key it was sent, a tool that
-echoes its headers.
+"""Redacts secrets in texts of others: an endpoint may repeat the key it was sent, a tool its headers.
 
-Struck are texts that come from elsewhere and are stored or shown: errors of endpoints, results and
-errors of tools, what MCP servers say of themselves, and the lines of the log. The words of models are
-not: a model is never told a key, so that it has none to repeat, and its tokens are the hot path. What
-callers write is theirs, and is kept as it is.
+Redacted are external texts that are stored or shown: errors of endpoints, results and errors of tools,
+descriptions of MCP servers, and the lines of the log. The output of models is not: a model never gets a
+key, so that it has none to repeat, and its tokens are the hot path. What callers write is theirs, and is
+stored as it is.
 
-`configure` takes the secrets of the settings, once; those of one request, or of one server of tools,
-are given along (``more``). A text is looked through once per secret, and there are few.
+`configure` takes the secrets of the settings, once; those of one request, or of one tool server, are
+passed as ``extra``. A text is searched once per secret, and there are few.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 REDACTED = "[redacted]"
 MIN_SECRET = 8
-"""What is shorter stands in for "no key" at local endpoints ("none", "ollama"): to strike it out would only
-garble messages."""
+"""Shortest secret that is redacted, in characters. Shorter ones stand for "no key" at local endpoints ("none",
+"ollama"): to redact them would only garble messages."""
 MAX_WORD = 15
-"""A text of letters alone, up to here, is a word ("postgres", "changeme"): to strike it out wherever it
-stands would garble messages, and tell what it is."""
+"""A secret of letters alone, up to this length, is a word ("postgres", "changeme"): to redact it everywhere
+would garble messages, and give it away."""
 
 _SECRET_NAMES = re.compile(
     r"(?:^|[^a-z])(?:key|apikey|token|secret|sig|signature|password|passwd|pwd|auth|authorization|credentials?|code|jwt)$"
@@ -36,7 +35,8 @@ _LOOKS_LIKE_A_KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|tvly|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs]|AKIA|AIza|BSA|eyJ)"
     r"[-_A-Za-z0-9.*]{15,}[-_A-Za-z0-9*]"
 )
-"""Keys of widespread makes, known or not: as a whole, or with stars in the middle, as some endpoints tell them."""
+"""Keys of well-known vendors, whether configured here or not: whole, or with stars in the middle, as some endpoints
+quote them."""
 
 _secrets: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ def configure(secrets: Iterable[str]) -> None:
 
 
 def redact(text: str, extra: Iterable[str] = ()) -> str:
-    """The text without this server's secrets, and ``more``."""
+    """Redact this server's secrets, and those of ``extra``, in a text."""
     for secret in (*_redactable(extra), *_secrets) if extra else _secrets:
         if secret in text:
             text = text.replace(secret, REDACTED)
@@ -56,12 +56,12 @@ def redact(text: str, extra: Iterable[str] = ()) -> str:
 
 
 def redact_error(text: str, extra: Iterable[str] = ()) -> str:
-    """The words of an endpoint's error: also without what looks like a key, though nobody here knows it."""
+    """Redact the message of an endpoint's error: also what looks like a key and is none of ours."""
     return _LOOKS_LIKE_A_KEY.sub(REDACTED, redact(text, extra))
 
 
 def redact_json(value: Any, extra: Iterable[str] = ()) -> Any:
-    """The same value with its texts struck, names of fields aside."""
+    """Redact the texts of a JSON value, but not its field names."""
     match value:
         case str():
             return redact(value, extra)
@@ -74,7 +74,7 @@ def redact_json(value: Any, extra: Iterable[str] = ()) -> Any:
 
 
 def _redactable(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Those that can be struck out, the longest first: one may be a part of another."""
+    """Return the secrets that can be redacted, the longest first: one may be a part of another."""
     redactable = {
         secret for secret in secrets if len(secret) >= MIN_SECRET and not (secret.isalpha() and len(secret) <= MAX_WORD)
     }
@@ -85,7 +85,7 @@ def _redactable(secrets: Iterable[str]) -> tuple[str, ...]:
 
 
 def secrets_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """The values of headers, and what stands behind a scheme in them: ``Bearer …``, ``Basic …``."""
+    """Yield the values of headers, and the credentials behind their schemes: ``Bearer …``, ``Basic …``."""
     for value in headers.values():
         yield value
         scheme, _, credentials = value.partition(" ")
@@ -105,7 +105,7 @@ def _of_basic(credentials: str) -> Iterator[str]:
 
 
 def secrets_in_url(url: str) -> Iterator[str]:
-    """The password of a URL, and the values of its parameters that are secrets by their names."""
+    """Yield the password of a URL, and the values of its parameters that are secrets by their names."""
     try:
         parts = urlsplit(url)
         password = parts.password
@@ -119,7 +119,7 @@ def secrets_in_url(url: str) -> Iterator[str]:
 
 
 def secrets_in_json(value: Any) -> Iterator[str]:
-    """Every text in it that is a value."""
+    """Yield every text of a JSON value, without field names."""
     match value:
         case str():
             yield value
@@ -132,7 +132,7 @@ def secrets_in_json(value: Any) -> Iterator[str]:
 
 
 def redacted_url(url: str) -> str:
-    """A URL as it may be shown: who is let in by it is struck out, where it leads is not."""
+    """Redact the credentials of a URL, for display; host and path remain."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -145,7 +145,7 @@ def redacted_url(url: str) -> str:
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
-    """As they stand there, quoted."""
+    """Split a query string into (name, value), both still quoted."""
     pairs = (part.partition("=") for part in query.split("&") if part)
     return [(name, value) for name, _, value in pairs]
 

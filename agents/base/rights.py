@@ -1,8 +1,8 @@
-"""Whether those who were let in still may: open streams, sockets and runs, all asked about together.
+"""Checks again and again that the actors of open streams, sockets and runs still have their rights.
 
-Who opens something holds it here and is told when the rights it was opened with are gone: the user
-switched off or deleted, the key revoked, deleted or expired, other attributes or actions, a token
-that its issuer no longer stands for. A run is more patient than a connection: it ends when its actor
+Whoever opens one registers an `AccessWatch`, and is called back when the rights it was opened with are
+lost: the user disabled or deleted, the key revoked, deleted or expired, attributes or actions changed, a
+token no longer valid. A run is more tolerant than a connection: it ends when its actor
 may not run any more, not because a key or token has expired meanwhile or a right was added.
 
 Belongs to the event loop. `check` costs the same three queries however much is open.
@@ -32,12 +32,13 @@ REASON = "access revoked"
 MESSAGE = "Your access has ended or changed, and with it what it had opened."
 
 Reidentify = Callable[[], Actor]
-"""Asks anew whose a token is; blocking. Raises NotAuthenticated, Unavailable."""
+"""Identifies the owner of a token again; blocking. Raises NotAuthenticated, Unavailable."""
 
 
 @dataclass(eq=False, slots=True)
 class AccessWatch:
-    """Something open. ``tell`` is called once, on the loop, when its actor lost the rights to it."""
+    """Watches the rights of the actor of a stream, socket or run. ``on_lost`` is called once, on the loop, when they
+    are lost."""
 
     actor: Actor
     on_lost: Callable[[], None]
@@ -45,7 +46,7 @@ class AccessWatch:
     is_run: bool = False
 
     def is_lost(self, now: Rights | None, now_us: int) -> bool:
-        """Whether these rights, None for none, are too little for it."""
+        """Tell whether the current rights (None: no rights) no longer suffice."""
         if now is None:
             return True
         if self.is_run:
@@ -59,7 +60,7 @@ _watches: set[AccessWatch] = set()
 def watch(
     actor: Actor, on_lost: Callable[[], None], *, reidentify: Reidentify | None = None, is_run: bool = False
 ) -> AccessWatch:
-    """Be told when the actor loses its rights, until `release`. The server itself loses none."""
+    """Call ``on_lost`` when the actor loses its rights, until `unwatch`. The server itself loses none."""
     access = AccessWatch(actor, on_lost, reidentify, is_run)
     if actor.user_id is not None:
         _watches.add(access)
@@ -77,7 +78,7 @@ def _lose(access: AccessWatch) -> None:
 
 
 async def check() -> None:
-    """Tell those whose users, keys or attributes are no more what they were."""
+    """Compare the users, keys and attributes of all watches with the store, and call back those that lost rights."""
     watches = list(_watches)
     if not watches:
         return
@@ -93,8 +94,8 @@ def _name(access: AccessWatch) -> tuple[int, int | None]:
 
 
 async def check_tokens() -> None:
-    """The same for tokens, one after the other: whoever issued them may be slow. An issuer that cannot
-    be asked takes nobody's rights away."""
+    """Check the tokens of all watches, one after the other: their issuer may be slow. Nobody loses rights while the
+    issuer cannot be reached."""
     for access in [item for item in _watches if item.reidentify is not None]:
         try:
             same = await read(cast(Reidentify, access.reidentify)) == access.actor
@@ -111,7 +112,7 @@ async def check_tokens() -> None:
 
 
 class Connection:
-    """What one request keeps open. When its rights are gone, what it waits for is broken off."""
+    """A request that stays open. When its rights are lost, what it waits for is cancelled."""
 
     def __init__(self, actor: Actor, reidentify: Reidentify | None = None) -> None:
         self._waiting: asyncio.Task[object] | None = None
@@ -127,7 +128,7 @@ class Connection:
         unwatch(self._access)
 
     async def wait(self, awaitable: Awaitable[T]) -> T:
-        """What is waited for. Raises NotAuthenticated when the rights end before it comes."""
+        """Await something. Raises NotAuthenticated when the rights are lost meanwhile."""
         task = asyncio.current_task()
         assert task is not None  # on the loop there is one
         if self._lost:
@@ -145,7 +146,7 @@ class Connection:
 
 
 def _forget(awaitable: Awaitable[object]) -> None:
-    """A coroutine that nobody will await."""
+    """Close a coroutine that nobody will await, which would be warned about."""
     close = getattr(awaitable, "close", None)
     if close is not None:
         close()
@@ -156,7 +157,7 @@ def _revoked() -> NotAuthenticated:
 
 
 async def while_allowed(actor: Actor, reidentify: Reidentify | None, work: Callable[[], Awaitable[T]]) -> T:
-    """What this gives, while its actor may wait for it. Raises NotAuthenticated."""
+    """Await work while its actor has the rights to. Raises NotAuthenticated."""
     connection = Connection(actor, reidentify)
     try:
         return await connection.wait(work())
@@ -167,8 +168,8 @@ async def while_allowed(actor: Actor, reidentify: Reidentify | None, work: Calla
 async def parts_while_allowed(
     actor: Actor, reidentify: Reidentify | None, parts: AsyncIterator[T], last: Callable[[NotAuthenticated], T] | None
 ) -> AsyncGenerator[T, None]:
-    """The parts of a stream, while its actor may read it, and then ``last``. Without that it breaks off, so that
-    nobody takes a part for the whole: raises NotAuthenticated."""
+    """Yield the parts of a stream while its actor may read it, and then ``last``. Without ``last`` it raises
+    NotAuthenticated, so that nobody takes a part for the whole."""
     connection = Connection(actor, reidentify)
     try:
         async with aclosing(cast(AsyncGenerator[T, None], parts)):

@@ -1,4 +1,4 @@
-"""Waiting, in a request's thread, for work that belongs on the loop."""
+"""Runs async work from a request's thread."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 def run_on_loop(work: Awaitable[T]) -> T:
-    """What the work comes to. It runs on the server's loop, where its connections belong, and holds
-    this thread: for pages of a few people, never for the API. Raises what the work raises."""
+    """Run work on the server's loop, where its connections belong, and return its result. It blocks this thread:
+    use it for pages with few users, never for the API. Raises what the work raises."""
 
     async def run() -> T:
         return await work

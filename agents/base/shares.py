@@ -1,10 +1,10 @@
-"""Fair shares of something there is only so much of, for whoever asks for it.
+"""Divides a limited number of slots fairly between callers.
 
-Who asks is a *caller*: a key, or a user without one. A caller may take a place while it holds less than
-``share`` times as many as are free: with the usual four it alone gets at most four fifths of them, two get
-four ninths each, and whoever comes next finds one. In line the same holds. Who comes next is decided first
-between callers (who holds least, then who waited longest), then between the kinds of what that caller waits
-for, one after the other.
+A *caller* is a key, or a user without one. It may take a slot while it holds less than ``share`` times as
+many as are free: with the usual four it alone gets at most four fifths of them, two get four ninths each,
+and the next caller still finds one. The same rule holds for the queue. The next in the queue is chosen first
+between callers (who holds least, then who waited longest), then between the kinds of slots which that caller
+waits for, in turn.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ from agents.base.errors import RateLimited
 T = TypeVar("T")
 
 SHARE = 4
-"""How many times as many as are free a caller may hold."""
+"""A caller may hold up to this many times the number of free slots."""
 
 Caller = Hashable
-"""Of an actor its `caller`."""
+"""For an actor its `caller`."""
 
 caller: ContextVar[Caller] = ContextVar("caller", default=None)
-"""For whom something is done, where that decides what is done next and nothing else; None for the server itself."""
+"""The caller that work is done for: it decides the order of work and nothing else. None for the server itself."""
 
 
 def may_hold_more(held: float, free: float, share: float = SHARE) -> bool:
-    """Whether a caller that holds so much may have more."""
+    """Tell whether a caller that holds so much may have more."""
     return held < share * free
 
 
 class FairQueue(Generic[T]):
-    """What waits, a line for each caller; of the first in each line one comes after the other. Whoever uses it from
-    several threads has a lock."""
+    """A queue for each caller, served in turn. Not thread-safe: users with several threads hold a lock."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[Caller, deque[T]] = OrderedDict()
@@ -53,12 +52,12 @@ class FairQueue(Generic[T]):
         self._lines.setdefault(caller, deque()).append(item)
 
     def put_back(self, caller: Caller, item: T) -> None:
-        """It was taken, and comes first again."""
+        """Put back an item that was taken, as the next one."""
         self._lines.setdefault(caller, deque()).appendleft(item)
         self._lines.move_to_end(caller, last=False)
 
     def take(self) -> T:
-        """The next one. Raises StopIteration where nothing waits."""
+        """Remove and return the next item. Raises StopIteration if there is none."""
         caller, line = next(iter(self._lines.items()))
         item = line.popleft()
         if line:
@@ -69,7 +68,7 @@ class FairQueue(Generic[T]):
 
 
 class FairPool(ThreadPoolExecutor):
-    """Threads for what is done for several callers (`caller`), who take turns."""
+    """A thread pool whose callers (`caller`) take turns."""
 
     def __init__(self, threads: int, name: str) -> None:
         super().__init__(threads, thread_name_prefix=name)
@@ -100,8 +99,7 @@ def _run(future: Future[T], call: Callable[[], T]) -> None:
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """What a caller holds, of a kind. One that is ``queued`` stands in line at first; ``tell`` is called once
-    it is granted."""
+    """A slot of a caller, of a kind. A ``queued`` one had to wait; ``on_granted`` is called once it is granted."""
 
     caller: Caller
     kind: Hashable = None
@@ -112,7 +110,7 @@ class Slot:
 
 
 class Shares(ABC):
-    """So many places at once, and so many in line for them. May be asked from any thread."""
+    """A number of slots, and a bounded queue for them. Thread-safe."""
 
     def __init__(self, capacity: int, queue_capacity: int = 0, *, share: float = SHARE) -> None:
         self._capacity, self._queue_capacity, self._share = capacity, queue_capacity, share
@@ -122,8 +120,8 @@ class Shares(ABC):
         self._lock = threading.Lock()
 
     def enter(self, caller: Caller, kind: Hashable = None, *, may_wait: bool = True, admitted: bool = False) -> Slot:
-        """A place, at once or in line; it is to be left. Raises RateLimited where the caller has too many, unless
-        this one was ``let_in`` before."""
+        """Take a slot, granted at once or queued; the caller must `leave` it. Raises RateLimited where the caller has
+        too many, unless this work was ``admitted`` before."""
         slot = Slot(caller, kind)
         with self._lock:
             self._enter(slot, may_wait, admitted)
@@ -131,7 +129,7 @@ class Shares(ABC):
 
     @contextmanager
     def entered(self, caller: Caller, kind: Hashable = None, *, may_wait: bool = True) -> Iterator[Slot]:
-        """The same; it is left where the block fails, and else whoever goes on with it has to."""
+        """Take a slot for a block. It is left if the block fails; else whoever continues the work must leave it."""
         slot = self.enter(caller, kind, may_wait=may_wait)
         try:
             yield slot
@@ -140,13 +138,13 @@ class Shares(ABC):
             raise
 
     def when_granted(self, slot: Slot, on_granted: Callable[[], object]) -> bool:
-        """Whether a place is granted; if not, ``tell`` is called when it is, from any thread."""
+        """Tell whether a slot is granted; if not, ``on_granted`` is called when it is, from any thread."""
         with self._lock:
             slot.on_granted = on_granted
             return slot.granted
 
     def leave(self, slot: Slot) -> None:
-        """It is over, or waits no longer. May be said twice."""
+        """Give a slot back, granted or queued. Calling it twice is harmless."""
         with self._lock:
             if slot.released:
                 return
@@ -163,7 +161,7 @@ class Shares(ABC):
 
     @abstractmethod
     def refusal(self, held: int, waiting: int) -> RateLimited:
-        """What a caller is told that has so many, and has so many in line."""
+        """Return the error for a caller that holds so many slots and has so many queued."""
 
     # ------------------------------------------------------------------------------- under the lock
 
@@ -187,7 +185,7 @@ class Shares(ABC):
         self._held[slot.caller] += 1
 
     def _fill(self) -> list[Slot]:
-        """Those in line who are granted a place now."""
+        """Grant slots to the queue while possible, and return them."""
         out = []
         while (caller := self._next()) is not None:
             kind, line = next(iter(self._line[caller].items()))
@@ -204,7 +202,7 @@ class Shares(ABC):
         return min(able, key=lambda caller: self._held.get(caller, 0), default=None)
 
     def _tidy(self, caller: Caller, kind: Hashable) -> None:
-        """One less of these is in line."""
+        """Account for a slot that left the queue."""
         kinds = self._line[caller]
         if not kinds[kind]:
             del kinds[kind]
@@ -214,7 +212,7 @@ class Shares(ABC):
 
 
 def _decrement(counted: Counter[Caller], caller: Caller) -> None:
-    """A caller that has none is forgotten."""
+    """Subtract one, and drop a caller that has none left."""
     counted[caller] -= 1
     if not counted[caller]:
         del counted[caller]

@@ -1,4 +1,4 @@
-"""The one tokeniser: what counts as a word, for the search index and for `matches`.
+"""The tokenizer: splits a text into words, for the search index and for `matches`.
 
 NFKC and casefold first; then letters (with their combining marks), digits and ``_`` stay and
 everything else separates. Chinese, Japanese and Korean characters are words of their own, so
@@ -14,7 +14,7 @@ import re
 from unicodedata import category, normalize
 
 MAX_WORD = 255
-"""Characters of a word that count: a run of base64 must not outgrow an index entry."""
+"""Characters of a word that are kept: a run of base64 must not outgrow an index entry."""
 
 _CJK = re.compile(
     "["
@@ -30,13 +30,13 @@ _ASCII = bytes(code if chr(code).isalnum() or code == 0x5F else 0x20 for code in
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text, folded, in their order. ``"Refund-Policy v2"`` → refund, policy, v2."""
+    """Return the words of a text, folded, in their order. ``"Refund-Policy v2"`` → refund, policy, v2."""
     return index_text(text).split()
 
 
 def _has_long(plain: str) -> bool:
-    """Whether a text of words and blanks has a word that is too long: one of them stands at every so many
-    characters, and only those that do are measured."""
+    """Tell whether a text of words and blanks has a word above `MAX_WORD`. Such a word covers one of the positions at
+    intervals of that length, so that only the words at those are measured."""
     for position in range(MAX_WORD, len(plain), MAX_WORD + 1):
         end = plain.find(" ", position)
         if (end if end >= 0 else len(plain)) - plain.rfind(" ", 0, position + 1) > MAX_WORD + 1:
@@ -45,23 +45,23 @@ def _has_long(plain: str) -> bool:
 
 
 def index_text(text: str) -> str:
-    """The words of a text joined by blanks: what the index stores, what ``:=`` compares."""
+    """Return the words of a text joined by blanks: what the index stores, what ``:=`` compares."""
     plain = text.encode().translate(_ASCII).decode() if text.isascii() else fold(text).translate(_classes)
     if _has_long(plain):
         return " ".join(word[:MAX_WORD] for word in plain.split())
-    # prose is mostly single blanks: taking it apart would cost more than all the rest
+    # prose has mostly single blanks: splitting it would cost more than everything else here
     return " ".join(plain.split()) if "  " in plain else plain.strip()
 
 
 def fold(text: str) -> str:
-    """A text for comparison without case or compatibility forms: ``"Straße"`` → ``"strasse"``."""
+    """Fold a text for comparison without case or compatibility forms: ``"Straße"`` → ``"strasse"``."""
     if text.isascii():
         return text.lower()
     return normalize("NFKC", normalize("NFKC", text).casefold())
 
 
 class _Classes(dict[int, str]):
-    """What each character becomes, as `str.translate` asks for it, learnt at its first sight."""
+    """The table for `str.translate`, filled as characters occur."""
 
     def __missing__(self, code: int) -> str:
         if len(self) > 65_536:
@@ -71,7 +71,7 @@ class _Classes(dict[int, str]):
 
 
 def _class_of(character: str) -> str:
-    """A combining mark stays with its letter: without them, Hindi and Thai words fall apart."""
+    """Return a character's replacement. Combining marks stay: without them, Hindi and Thai words fall apart."""
     if _CJK.match(character):
         return f" {character} "
     is_word_character = character.isalnum() or character == "_" or category(character)[0] == "M"

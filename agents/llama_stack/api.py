@@ -227,7 +227,7 @@ class TurnEvents(TurnView):
         except ValueError as error:
             raise InvalidRequest(f"after: {error}.", param="after") from error
         # to the end of what runs, or to the last event of what does not
-        until = turns.response_start(place.key, place.leg_count) if place.is_live else place.next_seq - 1
+        until = turns.response_start(place.key, place.response_count) if place.is_live else place.next_seq - 1
         return stream(frames(Started(place.key, place.session, until), after=after, with_ids=True))
 
 

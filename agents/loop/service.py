@@ -237,9 +237,9 @@ class Service:
         settings = msgspec.json.decode(place.request or "{}")
         request = CreateTurn.model_validate({"messages": [], **settings}).model_copy(update={"messages": messages})
         run = build(self.providers, actor, turn=place.key, session=place.session, config=config, body=request)
-        next_step, next_round = turns.counts(place.key)
+        next_step, next_round = turns.next_numbers(place.key)
         resume = Resume(
-            leg=place.leg_count + 1,
+            leg=place.response_count + 1,
             responses=body.tool_responses,
             pending=calls,
             next_seq=place.next_seq,
@@ -259,7 +259,7 @@ class Service:
             place = turns.target(actor, key, action="run")
             place.check_here()
             if place.is_over or self._stopped(place, f"cancelled by {actor.name}"):
-                return Started(key, place.session, turns.response_start(key, place.leg_count))
+                return Started(key, place.session, turns.response_start(key, place.response_count))
         raise Conflict("The turn is passing from hand to hand; try again.", code="busy")
 
     def _stopped(self, place: TurnTarget, reason: str) -> bool:
@@ -267,7 +267,7 @@ class Service:
         if place.is_live and place.lease_owner == self.runner.owner:
             self.runner.cancel(place.key, place.epoch, reason)
             return True
-        if place.is_live and not place.is_left(ids.now_us()):
+        if place.is_live and not place.is_abandoned(ids.now_us()):
             raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
         among = closing.RUNNING if place.is_live else closing.WAITING
         close = partial(closing.close_turn, place.key, "cancelled", reason)

@@ -88,7 +88,7 @@ def of_step(actor: Actor, turn_id: str, step_id: str, part: str) -> Source:
 def find_step(actor: Actor, turn_id: str, step_id: str) -> StepSnapshot:
     """A step of a turn, its long texts only begun. Raises NotFound."""
     turn, key = read_turns.head(actor, turns.key_of(turn_id)), ids.parse(ids.Kind.STEP, step_id)
-    found = step_pages.some(turn.key, [key] if key is not None else [])
+    found = step_pages.steps_by_key(turn.key, [key] if key is not None else [])
     if not found:
         raise NotFound(f"Step '{step_id[:80]}' not found.")
     return found[0]

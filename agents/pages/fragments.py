@@ -174,7 +174,7 @@ def turn_side(page: Page) -> str:
         session_id=ids.public(ids.Kind.SESSION, turn.session),
         agent_id=ids.public(ids.Kind.AGENT, place.agent) if place.agent else "",
         events=turn.next_seq,
-        legs=place.leg_count,
+        legs=place.response_count,
         responses=page.answered,
         revision_at=ids.key_time_us(place.revision) if place.revision else None,
         rank=_rank(page),

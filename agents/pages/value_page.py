@@ -157,7 +157,7 @@ def _number(text: str, size: int) -> int:
 
 def position(source: Source, wanted: bytes, start: int) -> tuple[int | None, bool]:
     """(where from ``start`` on a text holds these letters, whether it was read to its end)."""
-    until, tail, at = time.monotonic() + found_in.PATIENCE_S, b"", start
+    until, tail, at = time.monotonic() + found_in.TIME_LIMIT_S, b"", start
     while wanted and at < source.size:
         data = tail + source.read(at, min(at + BLOCK, source.size)).lower()
         place = data.find(wanted)

@@ -108,7 +108,7 @@ def make_response(actor: Actor, script: str = "say Hello.", *, said: str = "hi",
         request="{}",
         response=leg,
         queued=False,
-        opens=NewSession(session, name=said, api=Api.RESPONSES),
+        new_session=NewSession(session, name=said, api=Api.RESPONSES),
         metadata=body.metadata,
     )
     entries = play(made)

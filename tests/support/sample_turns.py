@@ -127,7 +127,7 @@ def describe(actor: Actor, made: list[Recorded]) -> None:
         tags.add(["vip", "Straße"], turns=[made[0].turn, made[4].turn], sessions=[made[1].session])
         step = next(entry.step for entry in made[1].entries if hasattr(entry, "step"))
         tags.add(["slow", "vip"], steps=[step])
-        tags.of_session(made[2].session, {"tier": "gold"})
+        tags.index_session(made[2].session, {"tier": "gold"})
         Session.objects.unscoped("test").filter(pk=made[2].session).update(metadata={"tier": "gold"})
         ana = terms.intern(TermKind.END_USER, "ana")
         Turn.objects.unscoped("test").filter(pk__in=[made[0].turn, made[2].turn]).update(end_user_id=ana)

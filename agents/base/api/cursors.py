@@ -1,4 +1,4 @@
-"""Which page of an OpenAI list a request asks for: ``after``, ``before``, ``limit``, ``order``."""
+"""Parses the paging parameters of OpenAI's lists: ``after``, ``before``, ``limit``, ``order``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CURSOR_PARAMETERS = [AFTER, BEFORE, LIMIT, ORDER]
 
 
 def cursor(request: HttpRequest, default_limit: int = DEFAULT_LIMIT, max_limit: int = MAX_LIMIT) -> Cursor:
-    """The page that is asked for. Raises InvalidRequest naming the parameter."""
+    """Return the page that a request asks for. Raises InvalidRequest naming the parameter."""
     order = _parameter(request, "order") or "desc"
     if order not in ("asc", "desc"):
         raise InvalidRequest("order: asc or desc.", param="order")
@@ -26,7 +26,7 @@ def cursor(request: HttpRequest, default_limit: int = DEFAULT_LIMIT, max_limit: 
 
 
 def _parameter(request: HttpRequest, name: str) -> str:
-    """What was given. Some clients write out that nothing was."""
+    """Return a query parameter. Some clients send a placeholder for a missing one; it counts as ''."""
     value = request.GET.get(name, "")
     return "" if value in ("NOT_GIVEN", "null", "None") or value.startswith("<") else value
 

@@ -1,8 +1,7 @@
-"""Answers that may be large: a small one is sent as it is, a large one waits on disk until its reader has
-taken it.
+"""Responses that may be large: a small one is sent from memory, a large one is spooled to disk first.
 
-What makes a large answer holds a part of it in memory at a time, and only a few are made at once: a
-reader who takes his time holds none of it.
+Building a large response holds a part of it in memory at a time, and only a few are built at once. A slow
+reader holds no memory.
 """
 
 from __future__ import annotations
@@ -22,28 +21,28 @@ from agents.base.shares import Shares, caller
 
 JSON = "application/json"
 MAX_IN_MEMORY = 512 * 1024
-"""Bytes of an answer that stays in memory."""
+"""Largest response that is sent from memory, in bytes."""
 READ_SIZE = 64 * 1024
-"""Bytes that are read from disk at a time."""
+"""Bytes read from disk at a time."""
 MAX_UNSHARED = 16 * 1024
-"""Bytes of an answer that is made whoever else is making one."""
+"""Largest response, in bytes, that is built without waiting for others."""
 
 
 class _Generators(Shares):
-    """Who makes an answer that is not quick. As many as two cores can: more at once would take more memory, be no
-    faster, and keep everybody else from Python's lock."""
+    """Slots for building responses above `MAX_UNSHARED`. Two, as for two cores: more at once would take more memory,
+    be no faster, and keep other threads from Python's lock."""
 
     def refusal(self, held: int, waiting: int) -> RateLimited:
         raise AssertionError("all of them wait")
 
 
 _generators = _Generators(2, share=1)
-"""One caller makes one at a time."""
+"""One caller builds one at a time."""
 
 
 @contextmanager
 def _generation_slot() -> Iterator[None]:
-    """For sync code: waits until it is the caller's turn."""
+    """Hold a slot of `_generators`. For sync code: it waits until it is the caller's turn."""
     granted = threading.Event()
     slot = _generators.enter(caller.get(), admitted=True)
     try:
@@ -62,8 +61,8 @@ def answer(
     content_type: str = JSON,
     headers: dict[str, str] | None = None,
 ) -> HttpResponseBase:
-    """An answer made of these pieces, which are about ``weight`` bytes together. For sync code: it may wait
-    for others that are being made."""
+    """Build a response from chunks that are about ``weight`` bytes together. For sync code: it may wait for other
+    responses that are being built."""
     remaining, buffered = iter(chunks), list[bytes]()
     if weight <= MAX_UNSHARED and _fits(remaining, buffered, MAX_UNSHARED):
         return HttpResponse(b"".join(buffered), status=status, content_type=content_type, headers=headers)
@@ -74,7 +73,7 @@ def answer(
 
 
 def _fits(chunks: Iterator[bytes], out: list[bytes], limit: int) -> bool:
-    """Put pieces to those that are there until they are too much together; whether that were all."""
+    """Move chunks to ``out`` until they exceed ``limit`` bytes together; tell whether those were all."""
     size = sum(map(len, out))
     while size <= limit:
         chunk = next(chunks, None)
@@ -88,7 +87,7 @@ def _fits(chunks: Iterator[bytes], out: list[bytes], limit: int) -> bool:
 def ready_answer(
     body: bytes, *, status: int = 200, content_type: str = JSON, headers: dict[str, str] | None = None
 ) -> HttpResponseBase:
-    """An answer that is made already."""
+    """Build a response from a complete body."""
     if len(body) <= MAX_IN_MEMORY:
         return HttpResponse(body, status=status, content_type=content_type, headers=headers)
     return _spooled((body,), status, content_type, headers)
@@ -109,7 +108,7 @@ def _spooled(
 
 
 class _Spool:
-    """A file without a name that is read once, from its start."""
+    """A temporary file without a name that is written, then read once from its start."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(prefix="answer-")  # noqa: SIM115 - closed by `close`
@@ -126,7 +125,7 @@ class _Spool:
             yield part
 
     def close(self) -> None:
-        """Django calls it once the answer is sent or its reader has gone."""
+        """Close the file. Django calls it once the response is sent or its reader has disconnected."""
         self._file.close()
 
     __del__ = close  # of one that was never sent

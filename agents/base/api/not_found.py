@@ -1,4 +1,4 @@
-"""What is not there: JSON for an unknown path under ``/v1``."""
+"""The view for unknown paths under ``/v1``: 404 as JSON."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a caller sends along for providers: ``X-LlamaStack-Provider-Data``, a JSON object as text.
+"""Reads the caller's data for providers: the header ``X-LlamaStack-Provider-Data``, a JSON object as text.
 
 It holds secrets (keys, headers of MCP servers): read here once, handed to the run, never stored,
-never logged, and no error says more of it than which name is wrong.
+never logged, and an error names the wrong key only.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ HEADER = "X-LlamaStack-Provider-Data"
 
 
 def provider_data(request: HttpRequest) -> dict[str, Any]:
-    """The object of that header. One that is none counts as absent, as it does upstream: clients send
-    it with every request. Raises InvalidRequest for headers in it that could not be sent."""
+    """Decode the header. A value that is no JSON object counts as absent, as it does upstream: clients send it
+    with every request. Raises InvalidRequest for headers in it that could not be sent."""
     value = _decoded(request.headers.get(HEADER, ""))
     by_url = value.get(HEADERS_KEY) or {}
     if not isinstance(by_url, dict):

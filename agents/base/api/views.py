@@ -1,7 +1,7 @@
-"""The base of all API views: who acts and may they; a body in, bytes out; streams and waiting.
+"""The base of all API views: authentication and permissions, bodies in, bytes out, streams, waiting.
 
-A view is sync and must not wait for a turn: its thread would be held all the time. It hands back
-an `Awaited`, and the innermost middleware awaits what is inside, on the loop.
+A view is sync and must not wait for a turn: its thread would be held all the time. It returns
+an `Awaited`, and the innermost middleware awaits its work on the loop.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class ApiView(APIView):
 
     @staticmethod
     def identify(request: HttpRequest) -> Actor:
-        """Who asks. Raises NotAuthenticated."""
+        """Return the actor of a request. Raises NotAuthenticated."""
         return actor_of(request)
 
     def body(self, model: type[BaseModel]) -> Any:
-        """The request's body as a value of ``model``. Raises InvalidRequest."""
+        """Parse the request's body as a value of ``model``. Raises InvalidRequest."""
         return negotiation.read_body(self.request._request, model)
 
     @property
@@ -84,32 +84,32 @@ class ApiView(APIView):
 
 
 def answer(value: BaseModel, status: int = 200) -> HttpResponseBase:
-    """A Pydantic value as JSON, nulls kept."""
+    """Build a response from a Pydantic value as JSON, nulls included."""
     return negotiation.json_response(as_json(value), status)
 
 
 def as_json(value: BaseModel) -> bytes:
-    """A Pydantic value as JSON, nulls kept."""
+    """Encode a Pydantic value as JSON, nulls included."""
     return value.__pydantic_serializer__.to_json(value)
 
 
 def data_list(items: Iterable[Any]) -> HttpResponseBase:
-    """``{"data": […]}`` of plain JSON values."""
+    """Build ``{"data": […]}`` from plain JSON values."""
     return negotiation.json_response(msgspec.json.encode({"data": list(items)}))
 
 
 def no_content() -> HttpResponseBase:
-    """204: done, nothing to say."""
+    """Build a response with status 204 and no body."""
     return HttpResponse(status=204)
 
 
 def stream(frames: AsyncIterator[bytes]) -> StreamingHttpResponse:
-    """A stream of server-sent events."""
+    """Build a response that streams server-sent events."""
     return StreamingHttpResponse(frames, headers=sse.HEADERS)
 
 
 def page_bounds(request: HttpRequest) -> tuple[int, int]:
-    """(start, limit) of a Llama Stack list. ``limit`` absent is a page, -1 as many as allowed."""
+    """Parse (start, limit) of a Llama Stack list. Without ``limit`` it is `DEFAULT_LIMIT`; -1 means `MAX_LIMIT`."""
     start = _number(request, "start_index", 0)
     limit = _number(request, "limit", DEFAULT_LIMIT)
     if start < 0:
@@ -129,7 +129,7 @@ def _number(request: HttpRequest, name: str, default: int) -> int:
 
 
 def query_list(request: HttpRequest, name: str) -> list[str] | None:
-    """A list in the query, in any of the clients' spellings: commas, brackets, repeated."""
+    """Parse a list in the query, in any of the clients' spellings: commas, brackets, repeated. None if absent."""
     raw = [*request.GET.getlist(name), *request.GET.getlist(f"{name}[]")]
     if not raw:
         return None

@@ -1,4 +1,4 @@
-"""Answers that take their time: they end with the rights they were asked for with."""
+"""Responses that are awaited or streamed, and end when the caller loses its rights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R", bound=HttpResponseBase)
 
 
 class Awaited(HttpResponse):
-    """A place for an answer that has to be waited for on the loop."""
+    """A placeholder for a response that is awaited on the loop; ``work`` makes it."""
 
     def __init__(self, work: Callable[[], Awaitable[HttpResponseBase]]) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Awaited(HttpResponse):
 
 
 def while_allowed(response: R, actor: Actor, reidentify: Reidentify | None = None) -> R:
-    """The same answer; one that is waited for or streamed lasts no longer than the actor's rights."""
+    """Bind a response that is awaited or streamed to the actor's rights; any other is returned as it is."""
     if isinstance(response, Awaited):
         response.work = partial(_await_allowed, response.work, actor, reidentify)
     elif isinstance(response, StreamingHttpResponse) and response.is_async:

@@ -1,5 +1,5 @@
 """The body of every error of the API, as `agents.base.errors` makes it: OpenAI's ``error`` object, and the
-words again as ``detail``, because older Llama Stack clients read that."""
+message again as ``detail``, because older Llama Stack clients read that."""
 
 from __future__ import annotations
 

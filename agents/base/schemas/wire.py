@@ -29,7 +29,7 @@ JSON = Any
 
 @dataclass(frozen=True, slots=True)
 class null_is:
-    """Take null for a field's default: clients write out every field they know."""
+    """Replace null by a field's default: clients write out every field they know."""
 
     default: object
 
@@ -46,7 +46,7 @@ class null_is:
 
 @dataclass(frozen=True, slots=True)
 class at_most:
-    """Refuse what takes more than so many KiB as JSON: it is listed, or found with others, without pages."""
+    """Refuse values of more than so many KiB as JSON: they are sent in lists without pages."""
 
     kib: int
 
@@ -63,11 +63,11 @@ SmallJson = Annotated[dict[str, Any], at_most(16)]
 """A value of the caller's own that lists show."""
 
 _NO_SCHEMAS = frozenset({"serialization", "metadata", "default"})
-"""Parts of a schema that hold none, or not of what is read."""
+"""Parts of a schema that hold no schemas, or none of input."""
 
 
 def _exact(schema: Any) -> Any:
-    """A schema of Pydantic's core in which flags and numbers are taken for nothing else."""
+    """Make a schema of Pydantic's core strict about booleans and numbers."""
     match schema:
         case {"type": "bool"}:
             return {**schema, "strict": True}
@@ -86,13 +86,13 @@ def _exact(schema: Any) -> Any:
 
 
 def _integral(value: Any) -> Any:
-    """JSON knows one kind of number: 5.0 is 5."""
+    """Turn a float like 5.0 into an int: JSON has one kind of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class RequestSchemaGenerator(GenerateJsonSchema):
-    """Says of what is read all that holds for it: the word that tells the types of a union apart is needed though a
-    lone value may do without, and a whole number has at most 64 bits."""
+    """Generates JSON schemas that state all rules of input: the discriminator of a union is required, though a lone
+    value may do without, and an integer has at most 64 bits."""
 
     def generate(self, schema: CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
         json_schema = super().generate(schema, mode)
@@ -126,7 +126,7 @@ def _require_discriminators(node: Any, types: dict[str, Any]) -> None:
 
 class Wire(BaseModel):
     """A frozen value on the wire. Unknown fields of a request are ignored (newer clients must
-    not break), and non-finite numbers refused; a flag or a number in other clothes (``0`` for false, ``"5"``)
+    not break), and non-finite numbers refused; a boolean or a number of another type (``0`` for false, ``"5"``)
     is refused as well, as the description says."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
@@ -149,7 +149,7 @@ class Wire(BaseModel):
 
 
 class WireOutput(Wire):
-    """A value only we send: an undeclared field is our own mistake."""
+    """A value that only we send: an undeclared field is a bug of ours."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -162,12 +162,12 @@ def iso(at_us: int) -> str:
 
 @lru_cache(maxsize=8192)
 def _second(seconds: int) -> str:
-    """What is slow about it, remembered: the moments of a session lie close together."""
+    """Format a second, cached: the timestamps of a session lie close together, and formatting is slow."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def _parse_timestamp(value: Any) -> Any:
-    """Read a moment: microseconds as they are, ISO-8601 text or a datetime converted. Without a zone it is UTC."""
+    """Parse a timestamp: microseconds as they are, ISO-8601 text or a datetime converted. Without a zone it is UTC."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     if isinstance(value, datetime):
@@ -180,7 +180,7 @@ Timestamp = Annotated[
     BeforeValidator(_parse_timestamp, json_schema_input_type=int | str),
     PlainSerializer(iso, return_type=str, when_used="json"),
 ]
-"""A moment: microseconds since 1970 inside, ISO-8601 UTC in JSON."""
+"""A timestamp: microseconds since 1970 inside, ISO-8601 UTC in JSON."""
 
 
 def _key_of(kind: ids.Kind) -> Any:

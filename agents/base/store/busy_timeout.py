@@ -1,5 +1,5 @@
-"""How long a connection waits while somebody else writes. Only SQLite has one place for writing; its readers
-never wait."""
+"""Sets how long a connection waits for another writer. Only SQLite has a single write lock; its readers never
+wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection
 
 @contextmanager
 def lock_timeout(seconds: float) -> Iterator[None]:
-    """Within the block this thread's connection waits no longer than that."""
+    """Limit the wait of this thread's connection for the write lock, within the block."""
     if connection.vendor != "sqlite":
         yield
         return

@@ -1,7 +1,7 @@
-"""The change feed: what changed, in commit order, for everything that follows the rows.
+"""The change feed: the changed records in commit order, for everything that follows the rows.
 
 A job *notes* changes while it writes; at the end of the transaction they become rows, each record
-once; after the commit the doorbell rings with them.
+once; after the commit the listeners are notified.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _LOCK = 0x61676E74
 """PostgreSQL advisory lock: numbers of the feed are taken in commit order."""
 
 ROWS_PER_INSERT = 1_000
-"""Rows of one statement: databases bound its values."""
+"""Rows of one statement: databases limit its values."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeBatch:
-    """Changes of one commit: the feed's number after it, and (kind, key) pairs in order."""
+    """The changes of one commit: the feed's number after it, and (kind, key) pairs in order."""
 
     seq: int
     records: tuple[tuple[int, int], ...]
@@ -47,7 +47,7 @@ def note(kind: ChangeKind, key: int, *, deleted: bool = False) -> None:
 
 
 def forget() -> None:
-    """Drop what was noted: the transaction did not happen."""
+    """Drop the noted changes: the transaction was rolled back."""
     _pending.__dict__.pop("noted", None)
 
 
@@ -66,7 +66,7 @@ def flush() -> ChangeBatch | None:
 
 
 def _insert(rows: list[tuple[int, int, bool]]) -> int:
-    """The feed's number after these rows."""
+    """Insert rows, and return the feed's number after them."""
     marks = ", ".join(["(%s, %s, %s)"] * len(rows))
     with connection.cursor() as cursor:
         sql = f"INSERT INTO agents_change (kind, key, deleted) VALUES {marks} RETURNING seq"  # noqa: S608 - marks only
@@ -75,19 +75,19 @@ def _insert(rows: list[tuple[int, int, bool]]) -> int:
 
 
 def notify(changed: ChangeBatch | None) -> None:
-    """Tell the listeners, after the commit."""
+    """Notify the listeners, after the commit."""
     if changed is not None:
         for listener in list(_listeners):
             listener(changed)
 
 
 def latest() -> int:
-    """The number of the newest change, 0 when there is none."""
+    """Return the number of the newest change, 0 when there is none."""
     return Change.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
 
 
 MAX_CHANGES = 200_000
-"""Changes that stay; a reader further behind loads its page again."""
+"""Changes that are retained; a reader further behind loads its page again."""
 
 
 def prune() -> int:
@@ -97,13 +97,13 @@ def prune() -> int:
 
 
 def is_pruned(seq: int) -> bool:
-    """Whether changes behind ``seq`` have been deleted, so that nobody knows what they were."""
+    """Tell whether changes after ``seq`` have been deleted, so that a reader there has missed some."""
     oldest = Change.objects.order_by("seq").values_list("seq", flat=True).first()
     return oldest is not None and oldest > seq + 1
 
 
 def after(seq: int, limit: int = 1000) -> ChangeBatch | None:
-    """Changes behind ``seq``, at most ``limit`` rows; None when there are none."""
+    """Return the changes after ``seq``, at most ``limit`` rows; None when there are none."""
     rows = list(Change.objects.filter(seq__gt=seq).order_by("seq").values_list("seq", "kind", "key")[:limit])
     if not rows:
         return None

@@ -1,8 +1,8 @@
-"""Trouble of the store's own: it is away, full, held by somebody else for too long, or cannot be written.
+"""Failures of the database: unreachable, full, locked for too long, or read-only.
 
-None of it is a mistake in a request or in our code, and all of it passes: whoever asks is told to come
-again. What counts is what the database itself says, its code, not the class it is raised as: that is the
-same for a disk that is full and for a table that is not there.
+None is a mistake in a request or in our code, and all are temporary: callers get 503 and retry. They are
+told by the database's own error code, not by the exception's class: that is the same for a full disk and
+for a missing table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StoreFailure:
-    """One kind of it. ``of_one`` befalls one statement; of the others, all that write suffer."""
+    """A kind of failure. ``single_statement`` ones affect one statement, the others everybody who writes."""
 
     message: str
     retry_after_s: int
@@ -72,14 +72,14 @@ _DISK = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
 
 
 def _is_of_psycopg(error: BaseException | None, *names: str) -> bool:
-    """Whether it is one of the driver's errors of these names. One that is not loaded has raised nothing, and is not
-    loaded to be asked: it takes eight megabytes."""
+    """Tell whether an error is one of psycopg's classes of these names. The driver is not imported for that: if it is
+    not loaded it has raised nothing, and it takes eight megabytes."""
     driver = sys.modules.get("psycopg")
     return driver is not None and isinstance(error, tuple(getattr(driver, name) for name in names))
 
 
 def classify(error: BaseException | None) -> StoreFailure | None:
-    """The trouble that an error is of; None for mistakes, ours or others'."""
+    """Return the failure behind an exception; None for any other error."""
     if isinstance(error, OSError):
         return _DISK.get(error.errno or 0)
     if not isinstance(error, Error | sqlite3.Error) and not _is_of_psycopg(error, "Error"):
@@ -96,8 +96,8 @@ def classify(error: BaseException | None) -> StoreFailure | None:
 
 
 def unavailable(error: BaseException, where: str = "") -> Unavailable | None:
-    """What a caller is told of an error that is the store's trouble; None for another. It is noted in the
-    log, ``where`` saying what it befell."""
+    """Return the 503 for an exception that is a failure of the store; None for another. It is recorded in the
+    log, ``where`` naming what failed."""
     failure = classify(error)
     if failure is None:
         return None
@@ -110,7 +110,7 @@ def unavailable(error: BaseException, where: str = "") -> Unavailable | None:
 # ------------------------------------------------------------------------------------------------- log
 
 LOG_INTERVAL_S = 10.0
-"""How often a trouble that goes on is told."""
+"""How often a lasting failure is logged."""
 
 
 @dataclass(slots=True)
@@ -121,8 +121,7 @@ class _LogState:
 
 @dataclass
 class FailureLog:
-    """What the log was told, and since when there is quiet: a store that is away fails a thousand times a
-    second, and says the same each time."""
+    """Logs failures at a limited rate: a database that is down fails a thousand times a second, always alike."""
 
     clock: Callable[[], float] = time.monotonic
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -130,7 +129,7 @@ class FailureLog:
     _last: tuple[StoreFailure, float] | None = None
 
     def record(self, failure: StoreFailure, error: BaseException, where: str = "") -> None:
-        """Tell it at once, and again every ten seconds with how often it was."""
+        """Log a failure at once, and again every ten seconds with how often it occurred."""
         now = self.clock()
         with self._lock:
             if not failure.single_statement:
@@ -144,24 +143,24 @@ class FailureLog:
         log.warning("the store %s (%d times; %s): %s", failure.message, count, where or "behind requests", message)
 
     def recent(self, within_s: float) -> StoreFailure | None:
-        """What has befallen the store itself within so many seconds, if anything has."""
+        """Return the failure of the store itself within so many seconds, if any."""
         last = self._last
         return last[0] if last is not None and self.clock() - last[1] < within_s else None
 
 
 failure_log = FailureLog()
-"""Of this process."""
+"""The process's log of failures."""
 
 
 def forget() -> None:
-    """As if there had never been any."""
+    """Reset the log of failures (tests)."""
     global failure_log
     failure_log = FailureLog()
 
 
 class StoreFailureFilter(logging.Filter):
-    """Of records that tell an error with its whole way to it, lets those through that are no trouble of the
-    store's: those are noted, in one line. That a request was answered 503 for it, too, is told by that."""
+    """A logging filter that drops tracebacks of failures of the store: `failure_log` logs those, in one line. It
+    drops the log lines of the requests that got 503 for them, too."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", None) == Unavailable.status:

@@ -1,7 +1,7 @@
-"""Whether the store can be written: asked by those who send requests elsewhere when it cannot.
+"""Checks whether the store can be written, for load balancers.
 
-A look costs little and is shared for a second. It takes the place for writing and gives it back, which
-says nothing of the room there is: that is asked of the disk, and of how the last writes went.
+A check costs little and is cached for a second. It takes the write lock and releases it, which says
+nothing of free space: for that it checks the disk, and how the last writes went.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from agents.base.store.busy_timeout import lock_timeout
 MIN_FREE_BYTES = 64 * 2**20
 """Bytes that must be free on the disk: SQLite's log alone may grow to that."""
 CACHE_S = 1.0
-"""How long a look counts, and how long it waits for the place to write."""
+"""How long a result is cached, and how long a check waits for the write lock."""
 RECENT_S = 5.0
-"""How long a write that failed counts."""
+"""How long a failed write counts."""
 
 
 _lock = threading.Lock()
 _problem, _until = "", 0.0
-"""The newest look, and until when it counts."""
+"""The newest result, and until when it is cached."""
 
 
 def problem() -> str:
-    """What keeps the store from being written, in words for everybody; empty when nothing does."""
+    """Return why the store cannot be written, as a text without details; empty when it can."""
     global _problem, _until
     with _lock:
         if time.monotonic() >= _until:
@@ -41,7 +41,7 @@ def problem() -> str:
 
 
 def forget() -> None:
-    """The next to ask has a look."""
+    """Drop the cached result."""
     global _until
     _until = 0.0
 
@@ -63,7 +63,7 @@ def _space_failure() -> failures.StoreFailure | None:
 
 
 def _folders() -> set[Path]:
-    """Where this process keeps what it writes."""
+    """Return the folders that this process writes to."""
     folders = {Path(settings.DATA_DIR)}
     if connection.vendor == "sqlite":
         folders.add(Path(connection.settings_dict["NAME"]).parent)

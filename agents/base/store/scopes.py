@@ -1,4 +1,4 @@
-"""The small table of distinct attribute sets, cached in the process."""
+"""Reads and writes the small table of distinct attribute sets, cached in the process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CACHE_TTL_S = 2.0
 
 
 def all_scopes() -> Mapping[int, Attributes]:
-    """Every scope's attributes by id."""
+    """Return every scope's attributes by id."""
     global _cache
     loaded_at, scopes = _cache
     if time.monotonic() - loaded_at > CACHE_TTL_S:
@@ -35,7 +35,7 @@ def forget() -> None:
 
 
 def scope_of(attributes: Attributes) -> int:
-    """The id of the scope with exactly these attributes, made if it is new. Writes."""
+    """Return the id of the scope with exactly these attributes; create it if it is new. Writes."""
     name = frozenset(attributes.items())
     if name not in _ids:
         _ids[name] = _find_or_create(attributes)
@@ -52,8 +52,8 @@ def _find_or_create(attributes: Attributes) -> int:
 
 
 def scope_for(actor: Actor) -> int:
-    """The scope of what an actor creates: its own attributes but for the roles that only say what
-    it may do. Writes."""
+    """Return the scope of rows that an actor creates: its own attributes without the roles that only grant
+    actions. Writes."""
     roles = actor.attributes.get("roles", frozenset()) - GRANTING_ROLES
     attributes = {**actor.attributes, "roles": roles}
     return scope_of({category: values for category, values in attributes.items() if values})

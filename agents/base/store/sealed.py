@@ -1,7 +1,7 @@
-"""Secrets of others at rest: sealed with a key of this server, and each bound to where it belongs.
+"""Encrypts stored secrets with a key of this server, and binds each to its context.
 
-The key is made of ``SECRET_KEY``; what was sealed under ``SECRET_KEY_FALLBACKS`` can still be opened.
-The cipher is imported when it is first needed.
+The key is derived from ``SECRET_KEY``; secrets encrypted under ``SECRET_KEY_FALLBACKS`` can still be
+decrypted. The cipher is imported when it is first needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PURPOSE = b"agents: secrets at rest"
 
 
 def seal(context: str, secrets: dict[str, str]) -> str:
-    """Secrets that are for ``place`` (a URL) alone; nothing becomes the empty text."""
+    """Encrypt secrets for one ``context`` (such as a URL) alone; no secrets become the empty text."""
     if not secrets:
         return ""
     text = msgspec.json.encode({"place": context, "secrets": secrets})
@@ -25,7 +25,7 @@ def seal(context: str, secrets: dict[str, str]) -> str:
 
 
 def unseal(context: str, token: str) -> dict[str, str] | None:
-    """The secrets for this place; None where they cannot be opened, or are for another."""
+    """Decrypt the secrets of this context; None where they cannot be decrypted, or belong to another."""
     if not token:
         return {}
     from cryptography.fernet import InvalidToken

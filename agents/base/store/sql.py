@@ -1,7 +1,7 @@
-"""Statements of the hot path, made once from the models' own columns.
+"""Prepared SQL for the hot path, built once from the models' own columns.
 
 Django builds each query anew, which costs ten times what SQLite needs to run it; a turn's record is
-some twenty statements. Values are given as the columns hold them, moments as microseconds; only NUL
+some twenty statements. Values are passed as the columns hold them, timestamps as microseconds; only NUL
 characters are made `storable` here.
 """
 
@@ -22,30 +22,30 @@ Row = Sequence[Any]
 
 
 def columns(model: type[models.Model], names: str) -> list[str]:
-    """The columns of these fields (attribute names, separated by blanks)."""
+    """Return the columns of these fields (attribute names, separated by blanks)."""
     by_name = {field.attname: str(field.column) for field in model._meta.concrete_fields}
     return [by_name[name] for name in names.split()]
 
 
 def _has_text(model: type[models.Model], names: str) -> bool:
-    """Whether one of these fields may hold text."""
+    """Tell whether one of these fields may hold text."""
     attributes = set(names.split())
     fields = [field for field in model._meta.concrete_fields if field.attname in attributes]
     return not all(isinstance(field, _WITHOUT_TEXT) for field in fields)
 
 
 _WITHOUT_TEXT = (models.IntegerField, models.BooleanField, models.BinaryField, models.ForeignKey)
-"""Fields of keys and numbers, and of bytes: those that refer to another table refer to its key."""
+"""Fields of numbers and bytes; foreign keys hold numbers, too."""
 
 
 def _storable(row: Row) -> Row:
-    # asked here first: a call for each value of each row would cost more than the rest
+    # checked here first: a call for each value of each row would cost more than everything else
     return [storable(value) if isinstance(value, str) and "\0" in value else value for value in row]
 
 
 class Insert:
-    """``INSERT`` of these fields. With ``once``, a row that is there already is left as it is; with
-    ``replace`` (a key column), its other columns are overwritten."""
+    """``INSERT`` of these fields. With ``once``, an existing row is left as it is; with ``replace`` (a key
+    column), its other columns are overwritten."""
 
     def __init__(self, model: type[models.Model], names: str, *, once: bool = False, replace: str = "") -> None:
         cols = columns(model, names)
@@ -60,7 +60,7 @@ class Insert:
         self.text = "{} VALUES {}{}".format(*self._parts)
 
     def execute(self, *row: Any) -> int:
-        """Write a row; returns 0 where it was there already and is left as it is."""
+        """Insert a row; returns 0 where it exists and is left as it is."""
         with connection.cursor() as cursor:
             cursor.execute(self.text, _storable(row))
             return int(cursor.rowcount)
@@ -70,8 +70,8 @@ class Insert:
 
 
 class Select:
-    """``SELECT`` of these fields; ``where`` is SQL with marks. Rows that it ``locks`` stay as they were read to the
-    end of the transaction; SQLite needs no word for that: its transactions write one after the other."""
+    """``SELECT`` of these fields; ``where`` is SQL with marks. ``locks`` locks the rows to the end of the transaction;
+    SQLite needs no clause for that: its transactions write one after the other."""
 
     def __init__(self, model: type[models.Model], names: str, where: str, *, locks: bool = False) -> None:
         self._text = f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE {where}"  # noqa: S608 - names of ours
@@ -95,12 +95,12 @@ class Select:
 
 
 MAX_VALUES = 500
-"""Values that one statement is asked for."""
+"""Most values of one ``IN (…)``."""
 
 
 class SelectAmong:
-    """``SELECT`` of these fields of the rows that have one of many values in a field; ``where`` is more SQL with
-    marks, ``order`` what they are sorted by among those of one statement."""
+    """``SELECT`` of these fields for many values of one field, in several statements; ``where`` is more SQL with
+    marks, ``order`` sorts the rows of each statement."""
 
     def __init__(self, model: type[models.Model], names: str, field: str, where: str = "TRUE", order: str = "") -> None:
         [column] = columns(model, field)
@@ -108,7 +108,7 @@ class SelectAmong:
         self._head = f"SELECT {', '.join(columns(model, names))} FROM {table} WHERE {where} AND {column} IN "  # noqa: S608 - names of ours
 
     def all(self, among: Sequence[Any], *values: Any) -> Iterator[tuple[Any, ...]]:
-        """``values`` are those of ``where``."""
+        """Yield the rows; ``values`` are the parameters of ``where``."""
         for start in range(0, len(among), MAX_VALUES):
             chunk = among[start : start + MAX_VALUES]
             with connection.cursor() as cursor:
@@ -118,7 +118,7 @@ class SelectAmong:
 
 
 class VisibleRow:
-    """One row of a guarded table by its key, if the actor may see it."""
+    """``SELECT`` of one row of a guarded table by its key, if the actor may see it."""
 
     def __init__(self, model: type[models.Model], names: str) -> None:
         not_removed = "removed_at IS NULL AND " if issubclass(model, Removable) else ""
@@ -135,7 +135,7 @@ class VisibleRow:
 
 
 class Update:
-    """Changes of one row, gathered and written by one statement. An *expression* is SQL over the
+    """``UPDATE`` of one row: collects changes and writes them by one statement. An *expression* is SQL over the
     row's own columns, with marks."""
 
     def __init__(self, model: type[models.Model]) -> None:
@@ -168,7 +168,7 @@ class Update:
         return bool(self._parts)
 
     def write(self, key_column: str, key: int, and_where: str = "", *params: Any) -> int:
-        """Write them, to the row with this key; returns how many rows were changed."""
+        """Write the changes to the row with this key; returns how many rows were changed."""
         if not self._parts:
             return 0
         changes = ", ".join(f"{column} = {text}" for column, (text, _) in self._parts.items())
@@ -180,8 +180,8 @@ class Update:
 
 
 def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_text: bool = True) -> None:
-    """Insert rows: ``head`` is the statement before its VALUES, ``marks`` are those of a row in their parentheses,
-    ``tail`` says what is to be done about a row that is there already, ``has_text`` whether one may hold text."""
+    """Insert rows: ``head`` is the statement before its VALUES, ``marks`` are those of a row in parentheses,
+    ``tail`` is its ON CONFLICT clause, ``has_text`` tells whether a row may hold text."""
     encoded = [_storable(row) for row in rows] if has_text else list(rows)
     if not encoded:
         return
@@ -195,7 +195,7 @@ def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_te
 
 
 MIN_COPY_ROWS = 500
-"""Rows that are worth PostgreSQL's COPY: it takes them at a fraction of what statements cost."""
+"""Rows from which PostgreSQL's COPY is used: it costs a fraction of statements."""
 
 
 def _copy(cursor: Any, head: str, rows: Sequence[Row]) -> None:
@@ -206,12 +206,12 @@ def _copy(cursor: Any, head: str, rows: Sequence[Row]) -> None:
 
 
 BATCH_SIZES = (512, 128, 16, 1)
-"""Rows of one statement, the largest first: few kinds of statements, which SQLite keeps prepared."""
+"""Rows of one statement, the largest first: few distinct statements, which SQLite keeps prepared."""
 
 
 def _insert_batches(cursor: Cursor, parts: tuple[str, str, str], rows: Sequence[Row]) -> None:
-    # past `executemany`, which gives away Python's lock for each row, and past Django's cursor, which would
-    # look through thousands of marks: with threads that compute, a writer waits longer for the lock than it writes
+    # avoids `executemany`, which releases Python's lock for each row, and Django's cursor, which would scan
+    # thousands of marks: with computing threads, a writer waits longer for the lock than it writes
     start = 0
     with connection.wrap_database_errors:
         for size in BATCH_SIZES:

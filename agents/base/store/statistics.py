@@ -1,7 +1,7 @@
-"""What SQLite's planner knows of the tables: how many rows share a value of an index.
+"""Keeps the statistics of SQLite's query planner fresh: how many rows share a value of an index.
 
-Without that it takes every index for as good as any other, and reads all turns of a status for each session. It learns
-it by itself only when it is told to look, a few hundred rows of each index at a time. (PostgreSQL looks by itself.)
+Without them it takes every index for as good as any other, and reads all turns of a status for each session. SQLite
+collects them only on ANALYZE, here from a few hundred rows of each index. (PostgreSQL has autovacuum.)
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from agents.base.store import failures
 from agents.base.store.writer import writer
 
 ANALYSIS_ROWS = 400
-"""Rows of an index that are looked at, about."""
+"""About how many rows of an index are sampled."""
 MAX_AGE_S = 6 * 3600.0
-"""When it is looked at again, though the store has not grown much."""
+"""Age at which the statistics are renewed although the store has not grown much."""
 GROWTH_FACTOR = 2
-"""How many times larger a store is that is looked at again at once."""
+"""Growth of the store at which the statistics are renewed at once."""
 
 
 class PlannerStatistics:
-    """What one process has seen to: `renew` is called again and again, and does something where it is time."""
+    """Renews the statistics from time to time: `renew` is called periodically, and runs when it is due."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last_run: tuple[float, int] | None = None
 
     def renew(self) -> bool:
-        """Look at the tables, as one short job of the writer; returns whether it was time, and went well. What others
-        have open already goes by it as soon as there is any, and by newer ones when it is opened anew."""
+        """Analyze the tables, as one short job of the writer; returns whether it was due and succeeded. Open
+        connections use the first statistics at once, and newer ones when they are opened again."""
         if connection.vendor != "sqlite" or not self._is_time():
             return False
         try:
@@ -52,7 +52,7 @@ class PlannerStatistics:
 
 
 def _analyze() -> int:
-    """How many pages of the store are in use."""
+    """Analyze the tables; returns how many pages of the store are in use."""
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA analysis_limit={ANALYSIS_ROWS}").fetchall()
         for table in _tables():
@@ -61,13 +61,13 @@ def _analyze() -> int:
 
 
 def _tables() -> list[str]:
-    """Those with more than a key: of the others it would only learn how long they are, by reading them."""
+    """Return the tables with more than a key: of the others ANALYZE would only count the rows, by reading them."""
     models = apps.get_app_config("agents").get_models()
     return [model._meta.db_table for model in models if model._meta.indexes or model._meta.constraints]
 
 
 def _pages() -> int:
-    """Those in use: what was deleted leaves others behind, which are filled first."""
+    """Count the pages in use, without the free ones that deletions leave."""
     with connection.cursor() as cursor:
         [(pages,)] = cursor.execute("PRAGMA page_count").fetchall()
         [(free,)] = cursor.execute("PRAGMA freelist_count").fetchall()

@@ -1,5 +1,5 @@
-"""Actors behind tokens that others issue: who they are is asked of the identity provider of the
-settings, once in a while; here they get a user of their own, so that what they make is theirs."""
+"""Actors of tokens of an identity provider. The provider of the settings identifies a token, cached for
+seconds; each identity gets a user here, which owns the rows it creates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agents.base.store import keys
 from agents.base.store.writer import writer
 
 CACHE_TTL_S = 5.0
-"""How long an answer is believed: a right that was taken away ends this much later at most."""
+"""How long an identity is cached: a right that was taken away ends this much later at most."""
 _MAX_OWNER, _DIGEST = 140, "sha256"
 
 Identify = Callable[[str, TokenRequest], Identity]
@@ -23,19 +23,19 @@ _cache: dict[str, tuple[float, Actor]] = {}
 
 
 def use_provider(identify: Identify | None) -> None:
-    """Say who tells whose a token is: raises NotAuthenticated, Unavailable. None: nobody."""
+    """Set the function that identifies tokens (it raises NotAuthenticated, Unavailable); None: no provider."""
     global _identify
     _identify = identify
     _cache.clear()
 
 
 def has_provider() -> bool:
-    """Whether there is somebody who knows tokens."""
+    """Tell whether an identity provider is configured."""
     return _identify is not None
 
 
 def actor_of(token: str, request: TokenRequest) -> Actor:
-    """The actor behind a token. Raises NotAuthenticated, Unavailable."""
+    """Return the actor of a token. Raises NotAuthenticated, Unavailable."""
     assert _identify is not None  # `are_known`
     name = hashlib.sha256(token.encode(errors="replace")).hexdigest()
     entry = _cache.get(name)
@@ -63,14 +63,14 @@ def _actor(identity: Identity) -> Actor:
 
 
 def _username(owner: str) -> str:
-    """One for each owner: what is too long is kept by its digest, behind a word that no other name has there."""
+    """Return the name of an owner's user: a digest for a long owner, behind a word that no other name has there."""
     if len(owner) <= _MAX_OWNER:
         return keys.ISSUED_USER_PREFIX + owner
     return f"{keys.ISSUED_USER_PREFIX}{_DIGEST} {hashlib.sha256(owner.encode()).hexdigest()}"
 
 
 def _find_or_create_user(name: str, principal: str) -> User:
-    """Without a password: it enters by its token only."""
+    """Return the user of an identity, created without a password if it is new."""
     user, created = User.objects.get_or_create(username=name, defaults={"first_name": principal[:150]})
     if created:
         user.set_unusable_password()

@@ -3,11 +3,11 @@
 A job is a function that writes. Jobs that wait together are committed together, so that the price
 of a durable commit (an fsync) is shared; the caller's future is resolved only after the commit.
 When one job of a group fails, the group is rolled back and its jobs run again one by one; one that
-met another process's transaction (a deadlock, a serialisation failure) is simply run again: a job
+conflicted with another process's transaction (a deadlock, a serialisation failure) is retried: a job
 must therefore have no effect but on the database.
 
-Callers take turns (`shares.caller`), and a group is committed before it has taken long: small writes do not wait
-for all that somebody else has sent.
+Callers take turns (`shares.caller`), and a group is committed after `MAX_GROUP_S`: small writes do not wait
+for the whole backlog of another caller.
 
 Outside a server (commands, tests) there is no thread: jobs run at once, in the caller's own
 connection.
@@ -36,27 +36,27 @@ from agents.base.store.busy_timeout import lock_timeout
 log = logging.getLogger(__name__)
 
 MAX_JOBS = 256
-"""Jobs in one commit at most."""
+"""Most jobs of one commit."""
 MAX_GROUP_S = 0.05
-"""When jobs of a group have taken so long, they are committed, and the others come later."""
+"""When the jobs of a group have taken this long, they are committed, and the others follow later."""
 CHECKPOINT_BYTES = 32 * 1024 * 1024
 """Size of SQLite's log at which the writer itself folds it into the file: steady readers starve
 the automatic checkpoint."""
 
 CONFLICT_STATES = frozenset({"40001", "40P01"})
-"""PostgreSQL's codes of transactions that got in each other's way: serialisation failure, deadlock."""
+"""PostgreSQL's codes of conflicting transactions: serialisation failure, deadlock."""
 MAX_TRIES, MAX_RETRY_DELAY_S = 10, 0.05
-"""How often a job may meet others, and how long it waits at most before it is run again."""
+"""How often a conflicting job is tried, and how long it waits at most before the next try."""
 
 HELD_PERIOD_S, SHORT_TIMEOUT_S = 5.0, 0.5
-"""For so long after the store was found held, writes wait so long."""
+"""After the store was found locked, writes wait only this long for the lock, for that period."""
 
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]", Caller]
 
 
 class _JobQueue:
-    """Jobs that wait."""
+    """The queue of jobs; thread-safe."""
 
     def __init__(self) -> None:
         self._queue: FairQueue[Job] = FairQueue()
@@ -69,25 +69,25 @@ class _JobQueue:
             self._changed.notify()
 
     def put_back(self, jobs: Sequence[Job]) -> None:
-        """These were taken, and come first when the next are."""
+        """Put back jobs that were taken, as the next ones."""
         with self._changed:
             for job in reversed(jobs):
                 self._queue.put_back(job[2], job)
 
     def close(self, closed: bool = True) -> None:
-        """No more jobs come, or some do again."""
+        """Close the queue, or open it again."""
         with self._changed:
             self._closed = closed
             self._changed.notify()
 
     def wait(self) -> list[Job] | None:
-        """The next jobs, as soon as there are any; None once no more come."""
+        """Wait for the next jobs, and return them; None once the queue is closed and empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._closed)
             return self._take() or None
 
     def take(self) -> list[Job]:
-        """The next jobs, none if there are none."""
+        """Return the next jobs without waiting."""
         with self._changed:
             return self._take()
 
@@ -138,7 +138,7 @@ class Writer:
     def _work(self) -> None:
         while (group := self._jobs.wait()) is not None:
             self._commit(group)
-            del group  # it may hold much, and the next may be long in coming
+            del group  # frees its memory: the next job may come much later
         connection.close()
 
     def _commit(self, group: list[Job]) -> None:
@@ -160,8 +160,8 @@ class Writer:
         _checkpoint()
 
     def _refuse(self, group: list[Job], error: Exception) -> None:
-        """With what waits behind it, if the store takes nothing at all: one after the other would each wait
-        as long again."""
+        """Fail a group, and all queued jobs where the store takes no writes at all: each of them would wait for the
+        timeout again."""
         while group:
             for _, future, _ in group:
                 future.set_exception(error)
@@ -169,20 +169,20 @@ class Writer:
 
 
 def _wait_limit() -> AbstractContextManager[None]:
-    """Whoever comes while somebody else holds the store for long does not wait as long as the first."""
+    """Shorten the wait for the write lock while another process holds it for long: only the first waits in full."""
     held = failures.failure_log.recent(HELD_PERIOD_S) is failures.HELD
     return lock_timeout(SHORT_TIMEOUT_S) if held else nullcontext()
 
 
 def _affects_all(error: BaseException) -> bool:
-    """Whether the store is in trouble, so that other jobs would fare no better."""
+    """Tell whether the store itself has failed, so that other jobs would fail as well."""
     failure = failures.classify(error)
     return failure is not None and not failure.single_statement
 
 
 def _run_together(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
-    """The results of jobs in one transaction, of the first ones where they take long; it gets so many tries
-    against those of other processes."""
+    """Run jobs in one transaction, only the first ones if they take long; return their results. Conflicts with other
+    processes are retried, up to ``tries`` in all."""
     for _ in range(tries - 1):
         try:
             return _transact(jobs)
@@ -195,7 +195,7 @@ def _run_together(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether a transaction failed only because of another: it may be run again."""
+    """Tell whether a transaction failed only because of another one: it may be run again."""
     return getattr(error.__cause__, "sqlstate", None) in CONFLICT_STATES
 
 
@@ -213,13 +213,13 @@ def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
 
 
 def _reset_caches() -> None:
-    """What the failed transaction made us believe is not so."""
+    """Drop cached rows and noted changes of a failed transaction: they were rolled back."""
     for module in (changes, terms, scopes):
         module.forget()
 
 
 def _recover(error: BaseException) -> None:
-    """Forget, and drop a dead connection."""
+    """Reset the caches, and drop a dead connection."""
     _reset_caches()
     if failures.unavailable(error, "a write") is not None:
         close_old_connections()
@@ -249,7 +249,7 @@ def _checkpoint() -> None:
 
 
 def _fold() -> None:
-    """What is committed is safe in the log: where the file has no room, the next time may find some."""
+    """Checkpoint SQLite's log. A failure loses nothing: the log holds all commits, and the next try may succeed."""
     try:
         with lock_timeout(0.2), connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -75,7 +75,7 @@ def _step(turn: TurnSnapshot, step_id: str) -> StepSnapshot:
     """The step that is asked for, else the first. Raises NotFound."""
     key = ids.parse(ids.Kind.STEP, step_id)
     number = int(step_id) - 1 if step_id.isdecimal() and len(step_id) < 8 else 0
-    found = step_pages.some(turn.key, [key]) if key is not None else step_pages.steps(turn.key, number, 1)
+    found = step_pages.steps_by_key(turn.key, [key]) if key is not None else step_pages.steps(turn.key, number, 1)
     if not found or (key is None and step_id and not step_id.isdecimal()):
         raise NotFound(f"Step '{step_id[:80]}' not found.")
     return found[0]

@@ -205,7 +205,7 @@ def _of_agent(service: Service, asked: Asked, source: Source) -> Made:
     settings = ForkSettings(**{**before.changed_values, **changes.changed_values})
     fork = replace(_fork(asked, source), settings=settings.model_dump_json(exclude_none=True))
     new = replace(new, agent=place.agent, revision=place.revision, request=place.request, fork=fork)
-    return Made(new, [run] * place.leg_count)
+    return Made(new, [run] * place.response_count)
 
 
 def _documents(run: Run, source: int) -> Any:

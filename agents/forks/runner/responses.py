@@ -42,7 +42,7 @@ def legs_of(actor: Actor, place: TurnTarget) -> list[AskedLeg]:
     found = responses.of_turn(actor, place.key, "run")
     if not found:
         raise InvalidRequest("This turn was not run here: it cannot be forked.", code="not_forkable")
-    if len(found) != place.leg_count:
+    if len(found) != place.response_count:
         words = "A response of this turn was deleted: what it asked for is not known any more."
         raise InvalidRequest(words, code="not_forkable")
     return [AskedLeg(record, msgspec.json.decode(responses.request_of(record))) for record in found]

@@ -126,7 +126,7 @@ def _with_turn(actor: Actor, row: Any) -> bytes:
     """Encode a row with its full turn; nothing where that was deleted meanwhile."""
     try:
         turn = read_turns.turn(actor, row.id)
-        return with_turn(line(row), turn_json(turn), turn_records.encoded(turn_records.of_value(actor, turn)))
+        return with_turn(line(row), turn_json(turn), turn_records.encoded(turn_records.of_snapshot(actor, turn)))
     except NotFound:
         return b""
 

@@ -19,7 +19,7 @@ from agents.logs.store.numbers.snapshot import reading
 from agents.logs.store.query import condition
 from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.record.models.choices import Api
-from agents.record.store.search import Keys
+from agents.record.store.search import KeyRange
 
 BUDGET_S = 4.0
 SCAN_S = 1.0
@@ -91,12 +91,12 @@ class _Start:
         following = [key for key in keys if self.key is None or (key > self.key if self.newer else key < self.key)]
         return sorted(following, reverse=not self.newer)
 
-    def until(self, key: int | None) -> Keys:
+    def until(self, key: int | None) -> KeyRange:
         """Return the range of keys from the start up to that key, or the end."""
         first_key = 0 if self.key is None else self.key + 1
         if self.newer:
-            return Keys(first_key, key)
-        return Keys(0 if key is None else key + 1, self.key)
+            return KeyRange(first_key, key)
+        return KeyRange(0 if key is None else key + 1, self.key)
 
     def before(self, key: int) -> _Start:
         """Return the start that has the row of this key next."""
@@ -120,7 +120,7 @@ def _nearest(actor: Actor, query: Query, start: _Start, limit: int) -> list[int]
     return nearest
 
 
-def _candidates(actor: Actor, query: Query, start: _Start) -> Iterator[tuple[Keys, bool]]:
+def _candidates(actor: Actor, query: Query, start: _Start) -> Iterator[tuple[KeyRange, bool]]:
     """Yield the keys to search, the nearest first, and whether they are few (and not all that remain)."""
     candidates = index_candidates.rows(actor, query)
     if candidates is None:
@@ -128,11 +128,11 @@ def _candidates(actor: Actor, query: Query, start: _Start) -> Iterator[tuple[Key
         return
     remaining, size = start.sorted(candidates), CHUNK
     while remaining:
-        yield Keys(among=tuple(remaining[:size])), True
+        yield KeyRange(among=tuple(remaining[:size])), True
         remaining, size = remaining[size:], size * 4
 
 
-def _windows(rows: Any, start: _Start) -> Iterator[tuple[Keys, bool]]:
+def _windows(rows: Any, start: _Start) -> Iterator[tuple[KeyRange, bool]]:
     for size in WINDOWS:
         end = start.apply(rows).values_list("pk", flat=True)[size : size + 1].first()
         yield start.until(end), True
@@ -159,7 +159,7 @@ def _scan(actor: Actor, query: Query, after: int | None, limit: int) -> KeyPage:
         top = rows if end is None else rows.filter(pk__lt=end)
         low = top.order_by("-pk").values_list("pk", flat=True)[SCAN_ROWS : SCAN_ROWS + 1].first()
         window = top if low is None else top.filter(pk__gte=low)
-        within = related_keys.related(query.level, Keys(low or 0, end), related_keys.levels(query))
+        within = related_keys.related(query.level, KeyRange(low or 0, end), related_keys.levels(query))
         matching = window.filter(condition(query, actor, within=within))
         keys += matching.order_by("-pk").values_list("pk", flat=True)[: limit + 1 - len(keys)]
         if low is None or len(keys) > limit:

@@ -29,7 +29,7 @@ from agents.logs.store.levels.relations import QueryContext, count_below, is_bel
 from agents.logs.store.levels.shared_terms import Terms
 from agents.query import fields
 from agents.query.tree import And, Comparison, Count, FieldTerm, FreeText, Level, LevelScope, Node, Not, Or, Query
-from agents.record.store.search import Keys
+from agents.record.store.search import KeyRange
 
 _TERMS: dict[Level, Terms] = {
     "agent": agents.TERMS,
@@ -53,7 +53,7 @@ def condition(
     actor: Actor,
     only: Sequence[int] | None = None,
     *,
-    within: Mapping[Level, Keys] | None = None,
+    within: Mapping[Level, KeyRange] | None = None,
 ) -> Q:
     """Return the condition of a query on rows of its level; of rows below them only those count that the actor
     may see. ``only`` are the turns, ``within`` the keys by level, that the caller limits the rows to. Raises

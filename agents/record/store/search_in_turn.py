@@ -16,9 +16,9 @@ from agents.query.tree import SearchPhrase
 from agents.record.models.turns import Step, ValueBlock
 from agents.record.store import large_values, search
 
-MOST = 10_000
+MAX_STEPS = 10_000
 """Steps that are counted."""
-PATIENCE_S = 0.8
+TIME_LIMIT_S = 0.8
 """Seconds for texts that are not in the index."""
 
 
@@ -31,55 +31,55 @@ class StepMatches:
     complete: bool = True
 
 
-def steps_with(turn: int, asked: Sequence[SearchPhrase]) -> StepMatches:
+def steps_with(turn: int, phrases: Sequence[SearchPhrase]) -> StepMatches:
     """The steps of a turn that hold all these phrases."""
-    if not asked:
+    if not phrases:
         return StepMatches()
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=turn)
     first, last = rows.aggregate(first=Min("pk"), last=Max("pk")).values()
     if first is None:
         return StepMatches()
     holding = rows
-    for words in asked:
-        holding = holding.filter(pk__in=search.containing("step", words, keys=(first, last + 1)))
-    numbers = set(holding.order_by("number").values_list("number", flat=True)[: MOST + 1])
-    further, complete = _in_blocks(turn, (first, last), asked)
-    ordered = sorted(numbers | further)
-    return StepMatches(tuple(ordered[:MOST]), complete and len(ordered) <= MOST)
+    for phrase in phrases:
+        holding = holding.filter(pk__in=search.containing("step", phrase, keys=(first, last + 1)))
+    numbers = set(holding.order_by("number").values_list("number", flat=True)[: MAX_STEPS + 1])
+    in_blocks, complete = _in_blocks(turn, (first, last), phrases)
+    ordered = sorted(numbers | in_blocks)
+    return StepMatches(tuple(ordered[:MAX_STEPS]), complete and len(ordered) <= MAX_STEPS)
 
 
-def _in_blocks(turn: int, keys: tuple[int, int], asked: Sequence[SearchPhrase]) -> tuple[set[int], bool]:
+def _in_blocks(turn: int, keys: tuple[int, int], phrases: Sequence[SearchPhrase]) -> tuple[set[int], bool]:
     """The numbers of the steps with long texts that hold the words, and whether all were read."""
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIME_LIMIT_S
     starts = ValueBlock.objects.filter(step_id__gte=keys[0], step_id__lte=keys[1], position=0, step__turn_id=turn)
-    missing = {words.text: _letters(words) for words in asked}
-    left: dict[int, set[str]] = {}
+    needles = {words.text: _needle(words) for words in phrases}
+    missing_by_step: dict[int, set[str]] = {}
     for step, number, part in starts.order_by("step_id", "part").values_list("step_id", "step__number", "part"):
-        wanted = left.setdefault(number, set(missing))
-        for name in sorted(wanted):
-            place, finished = position(step, part, missing[name], 0, until)
-            if place is not None:
-                wanted.discard(name)
+        missing = missing_by_step.setdefault(number, set(needles))
+        for name in sorted(missing):
+            offset, finished = find_in_text(step, part, needles[name], 0, until)
+            if offset is not None:
+                missing.discard(name)
             if not finished:
-                return {number for number, wanted in left.items() if not wanted}, False
-    return {number for number, wanted in left.items() if not wanted}, True
+                return {number for number, wanted in missing_by_step.items() if not wanted}, False
+    return {number for number, wanted in missing_by_step.items() if not wanted}, True
 
 
-def _letters(words: SearchPhrase) -> bytes:
-    return words.text.lower().encode()
+def _needle(phrase: SearchPhrase) -> bytes:
+    return phrase.text.lower().encode()
 
 
-def position(step: int, part: int, wanted: bytes, start: int, until: float) -> tuple[int | None, bool]:
+def find_in_text(step: int, part: int, needle: bytes, start: int, until: float) -> tuple[int | None, bool]:
     """(the byte from ``start`` on at which a long text holds these letters in lower case, None where it does
     not; whether it was read to its end before the moment ``until`` of the monotonic clock)."""
     at, tail = start - start % large_values.BLOCK, b""
     for data in _blocks_from(step, part, at):
         text = tail + data.lower()
-        place = text.find(wanted, max(start - at + len(tail), 0) if at <= start else 0)
-        if place >= 0:
-            return at - len(tail) + place, True
+        offset = text.find(needle, max(start - at + len(tail), 0) if at <= start else 0)
+        if offset >= 0:
+            return at - len(tail) + offset, True
         at += len(data)
-        tail = text[-len(wanted) + 1 :] if len(wanted) > 1 else b""
+        tail = text[-len(needle) + 1 :] if len(needle) > 1 else b""
         if time.monotonic() > until:
             return None, False
     return None, True

@@ -39,7 +39,7 @@ class TurnDuration:
 
 
 def sums(actor: Actor, session: int) -> SessionSums:
-    found = (
+    values = (
         Turn.objects.visible_to(actor)
         .filter(session_id=session)
         .aggregate(
@@ -53,7 +53,7 @@ def sums(actor: Actor, session: int) -> SessionSums:
             cost_nano=Sum("cost_nano"),
         )
     )
-    return SessionSums(**found)
+    return SessionSums(**values)
 
 
 def turn_durations(actor: Actor, session: int, limit: int) -> list[TurnDuration]:

@@ -30,16 +30,16 @@ _TURN = ("agent_id", "revision_id", "session_id", "source", "api", "stop_reason"
 def of_turn(actor: Actor, key: int) -> Json:
     """A turn as `TurnRecord` reads it; what is stored as JSON is in it as `msgspec.Raw`. Raises NotFound, also for
     one the actor may not see."""
-    return of_value(actor, read_turns.turn(actor, key))
+    return of_snapshot(actor, read_turns.turn(actor, key))
 
 
-def of_value(actor: Actor, turn: TurnSnapshot) -> Json:
+def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
     """The same of one that was read already."""
     row = Turn.objects.unscoped("turn checked").filter(pk=turn.key).values(*_TURN).first()
     if row is None:
         raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, turn.key)}' not found.")
-    more = Step.objects.unscoped("turn checked").filter(turn_id=turn.key).values_list("pk", "cost_nano", "parent_id")
-    costs = {step: (cost_nano, parent) for step, cost_nano, parent in more}
+    rows = Step.objects.unscoped("turn checked").filter(turn_id=turn.key).values_list("pk", "cost_nano", "parent_id")
+    costs = {step: (cost_nano, parent) for step, cost_nano, parent in rows}
     record = {
         "version": VERSION,
         "id": ids.public(ids.Kind.TURN, turn.key),
@@ -50,7 +50,7 @@ def of_value(actor: Actor, turn: TurnSnapshot) -> Json:
         "source": Source(row["source"]).label,
         "api": Api(row["api"]).label,
         "started_at": iso(turn.started_at),
-        "completed_at": _moment(turn.completed_at),
+        "completed_at": _iso_or_none(turn.completed_at),
         "model": turn.model,
         "provider": terms.text(row["provider_id"]),
         "user": terms.text(row["end_user_id"]),
@@ -61,7 +61,7 @@ def of_value(actor: Actor, turn: TurnSnapshot) -> Json:
         "steps": [_step(step, *costs.get(step.key, (None, None))) for step in turn.steps],
         **_body(turn.key),
     }
-    return _told(record)
+    return _without_empty(record)
 
 
 def encoded(record: Json) -> bytes:
@@ -84,7 +84,7 @@ def ended_here(keys: Collection[int], since_us: int) -> dict[int, int]:
 _FINAL = (TurnStatus.COMPLETED, TurnStatus.FAILED, TurnStatus.CANCELLED, TurnStatus.INTERRUPTED)
 
 
-def _told(record: Json) -> Json:
+def _without_empty(record: Json) -> Json:
     """Without what is not known."""
     return {name: value for name, value in record.items() if value not in (None, "", [], {})}
 
@@ -96,15 +96,15 @@ def _session(key: int) -> Json:
 
 def _agent(actor: Actor, key: int | None, revision: int | None, model: str) -> Json:
     """Its name, which lists show with each turn; what it was told only to those who may see it."""
-    found = Agent.objects.unscoped("turn checked").filter(pk=key).values_list("name", "model", "revision_id").first()
-    if found is None:
+    row = Agent.objects.unscoped("turn checked").filter(pk=key).values_list("name", "model", "revision_id").first()
+    if row is None:
         return {"model": model}
-    name, own_model, current = found
+    name, own_model, current = row
     named = {"name": name, "model": own_model}
     if Agent.objects.visible_to(actor, "read").filter(pk=key).exists():
         configs = AgentRevision.objects.filter(pk=revision or current).values_list("config", flat=True)
         named["instructions"] = _instructions(configs.first())
-    return _told(named)
+    return _without_empty(named)
 
 
 def _instructions(config: Any) -> str:
@@ -114,16 +114,16 @@ def _instructions(config: Any) -> str:
 
 def _body(turn: int) -> Json:
     """What the caller said about it, and what was said of it when it was taken in from elsewhere."""
-    found = TurnBody.objects.unscoped("turn checked").filter(pk=turn).values_list("metadata", "request").first()
-    metadata, request = found or ({}, "")
-    told = msgspec.json.decode(request) if request else {}
-    foreign = told.get("foreign") if isinstance(told, dict) else None
+    row = TurnBody.objects.unscoped("turn checked").filter(pk=turn).values_list("metadata", "request").first()
+    metadata, request = row or ({}, "")
+    settings = msgspec.json.decode(request) if request else {}
+    foreign = settings.get("foreign") if isinstance(settings, dict) else None
     return {"metadata": metadata, "foreign": {k: v for k, v in (foreign or {}).items() if k != "traces"}}
 
 
 def _step(step: StepSnapshot, cost_nano: int | None, parent: int | None) -> Json:
     spent = step.usage.model_dump(exclude_defaults=True)
-    return _told(
+    return _without_empty(
         {
             "id": ids.public(ids.Kind.STEP, step.key),
             "number": step.number,
@@ -133,7 +133,7 @@ def _step(step: StepSnapshot, cost_nano: int | None, parent: int | None) -> Json
             "status": step.status,
             "server_side": step.server_side,
             "started_at": iso(step.started_at),
-            "completed_at": _moment(step.completed_at),
+            "completed_at": _iso_or_none(step.completed_at),
             "ttft_us": step.ttft_us,
             "cost_nano": cost_nano,
             "parent": ids.public(ids.Kind.STEP, parent) if parent else "",
@@ -143,7 +143,7 @@ def _step(step: StepSnapshot, cost_nano: int | None, parent: int | None) -> Json
     ) | ({"usage": spent} if spent or cost_nano is not None else {})
 
 
-def _moment(at_us: int | None) -> str | None:
+def _iso_or_none(at_us: int | None) -> str | None:
     return None if at_us is None else iso(at_us)
 
 

@@ -44,12 +44,12 @@ def check_answers(pending: Sequence[str], responses: Sequence[ToolResponse]) -> 
             raise InvalidRequest(f"tool_responses: call_id '{call_id}' is answered twice.", param="tool_responses")
     unknown = [call_id for call_id in given if call_id not in pending]
     if unknown:
-        words = f"tool_responses: no call '{unknown[0]}' is pending; pending: {', '.join(pending)}."
-        raise InvalidRequest(words, param="tool_responses", code="unknown_call_id")
-    absent = [call_id for call_id in pending if call_id not in given]
-    if absent:
-        words = f"tool_responses: no answer for {', '.join(absent)}."
-        raise InvalidRequest(words, param="tool_responses", code="missing_call_id")
+        message = f"tool_responses: no call '{unknown[0]}' is pending; pending: {', '.join(pending)}."
+        raise InvalidRequest(message, param="tool_responses", code="unknown_call_id")
+    missing = [call_id for call_id in pending if call_id not in given]
+    if missing:
+        message = f"tool_responses: no answer for {', '.join(missing)}."
+        raise InvalidRequest(message, param="tool_responses", code="missing_call_id")
 
 
 def check_unanswered(steps: Sequence[StepSnapshot], responses: Sequence[ToolResponse]) -> None:
@@ -85,16 +85,16 @@ def renew_leases(keys: Sequence[int], owner: str, now_us: int) -> None:
     writer.write(lambda: rows.update(lease_until=until))
 
 
-def mark_running(leg: TurnRef) -> None:
+def mark_running(ref: TurnRef) -> None:
     """A queued turn has begun. Raises Superseded when it is in other hands."""
 
     def job() -> None:
         queued, running = TurnStatus.QUEUED, TurnStatus.IN_PROGRESS
-        rows = Turn.objects.unscoped("runner").filter(pk=leg.turn, status=queued, lease_epoch=leg.epoch)
+        rows = Turn.objects.unscoped("runner").filter(pk=ref.turn, status=queued, lease_epoch=ref.epoch)
         if not rows.update(status=running):
-            raise Superseded(leg.turn)
-        Response.objects.unscoped("runner").filter(turn_id=leg.turn, status=queued).update(status=running)
-        changes.note(ChangeKind.TURN, leg.turn)
+            raise Superseded(ref.turn)
+        Response.objects.unscoped("runner").filter(turn_id=ref.turn, status=queued).update(status=running)
+        changes.note(ChangeKind.TURN, ref.turn)
 
     writer.write(job)
 
@@ -113,7 +113,7 @@ class TurnTarget:
     started_at: int
     epoch: int
     next_seq: int
-    leg_count: int
+    response_count: int
     iterations: int
     revision: int | None
     request: str
@@ -131,15 +131,15 @@ class TurnTarget:
         """Whether nothing more is to come, but for a resume of one that is completed."""
         return not self.is_live and self.status != TurnStatus.AWAITING_INPUT
 
-    def is_left(self, now_us: int) -> bool:
+    def is_abandoned(self, now_us: int) -> bool:
         """Whether no process is at it any more."""
         return self.lease_until is None or self.lease_until < now_us or closing.is_process_dead(self.lease_owner)
 
     def check_here(self) -> None:
         """Raises InvalidRequest for a turn that ran elsewhere: nothing can be done to it here."""
         if self.source in EXTERNAL:
-            words = "This turn ran elsewhere, and was reported here: it cannot be resumed, forked or cancelled."
-            raise InvalidRequest(words, code="foreign")
+            message = "This turn ran elsewhere, and was reported here: it cannot be resumed, forked or cancelled."
+            raise InvalidRequest(message, code="foreign")
 
 
 def agent_of(key: int, session: int) -> int | None:
@@ -165,7 +165,7 @@ def target(actor: Actor, key: int, *, session: int | None = None, action: Action
         started_at=to_us(row.started_at),
         epoch=row.lease_epoch,
         next_seq=row.next_seq,
-        leg_count=row.leg_count,
+        response_count=row.leg_count,
         iterations=row.iterations,
         revision=row.revision_id,
         request=row.body.request,
@@ -198,13 +198,13 @@ def pending_calls(key: int) -> list[AwaitedCall]:
     for step, started, kind, body in rows.order_by("number").values_list(
         "pk", "started_at", "detail__encoding", "detail__body"
     ):
-        whole = large_values.unpack(step, kind, body)
-        detail = msgspec.json.decode(whole, type=_Calls)
-        out.append(AwaitedCall(step, to_us(started), bytes(detail.tool_calls[0]), whole))
+        detail_json = large_values.unpack(step, kind, body)
+        detail = msgspec.json.decode(detail_json, type=_Calls)
+        out.append(AwaitedCall(step, to_us(started), bytes(detail.tool_calls[0]), detail_json))
     return out
 
 
-def counts(key: int) -> tuple[int, int]:
+def next_numbers(key: int) -> tuple[int, int]:
     """(number of the next step, of the next round) of a turn."""
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key)
     last = rows.order_by("-number").values_list("number", "round").first()

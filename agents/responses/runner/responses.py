@@ -167,8 +167,8 @@ def _store(
         queued=queued,
         end_user=body.safety_identifier or body.user or "",
         after=place.after.key if place.after else None,
-        opens=None if place.session is not None else NewSession(run.session, api=Api.RESPONSES),
-        earlier=place.earlier,
+        new_session=None if place.session is not None else NewSession(run.session, api=Api.RESPONSES),
+        earlier_items=place.earlier,
         metadata=body.metadata,
     )
     leg, first_item = start_turn.open_turn(asked.actor, new, opening, service.runner.owner)
@@ -222,9 +222,9 @@ def _history(place: Place, session: int, first_item: int | None, given: Given) -
 def _resume(service: Service, asked: Asked, place: Place, where: TurnTarget, given: Given, answers: Answers) -> Begun:
     value = read_turns.turn(asked.actor, where.key, "run")
     start_turn.check_unmoved(where.key, where.next_seq)
-    next_step, next_round = turns.counts(where.key)
+    next_step, next_round = turns.next_numbers(where.key)
     resume = Resume(
-        leg=where.leg_count + 1,
+        leg=where.response_count + 1,
         responses=answers.responses,
         pending=answers.pending,
         next_seq=where.next_seq,

@@ -73,7 +73,7 @@ def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[Ste
     last = step_pages.steps(turn, max(total - PAGE_STEPS, 0), PAGE_STEPS)
     known = {step.key for step in last}
     named = {ids.parse(ids.Kind.STEP, event["step"]) for event in events if event["type"].startswith("step.")}
-    return (*step_pages.some(turn, {key for key in named if key is not None and key not in known}), *last)
+    return (*step_pages.steps_by_key(turn, {key for key in named if key is not None and key not in known}), *last)
 
 
 def _leg(actor: Actor, turn: TurnSnapshot) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ MANY = 23
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(staging, "AT_ONCE", 5)
+    monkeypatch.setattr(staging, "ITEMS_PER_JOB", 5)
 
 
 def asked() -> list[UserMessage]:
@@ -91,10 +91,10 @@ def test_so_is_what_a_process_left_but_not_what_is_still_written(admin: Actor, c
     """One that ends says nothing any more: not even that nothing came of it."""
     broken_off(admin, "UPDATE agents_session SET removed_at = NULL")
     left = Session.all_objects
-    left.update(removed_at=to_datetime(clock() + staging.LIVES_US))
+    left.update(removed_at=to_datetime(clock() + staging.MAX_WAIT_US))
     assert removal.continue_removals() == 0
     assert Item.all_objects.count() == MANY
     assert nothing_is_seen(admin)
-    clock.pass_s(staging.LIVES_US / 1_000_000)
+    clock.pass_s(staging.MAX_WAIT_US / 1_000_000)
     assert removal.continue_removals() == 1
     assert not left.exists()

@@ -26,13 +26,13 @@ def test_some_steps_are_those_of_the_whole_turn(admin: Actor) -> None:
     made = looked(admin)
     whole = read_turns.turn(admin, made.turn).steps
     assert step_pages.steps(made.turn, 3, 4) == whole[3:7]
-    assert step_pages.some(made.turn, [whole[8].key, whole[2].key]) == (whole[2], whole[8])
+    assert step_pages.steps_by_key(made.turn, [whole[8].key, whole[2].key]) == (whole[2], whole[8])
     assert read_turns.head(admin, made.turn).steps == ()
 
 
 def test_a_step_of_another_turn_is_not_among_them(admin: Actor) -> None:
     made, other = looked(admin), looked(admin)
-    assert step_pages.some(made.turn, [read_turns.turn(admin, other.turn).steps[0].key]) == ()
+    assert step_pages.steps_by_key(made.turn, [read_turns.turn(admin, other.turn).steps[0].key]) == ()
 
 
 def test_a_long_text_is_only_begun(admin: Actor) -> None:

@@ -12,10 +12,10 @@ from agents.logs.store.levels.relations import MODELS, among, is_below
 from agents.query import fields
 from agents.query.tree import Count, FieldTerm, FreeText, Level, LevelScope, Node, Not, Query
 from agents.record.models.turns import Step, Turn
-from agents.record.store.search import Keys
+from agents.record.store.search import KeyRange
 
 MAX_KEYS = 2_000
-"""Keys that are listed one by one; of more only the first and the last."""
+"""KeyRange that are listed one by one; of more only the first and the last."""
 _OTHER_TABLES = frozenset({"tag", "env", "meta", "rating", "score", "comment", "session", "is", "attachment"})
 """Fields whose values are in other tables."""
 
@@ -59,9 +59,9 @@ def _levels_in(node: Node, at: Level) -> Iterator[tuple[Level, list[FieldTerm]]]
                 yield from _levels_in(inner, at)
 
 
-def related(level: Level, keys: Keys, others: frozenset[Level]) -> Mapping[Level, Keys]:
+def related(level: Level, keys: KeyRange, others: frozenset[Level]) -> Mapping[Level, KeyRange]:
     """Return by level the keys that belong to rows of a level, and those of the rows themselves."""
-    by_level: dict[Level, Keys] = {level: keys}
+    by_level: dict[Level, KeyRange] = {level: keys}
     if not others or (others == {"agent"} and level in ("session", "turn")):  # they name it themselves
         return by_level
     if level != "turn":
@@ -77,7 +77,7 @@ def related(level: Level, keys: Keys, others: frozenset[Level]) -> Mapping[Level
     return by_level
 
 
-def _turns(level: Level, keys: Keys) -> Keys:
+def _turns(level: Level, keys: KeyRange) -> KeyRange:
     if level == "session":
         return _keys(
             Turn.objects.unscoped("what belongs to rows that are asked for").filter(among(keys, "session_id")),
@@ -89,11 +89,11 @@ def _turns(level: Level, keys: Keys) -> Keys:
     )
 
 
-def _keys(rows: Any, column: str, row_keys: Keys) -> Keys:
+def _keys(rows: Any, column: str, row_keys: KeyRange) -> KeyRange:
     """Return the values of a column: all where they are few, else the range from the first to the last."""
     if row_keys.among is not None:
         values = tuple(rows.order_by().values_list(column, flat=True).distinct()[: MAX_KEYS + 1])
         if len(values) <= MAX_KEYS:
-            return Keys(among=values)
+            return KeyRange(among=values)
     low, high = rows.aggregate(low=Min(column), high=Max(column)).values()
-    return Keys(among=()) if low is None else Keys(low, high + 1)
+    return KeyRange(among=()) if low is None else KeyRange(low, high + 1)

@@ -15,7 +15,7 @@ from agents.logs.store.conditions import key_list
 from agents.query.tree import LEVELS, Level
 from agents.record.models.agents import Agent, Session
 from agents.record.models.turns import Response, Step, Turn
-from agents.record.store.search import ALL, Keys
+from agents.record.store.search import ALL, KeyRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class QueryContext:
     actor: Actor
     level: Level
     only: tuple[int, ...] | None = None
-    within: Mapping[Level, Keys] | None = None
+    within: Mapping[Level, KeyRange] | None = None
 
-    def documents(self, level: Level) -> Keys:
+    def documents(self, level: Level) -> KeyRange:
         """Return the keys of a level that the search index must consider."""
         return (self.within or {}).get(level, ALL)
 
@@ -96,7 +96,7 @@ def _above(column: str, rows: Any, context: QueryContext) -> Q:
     return Q(turn_id__in=turns.values("pk"))
 
 
-def among(keys: Keys, column: str = "pk") -> Q:
+def among(keys: KeyRange, column: str = "pk") -> Q:
     """Build the condition on rows of these keys."""
     if keys.among is not None:
         return Q(**{f"{column}__in": key_list(keys.among)})

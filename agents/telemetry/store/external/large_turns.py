@@ -77,7 +77,7 @@ class _SlicedTurn:
     sums: StepTotals
     position: int = 0
     step_tokens: list[search.StepTokens] = field(default_factory=list)
-    remaining_tokens: int = search.LIMIT
+    remaining_tokens: int = search.MAX_INDEXED
     answer: str = ""
 
     @classmethod

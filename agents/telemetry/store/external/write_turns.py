@@ -86,7 +86,7 @@ def _turn_tokens(record: ExternalTurn, step_tokens: Iterable[search.StepTokens])
         answer,
         search.index_tokens(record.error.message if record.error else ""),
         search.index_tokens(metadata_text(record.metadata)),
-        search.joined(step_tokens, answer),
+        search.steps_document(step_tokens, answer),
     )
 
 
@@ -179,11 +179,11 @@ def _row(owner: Owner, draft: _TurnDraft) -> Sequence[object]:
 def _index(drafts: Sequence[_TurnDraft]) -> None:
     """Index the turns by their text, their metadata and their tags."""
     search.put_turns((draft.key, draft.prepared.tokens) for draft in drafts)
-    tags.of_turns((draft.key, draft.prepared.record.metadata) for draft in drafts if draft.stored is None)
+    tags.index_turns((draft.key, draft.prepared.record.metadata) for draft in drafts if draft.stored is None)
     for draft in drafts:
         record = draft.prepared.record
         if draft.stored is not None:
-            tags.of_turn_again(draft.key, record.metadata)
+            tags.reindex_turn(draft.key, record.metadata)
         if record.tags:
             tags.add(record.tags, turns=[draft.key])
 
