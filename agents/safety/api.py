@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from agents.base.api.views import ApiView, Awaited, answer, data_list, no_content
 from agents.base.errors import InvalidRequest, NotFound
 from agents.loop import check_shields
+from agents.loop.caller_errors import told
 from agents.loop.current_service import service
-from agents.loop.failures import told
 from agents.loop.protocols.shields import Said, Shield, ShieldSpec, Touchpoint
 from agents.record.schemas.content import CompletionMessage, Message, SafetyViolation, text_of
 from agents.safety import shields as guards

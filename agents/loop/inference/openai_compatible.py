@@ -18,11 +18,11 @@ from agents.base.errors import ProviderError
 from agents.loop.inference.base import Chunk, InferenceRequest, Model
 from agents.loop.inference.chat import request as chat_request
 from agents.loop.inference.chat.call_parts import random_call_id
-from agents.loop.inference.chat.faults import Faults
-from agents.loop.inference.chat.incoming import Incoming
-from agents.loop.inference.chat.patience import Deadlines, Limits, Retries, Tries
-from agents.loop.inference.chat.relay import PayloadStream
+from agents.loop.inference.chat.endpoint_errors import Faults
+from agents.loop.inference.chat.payload_stream import PayloadStream
+from agents.loop.inference.chat.response_body import Incoming
 from agents.loop.inference.chat.stream import ChatStream
+from agents.loop.inference.chat.timeouts import Deadlines, Limits, Retries, Tries
 from agents.loop.inference.chat.transport import Transport, now
 
 _log = logging.getLogger(__name__)

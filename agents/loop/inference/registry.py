@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import Inference, Model
-from agents.loop.inference.chat.patience import Limits, Retries
+from agents.loop.inference.chat.timeouts import Limits, Retries
 from agents.loop.inference.openai_compatible import OpenAICompatible
 from agents.loop.inference.scripted import Scripted
 

@@ -48,11 +48,11 @@ from typing import assert_never
 
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop.inference.base import Chunk, InferenceRequest, Model
-from agents.loop.inference.chat.faults import Faults, is_worth_repeating
+from agents.loop.inference.chat.endpoint_errors import Faults, is_worth_repeating
 from agents.loop.inference.script import language, replies
-from agents.loop.inference.script.acts import Act, Call, CannotAct, Cut, End, Ending, Fail, Repeat, Say, Think, Wait
+from agents.loop.inference.script.actions import Act, Call, CannotAct, Cut, End, Ending, Fail, Repeat, Say, Think, Wait
 from agents.loop.inference.script.conversation import Conversation
-from agents.loop.inference.script.performance import Performance, TooMuch
+from agents.loop.inference.script.output import Performance, TooMuch
 from agents.record.schemas.content import GrammarFormat, JsonSchemaFormat, ToolDef
 
 TOKEN_S = 0.015

@@ -14,11 +14,11 @@ from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
 from agents.base.store import portions
 from agents.loop import model_names
+from agents.loop.caller_errors import told
 from agents.loop.current_service import service
-from agents.loop.failures import told
 from agents.loop.inference.base import Relay
 from agents.relay import store as completions
-from agents.relay.api.relayed import relayed
+from agents.relay.api.event_streams import relayed
 from agents.relay.runner.completions import Call
 from agents.relay.schemas.completions import (
     ChatCompletionChunk,

@@ -15,8 +15,8 @@ from agents.base.api.negotiation import json_response, read_json
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop import embedding_models, model_names
+from agents.loop.caller_errors import told
 from agents.loop.current_service import service
-from agents.loop.failures import told
 from agents.loop.inference.base import Relay
 from agents.relay.schemas.inference import CreateEmbeddings, Embedding, EmbeddingList, EmbeddingUsage
 

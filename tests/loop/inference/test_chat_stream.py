@@ -10,7 +10,7 @@ import pytest
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import CallPart, Chunk, Finish, Reasoning, Text
-from agents.loop.inference.chat.faults import Faults
+from agents.loop.inference.chat.endpoint_errors import Faults
 from agents.loop.inference.chat.stream import ChatStream
 from agents.record.schemas.content import Usage
 

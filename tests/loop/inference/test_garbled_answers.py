@@ -13,7 +13,7 @@ import pytest
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import CallPart, Chunk, Finish, Reasoning, Text
-from agents.loop.inference.chat.patience import Limits
+from agents.loop.inference.chat.timeouts import Limits
 from tests.support.cases import sparing
 from tests.support.depth import deep
 from tests.support.input_corpus import HOSTILE, WRONG, at, places, put

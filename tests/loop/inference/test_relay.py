@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agents.base.errors import ProviderError
-from agents.loop.inference.chat.faults import Faults
-from agents.loop.inference.chat.relay import BYTES_PER_CHAR, PayloadStream
+from agents.loop.inference.chat.endpoint_errors import Faults
+from agents.loop.inference.chat.payload_stream import BYTES_PER_CHAR, PayloadStream
 
 Build = Callable[..., Any]
 

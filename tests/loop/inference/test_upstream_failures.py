@@ -12,7 +12,7 @@ import pytest
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import Finish, InferenceRequest, Text
-from agents.loop.inference.chat.patience import Limits
+from agents.loop.inference.chat.timeouts import Limits
 from agents.loop.inference.openai_compatible import OpenAICompatible
 
 KEY = "sk-very-secret-0123456789"

@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from agents.base.errors import ProviderError
-from agents.loop.inference.chat.faults import Faults
-from agents.loop.inference.chat.patience import Deadlines, Limits, Retries
+from agents.loop.inference.chat.endpoint_errors import Faults
+from agents.loop.inference.chat.timeouts import Deadlines, Limits, Retries
 from agents.loop.inference.chat.transport import Transport, now
 
 BATCH = 64

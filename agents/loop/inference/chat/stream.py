@@ -17,7 +17,7 @@ from agents.base.errors import ProviderError
 from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import Chunk, Finish, Reasoning, Text
 from agents.loop.inference.chat.call_parts import CallOrder, TooManyCalls, random_call_id
-from agents.loop.inference.chat.faults import Complaint, Faults
+from agents.loop.inference.chat.endpoint_errors import Complaint, Faults
 from agents.loop.inference.chat.sse import EventSplitter, EventTooLarge
 from agents.record.schemas.content import MAX_TOKENS, Usage
 

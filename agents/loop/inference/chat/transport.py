@@ -14,9 +14,9 @@ import aiohttp
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.chat.connections import Connections
-from agents.loop.inference.chat.faults import Faults
-from agents.loop.inference.chat.incoming import Incoming
-from agents.loop.inference.chat.patience import Deadlines
+from agents.loop.inference.chat.endpoint_errors import Faults
+from agents.loop.inference.chat.response_body import Incoming
+from agents.loop.inference.chat.timeouts import Deadlines
 
 _ERROR_BODY_BYTES = 64 * 2**10
 _ERROR_BODY_S = 10.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from agents.loop.inference.script.acts import CannotAct
+from agents.loop.inference.script.actions import CannotAct
 
 
 class _Part(msgspec.Struct):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from agents.loop.inference.script.acts import Act, Call, CannotAct, Cut, End, Fail, Repeat, Say, Think, Wait
+from agents.loop.inference.script.actions import Act, Call, CannotAct, Cut, End, Fail, Repeat, Say, Think, Wait
 
 MARK = "!script"
 MAX_WAIT_S = 600.0

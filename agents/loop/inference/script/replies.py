@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from agents.base.schemas.wire import JSON
-from agents.loop.inference.script.acts import Act, Call, Say
+from agents.loop.inference.script.actions import Act, Call, Say
 from agents.loop.inference.script.conversation import Conversation
 from agents.loop.inference.script.sample import sample
 from agents.record.schemas.content import ToolDef

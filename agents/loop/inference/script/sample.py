@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from agents.base.schemas.wire import JSON
-from agents.loop.inference.script.acts import CannotAct
+from agents.loop.inference.script.actions import CannotAct
 
 MAX_DEPTH = 32
 MAX_VALUES = 1_000

@@ -10,7 +10,7 @@ import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
 from agents.base import ids
-from agents.loop.inference.chat.faults import Complaint, Faults
+from agents.loop.inference.chat.endpoint_errors import Complaint, Faults
 
 FAULTS = Faults("lab", "sk-0123456789")
 HOST = ConnectionKey("nowhere.invalid", 443, True, True, None, None, None)

@@ -10,9 +10,9 @@ from contextlib import suppress
 
 import aiohttp
 
-from agents.loop.inference.chat.faults import Faults
-from agents.loop.inference.chat.patience import Deadlines
+from agents.loop.inference.chat.endpoint_errors import Faults
 from agents.loop.inference.chat.sse import MAX_EVENT_BYTES
+from agents.loop.inference.chat.timeouts import Deadlines
 
 _SETTLE_S = 0.1
 

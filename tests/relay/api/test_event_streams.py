@@ -11,7 +11,7 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 
 from agents.base import sse
 from agents.base.errors import AgentsError, ProviderError
-from agents.relay.api.relayed import relayed
+from agents.relay.api.event_streams import relayed
 
 FAULT = ProviderError("lab answered 429: slow down", provider="lab", upstream_status=429, retry_after_s=7)
 

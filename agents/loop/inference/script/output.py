@@ -10,7 +10,7 @@ from hashlib import blake2b
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.loop.inference.chat.call_parts import MAX_CALLS
 from agents.loop.inference.chat.stream import OUTPUT_CHARS
-from agents.loop.inference.script.acts import Call, Repeat, Say, Think
+from agents.loop.inference.script.actions import Call, Repeat, Say, Think
 from agents.record.schemas.content import Usage
 
 # Words with the space before them, long ones in pieces: joined they are the text again.

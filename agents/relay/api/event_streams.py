@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from agents.base import sse
 from agents.base.api.views import stream
 from agents.base.errors import AgentsError, ProviderError
-from agents.loop.failures import for_caller
+from agents.loop.caller_errors import for_caller
 
 
 async def relayed(events: AsyncGenerator[bytes, None], request_id: str = "") -> HttpResponseBase:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from agents.loop.inference.chat.faults import Complaint, Faults
+from agents.loop.inference.chat.endpoint_errors import Complaint, Faults
 from agents.loop.inference.chat.sse import EventSplitter, EventTooLarge
 
 _DONE = b"[DONE]"
