@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from agents.loop.inference.scripted import Scripted
+from agents.loop.inference.scripted import ScriptedEndpoint
 from agents.loop.loop import Loop
 from agents.loop.run import Run
 from agents.record.schemas.content import ToolDef, ToolParameter, UserMessage
@@ -37,7 +37,7 @@ def make_run(script: str, **more: Any) -> Run:
         "actor": "tester",
         "model": "scripted/fast",
         "inference_model": "fast",
-        "inference": Scripted(sleep=_no_wait),
+        "inference": ScriptedEndpoint(sleep=_no_wait),
         "instructions": "",
         "input_messages": [UserMessage(content=f"!script\n{script}")],
         "clock": lambda: next(ticks),

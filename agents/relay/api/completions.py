@@ -16,7 +16,7 @@ from agents.base.store import portions
 from agents.loop import model_names
 from agents.loop.caller_errors import told
 from agents.loop.current_service import service
-from agents.loop.inference.base import Relay
+from agents.loop.inference.base import RelayEndpoint
 from agents.relay import store as completions
 from agents.relay.api.event_streams import relayed
 from agents.relay.runner.completions import Call
@@ -62,7 +62,7 @@ class ChatCompletionList(ApiView):
         sent = read_json(self.request._request)
         inference, model = model_names.resolve(service().providers, self.actor, body.model)
         plain = None
-        if not isinstance(inference, Relay):
+        if not isinstance(inference, RelayEndpoint):
             plain = inference_request(model, sent["messages"], self.body(PlainCompletion))
         return Call(self.actor, sent, inference, model, plain)
 

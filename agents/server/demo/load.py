@@ -19,7 +19,7 @@ from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.knowledge.providers.memory import scripted as memory
 from agents.loop.inference.registry import Endpoints
-from agents.loop.inference.scripted import Scripted
+from agents.loop.inference.scripted import ScriptedEndpoint
 from agents.loop.loop import Loop
 from agents.loop.prepare import build
 from agents.loop.protocols.shields import ShieldSpec
@@ -112,7 +112,7 @@ class _Cast:
     def __post_init__(self) -> None:
         self.clock = Clock(self.start_us)
         ids.use_clock(self.clock)
-        self._model = Scripted(sleep=self.clock.sleep)
+        self._model = ScriptedEndpoint(sleep=self.clock.sleep)
         self._agents: dict[str, AgentRecord] = {}
         self._sessions: dict[tuple[str, str], int] = {}
 

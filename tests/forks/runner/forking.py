@@ -17,7 +17,7 @@ from agents.loop import current_service
 from agents.loop.inference.base import Chunk, InferenceRequest, Model
 from agents.loop.inference.chat.request import encode
 from agents.loop.inference.registry import Endpoints
-from agents.loop.inference.scripted import Scripted
+from agents.loop.inference.scripted import ScriptedEndpoint
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.service import Service
 from agents.record.schemas.content import ToolResponse, UserMessage
@@ -37,7 +37,7 @@ class Listening:
 
     name: str = "scripted"
     heard: list[bytes] = field(default_factory=list)
-    model: Scripted = field(default_factory=Scripted)
+    model: ScriptedEndpoint = field(default_factory=ScriptedEndpoint)
 
     async def stream(self, request: InferenceRequest) -> AsyncIterator[Chunk]:
         self.heard.append(encode(request))

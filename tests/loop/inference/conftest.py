@@ -23,7 +23,7 @@ import pytest
 from agents.base.errors import AgentsError
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.loop.inference.openai_compatible import OpenAICompatible
-from agents.loop.inference.scripted import Scripted
+from agents.loop.inference.scripted import ScriptedEndpoint
 
 Answer = Sequence[bytes | str]
 
@@ -253,7 +253,7 @@ def perform() -> Callable[..., Spoken]:
 
         async def main() -> None:
             try:
-                async for chunk in Scripted(sleep=note).stream(InferenceRequest(model, encoded, **request)):
+                async for chunk in ScriptedEndpoint(sleep=note).stream(InferenceRequest(model, encoded, **request)):
                     answer.chunks.append(chunk)
             except AgentsError as error:
                 answer.error = error

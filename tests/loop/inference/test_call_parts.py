@@ -7,16 +7,16 @@ from itertools import count
 import pytest
 
 from agents.loop.inference.base import CallPart
-from agents.loop.inference.chat.call_parts import MAX_CALLS, CallOrder, TooManyCalls, random_call_id
+from agents.loop.inference.chat.call_parts import MAX_CALLS, FragmentSorter, TooManyCalls, random_call_id
 
 Fragment = tuple[int | None, str, str, str]
 
 
 def ordered(*fragments: Fragment) -> list[CallPart]:
     numbers = count()
-    order = CallOrder(lambda: f"own{next(numbers)}")
+    order = FragmentSorter(lambda: f"own{next(numbers)}")
     parts = [order.add(*fragment) for fragment in fragments]
-    return [part for part in parts if part] + order.nameless()
+    return [part for part in parts if part] + order.unnamed_calls()
 
 
 @pytest.mark.parametrize(

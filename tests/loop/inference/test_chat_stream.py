@@ -10,7 +10,7 @@ import pytest
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import CallPart, Chunk, Finish, Reasoning, Text
-from agents.loop.inference.chat.endpoint_errors import Faults
+from agents.loop.inference.chat.endpoint_errors import EndpointErrors
 from agents.loop.inference.chat.stream import ChatStream
 from agents.record.schemas.content import Usage
 
@@ -21,7 +21,7 @@ Told = tuple[list[Chunk], str | None]
 def read(*pieces: bytes, output_chars: int = 1_000) -> Told:
     """The chunks, and the error after them."""
     numbers = count()
-    answer = ChatStream(Faults("lab"), output_chars=output_chars, new_call_id=lambda: f"own{next(numbers)}")
+    answer = ChatStream(EndpointErrors("lab"), output_chars=output_chars, new_call_id=lambda: f"own{next(numbers)}")
     chunks: list[Chunk] = []
     try:
         for piece in pieces:

@@ -10,9 +10,9 @@ import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
 from agents.base import ids
-from agents.loop.inference.chat.endpoint_errors import Complaint, Faults
+from agents.loop.inference.chat.endpoint_errors import EndpointErrors, ReportedError
 
-FAULTS = Faults("lab", "sk-0123456789")
+FAULTS = EndpointErrors("lab", "sk-0123456789")
 HOST = ConnectionKey("nowhere.invalid", 443, True, True, None, None, None)
 
 
@@ -62,20 +62,20 @@ def test_it_reads_when_to_come_back(headers: dict[str, str], seconds: float | No
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
-        (b'{"error": {"message": "m", "code": "c", "status": 429}}', Complaint("m", "c", 429)),
-        (b'{"error": {"message": "m", "code": 503}}', Complaint("m", "503", 503)),
-        (b'{"error": "m"}', Complaint("m")),
-        (b'{"message": "m", "object": "error"}', Complaint("m")),
-        (b'{"detail": [{"loc": ["body"]}]}', Complaint('[{"loc":["body"]}]')),
-        (b'{"error": {"code": true, "status": 7}}', Complaint('{"code":true,"status":7}', "true")),
-        (b'"m"', Complaint("m")),
-        (b"null", Complaint("")),
-        (b"\xffplain", Complaint("�plain")),
-        (b"[" * 100_000, Complaint("[" * 100_000)),
+        (b'{"error": {"message": "m", "code": "c", "status": 429}}', ReportedError("m", "c", 429)),
+        (b'{"error": {"message": "m", "code": 503}}', ReportedError("m", "503", 503)),
+        (b'{"error": "m"}', ReportedError("m")),
+        (b'{"message": "m", "object": "error"}', ReportedError("m")),
+        (b'{"detail": [{"loc": ["body"]}]}', ReportedError('[{"loc":["body"]}]')),
+        (b'{"error": {"code": true, "status": 7}}', ReportedError('{"code":true,"status":7}', "true")),
+        (b'"m"', ReportedError("m")),
+        (b"null", ReportedError("")),
+        (b"\xffplain", ReportedError("�plain")),
+        (b"[" * 100_000, ReportedError("[" * 100_000)),
     ],
 )
-def test_it_reads_a_complaint_of_any_shape(body: bytes, complaint: Complaint) -> None:
-    assert Complaint.read(body) == complaint
+def test_it_reads_a_complaint_of_any_shape(body: bytes, complaint: ReportedError) -> None:
+    assert ReportedError.read(body) == complaint
 
 
 def test_it_strikes_out_the_key_even_where_the_text_is_cut() -> None:
@@ -85,4 +85,6 @@ def test_it_strikes_out_the_key_even_where_the_text_is_cut() -> None:
 
 
 def test_it_does_not_take_a_word_for_a_key() -> None:
-    assert str(Faults("lab", "ollama").refused(400, {}, b"ollama is busy")) == "lab answered 400: ollama is busy"
+    assert (
+        str(EndpointErrors("lab", "ollama").refused(400, {}, b"ollama is busy")) == "lab answered 400: ollama is busy"
+    )

@@ -10,7 +10,7 @@ import pytest
 
 from agents.loop.inference.openai_compatible import OpenAICompatible
 from agents.loop.inference.registry import EndpointConfig, Endpoints
-from agents.loop.inference.scripted import Scripted
+from agents.loop.inference.scripted import ScriptedEndpoint
 
 Build = Callable[..., Any]
 
@@ -41,7 +41,7 @@ def test_it_resolves_a_model_name(model: str, endpoint: str, name: str) -> None:
 def test_it_is_scripted_by_default() -> None:
     endpoints = Endpoints.from_config({})
     assert (endpoints.default, endpoints.names) == ("scripted", ["scripted"])
-    assert isinstance(endpoints.resolve("demo")[0], Scripted)
+    assert isinstance(endpoints.resolve("demo")[0], ScriptedEndpoint)
 
 
 def test_it_prefers_a_configured_endpoint() -> None:

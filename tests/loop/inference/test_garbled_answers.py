@@ -13,7 +13,7 @@ import pytest
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import CallPart, Chunk, Finish, Reasoning, Text
-from agents.loop.inference.chat.timeouts import Limits
+from agents.loop.inference.chat.timeouts import EndpointLimits
 from tests.support.cases import sparing
 from tests.support.depth import deep
 from tests.support.input_corpus import HOSTILE, WRONG, at, places, put
@@ -21,7 +21,7 @@ from tests.support.input_corpus import HOSTILE, WRONG, at, places, put
 pytestmark = pytest.mark.corpus
 
 Build = Callable[..., Any]
-LIMITS = Limits(first_token_s=5.0, idle_s=5.0, total_s=20.0)
+LIMITS = EndpointLimits(first_token_s=5.0, idle_s=5.0, total_s=20.0)
 
 
 def call(index: int, arguments: str, **named: Any) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from agents.base.errors import ProviderError
-from agents.loop.inference.chat.endpoint_errors import Faults
+from agents.loop.inference.chat.endpoint_errors import EndpointErrors
 from agents.loop.inference.chat.payload_stream import BYTES_PER_CHAR, PayloadStream
 
 Build = Callable[..., Any]
 
 
 def read(*parts: bytes, output_chars: int = 1000) -> tuple[list[bytes], PayloadStream]:
-    stream = PayloadStream(Faults("lab", "sk-secret-key"), output_chars)
+    stream = PayloadStream(EndpointErrors("lab", "sk-secret-key"), output_chars)
     found = [payload for part in parts for payload in stream.feed(part)]
     return [*found, *stream.end()], stream
 

@@ -12,7 +12,7 @@ import pytest
 
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop.inference.base import InferenceRequest, Model
-from agents.loop.inference.scripted import TOKEN_S, Scripted
+from agents.loop.inference.scripted import TOKEN_S, ScriptedEndpoint
 from agents.record.schemas.content import GrammarFormat, JsonSchemaFormat, SamplingParams, ToolDef, ToolParameter
 
 Build = Callable[..., Any]
@@ -210,7 +210,7 @@ def test_it_lets_others_run_while_it_talks_without_pace() -> None:
 
         other = asyncio.create_task(tick())
         question = b'{"role":"user","content":"!script repeat 200 a"}'
-        async for _ in Scripted().stream(InferenceRequest("fast", [question])):
+        async for _ in ScriptedEndpoint().stream(InferenceRequest("fast", [question])):
             pass
         done = ticked
         await other
@@ -251,7 +251,7 @@ def test_it_refuses_a_grammar(perform: Build) -> None:
 
 
 def test_it_lists_its_models() -> None:
-    listed = asyncio.run(Scripted().models())
+    listed = asyncio.run(ScriptedEndpoint().models())
     assert [(model.id, model.provider, model.resource_id) for model in listed] == [
         ("scripted/demo", "scripted", "demo"),
         ("scripted/fast", "scripted", "fast"),

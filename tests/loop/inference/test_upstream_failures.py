@@ -12,7 +12,7 @@ import pytest
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import Finish, InferenceRequest, Text
-from agents.loop.inference.chat.timeouts import Limits
+from agents.loop.inference.chat.timeouts import EndpointLimits
 from agents.loop.inference.openai_compatible import OpenAICompatible
 
 KEY = "sk-very-secret-0123456789"
@@ -82,7 +82,7 @@ def test_it_does_not_wait_longer_than_a_minute(ask: Build, http: Build, ok: byte
 
 
 def test_it_does_not_pause_beyond_the_total_time(ask: Build, http: Build, ok: bytes) -> None:
-    outcome = ask([http(status=429, Retry_After="30")], [ok], limits=Limits(total_s=20))
+    outcome = ask([http(status=429, Retry_After="30")], [ok], limits=EndpointLimits(total_s=20))
     assert (outcome.error.upstream_status, outcome.pauses) == (429, [])
 
 
@@ -231,26 +231,26 @@ def test_it_never_tells_its_key(ask: Build, http: Build) -> None:
 
 
 def test_it_gives_up_when_nothing_begins(ask: Build) -> None:
-    outcome = ask(["hang"], limits=Limits(first_token_s=0.02))
+    outcome = ask(["hang"], limits=EndpointLimits(first_token_s=0.02))
     assert (outcome.error.code, len(outcome.seen)) == ("timeout", 1)
     assert str(outcome.error) == "lab sent no token within 0.02 s"
 
 
 def test_it_does_not_take_comments_and_roles_for_tokens(ask: Build, http: Build, sse: Build, delta: Build) -> None:
     body = b": PROCESSING\n\n" + sse(delta("", role="assistant"))
-    outcome = ask([http(body), "hang"], limits=Limits(first_token_s=0.02, idle_s=60))
+    outcome = ask([http(body), "hang"], limits=EndpointLimits(first_token_s=0.02, idle_s=60))
     assert str(outcome.error) == "lab sent no token within 0.02 s"
 
 
 def test_it_gives_up_a_stream_that_falls_silent(ask: Build, http: Build, sse: Build, delta: Build) -> None:
-    outcome = ask([http(sse(delta("a"))), "hang"], limits=Limits(idle_s=0.02))
+    outcome = ask([http(sse(delta("a"))), "hang"], limits=EndpointLimits(idle_s=0.02))
     assert outcome.chunks == [Text("a")]
     assert (outcome.error.code, str(outcome.error)) == ("timeout", "lab fell silent for 0.02 s")
 
 
 def test_it_gives_up_a_stream_that_never_ends(ask: Build, http: Build, sse: Build, delta: Build) -> None:
     endless = [http(), *[sse(delta("a"))] * 10, "hang"]
-    outcome = ask(endless, limits=Limits(total_s=0.15))
+    outcome = ask(endless, limits=EndpointLimits(total_s=0.15))
     assert outcome.chunks == [Text("a")] * 10
     assert (outcome.error.code, str(outcome.error)) == ("timeout", "lab did not finish within 0.15 s")
 
@@ -261,14 +261,14 @@ def test_it_counts_only_its_own_waiting(ask: Build, http: Build, sse: Build, del
         upstream.go.set()
 
     answer = [http(sse(delta("a"))), "wait", sse(delta("b")), "wait", sse(delta("c"), delta(finish="stop"), "[DONE]")]
-    outcome = ask(answer, limits=Limits(idle_s=0.1), on_chunk=dawdle)
+    outcome = ask(answer, limits=EndpointLimits(idle_s=0.1), on_chunk=dawdle)
     assert outcome.chunks == [Text("a"), Text("b"), Text("c"), Finish("stop")]
 
 
 def test_it_waits_for_the_end_of_a_finished_answer_only_briefly(
     ask: Build, http: Build, sse: Build, delta: Build
 ) -> None:
-    outcome = ask([http(sse(delta("a"), delta(finish="stop"))), "hang"], limits=Limits(tail_s=0.02))
+    outcome = ask([http(sse(delta("a"), delta(finish="stop"))), "hang"], limits=EndpointLimits(tail_s=0.02))
     assert (outcome.chunks, outcome.error) == ([Text("a"), Finish("stop")], None)
 
 
@@ -323,7 +323,7 @@ def test_it_survives_a_broken_transfer_encoding(ask: Build, http: Build, sse: Bu
     event = sse(delta("a"))
     begun = http(b"%x\r\n%s\r\n" % (len(event), event), Transfer_Encoding="chunked")
     # aiohttp drops the connection without telling who reads, so it takes the watch to notice.
-    outcome = ask([begun, "wait", b"not a length\r\n"], on_chunk=go_on, limits=Limits(idle_s=0.02))
+    outcome = ask([begun, "wait", b"not a length\r\n"], on_chunk=go_on, limits=EndpointLimits(idle_s=0.02))
     assert (outcome.chunks, outcome.error.code) == ([Text("a")], "timeout")
 
 

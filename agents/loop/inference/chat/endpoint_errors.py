@@ -1,7 +1,7 @@
-"""What went wrong at an endpoint, as a ProviderError that names it and never tells its key.
+"""Builds a ProviderError for a failure of an endpoint: it names the endpoint and never contains its key.
 
-An endpoint's answer is hostile text: it may be huge, of any shape, or repeat the key it was sent.
-Nothing here talks to the network or decides about a retry; an error only says whether one may help.
+An endpoint's answer is untrusted text: it may be huge, of any shape, or repeat the key it was sent.
+This module does no I/O and decides no retry; an error only says whether a retry may help.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from agents.base.errors import ProviderError
 from agents.base.schemas.wire import JSON
 
 QUOTE_CHARS = 500
-LONGEST_RETRY_AFTER_S = 86_400.0
+MAX_RETRY_AFTER_S = 86_400.0
 
 
-def is_worth_repeating(status: int) -> bool:
+def is_retryable(status: int) -> bool:
     return status in (408, 429) or status >= 500
 
 
-class Faults:
-    """Makes the errors of one endpoint, ``provider``. ``secret`` is struck out of every message,
-    and so are all secrets this server knows."""
+class EndpointErrors:
+    """Builds the errors of one endpoint, ``provider``. ``secret`` is redacted in every message, and so
+    are all secrets this server knows."""
 
     __slots__ = ("_provider", "_secret")
 
@@ -46,7 +46,7 @@ class Faults:
     ) -> ProviderError:
         """``message`` continues a sentence that begins with the endpoint's name."""
         return ProviderError(
-            f"{self._provider} {self._strike(message)}",
+            f"{self._provider} {self._redact(message)}",
             provider=self._provider,
             upstream_status=status,
             retryable=retryable,
@@ -58,16 +58,16 @@ class Faults:
         return self.error(message, code="timeout", retryable=retryable)
 
     def cut(self, why: str) -> ProviderError:
-        """The stream ended before the answer did. Where nothing of that had come, it may have been a
-        restart."""
+        """Return the error of a stream that ended before its answer. It is retryable: if nothing of the
+        answer had arrived, the endpoint may have restarted."""
         return self.error(f"cut its answer: {self.quote(why)}", code="cut", retryable=True)
 
     def too_large(self, what: str) -> ProviderError:
         return self.error(f"sent too much: {what}", code="output_too_large")
 
     def unreachable(self, cause: Exception) -> ProviderError:
-        """No answer began. A refused or dropped connection may be a restart and is worth a second
-        try; an unknown name, a bad certificate or a garbled reply is not."""
+        """Return the error of a request without any answer. A refused or dropped connection may be a
+        restart and is retryable; an unknown host, a bad certificate or a garbled reply is not."""
         text = self.quote(f"{type(cause).__name__}: {cause}")
         if isinstance(cause, TimeoutError):
             return self.timeout(f"could not be reached in time: {text}", retryable=True)
@@ -76,58 +76,58 @@ class Faults:
         return self.error(f"could not be reached: {text}", retryable=lost and not hopeless)
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes, *, model: str = "") -> ProviderError:
-        """An answer other than 200. ``headers`` find a name in any case."""
-        complaint = Complaint.read(body)
-        text = self.quote(complaint.message) or "without a message"
+        """Return the error of an answer with another status than 200. ``headers`` are case-insensitive."""
+        report = ReportedError.read(body)
+        text = self.quote(report.message) or "without a message"
         if 300 <= status < 400:
             text = "redirects are not followed; check its base URL"
         if request_id := headers.get("x-request-id", "")[:80]:
             text = f"{text} (request {request_id})"
         return self.error(
             f"answered {status}: {text}",
-            code=complaint.kind(status, model),
+            code=report.error_code(status, model),
             status=status,
-            retryable=is_worth_repeating(status) and complaint.code != "insufficient_quota",
+            retryable=is_retryable(status) and report.code != "insufficient_quota",
             retry_after_s=_retry_after_s(headers),
         )
 
-    def complained(self, complaint: Complaint, *, model: str = "") -> ProviderError:
-        """An error inside an answer that had begun as a success."""
-        status = complaint.status
+    def reported(self, report: ReportedError, *, model: str = "") -> ProviderError:
+        """Return the error of an answer that began with status 200 and reports an error later."""
+        status = report.status
         return self.error(
-            f"broke off: {self.quote(complaint.message) or 'without a message'}",
-            code=complaint.kind(status, model),
+            f"broke off: {self.quote(report.message) or 'without a message'}",
+            code=report.error_code(status, model),
             status=status,
         )
 
     def quote(self, text: str) -> str:
-        """Foreign text for a message: without the key, at most `QUOTE_CHARS` long."""
-        # The key goes first: cut in two it would no longer be found.
-        text = self._strike(text).strip()
+        """Return external text for a message: redacted, and at most `QUOTE_CHARS` long."""
+        # Redact before cutting: half a key would no longer be recognised.
+        text = self._redact(text).strip()
         return text if len(text) <= QUOTE_CHARS else text[:QUOTE_CHARS] + "…"
 
-    def _strike(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         return redaction.redact_error(text, (self._secret,))
 
 
-class Complaint(msgspec.Struct, frozen=True):
-    """What an endpoint said about an error, read out of the shapes seen in the wild."""
+class ReportedError(msgspec.Struct, frozen=True):
+    """An endpoint's own report of an error, parsed from the shapes seen in practice."""
 
     message: str = ""
     code: str = ""
     status: int | None = None
 
     @classmethod
-    def read(cls, body: bytes) -> Complaint:
-        """From the body of an answer: JSON of some shape, else plain text."""
+    def read(cls, body: bytes) -> ReportedError:
+        """Parse the body of an answer: JSON of some shape, else plain text."""
         try:
             return cls.of(msgspec.json.decode(body))
         except (ValueError, RecursionError):
             return cls(message=body.decode(errors="replace"))
 
     @classmethod
-    def of(cls, decoded: JSON) -> Complaint:
-        """OpenAI's ``{"error": {"message", "code", "type"}}``, the same without the envelope
+    def of(cls, decoded: JSON) -> ReportedError:
+        """Parse OpenAI's ``{"error": {"message", "code", "type"}}``, the same without the envelope
         (vLLM), a bare text under ``error`` (Ollama), or ``detail`` (FastAPI)."""
         inner = decoded.get("error", decoded) if isinstance(decoded, dict) else decoded
         if not isinstance(inner, dict):
@@ -137,21 +137,21 @@ class Complaint(msgspec.Struct, frozen=True):
         message = inner.get("message") or inner.get("detail") or inner
         return cls(message=_text(message), code=_text(code), status=number)
 
-    def kind(self, status: int | None, model: str) -> str | None:
-        """The code of what callers can do something about: a model that is not there, a history that is
-        too long for it."""
-        if self.is_about_the_model(status, model):
+    def error_code(self, status: int | None, model: str) -> str | None:
+        """Return the code of an error that callers can act on: an unknown model, or a history that is too
+        long for it."""
+        if self.names_model(status, model):
             return "model_not_found"
-        return "context_length_exceeded" if self._is_about_the_length(status) else None
+        return "context_length_exceeded" if self._names_length(status) else None
 
-    def _is_about_the_length(self, status: int | None) -> bool:
+    def _names_length(self, status: int | None) -> bool:
         if self.code == "context_length_exceeded":
             return True
         text = self.message.lower()
         return status in (None, 400, 413) and ("context length" in text or "context window" in text)
 
-    def is_about_the_model(self, status: int | None, model: str) -> bool:
-        """Whether it says that the model does not exist. A bare 404 says that the URL is wrong."""
+    def names_model(self, status: int | None, model: str) -> bool:
+        """Whether the report says that the model does not exist. A bare 404 means that the URL is wrong."""
         if self.code == "model_not_found":
             return status in (None, 400, 404)
         text = self.message.lower()
@@ -169,9 +169,9 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()
         if text.isascii() and text.replace(".", "", 1).isdecimal():
-            return min(float(text) * unit, LONGEST_RETRY_AFTER_S)
+            return min(float(text) * unit, MAX_RETRY_AFTER_S)
     try:
-        moment = email.utils.parsedate_to_datetime(headers.get("retry-after", "")).replace(tzinfo=UTC)
+        date = email.utils.parsedate_to_datetime(headers.get("retry-after", "")).replace(tzinfo=UTC)
     except ValueError:
         return None
-    return min(max(moment.timestamp() - ids.now_us() / 1_000_000, 0.0), LONGEST_RETRY_AFTER_S)
+    return min(max(date.timestamp() - ids.now_us() / 1_000_000, 0.0), MAX_RETRY_AFTER_S)

@@ -1,6 +1,6 @@
-"""How long an endpoint is waited for, and how often it is asked again.
+"""Timeouts and retries of requests to an endpoint.
 
-Numbers and their arithmetic only: nobody sleeps, asks or listens here.
+This module only computes: it does not sleep, and it does no I/O.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from agents.base.errors import ProviderError
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """``first_token_s`` counts from a try's request, ``idle_s`` between two reads after the first
-    token, ``tail_s`` from the finish reason to the end of the stream, ``total_s`` over all tries,
-    pauses included. ``output_chars`` caps text, reasoning and arguments together."""
+class EndpointLimits:
+    """The limits of one inference. ``first_token_s`` counts from the request of a try, ``idle_s`` between
+    two reads after the first token, ``tail_s`` from the finish reason to the end of the stream, ``total_s``
+    over all tries and the pauses between them. ``output_chars`` caps text, reasoning and arguments together."""
 
     connect_s: float = 5.0
     first_token_s: float = 120.0
@@ -26,54 +26,54 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Retries:
-    """Tries in all, and the pauses between them."""
+class RetryPolicy:
+    """The number of tries, and the pauses between them."""
 
     tries: int = 3
-    shortest_pause_s: float = 0.5
-    longest_pause_s: float = 8.0
-    longest_retry_after_s: float = 60.0
+    min_pause_s: float = 0.5
+    max_pause_s: float = 8.0
+    max_retry_after_s: float = 60.0
 
     def pause_s(self, error: ProviderError, *, failed: int) -> float | None:
-        """How long to wait after ``failed`` tries, the last of which ended in ``error``; None to
-        give up. What the endpoint asks for is honoured; else a random moment in a span that
-        doubles, so that callers who failed together do not come back together."""
+        """Return the pause after ``failed`` tries, the last of which ended in ``error``; None to give up.
+        An endpoint's ``Retry-After`` is honoured; otherwise the pause is random in a range that doubles
+        with each try, so that callers that failed together do not retry together."""
         if failed >= self.tries or not error.retryable:
             return None
         if error.retry_after_s is not None:
-            return error.retry_after_s if error.retry_after_s <= self.longest_retry_after_s else None
-        return random.uniform(self.shortest_pause_s, min(2.0**failed, self.longest_pause_s))  # noqa: S311 - no secret
+            return error.retry_after_s if error.retry_after_s <= self.max_retry_after_s else None
+        return random.uniform(self.min_pause_s, min(2.0**failed, self.max_pause_s))  # noqa: S311 - no secret
 
 
 class Tries:
-    """The tries of one inference, and the moments at which it is given up."""
+    """Counts the tries of one inference and holds its deadlines."""
 
     __slots__ = ("_retries", "deadlines", "failed")
 
-    def __init__(self, retries: Retries, limits: Limits, now: float) -> None:
+    def __init__(self, retries: RetryPolicy, limits: EndpointLimits, now: float) -> None:
         self._retries = retries
         self.deadlines = Deadlines(limits, now)
         self.failed = 0
 
     def pause_s(self, error: ProviderError, now: float) -> float | None:
-        """How long to wait after a try that ended in ``error`` before its answer began; None to give up."""
+        """Return the pause after a try that ended in ``error`` before its answer began; None to give up."""
         self.failed += 1
         pause_s = self._retries.pause_s(error, failed=self.failed)
         return pause_s if pause_s is not None and self.deadlines.allow(pause_s, now) else None
 
 
 class Deadlines:
-    """The moments at which one inference is given up. Times are those of the event loop."""
+    """The times at which one inference is given up, on the event loop's clock."""
 
     __slots__ = ("_first_token", "_limits", "_total")
 
-    def __init__(self, limits: Limits, now: float) -> None:
+    def __init__(self, limits: EndpointLimits, now: float) -> None:
         self._limits = limits
         self._total = now + limits.total_s
         self._first_token = self._total
 
     def begin_try(self, now: float) -> float:
-        """A request goes out; the moment by which its first token must be there."""
+        """Note that a request is sent; returns the deadline of its first token."""
         self._first_token = min(now + self._limits.first_token_s, self._total)
         return self._first_token
 
@@ -83,11 +83,11 @@ class Deadlines:
         return min(now + (self._limits.tail_s if finished else self._limits.idle_s), self._total)
 
     def allow(self, pause_s: float, now: float) -> bool:
-        """Whether there is time left after a pause."""
+        """Whether there is time left after a pause of ``pause_s``."""
         return now + pause_s < self._total
 
     def reason(self, now: float, *, started: bool) -> str:
-        """Which one has passed, for people."""
+        """Describe the deadline that has passed, for an error message."""
         if now >= self._total:
             return f"did not finish within {self._limits.total_s:g} s"
         if started:

@@ -1,12 +1,12 @@
-"""What a scripted model can do, one act at a time."""
+"""The actions of a scripted model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 
-class CannotAct(ValueError):
-    """What was asked for cannot be done; the message says why, for who asked."""
+class ImpossibleAction(ValueError):
+    """A request that the scripted model cannot answer; the message says why, for the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Think:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallTool:
     """``arguments`` is sent as it is, JSON or not."""
 
     tool_name: str
@@ -48,18 +48,18 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Break off in the middle, as a lost connection does."""
+    """Break off without finishing, as a lost connection does."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Finish here with a reason of one's own."""
+    """Finish here with this reason."""
 
     reason: str
 
 
-Act = Say | Repeat | Think | Call | Wait | Fail | Cut | End
-"""All that a scripted model can do."""
+ScriptAction = Say | Repeat | Think | CallTool | Wait | Fail | Cut | End
+"""One action of a scripted model."""
 
-Ending = Fail | Cut | End
-"""Acts after which nothing follows."""
+FinalAction = Fail | Cut | End
+"""An action that ends an answer."""
