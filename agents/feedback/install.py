@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.feedback.store import feedback
-from agents.pages.page_hooks import later, places
+from agents.pages.page_hooks import hooks, lazy_import
 from agents.record.store import deletion_hooks
 from agents.record.store.deletion_hooks import DeletionHooks
 
@@ -16,6 +16,6 @@ def install() -> None:
         merged=feedback.merge_steps,
     )
     deletion_hooks.add("feedback", about)
-    places.said_of = later("agents.feedback.pages.section")
-    places.said_of_steps = later("agents.feedback.pages.step_controls")
-    places.unsaid_of_step = later("agents.feedback.pages.empty_step_controls")
+    hooks.feedback_section = lazy_import("agents.feedback.pages.section")
+    hooks.step_feedback = lazy_import("agents.feedback.pages.step_controls")
+    hooks.empty_step_feedback = lazy_import("agents.feedback.pages.empty_step_controls")

@@ -19,7 +19,7 @@ from agents.base.ids import Kind
 from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
 from agents.knowledge.store import vector_dbs
 from agents.loop.current_service import service
-from agents.pages.admin.filters import OfVectorDB, Since
+from agents.pages.admin.filters import SinceFilter, VectorDBFilter
 from agents.uikit import elements, format
 from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import RecordAdmin, StoreAdmin
@@ -107,7 +107,7 @@ class VectorDBAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
     prefetched = ("owner",)
     inlines = (DocumentInline,)
     list_display = ("title", "its_model", "its_documents", "of_session", "owned_by", "created")
-    list_filter = (Since,)
+    list_filter = (SinceFilter,)
     search_help_text = _("The public id of a database or a session, or a part of the name or the model.")
     fieldsets = (
         (
@@ -193,7 +193,7 @@ class VectorDocumentAdmin(DocumentCells, RecordAdmin):
     prefetched = ("vector_db",)
     deferred = ("metadata",)
     list_display = ("named", "in_db", "state", "its_size", "chunks", "created")
-    list_filter = (OfVectorDB,)
+    list_filter = (VectorDBFilter,)
     search_help_text = _(
         "The public id of a document or a database, or a part of the document's name among the newest 200,000."
     )
@@ -211,7 +211,7 @@ class VectorDocumentAdmin(DocumentCells, RecordAdmin):
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Without the database where one was chosen."""
-        chosen = OfVectorDB.parameter_name in request.GET
+        chosen = VectorDBFilter.parameter_name in request.GET
         return [name for name in self.list_display if name != "in_db" or not chosen]
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:

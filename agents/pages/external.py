@@ -1,4 +1,4 @@
-"""Turns of agents that run elsewhere: what their pages say besides."""
+"""What the page of a turn shows in addition if the turn ran in an external agent."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ _SWITCHES = re.compile(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=[A-Za-z0-9_]+)?)")
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What the page of a foreign turn says of it besides. ``notices`` are sentences, each in pieces of which
-    every second is a name of code; ``is_hidden``: what was asked was not captured."""
+class ExternalTurn:
+    """Additional facts of an external turn. ``notices`` are sentences, split so that every second part is a name
+    of code; ``is_hidden``: the input was not captured."""
 
     source: str
     origin: SpanOrigin
-    told: Provenance
+    provenance: Provenance
     notices: Sequence[Sequence[str]]
     is_hidden: bool
 
 
-def about(turn: TurnSnapshot, source: str, request: str) -> About | None:
-    """None for a turn that ran here."""
+def external_turn(turn: TurnSnapshot, source: str, request: str) -> ExternalTurn | None:
+    """The external facts of a turn; None for a turn of this server."""
     if not is_external(source):
         return None
-    said = provenance.parse(request)
-    is_hidden = not step_details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))
-    notices = [_SWITCHES.split(one) for one in _notices(said, is_hidden=is_hidden)]
-    return About(source_label(source), provenance.origin(turn.key), said, notices, is_hidden)
+    parsed = provenance.parse(request)
+    is_hidden = not step_details.messages(turn.input_messages) and (parsed.hidden or _asks_models(turn))
+    notices = [_SWITCHES.split(sentence) for sentence in _notices(parsed, is_hidden=is_hidden)]
+    return ExternalTurn(source_label(source), provenance.origin(turn.key), parsed, notices, is_hidden)
 
 
 def _asks_models(turn: TurnSnapshot) -> bool:
     return any(step.type == "inference" for step in turn.steps)
 
 
-def _notices(said: Provenance, *, is_hidden: bool) -> list[str]:
-    """The warnings; where words were hidden and none of these says how they are sent, the usual advice."""
-    notices = [external_warnings.translated(warning) for warning in said.warnings if warning]
-    if is_hidden and not external_warnings.ADVICE.intersection(said.warnings):
-        words = _("The sender did not capture what was said. With %(switch)s where the agent runs it sends the words.")
-        notices.append(words % {"switch": f"{SWITCH}=span_only"})
+def _notices(parsed: Provenance, *, is_hidden: bool) -> list[str]:
+    """The warnings, and the usual advice if text is hidden and no warning says how to capture it."""
+    notices = [external_warnings.translate_warning(warning) for warning in parsed.warnings if warning]
+    if is_hidden and not external_warnings.ADVICE.intersection(parsed.warnings):
+        advice = _("The sender did not capture what was said. With %(switch)s where the agent runs it sends the words.")
+        notices.append(advice % {"switch": f"{SWITCH}=span_only"})
     return notices
 
 
 def is_answered(turn: TurnSnapshot) -> bool:
-    """Whether a turn's answer is what one of the steps shown said."""
+    """Whether one of the visible steps contains the turn's answer."""
     answer = step_details.message(turn.output_message)
-    words = step_details.words(answer.content).strip() if answer else ""
-    return not words or any(words in _said(step) for step in turn.steps)
+    text = step_details.text_of(answer.content).strip() if answer else ""
+    return not text or any(text in _inference_text(step) for step in turn.steps)
 
 
-def _said(step: StepSnapshot) -> str:
-    found = step_details.read(step, step_details.Inference) if step.type == "inference" else None
-    return step_details.words(found.model_response.content) if found else ""
+def _inference_text(step: StepSnapshot) -> str:
+    detail = step_details.read_detail(step, step_details.StoredInference) if step.type == "inference" else None
+    return step_details.text_of(detail.model_response.content) if detail else ""

@@ -1,4 +1,4 @@
-"""Places on the pages of the record that other subjects fill. Without them a place stays empty."""
+"""Hooks through which other subjects add to the pages of the record. A hook that is not set adds nothing."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from agents.record.store.targets import RecordTarget
 
 
 @dataclass(slots=True)
-class Places:
-    """Texts are HTML where they are called fragments.
+class PageHooks:
+    """The hooks. A fragment is rendered HTML.
 
-    ``said_of``: a fragment, what people say of a record. ``said_of_steps``: by steps of a turn (session, turn), a
-    fragment for each of which something was said; ``unsaid_of_step`` (session, turn, step) for each other.
-    ``lineage``: what a turn was forked from, and what from it. ``origin``: where a step of a fork has its outcome from,
-    in words. ``fork_url``: where a turn is forked from a step.
+    ``feedback_section``: a fragment with the feedback on a record. ``step_feedback``: fragments by step of a turn
+    (session, turn), for steps with feedback; ``empty_step_feedback`` (session, turn, step): the fragment of any other.
+    ``lineage``: the turn that a turn was forked from, and its forks. ``origin``: a label saying where a step of a fork
+    has its outcome from. ``fork_url``: the URL for forking a turn from a step.
     """
 
-    said_of: Callable[[Actor, RecordTarget], str] = lambda actor, about: ""
-    said_of_steps: Callable[[Actor, int, int], Mapping[int, str]] = lambda actor, session, turn: {}
-    unsaid_of_step: Callable[[int, int, int], str] = lambda session, turn, step: ""
+    feedback_section: Callable[[Actor, RecordTarget], str] = lambda actor, about: ""
+    step_feedback: Callable[[Actor, int, int], Mapping[int, str]] = lambda actor, session, turn: {}
+    empty_step_feedback: Callable[[int, int, int], str] = lambda session, turn, step: ""
     lineage: Callable[[Actor, int], Any] = lambda actor, turn: None
     origin: Callable[[StepSnapshot], str] = lambda step: ""
     fork_url: Callable[[TurnSnapshot, StepSnapshot], str] = lambda turn, step: ""
 
 
-places = Places()
+hooks = PageHooks()
 
 
-def later(function: str) -> Callable[..., Any]:
-    """The function of this dotted name, imported when it is first called: commands start without pages."""
+def lazy_import(function: str) -> Callable[..., Any]:
+    """A function that imports the one with this dotted name when called, so that commands start without pages."""
 
-    def call(*given: Any) -> Any:
-        return import_string(function)(*given)
+    def call(*arguments: Any) -> Any:
+        return import_string(function)(*arguments)
 
     return call

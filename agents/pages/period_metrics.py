@@ -1,5 +1,5 @@
-"""What a period's turns come to, as figures, charts and tables; every number leads to the list of the
-rows it is of. For all turns, or for those of an agent."""
+"""Metrics of a period's turns as figures, charts and tables; every number links to the list of the rows it
+counts. For all turns, or for those of an agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 from agents.base.access import Actor
 from agents.logs.schemas.numbers import Group, Stats
 from agents.logs.store import numbers
-from agents.pages.periods import Asked, Span
+from agents.pages.periods import MetricsQuery, TimePeriod
 from agents.uikit import charts, format, locale_formats
 from agents.uikit.charts import Chart, Point, Series
 
@@ -23,10 +23,10 @@ OUTCOMES = {
     "stopped": (gettext_noop("stopped"), "status:(cancelled OR interrupted)"),
     "failed": (gettext_noop("failed"), "status:failed"),
 }
-"""From the bottom up: the words, and what a query says."""
-MODELS = 5
-"""Models that have a colour of their own."""
-TOP = 6
+"""Label and query of each outcome, in the order of the stack from the bottom up."""
+MAX_MODELS = 5
+"""Models that get their own colour in a chart."""
+MAX_ROWS = 6
 """Rows of a table."""
 _NOTHING = Stats()
 
@@ -35,14 +35,14 @@ _NOTHING = Stats()
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A number, and what it was in the period before. ``change`` says by how much it differs."""
+class PeriodFigure:
+    """A number of a period, and of the period before; ``change`` is the difference as text."""
 
     title: str
     text: str
     url: str
-    was: str
-    was_url: str
+    previous_text: str
+    previous_url: str
     change: str
     bad: bool = False
     note: str = ""
@@ -53,203 +53,224 @@ _Text: TypeAlias = Callable[[Stats], str]
 _Amount: TypeAlias = Callable[[Stats], float | None]
 
 
-def figures(now: Stats, was: Stats, here: Asked, before: Asked) -> list[Figure]:
-    """The numbers of a period beside those of the one before."""
+def figures(current: Stats, previous: Stats, query: MetricsQuery, previous_query: MetricsQuery) -> list[PeriodFigure]:
+    """The figures of a period compared with those of the one before."""
 
-    def figure(title: str, text: _Text, amount: _Amount, **more: Any) -> Figure:
-        change = changed(amount(now), amount(was))
-        return Figure(title, text(now), here.url, text(was), before.url, change, **more)
+    def figure(title: str, text: _Text, amount: _Amount, **more: Any) -> PeriodFigure:
+        change = change_label(amount(current), amount(previous))
+        return PeriodFigure(title, text(current), query.url, text(previous), previous_query.url, change, **more)
 
-    def counted(title: str, amount: Callable[[Stats], int]) -> Figure:
-        return figure(title, lambda each: format.count(amount(each)), amount)
+    def counted(title: str, amount: Callable[[Stats], int]) -> PeriodFigure:
+        return figure(title, lambda stats: format.count(amount(stats)), amount)
 
     return [
-        counted(_("turns"), lambda each: each.count),
-        _failed(now, was, here, before),
-        *(_percentile(name, now, was, here, before) for name in ("p50", "p95", "p99")),
-        counted(_("tokens in"), lambda each: each.tokens.input_tokens),
-        counted(_("tokens out"), lambda each: each.tokens.output_tokens),
+        counted(_("turns"), lambda stats: stats.count),
+        _failed(current, previous, query, previous_query),
+        *(_percentile(name, current, previous, query, previous_query) for name in ("p50", "p95", "p99")),
+        counted(_("tokens in"), lambda stats: stats.tokens.input_tokens),
+        counted(_("tokens out"), lambda stats: stats.tokens.output_tokens),
         figure(
             _("cost"),
-            lambda each: format.cost(each.cost_usd),
-            lambda each: each.cost_usd,
-            note=_("%(count)s without a cost") % {"count": format.count(now.cost_unknown)} if now.cost_unknown else "",
-            note_url=here.also("-has:cost").url,
+            lambda stats: format.cost(stats.cost_usd),
+            lambda stats: stats.cost_usd,
+            note=_("%(count)s without a cost") % {"count": format.count(current.cost_unknown)}
+            if current.cost_unknown
+            else "",
+            note_url=query.also("-has:cost").url,
         ),
     ]
 
 
-def _failed(now: Stats, was: Stats, here: Asked, before: Asked) -> Figure:
-    return Figure(
+def _failed(current: Stats, previous: Stats, query: MetricsQuery, previous_query: MetricsQuery) -> PeriodFigure:
+    return PeriodFigure(
         _("failed"),
-        format.count(now.failed),
-        here.also("status:failed").url,
-        format.count(was.failed),
-        before.also("status:failed").url,
-        changed(now.failed, was.failed),
-        bad=now.failed > 0,
-        note=format.percent(now.failed, now.count),
+        format.count(current.failed),
+        query.also("status:failed").url,
+        format.count(previous.failed),
+        previous_query.also("status:failed").url,
+        change_label(current.failed, previous.failed),
+        bad=current.failed > 0,
+        note=format.percent(current.failed, current.count),
     )
 
 
-def _percentile(name: str, now: Stats, was: Stats, here: Asked, before: Asked) -> Figure:
-    new, old = (getattr(each.duration_ms, name) for each in (now, was))
-    return Figure(name, format.duration(new), here.url, format.duration(old), before.url, changed(new, old))
+def _percentile(
+    name: str, current: Stats, previous: Stats, query: MetricsQuery, previous_query: MetricsQuery
+) -> PeriodFigure:
+    new, old = (getattr(stats.duration_ms, name) for stats in (current, previous))
+    return PeriodFigure(
+        name, format.duration(new), query.url, format.duration(old), previous_query.url, change_label(new, old)
+    )
 
 
-def changed(now: float | None, was: float | None) -> str:
-    """``+12 %``; nothing where there was nothing to compare with."""
-    if not was or now is None:
+def change_label(current: float | None, previous: float | None) -> str:
+    """The change between two numbers as ``+12 %``; empty if there is nothing to compare with."""
+    if not previous or current is None:
         return ""
-    by = 100 * (now - was) / was
-    if abs(by) < 0.5:
+    percent = 100 * (current - previous) / previous
+    if abs(percent) < 0.5:
         return "±0 %"
-    told = f"{by:+,.0f} %".replace("-", "−") if abs(by) < 1000 else f"×{now / was:,.0f}"
-    return locale_formats.number(told)
+    text = f"{percent:+,.0f} %".replace("-", "−") if abs(percent) < 1000 else f"×{current / previous:,.0f}"
+    return locale_formats.number(text)
 
 
 # -------------------------------------------------------------------------------------------- charts
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A chart under its title; ``none`` are the words where there is nothing to see."""
+class TitledChart:
+    """A chart with its title; ``none`` is the text shown if there is nothing to plot."""
 
     title: str
     chart: Chart
     none: str
 
 
-def drawn(actor: Actor, base: Asked, span: Span, models: Sequence[Group]) -> list[Drawn]:
-    """Volume, failures, durations, tokens and cost over a period."""
-    over = _over_time(actor, base, span)
+def period_charts(actor: Actor, base: MetricsQuery, period: TimePeriod, models: Sequence[Group]) -> list[TitledChart]:
+    """Charts of volume, failures, durations, tokens and cost over a period."""
+    bars = _stats_by_bar(actor, base, period)
     return [
-        Drawn(_("Turns by outcome"), _volume(over, span), _("No turn began in this time.")),
-        Drawn(_("Failed, of all"), _failures(over, span), _("None failed in this time.")),
-        Drawn(_("Duration"), _durations(over, span), _("No turn ended that began in this time.")),
-        Drawn(_("Tokens"), _tokens(over, span), _("No tokens were read or written in this time.")),
-        Drawn(_("Cost by model"), _costs(actor, over, base, span, models), _("No cost is known of this time.")),
+        TitledChart(_("Turns by outcome"), _volume(bars, period), _("No turn began in this time.")),
+        TitledChart(_("Failed, of all"), _failures(bars, period), _("None failed in this time.")),
+        TitledChart(_("Duration"), _durations(bars, period), _("No turn ended that began in this time.")),
+        TitledChart(_("Tokens"), _tokens(bars, period), _("No tokens were read or written in this time.")),
+        TitledChart(_("Cost by model"), _costs(actor, bars, base, period, models), _("No cost is known of this time.")),
     ]
 
 
-Moment: TypeAlias = tuple[int, Asked, Stats]
-"""The beginning of a bar, the query of its rows, and what they come to."""
+BarStats: TypeAlias = tuple[int, MetricsQuery, Stats]
+"""The start of a bar in microseconds, the query of its rows, and their statistics."""
 
 
-def _over_time(actor: Actor, base: Asked, span: Span) -> list[Moment]:
-    here = base.during(span.low_us, span.high_us)
-    found = numbers.groups(actor, here.query, [span.bar], zone=span.zone)
-    stats = {group.from_us: group.stats for group in found.groups}
-    return [(low, base.during(low, high), stats.get(name, _NOTHING)) for name, low, high in span.bars]
+def _stats_by_bar(actor: Actor, base: MetricsQuery, period: TimePeriod) -> list[BarStats]:
+    query = base.during(period.low_us, period.high_us)
+    groups = numbers.groups(actor, query.query, [period.bar], zone=period.zone)
+    stats = {group.from_us: group.stats for group in groups.groups}
+    return [(low, base.during(low, high), stats.get(name, _NOTHING)) for name, low, high in period.bars]
 
 
-def _volume(over: Sequence[Moment], span: Span) -> Chart:
+def _volume(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
     points = [
         Point(
-            at,
+            at_us,
             tuple(float(getattr(stats, name)) for name in OUTCOMES),
-            here.url,
-            tuple(here.also(query).url for _words, query in OUTCOMES.values()),
+            bar_query.url,
+            tuple(bar_query.also(query).url for _title, query in OUTCOMES.values()),
         )
-        for at, here, stats in over
+        for at_us, bar_query, stats in bars
     ]
-    total, failed = (sum(getattr(stats, name) for *_where, stats in over) for name in ("count", "failed"))
+    total, failed = (sum(getattr(stats, name) for *_where, stats in bars) for name in ("count", "failed"))
     label = _("Turns over time by outcome: %(total)s, of which %(failed)s failed") % {
         "total": format.count(total),
         "failed": format.count(failed),
     }
-    series = [Series(name, _(words)) for name, (words, _query) in OUTCOMES.items()]
-    return charts.bars(points, series, formatter=whole, label=label, zone=span.zone, min_step=1)
+    series = [Series(name, _(title)) for name, (title, _query) in OUTCOMES.items()]
+    return charts.bars(points, series, formatter=count_label, label=label, zone=period.zone, min_step=1)
 
 
-def _failures(over: Sequence[Moment], span: Span) -> Chart:
+def _failures(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
     points = [
-        Point(at, (stats.failed / stats.count if stats.count else None,), here.also("status:failed").url)
-        for at, here, stats in over
+        Point(at_us, (stats.failed / stats.count if stats.count else None,), bar_query.also("status:failed").url)
+        for at_us, bar_query, stats in bars
     ]
-    label = _("Share of turns that failed, over time, at most %(most)s") % {"most": rate(_most(points))}
-    return charts.lines(points, [Series("failed", _("failed"))], formatter=rate, label=label, zone=span.zone)
+    label = _("Share of turns that failed, over time, at most %(most)s") % {"most": rate_label(_maximum(points))}
+    return charts.lines(points, [Series("failed", _("failed"))], formatter=rate_label, label=label, zone=period.zone)
 
 
-def _durations(over: Sequence[Moment], span: Span) -> Chart:
+def _durations(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
     points = [
-        Point(at, (stats.duration_ms.p50, stats.duration_ms.p95, stats.duration_ms.p99), here.url)
-        for at, here, stats in over
+        Point(at_us, (stats.duration_ms.p50, stats.duration_ms.p95, stats.duration_ms.p99), bar_query.url)
+        for at_us, bar_query, stats in bars
     ]
     label = _("Duration of turns over time: half of them, 95 and 99 percent within; at most %(most)s") % {
-        "most": format.duration(_most(points))
+        "most": format.duration(_maximum(points))
     }
     series = [Series(name, name) for name in ("p50", "p95", "p99")]
-    return charts.lines(points, series, formatter=length, label=label, zone=span.zone, steps=charts.DURATIONS)
+    return charts.lines(points, series, formatter=duration_label, label=label, zone=period.zone, steps=charts.DURATIONS)
 
 
-def _tokens(over: Sequence[Moment], span: Span) -> Chart:
+def _tokens(bars: Sequence[BarStats], period: TimePeriod) -> Chart:
     points = [
-        Point(at, (float(stats.tokens.input_tokens), float(stats.tokens.output_tokens)), here.url)
-        for at, here, stats in over
+        Point(at_us, (float(stats.tokens.input_tokens), float(stats.tokens.output_tokens)), bar_query.url)
+        for at_us, bar_query, stats in bars
     ]
-    read, written = (sum(point.values[place] or 0 for point in points) for place in (0, 1))
-    label = _("Tokens over time: %(read)s in, %(written)s out") % {"read": whole(read), "written": whole(written)}
+    read, written = (sum(point.values[index] or 0 for point in points) for index in (0, 1))
+    label = _("Tokens over time: %(read)s in, %(written)s out") % {
+        "read": count_label(read),
+        "written": count_label(written),
+    }
     series = [Series("tokens-in", _("in")), Series("tokens-out", _("out"))]
-    return charts.bars(points, series, formatter=whole, label=label, zone=span.zone, min_step=1)
+    return charts.bars(points, series, formatter=count_label, label=label, zone=period.zone, min_step=1)
 
 
-def _costs(actor: Actor, over: Sequence[Moment], base: Asked, span: Span, models: Sequence[Group]) -> Chart:
-    """By the models that cost most; what the others cost is the rest."""
-    dearest = sorted((group for group in models if group.stats.cost_nano), key=lambda group: -group.stats.cost_nano)
-    names = [value for group in dearest[:MODELS] if (value := group.values[0]) is not None]
-    series = [Series(f"series-{place}", name) for place, name in enumerate(names, 1)]
-    if len(dearest) > len(names):
+def _costs(
+    actor: Actor, bars: Sequence[BarStats], base: MetricsQuery, period: TimePeriod, models: Sequence[Group]
+) -> Chart:
+    """A chart of cost by model; the less expensive ones are one series."""
+    most_expensive = sorted(
+        (group for group in models if group.stats.cost_nano), key=lambda group: -group.stats.cost_nano
+    )
+    names = [value for group in most_expensive[:MAX_MODELS] if (value := group.values[0]) is not None]
+    series = [Series(f"series-{number}", name) for number, name in enumerate(names, 1)]
+    if len(most_expensive) > len(names):
         series.append(Series("series-rest", _("others")))
-    spent = _spent(actor, base, span, names)
+    cost_by_model = _cost_by_model(actor, base, period, names)
     points = [
-        _cost_point(at, here, stats, names, [spent.get((name, start), 0) for name in names], len(series))
-        for (at, here, stats), (start, _low, _high) in zip(over, span.bars, strict=True)
+        _cost_point(
+            at_us, bar_query, stats, names, [cost_by_model.get((name, start), 0) for name in names], len(series)
+        )
+        for (at_us, bar_query, stats), (start, _low, _high) in zip(bars, period.bars, strict=True)
     ]
     label = _("Cost over time by model: %(total)s") % {
-        "total": format.cost(sum(stats.cost_nano for _at, _here, stats in over) / 1e9)
+        "total": format.cost(sum(stats.cost_nano for _at_us, _bar_query, stats in bars) / 1e9)
     }
-    return charts.bars(points, series, formatter=money, label=label, zone=span.zone)
+    return charts.bars(points, series, formatter=cost_label, label=label, zone=period.zone)
 
 
-def _cost_point(at: int, here: Asked, stats: Stats, names: Sequence[str], spent: list[int], size: int) -> Point:
-    amounts = [*spent, stats.cost_nano - sum(spent)][:size]
-    asked = [*(here.of("model", name) for name in names), here.of_any("model", names, but=True)][:size]
-    return Point(at, tuple(nano / 1e9 for nano in amounts), here.url, tuple(each.url for each in asked))
+def _cost_point(
+    at_us: int, bar_query: MetricsQuery, stats: Stats, names: Sequence[str], costs: list[int], size: int
+) -> Point:
+    amounts = [*costs, stats.cost_nano - sum(costs)][:size]
+    queries = [*(bar_query.where("model", name) for name in names), bar_query.where_any("model", names, negate=True)][
+        :size
+    ]
+    return Point(at_us, tuple(nano / 1e9 for nano in amounts), bar_query.url, tuple(query.url for query in queries))
 
 
-def _spent(actor: Actor, base: Asked, span: Span, models: Sequence[str]) -> dict[tuple[str, int], int]:
-    """Billionths of a dollar by model and the beginning of a bar."""
+def _cost_by_model(
+    actor: Actor, base: MetricsQuery, period: TimePeriod, models: Sequence[str]
+) -> dict[tuple[str, int], int]:
+    """Cost in billionths of a dollar by model and start of a bar."""
     if not models:
         return {}
-    here = base.during(span.low_us, span.high_us).of_any("model", models)
-    found = numbers.groups(actor, here.query, ["model", span.bar], zone=span.zone)
+    query = base.during(period.low_us, period.high_us).where_any("model", models)
+    groups = numbers.groups(actor, query.query, ["model", period.bar], zone=period.zone)
     return {
         (str(group.values[0]), group.from_us): group.stats.cost_nano
-        for group in found.groups
+        for group in groups.groups
         if group.from_us is not None
     }
 
 
-def _most(points: Sequence[Point]) -> float:
+def _maximum(points: Sequence[Point]) -> float:
     return max((value for point in points for value in point.values if value is not None), default=0.0)
 
 
-def whole(number: float | None) -> str:
+def count_label(number: float | None) -> str:
     return format.NOTHING if number is None else format.count(round(number))
 
 
-def rate(share: float | None) -> str:
+def rate_label(share: float | None) -> str:
     return format.NOTHING if share is None else format.percent(round(share * 1_000_000), 1_000_000)
 
 
-def length(ms: float | None) -> str:
-    """Of a scale: ``1 s`` rather than ``1.0 s``."""
+def duration_label(ms: float | None) -> str:
+    """A tick's duration: ``1 s`` rather than ``1.0 s``."""
     return format.scale_duration(ms)
 
 
-def money(usd: float | None) -> str:
-    """``$0.50`` where there are no tenths of a cent, else as anywhere."""
+def cost_label(usd: float | None) -> str:
+    """``$0.50`` if there are no tenths of a cent, else as `format.cost`."""
     if usd is not None and usd >= 0.01 and round(usd * 1000) % 10 == 0:
         return format.dollars(usd, 2)
     return format.cost(usd)
@@ -259,8 +280,8 @@ def money(usd: float | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A row of a table: who or what, and its numbers. ``share`` is the length of its bar in percent."""
+class TableRow:
+    """A row of a table: a label and its statistics. ``share`` is the length of its bar in percent."""
 
     label: str
     url: str
@@ -271,12 +292,12 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """``name`` tells which; ``more`` are the rows beyond those shown."""
+class TopTable:
+    """A table of the top values of the field ``name``; ``more`` counts the rows that are not shown."""
 
     name: str
     title: str
-    rows: tuple[Place, ...]
+    rows: tuple[TableRow, ...]
     more: int
     none: str
 
@@ -287,19 +308,23 @@ SORTS = {
     "cost": (gettext_noop("cost"), lambda stats: stats.cost_nano),
     "duration": (gettext_noop("p95"), lambda stats: stats.duration_ms.p95 or 0),
 }
-"""What tables can be sorted by: the words, and the amount."""
+"""Label and sort key of each order of the tables."""
 
 
-def table(name: str, groups: Sequence[Group], here: Asked, sort: str, *, none: str, title: str, absent: str) -> Table:
-    """The first groups of a field; rows without a value of it are ``absent``."""
+def top_table(
+    name: str, groups: Sequence[Group], query: MetricsQuery, sort: str, *, none: str, title: str, absent: str
+) -> TopTable:
+    """The top groups of a field; ``absent`` is the label of rows without a value."""
     amount: Callable[[Stats], float] = SORTS[sort][1]
     ordered = sorted(groups, key=lambda group: (-amount(group.stats), -group.stats.count))
-    most = max((amount(group.stats) for group in ordered), default=0)
-    rows = tuple(_place(name, group, here, amount(group.stats), most, absent) for group in ordered[:TOP])
-    return Table(name, title, rows, len(ordered) - len(rows), none)
+    maximum = max((amount(group.stats) for group in ordered), default=0)
+    rows = tuple(_table_row(name, group, query, amount(group.stats), maximum, absent) for group in ordered[:MAX_ROWS])
+    return TopTable(name, title, rows, len(ordered) - len(rows), none)
 
 
-def _place(name: str, group: Group, here: Asked, amount: float, most: float, absent: str) -> Place:
-    own = here.of(name, group.values[0] or None)
+def _table_row(name: str, group: Group, query: MetricsQuery, amount: float, maximum: float, absent: str) -> TableRow:
+    row_query = query.where(name, group.values[0] or None)
     label = group.labels[0] or absent
-    return Place(label, own.url, "", group.stats, own.also("status:failed").url, charts.bar_percent(amount, most))
+    return TableRow(
+        label, row_query.url, "", group.stats, row_query.also("status:failed").url, charts.bar_percent(amount, maximum)
+    )

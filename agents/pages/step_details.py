@@ -1,7 +1,7 @@
-"""What a step holds, read from its stored JSON for showing.
+"""Read the stored JSON of steps, messages and documents for display.
 
-More forgiving than the types it was written with: a record from elsewhere, or from an older
-version, is shown as far as it can be read. Values stay the JSON text they are stored as.
+These types are more lenient than those that write it: a record of an external agent, or of an older version,
+is shown as far as it can be read. Values stay the JSON text that is stored.
 """
 
 from __future__ import annotations
@@ -16,188 +16,190 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Picture(msgspec.Struct):
-    """An image of a content: a URL, or base64 data; ``pointer`` is its place in its step's detail."""
+    """An image of a content: a URL, or base64 data; ``pointer`` is its JSON pointer in the step's detail."""
 
     url: str = ""
     data: str = ""
     pointer: str = ""
 
 
-class Call(msgspec.Struct):
+class StoredCall(msgspec.Struct):
     call_id: str
     tool_name: str
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
     arguments_json: str | None = None
 
     @property
-    def written(self) -> str:
+    def arguments_text(self) -> str:
         """The arguments as the model wrote them."""
         if self.arguments_json is not None:
             return self.arguments_json
-        raw = text(self.arguments)
+        raw = json_text(self.arguments)
         return str(msgspec.json.decode(self.arguments)) if raw.startswith('"') else raw
 
 
-class Answer(msgspec.Struct):
+class StoredAnswer(msgspec.Struct):
     call_id: str = ""
     tool_name: str = ""
     content: Any = ""
     metadata: Any = None
 
 
-class Message(msgspec.Struct):
+class StoredMessage(msgspec.Struct):
     content: Any = ""
-    tool_calls: list[Call] = []
+    tool_calls: list[StoredCall] = []
     context: Any = None
     role: str = ""
     call_id: str = ""
 
 
-class Inference(msgspec.Struct):
-    model_response: Message = msgspec.field(default_factory=Message)
+class StoredInference(msgspec.Struct):
+    model_response: StoredMessage = msgspec.field(default_factory=StoredMessage)
     model: str = ""
     finish_reason: str | None = None
     reasoning: str = ""
 
 
-class Tool(msgspec.Struct):
-    """``kind`` and ``label``: which of OpenAI's tools it is, and of which server. ``approval`` says that
-    the step only asks whether the call may be made, ``asked`` that one before it did."""
+class StoredToolRun(msgspec.Struct):
+    """A tool execution. ``kind`` and ``label``: which of OpenAI's tools it is, and of which server. ``approval`` is
+    set if the step only asks whether the call may be made, ``asked`` if an earlier step asked."""
 
-    tool_calls: list[Call] = []
-    tool_responses: list[Answer] = []
+    tool_calls: list[StoredCall] = []
+    tool_responses: list[StoredAnswer] = []
     kind: str | None = None
     label: str | None = None
     approval: str | None = None
     asked: str | None = None
 
 
-class Violation(msgspec.Struct):
+class StoredViolation(msgspec.Struct):
     violation_level: Literal["info", "warn", "error"] = "error"
     user_message: str | None = None
     metadata: dict[str, Any] = {}
 
 
-class Shield(msgspec.Struct):
+class StoredShieldCall(msgspec.Struct):
     touchpoint: str = ""
     shields: list[str] = []
-    violation: Violation | None = None
+    violation: StoredViolation | None = None
 
 
-class Memory(msgspec.Struct):
+class StoredRetrieval(msgspec.Struct):
     vector_db_ids: str = ""
     inserted_context: Any = ""
     query: str = ""
     chunks: list[dict[str, Any]] = []
 
 
-class Other(msgspec.Struct):
+class StoredOther(msgspec.Struct):
     kind: str = ""
     data: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-def read(step: StepSnapshot, kind: type[T]) -> T | None:
-    """A step's detail as its kind; None when there is none yet, or it cannot be read."""
+def read_detail(step: StepSnapshot, kind: type[T]) -> T | None:
+    """Decode a step's detail as a type; None if there is none yet, or it cannot be read."""
     try:
         return msgspec.json.decode(step.detail, type=kind) if step.detail else None
     except (msgspec.MsgspecError, RecursionError):
         return None
 
 
-def messages(body: bytes) -> list[Message]:
-    """A turn's input messages; none that cannot be read."""
+def messages(body: bytes) -> list[StoredMessage]:
+    """Decode a turn's input messages; empty if they cannot be read."""
     try:
-        return msgspec.json.decode(body, type=list[Message])
+        return msgspec.json.decode(body, type=list[StoredMessage])
     except (msgspec.MsgspecError, RecursionError):
         return []
 
 
-def message(body: bytes | None) -> Message | None:
-    """A turn's answer."""
+def message(body: bytes | None) -> StoredMessage | None:
+    """Decode a turn's answer; None if there is none, or it cannot be read."""
     try:
-        return msgspec.json.decode(body, type=Message) if body else None
+        return msgspec.json.decode(body, type=StoredMessage) if body else None
     except (msgspec.MsgspecError, RecursionError):
         return None
 
 
-class Document(msgspec.Struct):
-    """A document that was given with a turn."""
+class TurnDocument(msgspec.Struct):
+    """A document of a turn's request."""
 
     content: Any = ""
     mime_type: str = ""
 
 
 class _Request(msgspec.Struct):
-    documents: list[Document] | None = None
+    documents: list[TurnDocument] | None = None
 
 
 def documents(request: str) -> list[tuple[str, str]]:
-    """The documents of a turn's request: what kind each is, and where it is or how it begins."""
+    """(MIME type, URL or beginning of the text) of each document of a turn's request."""
     try:
-        found = msgspec.json.decode(request or "{}", type=_Request).documents or []
+        stored = msgspec.json.decode(request or "{}", type=_Request).documents or []
     except (msgspec.MsgspecError, RecursionError):
         return []
-    return [(each.mime_type, _document_words(each.content)[:DOCUMENT]) for each in found]
+    return [(document.mime_type, _document_text(document.content)[:MAX_DOCUMENT_CHARS]) for document in stored]
 
 
-DOCUMENT = 300
+MAX_DOCUMENT_CHARS = 300
 """Characters shown of a document."""
 
 
-def _document_words(content: Any) -> str:
+def _document_text(content: Any) -> str:
     match content:
         case {"uri": str(url)}:
             return url
         case _:
-            return words(content)
+            return text_of(content)
 
 
 def program(arguments: str) -> str | None:
     """The program of a call whose arguments, as JSON text, are ``{"code": …}`` and nothing else."""
     try:
-        found = msgspec.json.decode(arguments)
+        decoded = msgspec.json.decode(arguments)
     except (ValueError, RecursionError):
         return None
-    code = found.get("code") if isinstance(found, dict) and len(found) == 1 else None
+    code = decoded.get("code") if isinstance(decoded, dict) and len(decoded) == 1 else None
     return code if isinstance(code, str) and code.strip() else None
 
 
-def text(raw: msgspec.Raw | bytes) -> str:
-    """JSON text of a value kept raw."""
+def json_text(raw: msgspec.Raw | bytes) -> str:
+    """The JSON text of a raw value."""
     return bytes(raw).decode()
 
 
-def words(content: Any) -> str:
-    """The words of a content: a text, one item, or a list of items."""
+def text_of(content: Any) -> str:
+    """The text of a content, which is a string, one item, or a list of items."""
     match content:
         case str():
             return content
         case list():
-            return "\n".join(part for part in map(words, content) if part)
-        case {"type": "text", "text": str(said)}:
-            return said
+            return "\n".join(part for part in map(text_of, content) if part)
+        case {"type": "text", "text": str(text)}:
+            return text
         case _:
             return ""
 
 
-def pieces(content: Any, pointer: str) -> list[tuple[str, str]]:
-    """The texts that the words of a content are joined of, each with its place in its step's detail."""
+def located_texts(content: Any, pointer: str) -> list[tuple[str, str]]:
+    """The texts of a content, each with its JSON pointer in the step's detail; `text_of` joins them."""
     match content:
         case str():
             return [(content, pointer)]
         case list():
-            return [piece for place, item in enumerate(content) for piece in pieces(item, f"{pointer}/{place}")]
-        case {"type": "text", "text": str(said)}:
-            return [(said, f"{pointer}/text")]
+            return [
+                located for index, item in enumerate(content) for located in located_texts(item, f"{pointer}/{index}")
+            ]
+        case {"type": "text", "text": str(text)}:
+            return [(text, f"{pointer}/text")]
         case _:
             return []
 
 
 def pictures(content: Any, pointer: str = "") -> list[Picture]:
-    """The images of a content that has this place in its step's detail."""
+    """The images of a content at this JSON pointer in the step's detail."""
     match content:
         case list():
-            return [image for place, item in enumerate(content) for image in pictures(item, f"{pointer}/{place}")]
+            return [image for index, item in enumerate(content) for image in pictures(item, f"{pointer}/{index}")]
         case {"type": "image", "image": {"url": {"uri": str(url)}}}:
             return [Picture(url=url, pointer=f"{pointer}/image/url/uri")]
         case {"type": "image", "image": {"data": str(data)}}:
@@ -206,6 +208,6 @@ def pictures(content: Any, pointer: str = "") -> list[Picture]:
             return []
 
 
-def encoded(value: Any) -> str:
-    """A decoded value as JSON text again."""
+def encode_json(value: Any) -> str:
+    """Encode a decoded value as JSON text again."""
     return msgspec.json.encode(value).decode()

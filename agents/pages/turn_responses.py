@@ -1,5 +1,4 @@
-"""The legs of a turn that came by OpenAI's Responses API: what each was asked with, how it ended,
-and its stream once more."""
+"""The responses of a turn of OpenAI's Responses API: their settings, input, outcome and stream."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from django.utils.translation import gettext, gettext_noop
 
 from agents.base.access import Actor
 from agents.pages import blocks, step_details
-from agents.pages.blocks import Block, Value
-from agents.pages.step_details import Call, Message
+from agents.pages.blocks import Block, NamedText
+from agents.pages.step_details import StoredCall, StoredMessage
 from agents.record.schemas.content import ToolDef
 from agents.record.schemas.events import LAST_TYPES, Delta, Entry
 from agents.record.schemas.turns import ItemSnapshot
@@ -33,7 +32,7 @@ _INCOMPLETE = {
     "max_iterations_exceeded": gettext_noop("at the limit of rounds"),
     "content_filter": gettext_noop("stopped by a content filter"),
 }
-_SHOWN = (
+_SETTING_NAMES = (
     "max_output_tokens",
     "max_tool_calls",
     "max_infer_iters",
@@ -51,8 +50,8 @@ _SHOWN = (
     "safety_identifier",
     "prompt_cache_key",
 )
-"""Settings shown where they are not as usual, in this order."""
-_USUAL: Mapping[str, Any] = {
+"""Settings that are shown, in this order, if they differ from the default."""
+_DEFAULTS: Mapping[str, Any] = {
     "max_infer_iters": 10,
     "temperature": 1.0,
     "top_p": 1.0,
@@ -68,10 +67,9 @@ _NAMES = {"web_search_preview": "web_search", "web_search_2025_08_26": "web_sear
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What a response was asked with besides its input. ``tools`` are their names and kinds,
-    ``others`` are settings that are not as usual, as JSON text; ``previous`` and ``conversation``
-    lead to where it continues."""
+class ResponseSettings:
+    """The settings of a response's request. ``tools`` are names and kinds, ``others`` the settings that differ
+    from their defaults, as JSON text; ``previous`` and ``conversation`` are the ids it continues from."""
 
     instructions: Block | None
     tools: tuple[tuple[str, str], ...]
@@ -82,14 +80,14 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
-    """A response of a turn. ``status`` is in OpenAI's words, ``reason`` why it is incomplete;
-    ``first_step`` the number of its first step. ``url`` leads to what is told of it beside the turn."""
+class TurnResponse:
+    """A response of a turn. ``status`` is OpenAI's, ``reason`` says why it is incomplete; ``url`` is the base of its
+    JSON and stream."""
 
     record: ResponseRecord
     status: str
     reason: str
-    settings: Settings
+    settings: ResponseSettings
 
     @property
     def id(self) -> str:
@@ -104,46 +102,48 @@ class Leg:
         return f"/responses/{self.id}/"
 
 
-def of_turn(actor: Actor, turn: int) -> list[Leg]:
-    """The responses of a turn, in order; none of one that came by another API."""
+def responses_of_turn(actor: Actor, turn: int) -> list[TurnResponse]:
+    """The responses of a turn, in order; empty for a turn of another API."""
     records = responses.of_turn(actor, turn)
-    ended = outcomes([record for record in records if not record.is_live])
-    return [_leg(record, ended.get(record.key)) for record in records]
+    outcomes_by_key = outcomes([record for record in records if not record.is_live])
+    return [_turn_response(record, outcomes_by_key.get(record.key)) for record in records]
 
 
 def outcomes(records: Sequence[ResponseRecord]) -> dict[int, Outcome]:
-    """How far these responses are, by their keys."""
-    told = responses.told(records) if records else {}
-    return {record.key: outcome_of(record, told[record.key]) for record in records}
+    """The outcomes of these responses, by key."""
+    stored = responses.told(records) if records else {}
+    return {record.key: outcome_of(record, stored[record.key]) for record in records}
 
 
-def _leg(record: ResponseRecord, outcome: Outcome | None) -> Leg:
+def _turn_response(record: ResponseRecord, outcome: Outcome | None) -> TurnResponse:
     reason = outcome.incomplete if outcome and outcome.incomplete else ""
-    words = gettext(_INCOMPLETE[reason]) if reason in _INCOMPLETE else reason
+    reason_label = gettext(_INCOMPLETE[reason]) if reason in _INCOMPLETE else reason
     waits = record.is_last and record.turn_status.label == "awaiting_input"
     status = outcome.status if outcome else record.status.label
-    return Leg(record, "awaiting_input" if waits else status, words, _settings(record.settings))
+    return TurnResponse(record, "awaiting_input" if waits else status, reason_label, _settings(record.settings))
 
 
 # ------------------------------------------------------------------------------------------- settings
 
 
-def _settings(settings: bytes) -> Settings:
-    found = msgspec.json.decode(settings or b"{}")
-    instructions = found.get("instructions")
-    conversation = (found.get("conversation") or {}).get("id") or ""
-    return Settings(
-        instructions=blocks.typed(Value("instructions", instructions)) if instructions else None,
-        tools=tuple(map(_tool, found.get("tools") or ())),
-        metadata=tuple((found.get("metadata") or {}).items()),
-        previous=found.get("previous_response_id") or "",
+def _settings(settings: bytes) -> ResponseSettings:
+    values = msgspec.json.decode(settings or b"{}")
+    instructions = values.get("instructions")
+    conversation = (values.get("conversation") or {}).get("id") or ""
+    return ResponseSettings(
+        instructions=blocks.plain_block(NamedText("instructions", instructions)) if instructions else None,
+        tools=tuple(map(_tool, values.get("tools") or ())),
+        metadata=tuple((values.get("metadata") or {}).items()),
+        previous=values.get("previous_response_id") or "",
         conversation=conversation,
-        others=tuple((name, _plain(found[name])) for name in _SHOWN if _is_unusual(name, found.get(name))),
+        others=tuple(
+            (name, _plain(values[name])) for name in _SETTING_NAMES if _is_not_default(name, values.get(name))
+        ),
     )
 
 
-def _is_unusual(name: str, value: Any) -> bool:
-    return value not in (None, [], {}) and value != _USUAL.get(name)
+def _is_not_default(name: str, value: Any) -> bool:
+    return value not in (None, [], {}) and value != _DEFAULTS.get(name)
 
 
 def _plain(value: Any) -> SafeString:
@@ -151,7 +151,7 @@ def _plain(value: Any) -> SafeString:
 
 
 def _tool(tool: Mapping[str, Any]) -> tuple[str, str]:
-    """A tool's name, and what kind it is or where it is."""
+    """(name, kind or address) of a tool."""
     kind = str(tool.get("type") or "")
     match kind:
         case "function":
@@ -165,11 +165,11 @@ def _tool(tool: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def client_tools(turn: int) -> list[ToolDef]:
-    """The client's tools a turn runs with, its agent's or its last response's; the turn was read
-    already."""
-    found = msgspec.json.decode(responses.last_settings(turn) or b"{}")
-    own = [_definition(tool) for tool in found.get("tools") or () if tool.get("type") == "function"]
-    return own or agents.client_tools_of(turn)
+    """The client's tools of a turn: those of its last response, else of its agent. The caller has checked access to
+    the turn."""
+    settings = msgspec.json.decode(responses.last_settings(turn) or b"{}")
+    own_tools = [_definition(tool) for tool in settings.get("tools") or () if tool.get("type") == "function"]
+    return own_tools or agents.client_tools_of(turn)
 
 
 def _definition(tool: Mapping[str, Any]) -> ToolDef:
@@ -180,71 +180,70 @@ def _definition(tool: Mapping[str, Any]) -> ToolDef:
 # ---------------------------------------------------------------------------------------------- input
 
 
-def said_by(asked: Sequence[Message], given: Sequence[ItemSnapshot]) -> list[str]:
-    """The roles of the messages a turn was started with, a developer's told from the system's where
-    the items say so."""
-    roles = [message.role for message in asked]
-    named = [item["role"] for item in items_json(given) if item["type"] == "message"]
-    plain = [place for place, one in enumerate(asked) if one.role != "tool" and not one.tool_calls]
-    if len(named) == len(plain):
-        for place, role in zip(plain, named, strict=True):
-            roles[place] = role
+def message_roles(messages: Sequence[StoredMessage], inputs: Sequence[ItemSnapshot]) -> list[str]:
+    """The roles of a turn's input messages; the items distinguish developer from system messages."""
+    roles = [message.role for message in messages]
+    named = [item["role"] for item in items_json(inputs) if item["type"] == "message"]
+    plain_indexes = [index for index, item in enumerate(messages) if item.role != "tool" and not item.tool_calls]
+    if len(named) == len(plain_indexes):
+        for index, role in zip(plain_indexes, named, strict=True):
+            roles[index] = role
     return roles
 
 
 def inputs(records: Sequence[ResponseRecord]) -> dict[int, list[ItemSnapshot]]:
-    """What these responses were asked with, by their keys. The caller has been let in to them."""
+    """The input items of these responses, by key. The caller has checked access to them."""
     return items.own_inputs(records)
 
 
-def later_values(actor: Actor, turn: int) -> list[Value]:
-    """The whole texts of what later responses of a turn brought along, by name: ``input-2-0``."""
+def later_texts(actor: Actor, turn: int) -> list[NamedText]:
+    """The full texts of the input messages of later responses of a turn, by name: ``input-2-0``."""
     records = [record for record in responses.of_turn(actor, turn) if record.number > 1]
-    given = inputs(records)
+    inputs_by_key = inputs(records)
     return [
-        Value(f"input-{record.number}-{place}", step_details.words(message.content))
+        NamedText(f"input-{record.number}-{index}", step_details.text_of(message.content))
         for record in records
-        for place, message in enumerate(said_later(given[record.key]))
+        for index, message in enumerate(input_messages(inputs_by_key[record.key]))
     ]
 
 
-def said_later(given: Sequence[ItemSnapshot]) -> list[Message]:
-    """The messages a response brought along beside answers to calls."""
-    return [message_of(item) for item in items_json(given) if item["type"] == "message"]
+def input_messages(values: Sequence[ItemSnapshot]) -> list[StoredMessage]:
+    """The messages in a response's input, without answers to calls."""
+    return [message_of(item) for item in items_json(values) if item["type"] == "message"]
 
 
-def message_of(item: Mapping[str, Any]) -> Message:
-    """A message of OpenAI's API in the words of ours."""
-    return Message(content=[_part(part) for part in item["content"]], role=item["role"])
+def message_of(item: Mapping[str, Any]) -> StoredMessage:
+    """Convert a message of OpenAI's API to our content format."""
+    return StoredMessage(content=[_part(part) for part in item["content"]], role=item["role"])
 
 
 def _part(part: Mapping[str, Any]) -> Mapping[str, Any]:
     if part.get("type") == "input_image":
         return {"type": "image", "image": {"url": {"uri": str(part.get("image_url") or part.get("file_id") or "")}}}
-    words = part.get("text") or part.get("refusal") or part.get("filename") or part.get("file_id") or ""
-    return {"type": "text", "text": str(words)}
+    text = part.get("text") or part.get("refusal") or part.get("filename") or part.get("file_id") or ""
+    return {"type": "text", "text": str(text)}
 
 
-def call_block(call: Call, number: int) -> Block:
-    """A call that came with the input."""
-    return blocks.data(Value(f"call-{number}", call.written), label=call.tool_name)
+def call_block(call: StoredCall, number: int) -> Block:
+    """The block of a call in the input."""
+    return blocks.data_block(NamedText(f"call-{number}", call.arguments_text), label=call.tool_name)
 
 
 # ------------------------------------------------------------------------------------------- as stored
 
 
 def as_json(record: ResponseRecord) -> Iterator[bytes]:
-    """A response as the Responses API gives it, in pieces."""
+    """A response as the Responses API returns it, in chunks."""
     return response_pieces(head_of(record), outcomes([record])[record.key])
 
 
 def stream(record: ResponseRecord) -> Iterator[bytes]:
-    """The frames of a response's stream, as far as it has come, some at a time."""
+    """The frames of a response's stream so far, in chunks."""
     encoder = Stream(head_of(record))
-    for some in replay.windows(record.turn, (record.first_seq - 1, 1 << 62)):
-        ends = (place for place, entry in enumerate(some, start=1) if _is_last(entry))
+    for window in replay.windows(record.turn, (record.first_seq - 1, 1 << 62)):
+        ends = (count for count, entry in enumerate(window, start=1) if _is_last(entry))
         end = next(ends, None)
-        yield encoder.feed(some[:end])
+        yield encoder.feed(window[:end])
         if end is not None:
             return
 

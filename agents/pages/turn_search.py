@@ -1,4 +1,4 @@
-"""Searching inside a turn's page: the words asked for, the steps that hold them, and where they stand."""
+"""Search inside a turn: parse the terms, find the steps that match, and mark the matches."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from agents.record.store import search_in_turn
 from agents.uikit import highlight, json_view
 from agents.uikit.highlight import Phrase
 
-LONGEST = 200
-"""Characters of what is searched for."""
+MAX_SEARCH_CHARS = 200
+"""Characters of a search text."""
 
-_ASKED = re.compile(r'"([^"]*)"?|(\S+)')
+_QUOTED_OR_WORD = re.compile(r'"([^"]*)"?|(\S+)')
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What was searched for in a turn and where it is: ``hit`` is the place among the steps that hold it of
-    the one the page is about, from 0; None where there is none."""
+class TurnSearchResult:
+    """The result of a search in a turn: ``numbers`` are the matching steps, ``hit`` is the index among them of the
+    one the page shows, None if nothing matches."""
 
     text: str
     phrases: tuple[Phrase, ...]
@@ -38,7 +38,7 @@ class Finding:
         return len(self.numbers)
 
     @property
-    def place(self) -> int:
+    def position(self) -> int:
         return 0 if self.hit is None else self.hit + 1
 
     def query(self, hit: int) -> str:
@@ -46,78 +46,83 @@ class Finding:
         return "?" + urlencode({"find": self.text, "hit": hit + 1})
 
     @property
-    def before(self) -> str:
-        """Where the hit before this one is."""
+    def previous_query(self) -> str:
+        """The query string of the previous hit; empty if there is no other."""
         return "" if self.hit is None or self.total < 2 else self.query((self.hit - 1) % self.total)
 
     @property
-    def behind(self) -> str:
+    def next_query(self) -> str:
         return "" if self.hit is None or self.total < 2 else self.query((self.hit + 1) % self.total)
 
     @property
-    def number_before(self) -> int:
-        """The step of the hit before this one."""
+    def previous_step(self) -> int:
+        """The step number of the previous hit."""
         return self.numbers[((self.hit or 0) - 1) % self.total]
 
     @property
-    def number_behind(self) -> int:
-        """The step of the hit behind it."""
+    def next_step(self) -> int:
+        """The step number of the next hit."""
         return self.numbers[((self.hit or 0) + 1) % self.total]
 
     @property
     def number(self) -> int | None:
-        """The step of this hit."""
+        """The step number of this hit."""
         return None if self.hit is None else self.numbers[self.hit]
 
 
-def asked(text: str) -> list[SearchPhrase]:
-    """The phrases of what was typed: quoted ones, and words of which only the beginning may be given."""
-    found = [(quoted, False) if quoted else (plain, True) for quoted, plain in _ASKED.findall(text[:LONGEST])]
-    return [SearchPhrase(text=part, prefix=prefix) for part, prefix in found if tokens(part)]
+def parse_phrases(text: str) -> list[SearchPhrase]:
+    """Parse a search text into phrases: quoted ones, and words that match as prefixes."""
+    parts = [
+        (quoted, False) if quoted else (plain, True)
+        for quoted, plain in _QUOTED_OR_WORD.findall(text[:MAX_SEARCH_CHARS])
+    ]
+    return [SearchPhrase(text=part, prefix=prefix) for part, prefix in parts if tokens(part)]
 
 
-def finding(turn: int, text: str, hit: str) -> Finding | None:
-    """Search in a turn; None where nothing was asked for."""
-    wanted = asked(text)
-    if not wanted:
+def search_turn(turn: int, text: str, hit: str) -> TurnSearchResult | None:
+    """Search in a turn; None if the text has no terms."""
+    search_phrases = parse_phrases(text)
+    if not search_phrases:
         return None
-    found = search_in_turn.steps_with(turn, wanted)
-    phrases = tuple(Phrase(tuple(tokens(each.text)), each.prefix) for each in wanted)
+    matches = search_in_turn.steps_with(turn, search_phrases)
+    phrases = tuple(Phrase(tuple(tokens(phrase.text)), phrase.prefix) for phrase in search_phrases)
     number = int(hit) - 1 if hit.isdecimal() and len(hit) < 7 else 0
-    place = min(max(number, 0), len(found.numbers) - 1) if found.numbers else None
-    return Finding(" ".join(text[:LONGEST].split()), phrases, found.numbers, found.complete, place)
+    index = min(max(number, 0), len(matches.numbers) - 1) if matches.numbers else None
+    return TurnSearchResult(
+        " ".join(text[:MAX_SEARCH_CHARS].split()), phrases, matches.numbers, matches.complete, index
+    )
 
 
 _TAG = re.compile(r"""(<(?:[^<>"']|"[^"]*"|'[^']*')*>)""")
-_CLOSED = re.compile(r"<(textarea|option|title|svg|select)\b", re.IGNORECASE)
-"""What cannot hold a mark, or is no part of what was said."""
+_UNMARKABLE = re.compile(r"<(textarea|option|title|svg|select)\b", re.IGNORECASE)
+"""Elements that cannot contain a mark, or whose text is no content."""
 
 
-def marked(html: str, phrases: Sequence[Phrase]) -> SafeString:
-    """HTML of our own making with the words that were searched for marked in it. What was escaped is
-    escaped again."""
-    out, closed = [], ""
-    for piece in _TAG.split(html):
-        if piece.startswith("<"):
-            closed = _closing(piece, closed)
-            out.append(piece)
+def mark_matches(html: str, phrases: Sequence[Phrase]) -> SafeString:
+    """Mark the matches in HTML that our templates rendered. Text between tags is unescaped, marked and escaped
+    again."""
+    out, closing = [], ""
+    for part in _TAG.split(html):
+        if part.startswith("<"):
+            closing = _closing_tag(part, closing)
+            out.append(part)
         else:
-            out.append(piece if closed else _marked(piece, phrases))
+            out.append(part if closing else _mark_text(part, phrases))
     return json_view.show_control_chars("".join(out))
 
 
-def _closing(tag: str, closed: str) -> str:
-    """The tag that ends what must be left alone; nothing outside of it."""
-    if closed:
-        return "" if tag.lower().startswith(closed) else closed
-    found = _CLOSED.match(tag)
-    return f"</{found[1].lower()}" if found and not tag.endswith("/>") else ""
+def _closing_tag(tag: str, closing: str) -> str:
+    """The tag that ends an unmarkable element; empty outside of one."""
+    if closing:
+        return "" if tag.lower().startswith(closing) else closing
+    match = _UNMARKABLE.match(tag)
+    return f"</{match[1].lower()}" if match and not tag.endswith("/>") else ""
 
 
-def _marked(text: str, phrases: Sequence[Phrase]) -> str:
+def _mark_text(text: str, phrases: Sequence[Phrase]) -> str:
     if not text.strip():
         return text
-    pieces = highlight.text_parts(unescape(text), phrases)
-    if not any(hit for _piece, hit in pieces):
+    parts = highlight.text_parts(unescape(text), phrases)
+    if not any(hit for _part, hit in parts):
         return text
-    return "".join(f"<mark>{escape(piece)}</mark>" if hit else escape(piece) for piece, hit in pieces)
+    return "".join(f"<mark>{escape(part)}</mark>" if hit else escape(part) for part, hit in parts)

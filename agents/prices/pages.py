@@ -14,14 +14,14 @@ from agents.base import ids
 from agents.base.errors import Unavailable
 from agents.logs.schemas.numbers import Stats
 from agents.logs.store import numbers
-from agents.pages.periods import Asked
+from agents.pages.periods import MetricsQuery
 from agents.prices.store import prices as pricing
 from agents.record.store import costs
 from agents.record.store.costs import PriceEntry
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 
-UNPRICED = Asked(pricing.UNPRICED, "step")
+UNPRICED = MetricsQuery(pricing.UNPRICED, "step")
 MAX_MODELS = 100
 """Models without a price that the page lists."""
 
@@ -40,7 +40,7 @@ def price_page(request: PageRequest) -> HttpResponse:
     try:
         groups = numbers.groups(request.actor, UNPRICED.query, ["model"], MAX_MODELS)
         missing = [
-            UnpricedModel(group.labels[0], group.stats, UNPRICED.of("model", group.values[0]).url)
+            UnpricedModel(group.labels[0], group.stats, UNPRICED.where("model", group.values[0]).url)
             for group in groups.groups
         ]
         slow = ""

@@ -16,7 +16,7 @@ from agents.base.access import Actor
 from agents.base.ids import Kind
 from agents.base.schemas.wire import JSON
 from agents.base.store.encoding import unpack
-from agents.pages.admin.filters import Since, WordFilter
+from agents.pages.admin.filters import ChoiceFilter, SinceFilter
 from agents.relay import store as completions
 from agents.relay.models import ChatCompletion, CompletionStatus
 from agents.uikit import format
@@ -29,7 +29,7 @@ MESSAGES = 200
 """Messages of a conversation that are shown: the last, which were new."""
 
 
-class CompletionStatusFilter(WordFilter):
+class CompletionStatusFilter(ChoiceFilter):
     title, parameter_name, values = _("status"), "status", CompletionStatus
 
 
@@ -41,7 +41,7 @@ class ChatCompletionAdmin(StatusColumns, OwnershipColumns, StoreAdmin):
     prefetched = ("owner",)
     deferred = ("body",)
     list_display = ("asked_at", "by_model", "state", "tokens_in", "tokens_out", "owned_by")
-    list_filter = (Since, CompletionStatusFilter)
+    list_filter = (SinceFilter, CompletionStatusFilter)
     search_help_text = _("An id, a model's name, or a part of it among the newest 200,000.")
     fieldsets = (
         (None, {"fields": ("public_id", "by_model", "state", "asked_at", "tokens_in", "tokens_out", "error_text")}),

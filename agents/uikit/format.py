@@ -147,6 +147,6 @@ def readable_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def capitalize(word: str) -> str:
+def capitalize(text: str) -> str:
     """The text with its first letter as a capital."""
-    return word[:1].upper() + word[1:]
+    return text[:1].upper() + text[1:]

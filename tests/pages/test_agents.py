@@ -67,7 +67,7 @@ def test_it_says_which_are_disabled_and_how_often_they_changed(client: Client, m
 
 
 def test_it_pages(client: Client, me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "PAGE", 2)
+    monkeypatch.setattr(pages, "PAGE_SIZE", 2)
     for name in ("a1", "a2", "a3"):
         make_agent(me, name=name)
     first = get(client, "/agents/")

@@ -34,7 +34,7 @@ def told(**posted: str) -> Any:
     """What the model is told by a form of these fields (short names)."""
     names = {"decision": "decision:c1", "reason": "reason:c1", "answer": "call:c1"}
     form = {names.get(name, f"argument:c1:{name}"): value for name, value in posted.items()}
-    return json.loads(tool_call_forms.content(call(), TOOLS, form))
+    return json.loads(tool_call_forms.answer_content(call(), TOOLS, form))
 
 
 def test_the_schema_orders_the_fields_and_tells_their_kinds() -> None:
@@ -47,7 +47,11 @@ def test_the_schema_orders_the_fields_and_tells_their_kinds() -> None:
         "lines": "json",
         "more": "json",
     }
-    assert (found["order"].value, found["order"].required, found["order"].about) == ("7", True, "The order's number")
+    assert (found["order"].value, found["order"].required, found["order"].description) == (
+        "7",
+        True,
+        "The order's number",
+    )
     assert (found["speed"].choices, found["note"].value, found["more"].value) == (
         ("slow", "fast"),
         "two\nlines",
@@ -88,8 +92,8 @@ def test_to_refuse_tells_why() -> None:
 
 
 def test_an_answer_is_passed_on_as_it_is() -> None:
-    assert tool_call_forms.content(call(), TOOLS, {"call:c1": "<b> {"}) == "<b> {"
-    assert tool_call_forms.content(call(), TOOLS, {"decision:c1": "nonsense", "call:c1": "x"}) == "x"
+    assert tool_call_forms.answer_content(call(), TOOLS, {"call:c1": "<b> {"}) == "<b> {"
+    assert tool_call_forms.answer_content(call(), TOOLS, {"decision:c1": "nonsense", "call:c1": "x"}) == "x"
 
 
 @pytest.mark.parametrize(("field", "value"), [("order", "eight"), ("order", '"8"'), ("order", "true"), ("lines", "[")])

@@ -13,7 +13,7 @@ PNG, SVG = "iVBORw0KGgoAAAANSUhEUg==", "PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+"
 
 def shown(image: dict[str, Any]) -> tuple[str, str]:
     """(style, what it points to)."""
-    [block] = blocks.pictures([{"type": "text", "text": "x"}, {"type": "image", "image": image}])
+    [block] = blocks.content_pictures([{"type": "text", "text": "x"}, {"type": "image", "image": image}])
     return block.style, block.source
 
 

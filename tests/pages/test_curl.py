@@ -6,9 +6,9 @@ import json
 import shlex
 import subprocess
 
-from agents.pages.curl import LONGEST, Place, continue_session, create_again
+from agents.pages.curl import MAX_BODY_CHARS, CurlTarget, continue_session, create_again
 
-PLACE = Place(base_url="http://localhost:8321", agent="a-1", session="s-1", with_key=False)
+PLACE = CurlTarget(base_url="http://localhost:8321", agent="a-1", session="s-1", with_key=False)
 
 
 def parts(command: str) -> list[str]:
@@ -29,7 +29,7 @@ def test_it_continues_the_session() -> None:
 
 
 def test_it_asks_for_a_key_where_one_is_needed() -> None:
-    place = Place("https://a.example", "a-1", "s-1", with_key=True)
+    place = CurlTarget("https://a.example", "a-1", "s-1", with_key=True)
     assert "Authorization: Bearer $ASK_KEY" in parts(continue_session(place))
 
 
@@ -61,4 +61,4 @@ def test_the_new_sessions_id_is_taken_from_the_answer() -> None:
 
 
 def test_it_gives_no_command_too_long_to_paste() -> None:
-    assert create_again(PLACE, [{"role": "user", "content": "a" * LONGEST}], {}, "x") == ""
+    assert create_again(PLACE, [{"role": "user", "content": "a" * MAX_BODY_CHARS}], {}, "x") == ""

@@ -108,7 +108,7 @@ def test_every_bar_and_row_of_a_chart_is_that_of_its_list(client: Client, busy: 
     assert format.count(total) == here[1]
     for row in part(charts[4], "<tbody>", "</tbody>").split("<tr>")[1:]:
         for url, text in links(row)[1:]:
-            assert period_metrics.money(stats(client, url)["cost_usd"]) == text
+            assert period_metrics.cost_label(stats(client, url)["cost_usd"]) == text
 
 
 def test_bars_of_a_period_hold_all_of_it_once(client: Client, busy: Clock) -> None:

@@ -15,7 +15,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import changes, feed_cursor, keys
 from agents.pages.external import SWITCH
-from agents.pages.external_warnings import ADVICE, translated
+from agents.pages.external_warnings import ADVICE, translate_warning
 from agents.telemetry.reading import dialects, turn_warnings
 from agents.telemetry.reading.dialects import openai_agents
 from agents.telemetry.reading.openai_agents import from_json
@@ -162,8 +162,8 @@ def test_all_that_is_remarked_can_be_said_in_other_languages() -> None:
     for language in ("de", "fr"):
         with override(language):
             for remark in (*turn_warnings.SENTENCES, *counted, *_advice()):
-                assert translated(remark) != remark
-            assert translated("What nobody knows.") == "What nobody knows."
+                assert translate_warning(remark) != remark
+            assert translate_warning("What nobody knows.") == "What nobody knows."
 
 
 def test_advice_is_known_as_such() -> None:

@@ -81,11 +81,11 @@ KETTLE = (Phrase(("kettle",), True),)
     ],
 )
 def test_marks_stand_in_text_only(html: str, expected: str) -> None:
-    assert turn_search.marked(html, KETTLE) == expected
+    assert turn_search.mark_matches(html, KETTLE) == expected
 
 
 def test_quoted_words_are_a_phrase_and_others_may_be_begun() -> None:
-    assert [(each.text, each.prefix) for each in turn_search.asked('"blue kettle" pan "- " "')] == [
+    assert [(each.text, each.prefix) for each in turn_search.parse_phrases('"blue kettle" pan "- " "')] == [
         ("blue kettle", False),
         ("pan", True),
     ]

@@ -242,7 +242,7 @@ def test_to_say_more_repeats_model_tools_and_instructions(client: Client, me: Ac
 def test_to_go_on_from_an_earlier_response_makes_a_branch(client: Client, me: Actor) -> None:
     first, turn = respond(me, "say One.")
     respond(me, "say Two.", previous_response_id=first)
-    turn_actions.say_after(me, turns.key_of(turn), "Other two?")
+    turn_actions.continue_turn(me, turns.key_of(turn), "Other two?")
     session = ids.public(ids.Kind.SESSION, turns.target(me, turns.key_of(turn)).session)
     page = get(client, f"/sessions/{session}/")
     assert unsafe(page) == []

@@ -85,7 +85,7 @@ def test_bars_are_as_tall_as_turns_were_long() -> None:
     lengths = [
         TurnDuration(ids.new_key(), n, TurnStatus.COMPLETED, 0, us, 0) for n, us in enumerate([1000, 500, 1, None])
     ]
-    found = session_metrics.drawn(lengths)
+    found = session_metrics.turn_bars(lengths)
     assert [(bar.x, bar.y, bar.height) for bar in found] == [(0, 0, 28), (8, 14, 14), (16, 25, 3), (24, 25, 3)]
 
 
@@ -127,7 +127,7 @@ def test_a_search_without_a_hit_says_so(client: Client, session: int) -> None:
 
 
 def test_a_search_pages_and_is_kept(client: Client, session: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "PAGE", 1)
+    monkeypatch.setattr(sessions, "PAGE_SIZE", 1)
     page = get(client, f"{url(session)}?find=kettle")
     [earlier] = [href for href, text in links(page) if text == "Earlier turns"]
     assert "where is the" in said(get(client, url(session) + earlier))

@@ -114,7 +114,7 @@ def test_an_empty_session_says_what_to_do(client: Client, me: Actor) -> None:
 
 
 def test_it_pages_through_a_long_session(client: Client, me: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "PAGE", 2)
+    monkeypatch.setattr(sessions, "PAGE_SIZE", 2)
     made = said(me, "one", "two", "three", "four", "five")
     page, seen = get(client, url(made[0].session)), []
     while True:

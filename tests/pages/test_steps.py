@@ -10,7 +10,7 @@ import pytest
 
 from agents.logs.pages.turn_summary import error_text
 from agents.pages import step_values
-from agents.pages.step_cards import Card, Typing, card
+from agents.pages.step_cards import StepCard, StreamedText, step_card
 from agents.record.schemas.events import ErrorInfo, StepType
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from tests.support.pages.markup import words
@@ -34,11 +34,11 @@ def step(kind: StepType, detail: Any = None, **more: Any) -> StepSnapshot:
     return replace(made, **more)
 
 
-def shown(one: StepSnapshot, *others: StepSnapshot, status: Any = "completed", **more: Any) -> Card:
+def shown(one: StepSnapshot, *others: StepSnapshot, status: Any = "completed", **more: Any) -> StepCard:
     turn = TurnSnapshot(
         key=1, session=2, status=status, model="fast", started_at=START, input_messages=b"[]", steps=(one, *others)
     )
-    return card(turn, one, "support", **more)
+    return step_card(turn, one, "support", **more)
 
 
 def said(content: Any = "", **more: Any) -> dict[str, Any]:
@@ -51,14 +51,14 @@ CALL = {"call_id": "c1", "tool_name": "lookup", "arguments": {"order": 8836}}
 def test_an_inference_says_what_was_said() -> None:
     found = shown(step("inference", said("It is **blue**.")))
     assert (found.speaker, found.took, found.note) == ("support", "440 ms", "")
-    assert found.said is not None
-    assert "<strong>blue</strong>" in found.said.html
+    assert found.message is not None
+    assert "<strong>blue</strong>" in found.message.html
 
 
 def test_markdown_can_be_left_as_it_was_written() -> None:
     found = shown(step("inference", said("It is **blue**.")), rendered=False)
-    assert found.said is not None
-    assert words(found.said.html) == "It is **blue**."
+    assert found.message is not None
+    assert words(found.message.html) == "It is **blue**."
 
 
 def test_words_in_several_items_are_read_together() -> None:
@@ -68,8 +68,8 @@ def test_words_in_several_items_are_read_together() -> None:
         {"type": "text", "text": "two"},
     ]
     found = shown(step("inference", said(items)))
-    assert found.said is not None
-    assert words(found.said.html) == "one two"
+    assert found.message is not None
+    assert words(found.message.html) == "one two"
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_an_inference_notes_what_is_not_in_its_words(detail: Any, note: str) -> 
 
 def test_an_open_inference_shows_what_is_typed() -> None:
     running = step("inference", None, status="in_progress", completed_at=None)
-    found = shown(running, status="in_progress", typing=Typing("It is", "Hm"))
+    found = shown(running, status="in_progress", streamed=StreamedText("It is", "Hm"))
     assert found.is_open
-    assert found.typing == Typing("It is", "Hm")
+    assert found.streamed == StreamedText("It is", "Hm")
     assert found.elapsed_ms is not None
 
 
@@ -166,7 +166,7 @@ def test_a_result_of_several_images_and_words_is_shown() -> None:
 def test_a_shield_that_only_warns_does_not_speak_for_the_agent() -> None:
     violation = {"violation_level": "warn", "user_message": "careful", "metadata": {"shield_id": "guard"}}
     found = shown(step("shield_call", {"touchpoint": "user-input", "shields": ["guard"], "violation": violation}))
-    assert (found.note, found.said, found.status) == ("guard: violation, warn", None, "violation")
+    assert (found.note, found.message, found.status) == ("guard: violation, warn", None, "violation")
 
 
 def test_a_retrieval_that_found_nothing_says_so() -> None:
@@ -191,7 +191,7 @@ def test_another_kind_of_step_shows_its_data() -> None:
 def test_a_step_that_cannot_be_read_is_still_a_card(kind: StepType, detail: bytes | None, status: Any) -> None:
     found = shown(step(kind, detail, status=status), status="failed")
     assert (found.number, found.status) == (3, status)
-    assert step_values.of(step(kind, detail)) is not None
+    assert step_values.step_texts(step(kind, detail)) is not None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.pages.timeline import NARROWEST, Timeline, tick_words, timeline
+from agents.pages.timeline import MIN_BAR_WIDTH, Timeline, tick_label, timeline
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 
 START = 1_795_000_000_000_000
@@ -64,7 +64,7 @@ def test_it_ends_an_open_step_with_its_turn() -> None:
 
 def test_it_draws_the_shortest_step_and_keeps_it_inside() -> None:
     found = drawn(step(0, 0, 0), step(1, 0, 10), step(2, 10, 10))
-    assert [bar.width for bar in found.bars][::2] == [NARROWEST, NARROWEST]
+    assert [bar.width for bar in found.bars][::2] == [MIN_BAR_WIDTH, MIN_BAR_WIDTH]
     assert all(bar.x + bar.width <= 100 for bar in found.bars)
 
 
@@ -131,4 +131,4 @@ def test_it_bears_clocks_that_disagree() -> None:
     [(0, "0"), (200_000, "200 ms"), (1_500_000, "1.5 s"), (60 * SECOND, "1 m"), (7_200 * SECOND, "2 h")],
 )
 def test_it_says_times_shortly(time: int, said: str) -> None:
-    assert tick_words(time) == said
+    assert tick_label(time) == said

@@ -216,7 +216,7 @@ def test_markdown_of_a_page_is_bounded_and_the_last_answers_come_first(me: Actor
         max_infer_iters=50,
     )
     steps = read_turns.turn(me, made.turn).steps
-    chosen = turns.within_budget(steps)
+    chosen = turns.rendered_steps(steps)
     spoke = [step.key for step in steps if step.type == "inference"]
     assert chosen == set(spoke[-len(chosen) :])
     assert 1 < len(chosen) < len(spoke)

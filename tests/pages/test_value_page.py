@@ -13,8 +13,8 @@ from django.test import Client
 from agents.base.access import Actor
 from agents.base.store import keys
 from agents.pages import downloads
-from agents.pages.blocks import Value
-from agents.pages.value_page import RANGE, piece_of
+from agents.pages.blocks import NamedText
+from agents.pages.value_page import PAGE_BYTES, text_range
 from agents.record.schemas.content import ImageData, ImageItem, TextItem
 from tests.record.store.test_large_values import made_with
 from tests.support.builders import Recorded
@@ -85,17 +85,17 @@ def test_it_is_read_part_by_part(client: Client, me: Actor) -> None:
     second = get(client, behind[0])
     assert "line 0 – of <b>many</b>" in words(first)
     assert "line 3000 – of <b>many</b>" in words(second)
-    assert max(len(first), len(second)) < 3 * RANGE
+    assert max(len(first), len(second)) < 3 * PAGE_BYTES
     assert unsafe(first) == unsafe(second) == []
 
 
 def test_the_ranges_leave_nothing_out() -> None:
     text = "aé✓😀" * 20_000
-    source, at, read = downloads.source(Value("x", text)), 0, ""
+    source, at, read = downloads.byte_source(NamedText("x", text)), 0, ""
     while at < source.size:
-        piece = piece_of(source, {"at": str(at), "find": ""})
+        piece = text_range(source, {"at": str(at), "find": ""})
         read += str(piece.html)
-        at = piece.behind if piece.behind is not None else source.size
+        at = piece.next_start if piece.next_start is not None else source.size
     assert read == text
 
 

@@ -63,12 +63,12 @@ def test_an_empty_part_says_so(client: Client, me: Actor) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "..", "a..b", "-1..5", "5..1", "nan..1", "inf..inf", "1e400..2", "0..1e30"])
 def test_what_is_no_span_is_not_one(text: str) -> None:
-    assert timeline_overview.read(text) is None
+    assert timeline_overview.parse_span(text) is None
 
 
 def test_a_span_goes_there_and_back() -> None:
-    assert timeline_overview.read("1500..3000.5") == (1_500_000, 3_000_500)
-    assert timeline_overview.query((1_500_000, 3_000_500)) == "?view=timeline&zoom=1500..3000.5"
+    assert timeline_overview.parse_span("1500..3000.5") == (1_500_000, 3_000_500)
+    assert timeline_overview.span_query((1_500_000, 3_000_500)) == "?view=timeline&zoom=1500..3000.5"
 
 
 def test_nested_and_parallel_steps_are_told(client: Client, me: Actor) -> None:

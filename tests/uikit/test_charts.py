@@ -25,7 +25,7 @@ def points(*values: tuple[float | None, ...]) -> list[Point]:
 
 
 def bars(*values: tuple[float | None, ...]) -> charts.Chart:
-    return charts.bars(points(*values), SERIES, formatter=period_metrics.whole, label="Turns")
+    return charts.bars(points(*values), SERIES, formatter=period_metrics.count_label, label="Turns")
 
 
 def test_bars_stand_on_the_ground_one_upon_the_other() -> None:
@@ -69,7 +69,7 @@ def test_a_line_breaks_where_there_is_no_value() -> None:
     ],
 )
 def test_a_scale_has_round_numbers_and_holds_all(most: float, top: float, ticks: list[str]) -> None:
-    found, lines = charts.scale(max(most, 1), period_metrics.whole, min_step=1)
+    found, lines = charts.scale(max(most, 1), period_metrics.count_label, min_step=1)
     assert found == top >= most
     assert [tick.label for tick in lines] == ticks
     assert 1 <= len(lines) <= 4
@@ -87,7 +87,7 @@ def test_a_scale_has_round_numbers_and_holds_all(most: float, top: float, ticks:
     ],
 )
 def test_a_scale_of_time_is_counted_as_clocks_count(most_ms: float, labels: list[str]) -> None:
-    top, ticks = charts.scale(most_ms, period_metrics.length, charts.DURATIONS)
+    top, ticks = charts.scale(most_ms, period_metrics.duration_label, charts.DURATIONS)
     assert top >= most_ms
     assert [tick.label for tick in ticks] == labels
 
@@ -168,6 +168,6 @@ def test_names_are_hostile() -> None:
     series = [Series("series-1", "<script>alert(1)</script>\"'")]
     drawn(
         charts.bars(
-            [Point(START, (1.0,), '/logs/?q="><script>')], series, formatter=period_metrics.money, label='"><b>'
+            [Point(START, (1.0,), '/logs/?q="><script>')], series, formatter=period_metrics.cost_label, label='"><b>'
         )
     )

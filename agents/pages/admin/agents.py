@@ -1,5 +1,5 @@
-"""Agents: created, revised, disabled and deleted by the store; their revisions are never changed, only
-followed by newer ones."""
+"""Admin of agents: the store creates, revises, disables and deletes them. Revisions never change; a new one
+follows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.ids import Kind
-from agents.pages.admin.filters import Since, SourceFilter
+from agents.pages.admin.filters import SinceFilter, SourceFilter
 from agents.pages.admin.forms import AgentForm
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.turns import Turn
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
 else:  # generic in the stubs only
     _FormSet, _Inline = BaseInlineFormSet, admin.TabularInline
 
-REVISIONS = 20
-"""Revisions beside an agent, the newest."""
+MAX_REVISIONS = 20
+"""The newest revisions, listed on an agent's page."""
 
 
-class _Newest(_FormSet):
-    """The newest revisions; a thousand would make a page of a thousand configurations."""
+class _NewestRevisions(_FormSet):
+    """Only the newest revisions; an agent may have thousands, each with its configuration."""
 
     def get_queryset(self) -> Any:
         if not hasattr(self, "_newest"):
-            self._newest = list(super().get_queryset()[:REVISIONS])
+            self._newest = list(super().get_queryset()[:MAX_REVISIONS])
         return self._newest
 
 
 class RevisionInline(_Inline):
     model = AgentRevision
-    formset = _Newest
+    formset = _NewestRevisions
     verbose_name_plural = _("revisions, the newest")
-    fields = readonly_fields = ("number", "made", "by", "body")
+    fields = readonly_fields = ("number", "created", "by", "body")
     ordering = ("-number",)
     extra = 0
     can_delete = False
@@ -65,7 +65,7 @@ class RevisionInline(_Inline):
         return True  # of an agent that may be seen
 
     @admin.display(description=_("made"))
-    def made(self, revision: AgentRevision) -> str:
+    def created(self, revision: AgentRevision) -> str:
         return cell_html.timestamp(revision.created_at)
 
     @admin.display(description=_("by"))
@@ -86,7 +86,7 @@ class AgentAdmin(TimestampColumns, ManagedAdmin):
     inlines = (RevisionInline,)
     actions = ("enable", "disable", *ManagedAdmin.actions)
     list_display = ("title", "by_model", "state", "revision_number", "source", "created", "updated", "its_sessions")
-    list_filter = (Since, SourceFilter)
+    list_filter = (SinceFilter, SourceFilter)
     search_help_text = _("A public id, or a part of the name or the model.")
     fieldsets = (
         (None, {"fields": ("name", "model", "instructions", "max_infer_iters", "enable_session_persistence")}),
@@ -139,8 +139,8 @@ class AgentAdmin(TimestampColumns, ManagedAdmin):
         for agent in changed:
             agents.set_disabled(actor_of(request), agent.pk, disabled)
             self.log_change(request, agent, "Disabled." if disabled else "Enabled.")
-        words = ngettext("%(count)d agent changed.", "%(count)d agents changed.", len(changed))
-        self.message_user(request, words % {"count": len(changed)}, messages.SUCCESS)
+        message = ngettext("%(count)d agent changed.", "%(count)d agents changed.", len(changed))
+        self.message_user(request, message % {"count": len(changed)}, messages.SUCCESS)
 
     # ---------------------------------------------------------------------------------------- cells
 

@@ -1,4 +1,4 @@
-"""Steps, items and the change feed: the smaller parts of the record, to be read."""
+"""Read-only admin of steps, items and the change feed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from agents.base import ids
 from agents.base.ids import Kind
 from agents.base.models.changes import Change, ChangeKind
 from agents.pages.admin.filters import (
-    OfSession,
-    OfTurn,
-    Since,
+    SessionFilter,
+    SinceFilter,
     StepModelFilter,
     StepStatusFilter,
     StepTypeFilter,
     ToolFilter,
+    TurnFilter,
 )
-from agents.pages.admin.turns import FIRST_WORDS, PREVIEWS
+from agents.pages.admin.turns import MAX_PREVIEW_CHARS, PREVIEWS
 from agents.record.models.turns import Item, Step, StepDetail
 from agents.record.store import large_values
 from agents.uikit import format
@@ -39,7 +39,7 @@ class StepAdmin(DurationColumns, UsageColumns, StatusColumns, RecordAdmin):
     id_columns = {Kind.STEP: "pk", Kind.TURN: "turn_id"}
     prefetched = ("tool", "model", Prefetch("turn__body", PREVIEWS))
     list_display = ("started", "by_type", "called", "of_turn", "number", "state", "took", "tokens", "cost")
-    list_filter = (Since, StepTypeFilter, StepStatusFilter, ToolFilter, StepModelFilter, OfTurn)
+    list_filter = (SinceFilter, StepTypeFilter, StepStatusFilter, ToolFilter, StepModelFilter, TurnFilter)
     search_help_text = _("The public id of a step or a turn, or a part of the name among the newest 200,000.")
     fieldsets = (
         (None, {"fields": ("public_id", "of_turn", "inside", "number", "round", "by_type", "called", "kind_name")}),
@@ -66,7 +66,9 @@ class StepAdmin(DurationColumns, UsageColumns, StatusColumns, RecordAdmin):
     @admin.display(description=_("turn"))
     def of_turn(self, step: Step) -> str:
         body = getattr(step.turn, "body", None)
-        return cell_html.link(Kind.TURN, step.turn_id, Truncator(body.input_preview if body else "").chars(FIRST_WORDS))
+        return cell_html.link(
+            Kind.TURN, step.turn_id, Truncator(body.input_preview if body else "").chars(MAX_PREVIEW_CHARS)
+        )
 
     @admin.display(description=_("inside the step"))
     def inside(self, step: Step) -> str:
@@ -86,10 +88,10 @@ class StepAdmin(DurationColumns, UsageColumns, StatusColumns, RecordAdmin):
 
     @admin.display(description=_("content"))
     def body(self, step: Step) -> str:
-        found = StepDetail.objects.filter(pk=step.pk).values_list("encoding", "body").first()
-        if found and found[0] == large_values.OUTLINE:
-            return cell_html.code(large_values.outline(*found).body.decode(), is_partial=True)
-        return cell_html.code(cell_html.decode_beginning(*found)) if found else cell_html.NOTHING
+        row = StepDetail.objects.filter(pk=step.pk).values_list("encoding", "body").first()
+        if row and row[0] == large_values.OUTLINE:
+            return cell_html.code(large_values.outline(*row).body.decode(), is_partial=True)
+        return cell_html.code(cell_html.decode_beginning(*row)) if row else cell_html.NOTHING
 
     @admin.display(description=_("violation"))
     def violates(self, step: Step) -> str:
@@ -106,19 +108,19 @@ class StepAdmin(DurationColumns, UsageColumns, StatusColumns, RecordAdmin):
 
 @admin.register(Item)
 class ItemAdmin(RecordAdmin):
-    """The history of a session as a model is sent it."""
+    """The history of a session, as it is sent to a model."""
 
     kind = Kind.ITEM
     id_columns = {Kind.ITEM: "pk", Kind.SESSION: "session_id", Kind.TURN: "turn_id", Kind.STEP: "step_id"}
     prefetched = ("session",)
     deferred = ("body",)
-    list_display = ("made", "in_session", "number", "of_turn", "of_step", "hidden")
-    list_filter = (Since, OfSession, OfTurn)
+    list_display = ("created", "in_session", "number", "of_turn", "of_step", "hidden")
+    list_filter = (SinceFilter, SessionFilter, TurnFilter)
     search_help_text = _("The public id of an item, session or turn.")
     fieldsets = ((None, {"fields": ("public_id", "in_session", "of_turn", "of_step", "number", "hidden", "text")}),)
 
     @admin.display(description=_("made"))
-    def made(self, item: Item) -> str:
+    def created(self, item: Item) -> str:
         return f"{format.date_time(ids.key_time_us(item.pk))} UTC"
 
     @admin.display(description=_("session"))
@@ -149,7 +151,7 @@ _KINDS = {
 
 @admin.register(Change)
 class ChangeAdmin(ReadAdmin):
-    """The feed that everything live follows. It names records of everyone, so it is for superusers."""
+    """The feed of changes behind all live views. It names everyone's records, so only superusers see it."""
 
     list_display = ("seq", "what", "record", "deleted")
     list_display_links = None
@@ -168,11 +170,11 @@ class ChangeAdmin(ReadAdmin):
         if not text:
             return queryset, False
         named = [(number, ids.parse(kind, text)) for number, kind in _KINDS.items()]
-        found = [(number, key) for number, key in named if key is not None]
-        if not found:
+        matches = [(number, key) for number, key in named if key is not None]
+        if not matches:
             return queryset.none(), False
         latest = Change.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
-        return queryset.filter(seq__gt=latest - MAX_SCANNED, kind=found[0][0], key=found[0][1]), False
+        return queryset.filter(seq__gt=latest - MAX_SCANNED, kind=matches[0][0], key=matches[0][1]), False
 
     @admin.display(description=_("kind"))
     def what(self, change: Change) -> str:

@@ -1,4 +1,4 @@
-"""Sessions: read here, and deleted by the store with everything below them."""
+"""Admin of sessions: read-only, except that the store can delete one with everything in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.ids import Kind
-from agents.pages.admin.filters import ApiFilter, OfAgent, Since, SourceFilter
+from agents.pages.admin.filters import AgentFilter, ApiFilter, SinceFilter, SourceFilter
 from agents.record.models.agents import Session
 from agents.record.models.turns import Item, Turn
 from agents.record.store import sessions
@@ -29,7 +29,7 @@ class SessionAdmin(TimestampColumns, UsageColumns, StatusColumns, OwnershipColum
     delete_action = "run"
     prefetched = ("agent",)
     list_display = ("created", "title", "by_agent", "its_turns", "tokens", "cost", "from_source", "by_api", "updated")
-    list_filter = (Since, OfAgent, SourceFilter, ApiFilter)
+    list_filter = (SinceFilter, AgentFilter, SourceFilter, ApiFilter)
     search_help_text = _("The public id of a session or an agent, or a part of the name among the newest 200,000.")
     fieldsets = (
         (None, {"fields": ("public_id", "title", "by_agent", "from_source", "by_api", "running", "metadata_text")}),

@@ -1,5 +1,4 @@
-"""Turns and their legs, to be found and read. Both lead to the session, the agent, the steps, and
-to the product's own page of the turn."""
+"""Read-only admin of turns and their responses, with links to session, agent, steps and the turn's page."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ from agents.base.ids import Kind
 from agents.base.models.people import ApiKey
 from agents.logs.store.query import condition
 from agents.pages.admin.filters import (
+    AgentFilter,
     ApiFilter,
-    LegStatusFilter,
-    OfAgent,
-    OfSession,
-    OfTurn,
-    Since,
+    ResponseStatusFilter,
+    SessionFilter,
+    SinceFilter,
     SourceFilter,
+    TurnFilter,
     TurnModelFilter,
     TurnStatusFilter,
 )
@@ -35,7 +34,7 @@ from agents.uikit.admin.base import RecordAdmin
 from agents.uikit.admin.column_mixins import DurationColumns, OwnershipColumns, StatusColumns, UsageColumns
 from agents.uikit.admin.current_actor import actor_of
 
-FIRST_WORDS = 80
+MAX_PREVIEW_CHARS = 80
 PREVIEWS = TurnBody.all_objects.only("turn_id", "input_preview", "output_preview")
 
 
@@ -45,7 +44,7 @@ class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, 
     id_columns = {Kind.TURN: "pk", Kind.SESSION: "session_id", Kind.AGENT: "agent_id"}
     prefetched = ("agent", "session", "model", Prefetch("body", PREVIEWS))
     list_display = ("started", "by_agent", "in_session", "first_words", "state", "model_name", "took", "tokens", "cost")
-    list_filter = (Since, TurnStatusFilter, TurnModelFilter, OfAgent, OfSession, SourceFilter, ApiFilter)
+    list_filter = (SinceFilter, TurnStatusFilter, TurnModelFilter, AgentFilter, SessionFilter, SourceFilter, ApiFilter)
     search_help_text = _(
         "The public id of a turn, session or agent; or words and terms as in the logs, such as status:failed tool:…"
     )
@@ -65,7 +64,7 @@ class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, 
             },
         ),
         (_("Outcome"), {"fields": ("state", "stop_reason", "error_text", "error_kind", "counts")}),
-        (_("What was said"), {"fields": ("asked", "answered")}),
+        (_("What was said"), {"fields": ("input_text", "output_text")}),
         (_("Times"), {"fields": ("started", "ended", "took", "first_token")}),
         (_("Sums"), {"fields": ("token_sums", "cost")}),
         (
@@ -117,14 +116,14 @@ class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, 
 
     @admin.display(description=_("first words"))
     def first_words(self, turn: Turn) -> str:
-        return cell_html.text_cell(Truncator(_body(turn).input_preview).chars(FIRST_WORDS))
+        return cell_html.text_cell(Truncator(_body(turn).input_preview).chars(MAX_PREVIEW_CHARS))
 
     @admin.display(description=_("asked"))
-    def asked(self, turn: Turn) -> str:
+    def input_text(self, turn: Turn) -> str:
         return cell_html.code(_body(turn).input_messages)
 
     @admin.display(description=_("answered"))
-    def answered(self, turn: Turn) -> str:
+    def output_text(self, turn: Turn) -> str:
         return cell_html.code(_body(turn).output_message)
 
     @admin.display(description=_("error"))
@@ -174,21 +173,21 @@ class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, 
 
 
 def _body(turn: Turn) -> TurnBody:
-    """What was said in it; nothing where it is not there."""
+    """The texts of a turn; empty ones if they are missing."""
     body: TurnBody = getattr(turn, "body", None) or TurnBody(turn=turn)
     return body
 
 
 @admin.register(Response)
 class ResponseAdmin(UsageColumns, StatusColumns, RecordAdmin):
-    """A leg: one request and its answer."""
+    """A response: one request of a turn and its answer."""
 
     kind = Kind.RESPONSE
     id_columns = {Kind.RESPONSE: "pk", Kind.TURN: "turn_id"}
     prefetched = (Prefetch("turn__body", PREVIEWS),)
     deferred = ("request",)
     list_display = ("created", "of_turn", "number", "state", "by_api", "tokens", "ended")
-    list_filter = (Since, OfTurn, LegStatusFilter, ApiFilter)
+    list_filter = (SinceFilter, TurnFilter, ResponseStatusFilter, ApiFilter)
     search_help_text = _("The public id of a response or a turn.")
     fieldsets = (
         (None, {"fields": ("public_id", "of_turn", "number", "continues", "state", "by_api", "token_sums")}),
@@ -197,25 +196,27 @@ class ResponseAdmin(UsageColumns, StatusColumns, RecordAdmin):
     )
 
     @admin.display(description=_("turn"))
-    def of_turn(self, leg: Response) -> str:
-        return cell_html.link(Kind.TURN, leg.turn_id, Truncator(_body(leg.turn).input_preview).chars(FIRST_WORDS))
+    def of_turn(self, response: Response) -> str:
+        return cell_html.link(
+            Kind.TURN, response.turn_id, Truncator(_body(response.turn).input_preview).chars(MAX_PREVIEW_CHARS)
+        )
 
     @admin.display(description=_("continues"))
-    def continues(self, leg: Response) -> str:
-        return cell_html.link(Kind.RESPONSE, leg.previous_id)
+    def continues(self, response: Response) -> str:
+        return cell_html.link(Kind.RESPONSE, response.previous_id)
 
     @admin.display(description=_("created"))
-    def created(self, leg: Response) -> str:
-        return cell_html.timestamp(leg.created_at)
+    def created(self, response: Response) -> str:
+        return cell_html.timestamp(response.created_at)
 
     @admin.display(description=_("ended"))
-    def ended(self, leg: Response) -> str:
-        return cell_html.timestamp(leg.completed_at)
+    def ended(self, response: Response) -> str:
+        return cell_html.timestamp(response.completed_at)
 
     @admin.display(description=_("events"))
-    def events(self, leg: Response) -> str:
-        return f"{leg.first_seq} – {'' if leg.last_seq is None else leg.last_seq}"
+    def events(self, response: Response) -> str:
+        return f"{response.first_seq} – {'' if response.last_seq is None else response.last_seq}"
 
     @admin.display(description=_("request"))
-    def body(self, leg: Response) -> str:
-        return cell_html.code(cell_html.decode_beginning(leg.request_encoding, leg.request))
+    def body(self, response: Response) -> str:
+        return cell_html.code(cell_html.decode_beginning(response.request_encoding, response.request))

@@ -78,7 +78,7 @@ def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[Ste
 
 def _leg(actor: Actor, turn: TurnSnapshot) -> list[dict[str, Any]]:
     """Where a response begins that continues a turn: it stands among the steps, before its first."""
-    begun = fragments.turn_leg(actor, turn)
+    begun = fragments.last_response_head(actor, turn)
     if begun is None:
         return []
     leg, html = begun

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from agents.logs.pages import turn_summary
 from agents.logs.store import turn_log
-from agents.pages.raw_view import ENTRIES, Line
+from agents.pages.raw_view import PAGE_SIZE, RawLine
 from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store import read_turns, turns
 from agents.telemetry.reading.spans import Span, SpanLink
@@ -23,19 +23,19 @@ from agents.uikit.http_responses import plain_response
 from agents.uikit.json_tree import TreeBranch
 
 
-def raw_lines(turn: TurnSnapshot, first: int) -> tuple[list[Line], int]:
+def raw_lines(turn: TurnSnapshot, first: int) -> tuple[list[RawLine], int]:
     """The spans of a turn's traces from the number ``first`` on, for the raw view; and how many there are."""
-    spans, count = provenance.spans_page(turn.key, first, ENTRIES)
+    spans, count = provenance.spans_page(turn.key, first, PAGE_SIZE)
     return [_line(turn, number, span) for number, span in enumerate(spans, first)], count
 
 
-def _line(turn: TurnSnapshot, number: int, span: Span) -> Line:
+def _line(turn: TurnSnapshot, number: int, span: Span) -> RawLine:
     body = json_view.render_value(_json(span))
     started_ns = span.start_ns or min((event.at_ns for event in span.events if event.at_ns), default=0)
     since = (started_ns // 1000 - turn.started_at) / 1000
     offset = format.duration(since) if started_ns and since >= 0 else ""
     kind = " ".join(filter(None, (_("log record"), _severity(span)))) if span.is_log else _("span")
-    return Line(str(number + 1), kind, offset, _name(span)[:200], body.html, body.cut)
+    return RawLine(str(number + 1), kind, offset, _name(span)[:200], body.html, body.cut)
 
 
 def _name(span: Span) -> str:

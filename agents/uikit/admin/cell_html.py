@@ -82,14 +82,14 @@ def tokens(record: Any) -> str:
     return ", ".join(parts)
 
 
-def state(name: str, word: str) -> str:
+def state(name: str, label: str) -> str:
     """A state in the style of a turn's status."""
-    return format_html('<span class="status" data-status="{}">{}{}</span>', name, elements.icon(name), word)
+    return format_html('<span class="status" data-status="{}">{}{}</span>', name, elements.icon(name), label)
 
 
-def attributes(found: Mapping[str, Any]) -> str:
+def attributes(groups: Mapping[str, Any]) -> str:
     """``roles: admin · teams: support sales``."""
-    return " · ".join(f"{category}: {' '.join(values)}" for category, values in found.items()) or NOTHING
+    return " · ".join(f"{category}: {' '.join(values)}" for category, values in groups.items()) or NOTHING
 
 
 def text_cell(text: str) -> str:
