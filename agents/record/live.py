@@ -1,9 +1,8 @@
-"""Follow a turn: what is stored first, then what happens, without a gap between.
+"""Follows a turn: first its stored entries, then the live ones, without a gap between.
 
-A reader of a turn that runs in this process keeps up with its log in memory. One that is further
-behind than that log goes back, or whose turn ended or runs elsewhere, reads the store, a piece at a
-time: what a reader has not taken yet never waits in memory. Reading the store happens on a small pool
-of threads of its own.
+A reader of a turn that runs in this process reads its log in memory. One that is further behind than
+that log, or whose turn ended or runs in another process, reads the store in batches: nothing is queued
+in memory for a reader. The store is read on a small pool of threads of its own.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from agents.record.store import replay, turns
 T = TypeVar("T")
 
 POLL_S = 0.5
-"""How often a turn that runs in another process is looked at."""
+"""How often a turn that runs in another process is polled."""
 MAX_BATCH = 256
-"""Entries that a reader is given at once."""
+"""Most entries that a reader gets at once."""
 
 
 async def follow(
     turn: int, after: Cursor = START, *, until_response: int | None = None, limit: int = MAX_BATCH
 ) -> AsyncGenerator[Sequence[Entry], None]:
-    """A turn's entries behind a cursor, in order, at most so many at once; an empty list now and then is a
-    sign of life. It ends with the leg that event ``until_leg`` belongs to; without one, following goes on
-    over waiting and resumes until the turn is final."""
+    """Yield a turn's entries after a cursor, in order, at most ``limit`` at once; empty batches are keep-alives. It
+    ends with the response that event number ``until_response`` belongs to; without one it goes on over waiting and
+    resumes until the turn is final."""
     while True:
         log = hub.get(turn)
         entries = log.entries_after(after, limit) if log else None
@@ -63,7 +62,8 @@ _UNFINISHED = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS, TurnStatus.AWAITING_IN
 
 
 async def _wait_for_more(log: TurnLog, after: Cursor) -> None:
-    """Until there is more behind a cursor, or a sign of life is due. It may have come since it was looked for."""
+    """Wait for entries after a cursor, or for a keep-alive. Checks again first: some may have arrived since the caller
+    looked."""
     remaining = log.entries_after(after, 1)
     if remaining is not None and not remaining and not log.done:
         await log.wait()
@@ -75,8 +75,8 @@ def _batches(entries: Sequence[Entry], limit: int) -> Iterator[Sequence[Entry]]:
 
 
 def _response_end(batch: Sequence[Entry], until_response: int) -> int | None:
-    """How many entries of a batch are of the leg with event ``until_leg`` or earlier ones, if the
-    leg ends in it."""
+    """Return how many entries of a batch belong to the response with event ``until_response`` or earlier ones; None
+    if the response does not end in the batch."""
     for count, entry in enumerate(batch, start=1):
         if not isinstance(entry, Delta) and entry.seq >= until_response and entry.type in LAST_TYPES:
             return count

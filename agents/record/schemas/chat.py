@@ -1,6 +1,6 @@
-"""A chat as endpoints take it: each call with its answer behind it, each answer with its call before.
+"""Makes a history valid for chat endpoints: each call is followed by its answer, each answer has its call.
 
-Items of a conversation can be put in and taken out one by one, so that a history may hold only half
+Items of a conversation can be added and removed one by one, so that a history may hold only half
 of such a pair. Messages are bytes, as in `agents.record.schemas.items`; only calls and answers are parsed.
 """
 
@@ -15,15 +15,15 @@ _CALLS, _ANSWER = b'"tool_calls"', b'{"role":"tool"'
 
 
 def messages_of_row(body: bytes) -> list[bytes]:
-    """The messages of an item's row, which are joined by commas: most are one."""
+    """Split the messages of an item's row, which are joined by commas: most rows have one."""
     if b"}," + _ANSWER not in body:
         return [body]
     return [bytes(raw) for raw in msgspec.json.decode(b"[%b]" % body, type=list[msgspec.Raw])]
 
 
 def paired_history(history: Sequence[bytes], answered: Collection[str] = ()) -> list[bytes]:
-    """A history without calls that have no answer and answers that have no call; answers stand right
-    behind their calls. Those to the calls in ``answered`` are still to come."""
+    """Drop calls without an answer and answers without a call, and move answers right behind their calls. The calls
+    in ``answered`` stay: their answers follow later."""
     answers, waiting = _matched(history)
     answered_ids = frozenset(answered)
     unanswered = _calls_by_position(
@@ -40,8 +40,8 @@ def paired_history(history: Sequence[bytes], answered: Collection[str] = ()) -> 
 
 
 def _matched(history: Sequence[bytes]) -> tuple[dict[int, list[bytes]], dict[str, list[int]]]:
-    """The answers by the place of the message that called, and of the other calls the places where they were made.
-    Of several calls of one id the last is answered first."""
+    """Return the answers by the position of the calling message, and the positions of the unanswered calls by id. Of
+    several calls with one id the last is answered first."""
     answers: dict[int, list[bytes]] = {}
     waiting: dict[str, list[int]] = {}
     for position, message in enumerate(history):
@@ -56,7 +56,7 @@ def _matched(history: Sequence[bytes]) -> tuple[dict[int, list[bytes]], dict[str
 
 
 def call_ids(history: Sequence[bytes]) -> set[str]:
-    """The ids of all calls that were made in a history."""
+    """Return the ids of all calls in a history."""
     return {call_id for message in history if _CALLS in message for call_id in _calls(message)}
 
 
@@ -65,7 +65,7 @@ def _calls(message: bytes) -> list[str]:
 
 
 def _calls_by_position(waiting: Mapping[str, Sequence[int]]) -> dict[int, set[str]]:
-    """The calls that wait in each of the messages."""
+    """Turn positions by call into calls by position."""
     calls_at: dict[int, set[str]] = {}
     for call_id, positions in waiting.items():
         for position in positions:
@@ -74,7 +74,7 @@ def _calls_by_position(waiting: Mapping[str, Sequence[int]]) -> dict[int, set[st
 
 
 def _without_calls(message: bytes, unanswered: Collection[str]) -> bytes | None:
-    """A message without some of its calls; None where nothing is left of it."""
+    """Remove some calls of a message; None where nothing remains."""
     if not unanswered:
         return message
     fields: dict[str, Any] = msgspec.json.decode(message)

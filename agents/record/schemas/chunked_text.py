@@ -1,4 +1,4 @@
-"""A text that arrives in very many small pieces, and costs little more than its characters."""
+"""A text that arrives in very many small chunks, and takes little more memory than its characters."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from array import array
 from collections.abc import Iterator
 
 CHUNKS_PER_JOIN = 512
-"""Pieces that are joined at a time."""
+"""Chunks that are joined at a time."""
 
 
 class ChunkedText:
-    """Pieces in order: ``str()`` is the text, iterating gives them as they came. A list of them would cost some
-    sixty bytes a piece; here it is the length, and a text that is joined now and then."""
+    """Chunks in order: ``str()`` is the text, iterating gives them as they came. A list of them would take some
+    sixty bytes per chunk; this takes its length, and the text is joined now and then."""
 
     __slots__ = ("_joined", "_lengths", "_pending", "size")
 

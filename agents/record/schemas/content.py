@@ -1,7 +1,7 @@
-"""What is said and called: content, messages, tools, usage.
+"""Types of content, messages, tools and usage.
 
 Shapes and field names are those of the Llama Stack Agents API as of v0.2.12 (June 2025), which
-are also the shapes we store: a message is kept as it came.
+are also the shapes we store: a message is stored as it came.
 """
 
 from __future__ import annotations
@@ -204,12 +204,12 @@ class Usage(WireOutput):
 
 
 def has_images(content: Content | None) -> bool:
-    """Whether a content shows a picture."""
+    """Tell whether a content has an image."""
     return isinstance(content, ImageItem) or (isinstance(content, list) and any(map(has_images, content)))
 
 
 def text_of(content: Content | None) -> str:
-    """The words of a content, images left out; items are joined by a line break."""
+    """Return the text of a content, without images; items are joined by a line break."""
     match content:
         case None:
             return ""

@@ -1,7 +1,7 @@
-"""A turn with all that is known of it, as our exports write it and our import reads it back.
+"""Complete turns, as our exports write them and our import reads them back.
 
-Ids are those of the server that wrote it, and mean nothing but sameness elsewhere: a session is told from another
-by its id, for many may have one name. Times are ISO-8601 in UTC. What a step's ``detail`` holds, its type says
+Ids are those of the exporting server; elsewhere they only tell whether two records are of the same session or step,
+for many sessions may have one name. Times are ISO-8601 in UTC. The type of a step determines its ``detail``
 (`agents.record.schemas.events.DETAILS`).
 """
 
@@ -19,7 +19,7 @@ VERSION: Literal[1] = 1
 
 Id = Annotated[str, Field(min_length=1, max_length=128)]
 Past = Annotated[Timestamp, Field(ge=0, le=253_402_300_799_000_000)]
-"""A moment that a calendar has."""
+"""A timestamp of the years 1970 to 9999."""
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Micros = Annotated[int, Field(ge=0, lt=2**63)]
 Tokens = Annotated[int, Field(ge=0, le=MAX_TOKENS)]

@@ -1,4 +1,4 @@
-"""Tags, as they are given."""
+"""Types of tags in requests."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pydantic import Field, StringConstraints
 from agents.base.schemas.wire import Wire
 
 MAX_NAME = 100
-"""Characters of a tag, and of a score's name."""
+"""Most characters of a tag, and of a score's name."""
 
 
 MAX_TAGS = 50
-"""Tags, or scores, of one request."""
+"""Most tags, or scores, of one request."""
 
 
-# a control character could be typed in no query
+# control characters are refused: nobody could type them in a query
 Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),

@@ -1,4 +1,4 @@
-"""A whole turn as a value, and the fold that makes it from events.
+"""Snapshots of turns, and the fold that makes them from events.
 
 The store reads the same value from rows; that both are equal is the promise "rows are the truth".
 """
@@ -31,8 +31,8 @@ MESSAGES = TypeAdapter(list[TurnMessage])
 
 @dataclass(frozen=True, slots=True)
 class TruncatedText:
-    """A text of a detail of which only the beginning is there: its place as a JSON pointer, its bytes as a
-    whole, and the number under which the store has it."""
+    """A text of a detail of which only the beginning was read: its position as a JSON pointer, its full size in
+    bytes, and the number under which the store has it."""
 
     pointer: str
     size: int
@@ -41,10 +41,9 @@ class TruncatedText:
 
 @dataclass(frozen=True, slots=True)
 class StepSnapshot:
-    """``detail`` is the event's detail as JSON without nulls; ``None`` while nothing is known.
-    Times are microseconds since 1970. ``cuts`` are the texts that ``detail`` only begins, where it was read
-    for showing; ``parent`` is the step this one was done in. ``foreign`` is what a step of an agent that runs
-    elsewhere is called there: the id of its span, where it was read for showing."""
+    """A step as it was read. ``detail`` is the event's detail as JSON without nulls; ``None`` while nothing is known.
+    Times are microseconds since 1970. ``cuts`` are the texts that ``detail`` only begins, and ``foreign`` the span id
+    of an external step; both are set only where the step was read for a page. ``parent`` is the enclosing step."""
 
     key: int
     number: int
@@ -66,8 +65,8 @@ class StepSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class TurnSnapshot:
-    """``steps`` are in order. ``input_messages`` (an array) and ``output_message`` (None while there
-    is no answer) are JSON as encoded, nulls left out: whoever only passes them on need not parse."""
+    """A turn as it was read, with its ``steps`` in order. ``input_messages`` (an array) and ``output_message`` (None
+    while there is no answer) are JSON as encoded, without nulls, so that they can be passed on without parsing."""
 
     key: int
     session: int
@@ -84,18 +83,18 @@ class TurnSnapshot:
 
 
 LoadDetail = Callable[[StepSnapshot], StepSnapshot]
-"""Gives a step what it lacked."""
+"""Adds the large parts of a step's detail that were not read."""
 
 
 def unchanged(step: StepSnapshot) -> StepSnapshot:
-    """For steps that lack nothing."""
+    """Return the step: a `LoadDetail` for steps that are complete."""
     return step
 
 
 @dataclass(frozen=True, slots=True)
 class ItemSnapshot:
-    """An item of a session: its chat message(s) as JSON, the form it came in, and what it is made of:
-    its step, and of a model's message the steps of the client's calls it asked for."""
+    """An item of a session: its chat message(s) as JSON, the form it came in (``wire``), its step, and for a model's
+    message the steps of the client's calls in it."""
 
     key: int
     body: bytes
@@ -105,8 +104,8 @@ class ItemSnapshot:
 
 
 def fold(key: int, session: int, events: Iterable[Event]) -> TurnSnapshot:
-    """The turn after these events, all of them from number 0. Raises ValueError when the first
-    is not the turn's start."""
+    """Fold events, all of them from number 0, into a turn. Raises ValueError when the first is not the turn's
+    start."""
     stream = iter(events)
     first = next(stream, None)
     if not isinstance(first, TurnStarted):
@@ -126,7 +125,7 @@ def fold(key: int, session: int, events: Iterable[Event]) -> TurnSnapshot:
 
 
 def apply(turn: TurnSnapshot, event: Event) -> TurnSnapshot:
-    """The turn after one more event."""
+    """Return the turn after one more event."""
     turn = replace(turn, next_seq=event.seq + 1)
     match event:
         case TurnStarted():

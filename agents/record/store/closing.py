@@ -1,5 +1,5 @@
-"""Ending turns that nobody runs: those that waited too long, were left by a crash, or whose client
-went on with a new message. The events are the loop's own kind; only here the store writes them.
+"""Ends turns that no process runs: those that waited too long, were interrupted by a crash, or whose client
+sent a new message instead of an answer. Only here the store itself creates events; they are of the loop's types.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def close_turn(
     at_us: int | None = None,
     error: ErrorInfo | None = None,
 ) -> bool:
-    """End a turn with whatever is open in it, in the caller's transaction, and take it out of the hands of
-    whoever runs it. What was typed of an open inference is kept. Returns False, and changes nothing, where
-    the turn is not in one of the statuses ``among``, or not any more as it was when its ``epoch`` was read."""
+    """End a turn and its open steps, in the caller's transaction; the process that runs it, if any, loses it. The
+    generated text of an open inference is kept. Returns False, and changes nothing, where the turn's status is none
+    of ``statuses``, or its lease has changed since ``epoch`` was read."""
     turn = Turn.objects.unscoped("closing").select_for_update().filter(pk=key).first()
     if turn is None or turn.status not in statuses or epoch not in (None, turn.lease_epoch):
         return False
@@ -107,13 +107,13 @@ def _detail(step: Step) -> StepDetail:
 
 
 def process_name() -> str:
-    """This process, as a lease names it: host, process id, and when it started."""
+    """Return the name of this process for leases: host, process id, and start time."""
     host = socket.gethostname().encode().hex()[:12]
     return f"{host}:{os.getpid()}:{_started(os.getpid())}"[:32]
 
 
 def _started(pid: int) -> str:
-    """A number that tells two processes of one id apart; empty when there is no such process."""
+    """Return the start time of a process, which tells it from others of the same id; empty when it does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
     except (OSError, IndexError):
@@ -121,7 +121,7 @@ def _started(pid: int) -> str:
 
 
 def is_process_dead(owner: str) -> bool:
-    """Whether a lease's process certainly runs no more: one of this host that is not there."""
+    """Tell whether a lease's process certainly does not run any more: it was on this host and does not exist."""
     host, _, process = owner.partition(":")
     pid, _, started = process.partition(":")
     if not pid.isdecimal() or host != process_name().partition(":")[0]:
@@ -130,8 +130,8 @@ def is_process_dead(owner: str) -> bool:
 
 
 def recover(now_us: int, own_turns: frozenset[int] = frozenset()) -> int:
-    """End the turns whose process is gone or whose lease ran out, as ``interrupted``; returns how
-    many. ``mine`` are being run here and left alone."""
+    """End the turns whose process died or whose lease expired, as ``interrupted``; returns how many. ``own_turns`` run
+    in this process and are skipped."""
     turns = Turn.objects.unscoped("recovery").filter(status__in=LIVE).exclude(source__in=EXTERNAL)
     rows = turns.values_list("pk", "lease_epoch", "lease_owner", "lease_until")
     now = to_datetime(now_us)
@@ -145,7 +145,7 @@ def recover(now_us: int, own_turns: frozenset[int] = frozenset()) -> int:
 
 
 def expire_waiting(now_us: int) -> int:
-    """Close the turns that waited too long for their client; returns how many."""
+    """Cancel the turns that waited too long for their client; returns how many."""
     rows = Turn.objects.unscoped("expiry").filter(status=TurnStatus.AWAITING_INPUT, expires_at__lt=to_datetime(now_us))
     late = list(rows.values_list("pk", "lease_epoch")[:100])
     close = partial(close_turn, status="cancelled", reason="input_timeout", statuses=WAITING)

@@ -1,4 +1,5 @@
-"""What tokens cost: the price of a model at a moment, cached; applied once, when a step ends."""
+"""Computes the cost of tokens by the price of a model at a time. Prices are cached, and applied once, when a step
+ends."""
 
 from __future__ import annotations
 
@@ -63,27 +64,26 @@ def forget() -> None:
 
 
 def cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[int | None, int | None]:
-    """(billionths of a dollar, price id) of a model that is also called ``alias``, or (None, None) while it
+    """Return (billionths of a dollar, price id) for a model that is also called ``alias``; (None, None) while it
     has no price."""
     row = _row(model, at_us) or _row(alias, at_us)
     return (row.cost(usage), row.key) if row else (None, None)
 
 
 def late_cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[int | None, int | None]:
-    """The same for what was used before anyone told its price: by the first one told since."""
+    """Return the cost of tokens that were used before their model had a price, by its first price since then."""
     row = _row(model, at_us) or _row(alias, at_us) or _first(model, at_us) or _first(alias, at_us)
     return (row.cost(usage), row.key) if row else (None, None)
 
 
 def _row(model: str, at_us: int) -> _Row | None:
-    """The price of a model at a moment: None where there is none, or it has ended."""
+    """Return the price of a model at a time; None where there is none, or it has ended."""
     price = next((row for row in _rows() if row.starts_at <= at_us and row.names(model)), None)
     return None if price is None or price.closes else price
 
 
 def _first(model: str, at_us: int) -> _Row | None:
-    """The first price that a model has after a moment; None where one had ended before it, which was meant
-    so."""
+    """Return the first price of a model after a time; None where an earlier one was closed before it, on purpose."""
     rows = [row for row in _rows() if row.names(model)]
     if any(row.starts_at <= at_us for row in rows):
         return None
@@ -92,8 +92,8 @@ def _first(model: str, at_us: int) -> _Row | None:
 
 @dataclass(frozen=True, slots=True)
 class PriceEntry:
-    """A price as it was told, amounts in billionths of a dollar per token, from a moment on (microseconds).
-    ``current``: it is in force."""
+    """A price from ``starts_at`` on (microseconds), in billionths of a dollar per token. ``current``: it is in
+    force."""
 
     model: str
     starts_at: int
@@ -106,7 +106,7 @@ class PriceEntry:
 
 
 def history(at_us: int) -> dict[str, list[PriceEntry]]:
-    """All prices by the name of the model, the newest of each first; ``at_us`` says what is in force."""
+    """Return all prices by the name of the model, the newest of each first; ``current`` is as of ``at_us``."""
     forget()
     now, out = current(at_us), dict[str, list[PriceEntry]]()
     for row in sorted(_rows(), key=lambda row: (row.model, -row.starts_at)):
@@ -116,7 +116,7 @@ def history(at_us: int) -> dict[str, list[PriceEntry]]:
 
 
 def current(at_us: int) -> set[int]:
-    """The ids of the prices in force at a moment, of each model's name the newest."""
+    """Return the ids of the prices in force at a time: the newest of each model's name."""
     newest: dict[str, _Row] = {}
     for row in sorted(_rows(), key=lambda row: row.starts_at):
         if row.starts_at <= at_us:

@@ -1,5 +1,5 @@
-"""Deleting for good, within a job of the writer: sessions with everything below them, by explicit id lists.
-What may be much is for `agents.record.store.removal`.
+"""Deletes sessions and turns with everything below them, within one job of the writer, by explicit id lists.
+Large ones are deleted by `agents.record.store.removal`.
 
 Django's own cascade would load every row; here each table is emptied by one statement per
 hundred turns, children first.
@@ -26,11 +26,11 @@ from agents.record.store import deletion_hooks, forks, large_values, search
 
 CHUNK_ROWS = 100
 MAX_STEP_CHANGES = 1_000
-"""Steps that are told to be gone: a page shows fewer."""
+"""Most deleted steps of a turn that are noted as changes: a page shows fewer."""
 
 
 def delete_below(steps: list[int]) -> None:
-    """Delete what belongs to steps, within the caller's transaction."""
+    """Delete details, tags and blocks of steps, within the caller's transaction."""
     for part in _chunks(steps):
         StepDetail.objects.filter(step_id__in=part)._raw_delete("default")
         StepTag.objects.filter(step_id__in=part)._raw_delete("default")
@@ -54,18 +54,18 @@ def delete_sessions(keys: list[int]) -> None:
 
 
 def lock(model: type[Session] | type[Turn], keys: list[int]) -> None:
-    """Let nobody begin or go on with a turn of these any more."""
+    """Lock rows, so that nobody starts or continues a turn of them before the transaction ends."""
     rows = model.objects.unscoped("delete").select_for_update().filter(pk__in=keys).order_by("pk")
     list(rows.values_list("pk", flat=True))
 
 
 def refuse_running(sessions: list[int]) -> None:
-    """Raises Conflict while a turn of one of these sessions runs."""
+    """Raise Conflict while a turn of one of these sessions runs."""
     refuse(Turn.objects.unscoped("delete").filter(session_id__in=sessions, status__in=LIVE))
 
 
 def refuse(running: Any) -> None:
-    """Raises Conflict where there is one of these turns, for its session."""
+    """Raise Conflict, naming the session, if there is any of these running turns."""
     session = running.values_list("session_id", flat=True).first()
     if session is not None:
         public_id = ids.public(ids.Kind.SESSION, session)
@@ -82,13 +82,13 @@ _RECALCULATE = (
     "(SELECT 1 FROM agents_fork AS fork WHERE fork.turn_id = left_over.id) ORDER BY left_over.number DESC LIMIT 1) "
     "WHERE id = %s AND removed_at IS NULL"
 )
-"""A session's sums are those of the turns it has, and its last turn is the last of them on its path. Nobody asks for
-those of one that is being removed, and each time all that is left would be read for them."""
+"""Recalculates a session's sums, and its last turn: the last one that is no fork. Sessions that are being removed are
+left out: nobody reads their sums, and each time all remaining turns would be read."""
 
 
 def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
-    """Delete turns with everything below them, within the caller's transaction. What foreign ones were made
-    of stays where they are not gone ``for_good``, but become others. Raises Conflict for one that runs here."""
+    """Delete turns with everything below them, within the caller's transaction. Without ``for_good`` the reports of
+    external turns stay, for building other turns of them. Raises Conflict for a turn that runs here."""
     lock(Turn, turns)
     running = Turn.objects.unscoped("delete").filter(pk__in=turns, status__in=LIVE).exclude(source__in=EXTERNAL)
     if running.exists():
@@ -123,19 +123,19 @@ def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
 
 
 def recalculate_sums(session: int) -> None:
-    """Bring a session's sums to what its turns come to, within the caller's transaction."""
+    """Recalculate a session's sums from its turns, within the caller's transaction."""
     execute(_RECALCULATE, session)
 
 
 def _remaining_sessions(turns: list[int]) -> set[int]:
-    """The sessions of these turns, but for those that are being removed: nobody reads what is left of them, and their
-    newest turns go first."""
+    """Return the sessions of these turns, without those that are being removed: nobody reads these, and their newest
+    turns are deleted first, so that nothing refers to a deleted turn."""
     rows = Turn.objects.unscoped("delete").filter(pk__in=turns, session__removed_at=None)
     return set(rows.values_list("session_id", flat=True))
 
 
 def _detach_followers(sessions: set[int], responses: list[int]) -> None:
-    """What continues these legs stands for itself from now on; it is in the same sessions."""
+    """Clear the references of responses that continue the deleted ones; they are in the same sessions."""
     turns = Turn.objects.unscoped("delete").filter(session_id__in=sessions)
     siblings = Response.objects.unscoped("delete").filter(turn__in=turns.values("pk"))
     for part in _chunks(responses):

@@ -1,7 +1,7 @@
-"""What other subjects keep about records, and how it goes when the records are deleted.
+"""Hooks by which other subjects delete their rows together with records.
 
-A subject whose rows name sessions, turns or steps adds an `Attached` when it is installed. `deletion` and `removal`
-call all of them within the transaction that deletes.
+A subject whose rows refer to sessions, turns or steps adds `DeletionHooks` when it is installed. `deletion` and
+`removal` call all of them within the transaction that deletes.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Drop = Callable[[Sequence[int]], None]
-"""Deletes what is about the records of these keys."""
+"""Deletes the rows that refer to the records of these keys."""
 
 
 def _nothing(keys: Sequence[int]) -> None:
-    """Nothing is kept about these."""
+    """Delete nothing: the default hook."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionHooks:
-    """``sessions``, ``turns`` and ``steps`` are called when these are deleted, the children of a record before it.
-    ``merged`` is called with steps that go while their turn stays: what is about them is about the turn from then on.
-    ``sources`` is called with turns that are deleted for good, before they are: what they were made of goes, so that
-    they are not made again."""
+    """The hooks of one subject. ``sessions``, ``turns`` and ``steps`` are called when these are deleted, children
+    before their parents. ``merged`` is called with steps that are deleted while their turn stays: rows that refer to
+    them refer to the turn from then on. ``sources`` is called before turns are deleted for good: it deletes the reports
+    they were built from, so that they are not built again."""
 
     sessions: Drop = _nothing
     turns: Drop = _nothing
@@ -35,7 +35,7 @@ _hooks: dict[str, DeletionHooks] = {}
 
 
 def add(subject: str, hooks: DeletionHooks) -> None:
-    """Call these from now on; a subject is called once, however often it is added."""
+    """Register the hooks of a subject; adding it again replaces them."""
     _hooks[subject] = hooks
 
 

@@ -1,7 +1,7 @@
-"""A part of a turn's log for showing: so many events from one on, with what was typed behind each.
+"""Reads a page of a turn's log: a number of events, with the deltas after each.
 
-Nothing is checked or put together again that is not shown, so that the log of a hundred thousand steps
-opens as quickly as a short one. The caller has been let in to the turn.
+Only the shown events are decoded, so that the log of a hundred thousand steps opens as quickly as a
+short one. The caller has checked that the turn is visible.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agents.record.store import large_values
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """An event; ``body`` is all of it as JSON, ``cut`` the bytes of what its detail only begins."""
+    """An event; ``body`` is its JSON, ``cut`` the bytes of the long texts that its detail only begins."""
 
     seq: int
     type: str
@@ -36,8 +36,8 @@ class EventLine:
 
 @dataclass(frozen=True, slots=True)
 class DeltaLine:
-    """Deltas of one channel behind an event, without a gap: how many, of how many characters, and the
-    beginning of the text."""
+    """Consecutive deltas of one channel after an event: how many, of how many characters, and the beginning of the
+    text."""
 
     after: int
     ordinal: int
@@ -80,7 +80,7 @@ LogLine = EventLine | DeltaLine
 
 
 def lines(turn: int, first: int, count: int) -> list[LogLine]:
-    """The log from event number ``first`` on."""
+    """Return ``count`` events of the log from number ``first`` on, with their deltas."""
     packed = _PACK.first(turn)
     bodies, runs = _packed(packed[0], first, count) if packed else _open(turn, first, count)
     heads = [_head.decode(body) for body in bodies]
@@ -149,7 +149,7 @@ class _Inference(msgspec.Struct):
 
 
 def _channel_text(outline: large_values.Outline | None, run: _Run) -> str:
-    """What a channel of an inference said in the end."""
+    """Return the final text of a channel of an inference."""
     inference = msgspec.json.decode(outline.body, type=_Inference) if outline else _Inference()
     calls = inference.model_response.tool_calls
     match run.channel:

@@ -1,4 +1,4 @@
-"""The items of a session as rows, in order, each with the step it came from."""
+"""Reads the items of a session in order, each with the step it came from."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ class _Row:
 
 
 MAX_ROWS = 128
-"""Rows that are read at once."""
+"""Most rows that are read at once."""
 _HIGHEST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ItemQuery:
-    """Items in order of their numbers: the SQL that tells them, in parts that lie one behind the other."""
+    """A query for items in order of their numbers, as consecutive parts."""
 
     parts: tuple[_Part, ...]
 
     def walk(
         self, *, newest_first: bool = False, start: int | None = None, at_once: int = MAX_ROWS
     ) -> Iterator[ItemSnapshot]:
-        """The rows of the line one after the other, from the number ``start`` on; at most ``at_once`` are in memory."""
+        """Yield the items one by one, from the number ``start`` on; at most ``at_once`` are in memory."""
         for part in reversed(self.parts) if newest_first else self.parts:
             yield from part.walk(newest_first, start, min(at_once, MAX_ROWS))
 
     def near(self, item_id: str, *, newest_first: bool = False) -> int | None:
-        """From where on an item is met, by its public id; None where that does not tell."""
+        """Return the number from which on an item occurs, by its public id; None where the id is not of ours."""
         step, row = ids.parse_part(ids.Kind.STEP, item_id), ids.parse_part(ids.Kind.ITEM, item_id)
         if step is not None:  # it need not be the step of its row
             where, key = "i.turn_id = (SELECT s.turn_id FROM agents_step s WHERE s.id = %s)", step
@@ -92,7 +92,7 @@ class _Part:
 
 
 class ResponseItemRange(Protocol):
-    """A response, as far as says where its input and its history are among the items of its session."""
+    """The fields of a response that locate its input and history among the items of its session."""
 
     @property
     def key(self) -> int: ...
@@ -111,13 +111,13 @@ class ResponseItemRange(Protocol):
 
 
 def of_session(session: int) -> ItemQuery:
-    """All visible items of a session."""
+    """Build the query for all visible items of a session."""
     where = f"FROM agents_item i WHERE i.session_id = %s AND NOT i.hidden AND {_ON_TRUNK}"
     return ItemQuery((_Part(where, (session, session)),))
 
 
 def input_of(record: ResponseItemRange) -> ItemQuery:
-    """The whole input of a response: what was said before it, and its own."""
+    """Build the query for the whole input of a response: its history, and its own items."""
     own = "FROM agents_item i WHERE i.turn_id = %s AND i.number >= %s AND i.number < %s"
     mine = _Part(own, (record.turn, record.first_item, record.first_item + record.input_items))
     if not record.branched:
@@ -130,13 +130,13 @@ def input_of(record: ResponseItemRange) -> ItemQuery:
 
 
 def up_to(record: ResponseItemRange) -> ItemQuery:
-    """Everything that was said up to the end of a response."""
+    """Build the query for all items up to the end of a response."""
     return ItemQuery((_Part(history.ON_PATH, (record.key, record.key), history.PATH),))
 
 
 def near(actor: Actor, item_id: str) -> list[ItemSnapshot]:
-    """The rows among which an item is, by its public id; none that the actor may not see. An item that a
-    turn made is named by one of its steps, which need not be that of its row."""
+    """Return the items among which the item of a public id is, if the actor may see them. The id of an item that a
+    turn made names one of its steps, which need not be that of its row."""
     step, row = ids.parse_part(ids.Kind.STEP, item_id), ids.parse_part(ids.Kind.ITEM, item_id)
     if step is not None:
         turn = Step.objects.visible_to(actor, "run").filter(pk=step).values_list("turn_id", flat=True).first()
@@ -150,7 +150,7 @@ def near(actor: Actor, item_id: str) -> list[ItemSnapshot]:
 
 
 def own_inputs(records: Sequence[ResponseItemRange]) -> dict[int, list[ItemSnapshot]]:
-    """What these responses were asked with, by their keys: one query for the rows of all."""
+    """Return the own input items of these responses, by their keys. One query for all rows."""
     if not records:
         return {}
     own = "(i.turn_id = %s AND i.number >= %s AND i.number < %s)"
@@ -176,7 +176,7 @@ def _row(row: tuple[Any, ...]) -> _Row:
 
 
 def _items(rows: Sequence[_Row]) -> Iterator[ItemSnapshot]:
-    """Rows with their steps, and those of a model's message with the client's calls of its round."""
+    """Add to each row its step, and to a model's message the client's calls of its round."""
     step_turns = {row.step: row.turn for row in rows if row.turn is not None and row.step is not None and not row.wire}
     steps_by_turn, details = read_turns.partial_steps(set(step_turns.values()), client_calls_and=list(step_turns))
     steps = {step.key: step for some in steps_by_turn.values() for step in some}

@@ -1,7 +1,7 @@
-"""Searching inside a turn: which of its steps hold some words.
+"""Finds the steps of a turn that contain given phrases.
 
-The search index knows the beginning of every step; of a text that is too long for it the blocks are read,
-for as long as the reader may be kept waiting. The caller has been let in to the turn.
+The search index has the beginning of every step; of longer texts the blocks are read, for at most
+`TIME_LIMIT_S`. The caller has checked that the turn is visible.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from agents.record.models.turns import Step, ValueBlock
 from agents.record.store import large_values, search
 
 MAX_STEPS = 10_000
-"""Steps that are counted."""
+"""Most steps that are returned."""
 TIME_LIMIT_S = 0.8
 """Seconds for texts that are not in the index."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepMatches:
-    """The numbers of the steps that hold all the words, in order; ``complete`` is off where not everything
-    was looked at, or where there are more."""
+    """The numbers of the matching steps, in order; ``complete`` is false where not everything was searched, or where
+    there are more."""
 
     numbers: tuple[int, ...] = ()
     complete: bool = True
 
 
 def steps_with(turn: int, phrases: Sequence[SearchPhrase]) -> StepMatches:
-    """The steps of a turn that hold all these phrases."""
+    """Find the steps of a turn that contain all these phrases."""
     if not phrases:
         return StepMatches()
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=turn)
@@ -49,7 +49,7 @@ def steps_with(turn: int, phrases: Sequence[SearchPhrase]) -> StepMatches:
 
 
 def _in_blocks(turn: int, keys: tuple[int, int], phrases: Sequence[SearchPhrase]) -> tuple[set[int], bool]:
-    """The numbers of the steps with long texts that hold the words, and whether all were read."""
+    """Return the numbers of the steps whose long texts contain the phrases, and whether all were read."""
     until = time.monotonic() + TIME_LIMIT_S
     starts = ValueBlock.objects.filter(step_id__gte=keys[0], step_id__lte=keys[1], position=0, step__turn_id=turn)
     needles = {words.text: _needle(words) for words in phrases}
@@ -70,8 +70,8 @@ def _needle(phrase: SearchPhrase) -> bytes:
 
 
 def find_in_text(step: int, part: int, needle: bytes, start: int, until: float) -> tuple[int | None, bool]:
-    """(the byte from ``start`` on at which a long text holds these letters in lower case, None where it does
-    not; whether it was read to its end before the moment ``until`` of the monotonic clock)."""
+    """Search a long text, in lower case, from byte ``start`` on. Returns (the offset of the first match or None,
+    whether the search ended before the time ``until`` of the monotonic clock)."""
     at, tail = start - start % large_values.BLOCK, b""
     for data in _blocks_from(step, part, at):
         text = tail + data.lower()
