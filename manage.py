@@ -8,7 +8,7 @@ import sys
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
-from agentsite import memory
+from agentsite import memory, optional_imports
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
@@ -17,6 +17,8 @@ if __name__ == "__main__":
     gc.set_threshold(50_000, 20, 100)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
     try:
+        if sys.argv[1:2] == ["serve"]:
+            optional_imports.keep_out()
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"Cannot start: {error}")

@@ -19,27 +19,27 @@ def of_settings() -> Iterator[str]:
     yield from (settings.SECRET_KEY, settings.ID_SECRET, settings.OPENAI_API_KEY)
     yield from (settings.BRAVE_SEARCH_API_KEY, settings.TAVILY_SEARCH_API_KEY)
     yield str(settings.DATABASES["default"].get("PASSWORD") or "")
-    yield from redaction.in_url(settings.OPENAI_BASE_URL)
+    yield from redaction.secrets_in_url(settings.OPENAI_BASE_URL)
     for raw in (*settings.MODEL_ENDPOINTS.values(), *settings.MCP_SERVERS.values(), settings.AUTH_PROVIDER):
         if isinstance(raw, dict):
             yield from _of_server(raw)
-    yield from redaction.in_url(settings.OTLP_EXPORT_ENDPOINT)
+    yield from redaction.secrets_in_url(settings.OTLP_EXPORT_ENDPOINT)
     pairs = (one.partition("=") for one in settings.OTLP_EXPORT_HEADERS.split(","))
-    yield from redaction.in_headers({name: unquote(value.strip()) for name, _, value in pairs})
+    yield from redaction.secrets_in_headers({name: unquote(value.strip()) for name, _, value in pairs})
 
 
 def _of_server(raw: dict[str, Any]) -> Iterator[str]:
     """Of one that is asked: where it is, and what lets us in."""
     for name in ("base_url", "url", "uri"):
-        yield from redaction.in_url(str(raw.get(name) or ""))
+        yield from redaction.secrets_in_url(str(raw.get(name) or ""))
     yield from (str(raw.get(name) or "") for name in _SECRET_FIELDS)
     headers = raw.get("headers")
     if isinstance(headers, dict):
-        yield from redaction.in_headers({str(name): str(value) for name, value in headers.items()})
+        yield from redaction.secrets_in_headers({str(name): str(value) for name, value in headers.items()})
 
 
 class StruckFormatter(logging.Formatter):
     """A line of the log, its traceback included, without them."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return redaction.struck(super().format(record))
+        return redaction.redact(super().format(record))

@@ -28,7 +28,7 @@ from django.utils.http import parse_header_parameters
 
 from agents.base import charsets, shares
 from agents.base.errors import RateLimited
-from agents.base.open_streams import WHEN_OVER
+from agents.base.open_streams import ON_RESPONSE_END
 from agents.base.shares import Caller, Shares
 
 LEAST = 4
@@ -118,7 +118,7 @@ class Place(Executor):
     end of a stream, is done on any lane."""
 
     def __init__(self) -> None:
-        self._shares: list[tuple[Requests, shares.Place]] = []
+        self._shares: list[tuple[Requests, shares.Slot]] = []
         self._lane: Lane | None = None
         self._last: Future[Any] | None = None
 
@@ -156,7 +156,7 @@ class Place(Executor):
             self._last.add_done_callback(lambda _: _on(loop, done))
 
 
-def _free(lane: Lane | None, held: list[tuple[Requests, shares.Place]]) -> None:
+def _free(lane: Lane | None, held: list[tuple[Requests, shares.Slot]]) -> None:
     if lane is not None:
         lanes.give_back(lane)
     for line, share in held:
@@ -212,7 +212,7 @@ class LaneHandler(ASGIHandler):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         place = scope[KEY] = Place()
-        scope[WHEN_OVER] = []
+        scope[ON_RESPONSE_END] = []
 
         async def send_and_free(event: Any) -> None:
             if event["type"] == "http.response.body":
@@ -224,5 +224,5 @@ class LaneHandler(ASGIHandler):
                 await self.handle(scope, receive, send_and_free)
         finally:
             place.free()
-            for call in scope[WHEN_OVER]:
+            for call in scope[ON_RESPONSE_END]:
                 call()

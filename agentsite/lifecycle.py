@@ -12,8 +12,8 @@ from django.conf import settings
 
 from agents.base import ids, rights
 from agents.base.reading import read
-from agents.base.store import changes, trouble
-from agents.base.store.statistics import Statistics
+from agents.base.store import changes, failures
+from agents.base.store.statistics import PlannerStatistics
 from agents.base.store.writer import writer
 from agents.logs.store import segments
 from agents.loop import current_service
@@ -49,7 +49,7 @@ class Lifecycle:
         self._last_change = 0
         self._deaf: Callable[[], None] = lambda: None
         self._memory = Memory()
-        self._statistics = Statistics()
+        self._statistics = PlannerStatistics()
 
     async def start(self) -> None:
         hub.start()
@@ -98,9 +98,9 @@ class Lifecycle:
 
     # --------------------------------------------------------------------------------------- rounds
 
-    def _changed(self, changed: changes.Changed) -> None:
+    def _changed(self, changed: changes.ChangeBatch) -> None:
         self._last_change = max(self._last_change, changed.seq)
-        hub.ring(changed.seq, changed.records)
+        hub.notify(changed.seq, changed.records)
 
     async def _feed(self) -> None:
         """What other processes changed."""
@@ -116,7 +116,7 @@ class Lifecycle:
             await each.renew()
 
     async def _recover(self) -> None:
-        if trouble.noted.recent(CALM_S):
+        if failures.failure_log.recent(CALM_S):
             return
         await read(closing.recover, ids.now_us(), self.runner.running)
         for each in self._backgrounds:
@@ -128,7 +128,7 @@ class Lifecycle:
         gone = await read(sessions.expire, ids.now_us())
         for each in self._backgrounds:
             gone += await each.expire()
-        gone += await read(removal.go_on)
+        gone += await read(removal.continue_removals)
         if gone:
             await read(deletion.reclaim)
 
@@ -136,13 +136,13 @@ class Lifecycle:
         await asyncio.get_running_loop().run_in_executor(None, self._memory.give_back)
 
     async def _learn(self) -> None:
-        if not trouble.noted.recent(CALM_S):
+        if not failures.failure_log.recent(CALM_S):
             await read(self._statistics.renew)
 
     async def _seal(self) -> None:
         """Old turns into columns, at most half of the time: others want to compute, too."""
         began = time.monotonic()
-        while await read(segments.keep):
+        while await read(segments.maintain):
             await asyncio.sleep(time.monotonic() - began)
             began = time.monotonic()
 

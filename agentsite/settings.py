@@ -185,7 +185,7 @@ TEMPLATES = [
     {
         # rows, steps and what else is rendered by the hundred: six times faster
         "BACKEND": "django.template.backends.jinja2.Jinja2",
-        "DIRS": [BASE_DIR / "templates" / "rows"],
+        "DIRS": [BASE_DIR / "templates"],
         "NAME": "rows",
         "OPTIONS": {"environment": "agents.uikit.templates.environment"},
     },
@@ -200,6 +200,7 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = DEBUG
 
+CSRF_FAILURE_VIEW = "agents.uikit.errors.csrf_failure"
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/logs/"
 SESSION_COOKIE_AGE = 7 * 24 * 3600
@@ -267,7 +268,7 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         },
     },
-    "filters": {"once": {"()": "agents.base.store.trouble.Once"}},
+    "filters": {"once": {"()": "agents.base.store.failures.StoreFailureFilter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
     # a 404 is an answer like any other
     "loggers": {

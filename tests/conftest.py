@@ -16,7 +16,7 @@ from django.test.utils import setup_databases, teardown_databases
 
 from agents.base import ids, reading
 from agents.base.access import ACTIONS, Actor
-from agents.base.store import keys, readiness, scopes, terms, trouble
+from agents.base.store import failures, keys, readiness, scopes, terms
 from agents.knowledge.store import vectors
 from agents.record.store import costs
 
@@ -24,6 +24,8 @@ from agents.record.store import costs
 gc.set_threshold(50_000, 20, 100)
 # a shell that starts a command behind itself lets it ignore SIGINT, and every server we start would inherit that
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+pytest_plugins = [f"tests.fixtures.{name}" for name in ("admin", "api", "live", "pages")]
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 START_US = 1_795_000_000_000_000
@@ -54,7 +56,7 @@ def _one_thread_for_loops() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _fresh_caches() -> Iterator[None]:
     """What the process remembers of one test's database is wrong in the next."""
-    for module in (keys, costs, readiness, scopes, terms, trouble, vectors):
+    for module in (keys, costs, readiness, scopes, terms, failures, vectors):
         module.forget()
     yield
     ids.use_clock(None)

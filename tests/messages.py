@@ -23,11 +23,10 @@ from django.utils.translation.template import templatize
 from jinja2 import Environment
 
 from agents.query.fields import FIELDS
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "agents" / "locale"
 LANGUAGES = ("de", "fr")
-ROWS = ROOT / "templates" / "rows"
 
 PLURAL = ("ngettext", "ngettext_lazy")
 CALLS = ("_", "_now", "gettext", "gettext_lazy", "gettext_noop", *PLURAL)
@@ -52,7 +51,7 @@ def messages() -> Iterator[Message]:
     for path in _files("agents", "*.py"):
         yield from _of_python(path)
     for path in _files("templates", "*.html"):
-        yield from (_of_rows(path) if path.is_relative_to(ROWS) else _of_template(path))
+        yield from (_of_template(path) if re.search("{% (load|csrf_token)", path.read_text()) else _of_rows(path))
     for field in FIELDS.values():
         yield Message("agents/query/fields.py", field.help)
 

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests import ROOT
+
 PYTHON = sys.executable
 BIN = Path(PYTHON).parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
@@ -82,7 +83,7 @@ def _chromium() -> bool:
 
 def _on_postgresql(tests: Callable[[str], bool]) -> bool:
     """Tests on the PostgreSQL server named by TEST_DATABASE_URL, or one of our own."""
-    from tests.postgresql import server
+    from tests.support.postgresql import server
 
     with server() as url:
         if url is None:

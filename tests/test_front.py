@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests import ROOT
+
 PRODUCT = ("agents", "agentsite", "templates", "static", "docs", "README.md")
 BESIDE = ("agents/migrations", "agents/locale", "docs/languages.md")
 """What comes on top of each row, as the page says."""

@@ -1,4 +1,4 @@
-"""Who acts, and what it may see: the one rule, computed in Python.
+"""Actors, and the one rule of what each may see, computed in Python.
 
 Each root row points to a *scope*, a distinct set of attributes. There are few of them, so which
 scopes an actor may read is worked out here over that small table, and the query only says
@@ -26,9 +26,9 @@ ACTIONS: frozenset[Action] = frozenset({"read", "run", "ingest", "manage"})
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Someone acting: built once at the edge, handed on as an argument, stored with what it does.
+    """A user or API key that acts: built once at the edge, passed on as an argument, stored with what it does.
 
-    ``user_id`` is None for anonymous and system actors; ``key_id`` is set when an API key spoke;
+    ``user_id`` is None for anonymous and system actors; ``key_id`` is set when the request came with an API key;
     ``actions`` are those of the user, narrowed by the key's."""
 
     name: str
@@ -48,7 +48,7 @@ class Actor:
 
     @property
     def caller(self) -> tuple[int | None, int | None]:
-        """Who it is when things are shared between all who ask: a key, or a user without one."""
+        """The identity that fair shares are counted by: a key, or a user without one."""
         return self.user_id, self.key_id
 
 
@@ -56,21 +56,21 @@ ANONYMOUS = Actor("anonymous")
 
 
 def system(reason: str) -> Actor:
-    """The server itself, acting for ``reason`` (recovery, retention, a command)."""
+    """Return the actor of the server itself, which acts for ``reason`` (recovery, retention, a command)."""
     return Actor(f"system: {reason}", attributes={"roles": frozenset({ADMIN_ROLE})}, actions=ACTIONS)
 
 
 def require(actor: Actor, action: Action) -> None:
-    """Raises NotAllowed where the actor may not do this at all: said of whatever it asks for, so that it
-    tells of no row, and is not taken for one that is not there."""
+    """Raise NotAllowed where the actor may not do this to any row. The error is the same whether a row exists or
+    not, so that it tells of none."""
     if action not in actor.actions:
         who = "This key" if actor.key_id is not None else "This account"
         raise NotAllowed(f"{who} may not {action}.", code="missing_action")
 
 
 def attributes_of(raw: Mapping[str, object]) -> Attributes:
-    """Attributes from JSON: known categories with lists of texts; anything else raises
-    ValueError with what was wrong."""
+    """Parse attributes from JSON: known categories with lists of texts. Raises ValueError for anything else, with
+    what was wrong."""
     out: dict[str, frozenset[str]] = {}
     for category, values in raw.items():
         if category not in CATEGORIES:
@@ -83,26 +83,26 @@ def attributes_of(raw: Mapping[str, object]) -> Attributes:
 
 
 def may_read(attributes: Attributes, actor: Actor) -> bool:
-    """Whether a row with these attributes is visible to the actor, ownership aside."""
+    """Tell whether a row with these attributes is visible to the actor, ownership aside."""
     if actor.is_admin:
         return True
     if not attributes:
         return False
-    mine = actor.attributes
-    return all(values & mine.get(category, frozenset()) for category, values in attributes.items())
+    own = actor.attributes
+    return all(values & own.get(category, frozenset()) for category, values in attributes.items())
 
 
 _load_scopes: Callable[[], Mapping[int, Attributes]] = dict
 
 
 def use_scopes(load: Callable[[], Mapping[int, Attributes]]) -> None:
-    """Say where the scopes come from: a function giving id → attributes, cached by its owner."""
+    """Set the function that loads the scopes (id → attributes); it does its own caching."""
     global _load_scopes
     _load_scopes = load
 
 
 def readable_scopes(actor: Actor) -> list[int]:
-    """The ids of the scopes whose rows the actor may read."""
+    """Return the ids of the scopes whose rows the actor may read."""
     return [key for key, attributes in _load_scopes().items() if may_read(attributes, actor)]
 
 

@@ -18,8 +18,8 @@
     ├── Unavailable                503  server_error            our own trouble; retry later
     └── ProviderError              502  server_error            a model endpoint, by its name
 
-The API turns them into one JSON shape (`body`), the pages into a sentence. Nothing here imports
-anything of ours but what strikes secrets out; nothing here is caught here.
+The API turns them into one JSON shape (`body`), the pages into a sentence. Of our modules this one imports
+only `redaction`; it catches nothing.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from typing import Any
 
 from agents.base import redaction
 
-MESSAGE = 2000
-"""Characters of a message that are sent: it may hold what somebody else wrote."""
+MAX_MESSAGE = 2000
+"""Characters of a message that are sent: it may quote text of others."""
 
 
 class AgentsError(Exception):
@@ -58,7 +58,7 @@ class AgentsError(Exception):
     def body(self, request_id: str = "") -> dict[str, Any]:
         """The one error body of the whole API: OpenAI's ``error`` object, and ``detail`` as text
         because older Llama Stack clients read that."""
-        message = self.message if len(self.message) <= MESSAGE else f"{self.message[:MESSAGE]}…"
+        message = self.message if len(self.message) <= MAX_MESSAGE else f"{self.message[:MAX_MESSAGE]}…"
         error = {
             "message": message,
             "type": self.type,
@@ -121,8 +121,8 @@ class Conflict(AgentsError):
     status = 409
     type = "conflict_error"
 
-    def __init__(self, message: str, **more: Any) -> None:
-        super().__init__(message, **more)
+    def __init__(self, message: str, **options: Any) -> None:
+        super().__init__(message, **options)
         self.headers.setdefault("x-should-retry", "false")
 
 
@@ -157,8 +157,8 @@ class HeadersTooLarge(AgentsError):
 class Unavailable(AgentsError):
     status = 503
 
-    def __init__(self, message: str, *, retry_after_s: int = 1, **more: Any) -> None:
-        super().__init__(message, **more)
+    def __init__(self, message: str, *, retry_after_s: int = 1, **options: Any) -> None:
+        super().__init__(message, **options)
         self.headers.setdefault("Retry-After", str(retry_after_s))
 
 
@@ -168,14 +168,14 @@ _TYPES = {
 
 
 def type_of(status: int) -> str:
-    """What the wire calls an error of this status, whoever it comes from."""
+    """Return the wire's type of errors with this status."""
     return _TYPES.get(status, InvalidRequest.type if status < 500 else AgentsError.type)
 
 
 class ProviderError(AgentsError):
     """A model endpoint failed. ``provider`` is its configured name, ``upstream_status`` what it
     answered (None when it did not), ``retryable`` whether a repeat before the first byte may
-    help, ``retry_after_s`` what it asked for. Its words may be the endpoint's own: no secret is in them."""
+    help, ``retry_after_s`` what it asked for. The message may be the endpoint's own: secrets are redacted."""
 
     status = 502
     code = "provider_error"
@@ -190,7 +190,7 @@ class ProviderError(AgentsError):
         retry_after_s: float | None = None,
         code: str | None = None,
     ) -> None:
-        super().__init__(redaction.struck_error(message), code=code)
+        super().__init__(redaction.redact_error(message), code=code)
         self.provider = provider
         self.upstream_status = upstream_status
         self.retryable = retryable

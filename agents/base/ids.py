@@ -62,27 +62,27 @@ _sequence = itertools.count(secrets.randbelow(1 << SEQUENCE_BITS))
 class SteadyClock:
     """The wall clock, but never backwards.
 
-    Where the wall clock is ahead of what has passed since it was last asked (set forward, or the machine
+    Where the wall clock is ahead of the time elapsed since the last call (set forward, or the machine
     slept), it is followed at once. Where it is behind (set back), time goes on from where it was, a
     hundredth slower, until the wall clock has caught up, or the next start: durations stay right to a
-    hundredth, and keys in order. Until then moments are later than those of the wall clock by what that
-    was set back. Any thread may ask: the place it counts from is one value.
+    hundredth, and keys in order. Until then timestamps are ahead of the wall clock by what that was set
+    back. Any thread may call it: its state is one tuple, replaced at once.
     """
 
     SLOWER = 100
 
     def __init__(self, wall_ns: Callable[[], int], elapsed_ns: Callable[[], int]) -> None:
         self._wall_ns, self._elapsed_ns = wall_ns, elapsed_ns
-        self._from = wall_ns(), elapsed_ns()
+        self._last = wall_ns(), elapsed_ns()
 
     def __call__(self) -> int:
         """Microseconds since 1970."""
-        (said, then), now, wall = self._from, self._elapsed_ns(), self._wall_ns()
-        passed = now - then
-        least = said + passed - passed // self.SLOWER
-        if wall < least:
-            return least // 1000
-        self._from = wall, now
+        (last_wall, last_elapsed), now, wall = self._last, self._elapsed_ns(), self._wall_ns()
+        passed = now - last_elapsed
+        minimum = last_wall + passed - passed // self.SLOWER
+        if wall < minimum:
+            return minimum // 1000
+        self._last = wall, now
         return wall // 1000
 
 
@@ -109,17 +109,17 @@ def now_us() -> int:
 
 
 def new_key(at_us: int | None = None) -> int:
-    """Mint a key for now, or for the moment ``at_us`` (microseconds since 1970)."""
+    """Mint a key for now, or for the time ``at_us`` (microseconds since 1970)."""
     return first_key(now_us() if at_us is None else at_us) | (next(_sequence) & 0xFFFFF)
 
 
 def first_key(at_us: int) -> int:
-    """The smallest key a row of that moment can have: the bound of a time range."""
+    """Return the smallest key of that time: the bound of a time range."""
     return max(at_us // 1000 - EPOCH_MS, 0) << SEQUENCE_BITS
 
 
 def key_time_us(key: int) -> int:
-    """The moment a key was minted for, to the millisecond, in microseconds since 1970."""
+    """Return the time a key was minted for, to the millisecond, in microseconds since 1970."""
     return ((key >> SEQUENCE_BITS) + EPOCH_MS) * 1000
 
 
@@ -130,7 +130,7 @@ def _check(kind: int, key: int) -> int:
 
 @lru_cache(maxsize=65_536)
 def public(kind: Kind, key: int) -> str:
-    """The id of a row outside this process: a UUID as text, sorting as the keys do."""
+    """Return the public id of a row: a UUID as text that sorts as the keys do."""
     high, low = key >> 15, key & 0x7FFF
     value = high << 80 | 8 << 76 | (low >> 3) << 64 | 2 << 62 | (low & 7) << _CHECK_BITS
     digits = f"{value | _check(kind, key):032x}"
@@ -138,7 +138,7 @@ def public(kind: Kind, key: int) -> str:
 
 
 def parse(kind: Kind, text: str) -> int | None:
-    """The key behind a public id; None when it is not one of ours, or of another kind."""
+    """Return the key of a public id; None when it is not one of ours, or of another kind."""
     try:
         value = UUID(text).int
     except (ValueError, AttributeError, TypeError):
@@ -161,12 +161,12 @@ OPENAI_PREFIXES = {
 
 
 def openai(kind: Kind, key: int) -> str:
-    """The id of a row among OpenAI's objects: a prefix and the public id's 32 digits."""
+    """Return the id of a row in OpenAI's APIs: a prefix and the public id's 32 digits."""
     return OPENAI_PREFIXES[kind] + public(kind, key).replace("-", "")
 
 
 def parse_openai(kind: Kind, text: str) -> int | None:
-    """The key behind such an id; None when it is not one of ours."""
+    """Return the key of an id of OpenAI's APIs; None when it is not one of ours."""
     digits = text.removeprefix(OPENAI_PREFIXES[kind])
     return None if digits == text else _parse_digits(kind, digits)
 
@@ -178,11 +178,11 @@ def _parse_digits(kind: Kind, digits: str) -> int | None:
 
 
 def part(prefix: str, kind: Kind, key: int) -> str:
-    """The id of a thing that several of OpenAI's objects are made of: a step is a message (``msg``),
-    its reasoning (``rs``), a call (``fc``, ``mcp``, …)."""
+    """Return the id of an OpenAI object that is a part of a row: a step is a message (``msg``), its reasoning
+    (``rs``), a call (``fc``, ``mcp``, …)."""
     return f"{prefix}_{public(kind, key).replace('-', '')}"
 
 
 def parse_part(kind: Kind, text: str) -> int | None:
-    """The key behind such an id, whatever its prefix."""
+    """Return the key of an id that `part` made, whatever its prefix; None when it is not one of ours."""
     return _parse_digits(kind, text.rpartition("_")[2])

@@ -1,4 +1,4 @@
-"""What callers keep open, answers and sockets together: each has a fair share of what a process bears."""
+"""Limits the open streams and sockets of a process, with a fair share for each caller."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from agents.base.errors import RateLimited
 from agents.base.shares import Shares
 
 RETRY_AFTER_S = 5
-WHEN_OVER = "agents.when_over"
-"""Where the scope of a request has what is to be called once its answer is over. Without a server there is none."""
+ON_RESPONSE_END = "agents.when_over"
+"""Key of a list in the scope of a request: functions to call once its response has ended. Without a server there is
+none."""
 
 
-class Streams(Shares):
-    """Answers that are not over, and sockets."""
+class OpenStreams(Shares):
+    """Shares of the responses that have not ended, and of the sockets."""
 
     def refusal(self, held: int, waiting: int) -> RateLimited:
-        words = f"You have {held} streams and sockets open: no more now."
-        return RateLimited(words, code="too_many_streams", headers={"Retry-After": str(RETRY_AFTER_S)})
+        message = f"You have {held} streams and sockets open: no more now."
+        return RateLimited(message, code="too_many_streams", headers={"Retry-After": str(RETRY_AFTER_S)})
 
 
-streams = Streams(settings.MAX_STREAMS)
-"""Those of the process."""
+streams = OpenStreams(settings.MAX_STREAMS)
+"""The process's open streams."""
 
 
 def begin(request: HttpRequest, actor: Actor) -> None:
-    """Count a request as open until its answer is over: before anything is begun for it. Raises RateLimited."""
-    when_over = getattr(request, "scope", {}).get(WHEN_OVER)
-    if when_over is not None and not actor.is_anonymous:
-        when_over.append(partial(streams.leave, streams.enter(actor.caller)))
+    """Count a request as open until its response has ended. Call it before any work is done for the request. Raises
+    RateLimited."""
+    callbacks = getattr(request, "scope", {}).get(ON_RESPONSE_END)
+    if callbacks is not None and not actor.is_anonymous:
+        callbacks.append(partial(streams.leave, streams.enter(actor.caller)))

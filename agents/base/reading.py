@@ -1,4 +1,4 @@
-"""Reads of the store from the event loop, on a small pool of threads of their own."""
+"""Runs reads of the store from the event loop, on a small pool of threads of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _readers = FairPool(4, "reader")
 
 
 async def read(query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """Run a read of the store off the loop."""
+    """Run a read of the store off the loop, on the fair pool of readers."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_readers, partial(_read, query, args, kwargs))
 

@@ -1,13 +1,12 @@
-"""Secrets struck out of what others say: an endpoint that repeats the key it was sent, a tool that
-echoes its headers.
+"""Redacts secrets in texts of others: an endpoint may repeat the key it was sent, a tool its headers.
 
-Struck are texts that come from elsewhere and are stored or shown: errors of endpoints, results and
-errors of tools, what MCP servers say of themselves, and the lines of the log. The words of models are
-not: a model is never told a key, so that it has none to repeat, and its tokens are the hot path. What
-callers write is theirs, and is kept as it is.
+Redacted are external texts that are stored or shown: errors of endpoints, results and errors of tools,
+descriptions of MCP servers, and the lines of the log. The output of models is not: a model never gets a
+key, so that it has none to repeat, and its tokens are the hot path. What callers write is theirs, and is
+stored as it is.
 
-`configure` takes the secrets of the settings, once; those of one request, or of one server of tools,
-are given along (``more``). A text is looked through once per secret, and there are few.
+`configure` takes the secrets of the settings, once; those of one request, or of one tool server, are
+passed as ``extra``. A text is searched once per secret, and there are few.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
-STRUCK = "[redacted]"
-SHORTEST = 8
-"""What is shorter stands in for "no key" at local endpoints ("none", "ollama"): to strike it out would only
-garble messages."""
-LONGEST_WORD = 15
-"""A text of letters alone, up to here, is a word ("postgres", "changeme"): to strike it out wherever it
-stands would garble messages, and tell what it is."""
+REDACTED = "[redacted]"
+MIN_SECRET = 8
+"""Shortest secret that is redacted, in characters. Shorter ones stand for "no key" at local endpoints ("none",
+"ollama"): to redact them would only garble messages."""
+MAX_WORD = 15
+"""A secret of letters alone, up to this length, is a word ("postgres", "changeme"): to redact it everywhere
+would garble messages, and give it away."""
 
 _SECRET_NAMES = re.compile(
     r"(?:^|[^a-z])(?:key|apikey|token|secret|sig|signature|password|passwd|pwd|auth|authorization|credentials?|code|jwt)$"
@@ -36,54 +35,57 @@ _LOOKS_LIKE_A_KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|tvly|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs]|AKIA|AIza|BSA|eyJ)"
     r"[-_A-Za-z0-9.*]{15,}[-_A-Za-z0-9*]"
 )
-"""Keys of widespread makes, known or not: as a whole, or with stars in the middle, as some endpoints tell them."""
+"""Keys of well-known vendors, whether configured here or not: whole, or with stars in the middle, as some endpoints
+quote them."""
 
-_known: tuple[str, ...] = ()
+_secrets: tuple[str, ...] = ()
 
 
 def configure(secrets: Iterable[str]) -> None:
     """Set the secrets of this server."""
-    global _known
-    _known = _telling(secrets)
+    global _secrets
+    _secrets = _redactable(secrets)
 
 
-def struck(text: str, more: Iterable[str] = ()) -> str:
-    """The text without this server's secrets, and ``more``."""
-    for secret in (*_telling(more), *_known) if more else _known:
+def redact(text: str, extra: Iterable[str] = ()) -> str:
+    """Redact this server's secrets, and those of ``extra``, in a text."""
+    for secret in (*_redactable(extra), *_secrets) if extra else _secrets:
         if secret in text:
-            text = text.replace(secret, STRUCK)
+            text = text.replace(secret, REDACTED)
     return text
 
 
-def struck_error(text: str, more: Iterable[str] = ()) -> str:
-    """The words of an endpoint's error: also without what looks like a key, though nobody here knows it."""
-    return _LOOKS_LIKE_A_KEY.sub(STRUCK, struck(text, more))
+def redact_error(text: str, extra: Iterable[str] = ()) -> str:
+    """Redact the message of an endpoint's error: also what looks like a key and is none of ours."""
+    return _LOOKS_LIKE_A_KEY.sub(REDACTED, redact(text, extra))
 
 
-def struck_json(value: Any, more: Iterable[str] = ()) -> Any:
-    """The same value with its texts struck, names of fields aside."""
+def redact_json(value: Any, extra: Iterable[str] = ()) -> Any:
+    """Redact the texts of a JSON value, but not its field names."""
     match value:
         case str():
-            return struck(value, more)
+            return redact(value, extra)
         case list() | tuple():
-            return [struck_json(one, more) for one in value]
+            return [redact_json(item, extra) for item in value]
         case dict():
-            return {name: struck_json(one, more) for name, one in value.items()}
+            return {name: redact_json(one, extra) for name, one in value.items()}
         case _:
             return value
 
 
-def _telling(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Those that can be struck out, the longest first: one may be a part of another."""
-    found = {one for one in secrets if len(one) >= SHORTEST and not (one.isalpha() and len(one) <= LONGEST_WORD)}
-    return tuple(sorted(found, key=lambda one: (-len(one), one)))
+def _redactable(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Return the secrets that can be redacted, the longest first: one may be a part of another."""
+    redactable = {
+        secret for secret in secrets if len(secret) >= MIN_SECRET and not (secret.isalpha() and len(secret) <= MAX_WORD)
+    }
+    return tuple(sorted(redactable, key=lambda one: (-len(one), one)))
 
 
 # ------------------------------------------------------------------------------------ where secrets are
 
 
-def in_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """The values of headers, and what stands behind a scheme in them: ``Bearer …``, ``Basic …``."""
+def secrets_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    """Yield the values of headers, and the credentials behind their schemes: ``Bearer …``, ``Basic …``."""
     for value in headers.values():
         yield value
         scheme, _, credentials = value.partition(" ")
@@ -102,8 +104,8 @@ def _of_basic(credentials: str) -> Iterator[str]:
     yield decoded.partition(":")[2]
 
 
-def in_url(url: str) -> Iterator[str]:
-    """The password of a URL, and the values of its parameters that are secrets by their names."""
+def secrets_in_url(url: str) -> Iterator[str]:
+    """Yield the password of a URL, and the values of its parameters that are secrets by their names."""
     try:
         parts = urlsplit(url)
         password = parts.password
@@ -116,39 +118,39 @@ def in_url(url: str) -> Iterator[str]:
             yield from (value, unquote_plus(value))
 
 
-def in_json(value: Any) -> Iterator[str]:
-    """Every text in it that is a value."""
+def secrets_in_json(value: Any) -> Iterator[str]:
+    """Yield every text of a JSON value, without field names."""
     match value:
         case str():
             yield value
         case list():
-            for one in value:
-                yield from in_json(one)
+            for item in value:
+                yield from secrets_in_json(item)
         case dict():
-            for one in value.values():
-                yield from in_json(one)
+            for item in value.values():
+                yield from secrets_in_json(item)
 
 
-def shown_url(url: str) -> str:
-    """A URL as it may be shown: who is let in by it is struck out, where it leads is not."""
+def redacted_url(url: str) -> str:
+    """Redact the credentials of a URL, for display; host and path remain."""
     try:
         parts = urlsplit(url)
     except ValueError:
-        return STRUCK
+        return REDACTED
     user, at, host = parts.netloc.rpartition("@")
     if at:
-        user = f"{user.partition(':')[0]}:{STRUCK}" if ":" in user else STRUCK
-    query = "&".join(_shown_parameter(name, value) for name, value in _parameters(parts.query))
+        user = f"{user.partition(':')[0]}:{REDACTED}" if ":" in user else REDACTED
+    query = "&".join(_redacted_parameter(name, value) for name, value in _parameters(parts.query))
     return urlunsplit((parts.scheme, f"{user}{at}{host}", parts.path, query, parts.fragment))
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
-    """As they stand there, quoted."""
+    """Split a query string into (name, value), both still quoted."""
     pairs = (part.partition("=") for part in query.split("&") if part)
     return [(name, value) for name, _, value in pairs]
 
 
-def _shown_parameter(name: str, value: str) -> str:
+def _redacted_parameter(name: str, value: str) -> str:
     if value and _SECRET_NAMES.search(unquote_plus(name)):
-        value = STRUCK
+        value = REDACTED
     return f"{name}={value}" if value else name

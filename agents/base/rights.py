@@ -1,8 +1,8 @@
-"""Whether those who were let in still may: open streams, sockets and runs, all asked about together.
+"""Checks again and again that the actors of open streams, sockets and runs still have their rights.
 
-Who opens something holds it here and is told when the rights it was opened with are gone: the user
-switched off or deleted, the key revoked, deleted or expired, other attributes or actions, a token
-that its issuer no longer stands for. A run is more patient than a connection: it ends when its actor
+Whoever opens one registers an `AccessWatch`, and is called back when the rights it was opened with are
+lost: the user disabled or deleted, the key revoked, deleted or expired, attributes or actions changed, a
+token no longer valid. A run is more tolerant than a connection: it ends when its actor
 may not run any more, not because a key or token has expired meanwhile or a right was added.
 
 Belongs to the event loop. `check` costs the same three queries however much is open.
@@ -29,23 +29,24 @@ log = logging.getLogger(__name__)
 
 CHECK_S = 2.0
 REASON = "access revoked"
-WORDS = "Your access has ended or changed, and with it what it had opened."
+MESSAGE = "Your access has ended or changed, and with it what it had opened."
 
-Again = Callable[[], Actor]
-"""Asks anew whose a token is; blocking. Raises NotAuthenticated, Unavailable."""
+Reidentify = Callable[[], Actor]
+"""Identifies the owner of a token again; blocking. Raises NotAuthenticated, Unavailable."""
 
 
 @dataclass(eq=False, slots=True)
-class Held:
-    """Something open. ``tell`` is called once, on the loop, when its actor lost the rights to it."""
+class AccessWatch:
+    """Watches the rights of the actor of a stream, socket or run. ``on_lost`` is called once, on the loop, when they
+    are lost."""
 
     actor: Actor
-    tell: Callable[[], None]
-    again: Again | None = None
+    on_lost: Callable[[], None]
+    reidentify: Reidentify | None = None
     is_run: bool = False
 
     def is_lost(self, now: Rights | None, now_us: int) -> bool:
-        """Whether these rights, None for none, are too little for it."""
+        """Tell whether the current rights (None: no rights) no longer suffice."""
         if now is None:
             return True
         if self.is_run:
@@ -53,68 +54,70 @@ class Held:
         return now.has_expired(now_us) or now.actor not in (None, self.actor)
 
 
-_held: set[Held] = set()
+_watches: set[AccessWatch] = set()
 
 
-def hold(actor: Actor, tell: Callable[[], None], *, again: Again | None = None, is_run: bool = False) -> Held:
-    """Be told when the actor loses its rights, until `release`. The server itself loses none."""
-    held = Held(actor, tell, again, is_run)
+def watch(
+    actor: Actor, on_lost: Callable[[], None], *, reidentify: Reidentify | None = None, is_run: bool = False
+) -> AccessWatch:
+    """Call ``on_lost`` when the actor loses its rights, until `unwatch`. The server itself loses none."""
+    access = AccessWatch(actor, on_lost, reidentify, is_run)
     if actor.user_id is not None:
-        _held.add(held)
-    return held
+        _watches.add(access)
+    return access
 
 
-def release(held: Held) -> None:
-    _held.discard(held)
+def unwatch(access: AccessWatch) -> None:
+    _watches.discard(access)
 
 
-def _lose(held: Held) -> None:
-    if held in _held:
-        _held.discard(held)
-        held.tell()
+def _lose(access: AccessWatch) -> None:
+    if access in _watches:
+        _watches.discard(access)
+        access.on_lost()
 
 
 async def check() -> None:
-    """Tell those whose users, keys or attributes are no more what they were."""
-    open_now = list(_held)
-    if not open_now:
+    """Compare the users, keys and attributes of all watches with the store, and call back those that lost rights."""
+    watches = list(_watches)
+    if not watches:
         return
-    found = await read(keys.rights, {_name(held) for held in open_now})
+    current = await read(keys.rights, {_name(access) for access in watches})
     now_us = ids.now_us()
-    for held in open_now:
-        if held.is_lost(found.get(_name(held)), now_us):
+    for held in watches:
+        if held.is_lost(current.get(_name(held)), now_us):
             _lose(held)
 
 
-def _name(held: Held) -> tuple[int, int | None]:
-    return cast(int, held.actor.user_id), held.actor.key_id
+def _name(access: AccessWatch) -> tuple[int, int | None]:
+    return cast(int, access.actor.user_id), access.actor.key_id
 
 
 async def check_tokens() -> None:
-    """The same for tokens, one after the other: whoever issued them may be slow. An issuer that cannot
-    be asked takes nobody's rights away."""
-    for held in [each for each in _held if each.again is not None]:
+    """Check the tokens of all watches, one after the other: their issuer may be slow. Nobody loses rights while the
+    issuer cannot be reached."""
+    for access in [item for item in _watches if item.reidentify is not None]:
         try:
-            same = await read(cast(Again, held.again)) == held.actor
+            same = await read(cast(Reidentify, access.reidentify)) == access.actor
         except NotAuthenticated:
             same = False
         except Unavailable as error:
             log.warning("tokens of open connections could not be checked: %s", error.message)
             return
         if not same:
-            _lose(held)
+            _lose(access)
 
 
 # ------------------------------------------------------------------------------------------ connections
 
 
 class Connection:
-    """What one request keeps open. When its rights are gone, what it waits for is broken off."""
+    """A request that stays open. When its rights are lost, what it waits for is cancelled."""
 
-    def __init__(self, actor: Actor, again: Again | None = None) -> None:
+    def __init__(self, actor: Actor, reidentify: Reidentify | None = None) -> None:
         self._waiting: asyncio.Task[object] | None = None
         self._lost = False
-        self._held = hold(actor, self._lose, again=again)
+        self._access = watch(actor, self._lose, reidentify=reidentify)
 
     def _lose(self) -> None:
         self._lost = True
@@ -122,18 +125,18 @@ class Connection:
             self._waiting.cancel()
 
     def close(self) -> None:
-        release(self._held)
+        unwatch(self._access)
 
-    async def wait(self, coming: Awaitable[T]) -> T:
-        """What is waited for. Raises NotAuthenticated when the rights end before it comes."""
+    async def wait(self, awaitable: Awaitable[T]) -> T:
+        """Await something. Raises NotAuthenticated when the rights are lost meanwhile."""
         task = asyncio.current_task()
         assert task is not None  # on the loop there is one
         if self._lost:
-            _forget(coming)
+            _forget(awaitable)
             raise _revoked()
         self._waiting = task
         try:
-            return await coming
+            return await awaitable
         except asyncio.CancelledError:
             if self._lost and task.uncancel() == 0:
                 raise _revoked() from None
@@ -142,32 +145,32 @@ class Connection:
             self._waiting = None
 
 
-def _forget(coming: Awaitable[object]) -> None:
-    """A coroutine that nobody will await."""
-    close = getattr(coming, "close", None)
+def _forget(awaitable: Awaitable[object]) -> None:
+    """Close a coroutine that nobody will await, which would be warned about."""
+    close = getattr(awaitable, "close", None)
     if close is not None:
         close()
 
 
 def _revoked() -> NotAuthenticated:
-    return NotAuthenticated(WORDS, code="access_revoked")
+    return NotAuthenticated(MESSAGE, code="access_revoked")
 
 
-async def while_allowed(actor: Actor, again: Again | None, coming: Callable[[], Awaitable[T]]) -> T:
-    """What this gives, while its actor may wait for it. Raises NotAuthenticated."""
-    connection = Connection(actor, again)
+async def while_allowed(actor: Actor, reidentify: Reidentify | None, work: Callable[[], Awaitable[T]]) -> T:
+    """Await work while its actor has the rights to. Raises NotAuthenticated."""
+    connection = Connection(actor, reidentify)
     try:
-        return await connection.wait(coming())
+        return await connection.wait(work())
     finally:
         connection.close()
 
 
 async def parts_while_allowed(
-    actor: Actor, again: Again | None, parts: AsyncIterator[T], last: Callable[[NotAuthenticated], T] | None
+    actor: Actor, reidentify: Reidentify | None, parts: AsyncIterator[T], last: Callable[[NotAuthenticated], T] | None
 ) -> AsyncGenerator[T, None]:
-    """The parts of a stream, while its actor may read it, and then ``last``. Without that it breaks off, so that
-    nobody takes a part for the whole: raises NotAuthenticated."""
-    connection = Connection(actor, again)
+    """Yield the parts of a stream while its actor may read it, and then ``last``. Without ``last`` it raises
+    NotAuthenticated, so that nobody takes a part for the whole."""
+    connection = Connection(actor, reidentify)
     try:
         async with aclosing(cast(AsyncGenerator[T, None], parts)):
             while True:

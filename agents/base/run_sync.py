@@ -1,4 +1,4 @@
-"""Waiting, in a request's thread, for work that belongs on the loop."""
+"""Runs async work from a request's thread."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from asgiref.sync import async_to_sync
 T = TypeVar("T")
 
 
-def waited(work: Awaitable[T]) -> T:
-    """What the work comes to. It runs on the server's loop, where its connections belong, and holds
-    this thread: for pages of a few people, never for the API. Raises what the work raises."""
+def run_on_loop(work: Awaitable[T]) -> T:
+    """Run work on the server's loop, where its connections belong, and return its result. It blocks this thread:
+    use it for pages with few users, never for the API. Raises what the work raises."""
 
     async def run() -> T:
         return await work

@@ -1,10 +1,10 @@
-"""Fair shares of something there is only so much of, for whoever asks for it.
+"""Divides a limited number of slots fairly between callers.
 
-Who asks is a *caller*: a key, or a user without one. A caller may take a place while it holds less than
-``share`` times as many as are free: with the usual four it alone gets at most four fifths of them, two get
-four ninths each, and whoever comes next finds one. In line the same holds. Who comes next is decided first
-between callers (who holds least, then who waited longest), then between the kinds of what that caller waits
-for, one after the other.
+A *caller* is a key, or a user without one. It may take a slot while it holds less than ``share`` times as
+many as are free: with the usual four it alone gets at most four fifths of them, two get four ninths each,
+and the next caller still finds one. The same rule holds for the queue. The next in the queue is chosen first
+between callers (who holds least, then who waited longest), then between the kinds of slots which that caller
+waits for, in turn.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ from agents.base.errors import RateLimited
 T = TypeVar("T")
 
 SHARE = 4
-"""How many times as many as are free a caller may hold."""
+"""A caller may hold up to this many times the number of free slots."""
 
 Caller = Hashable
-"""Of an actor its `caller`."""
+"""For an actor its `caller`."""
 
 caller: ContextVar[Caller] = ContextVar("caller", default=None)
-"""For whom something is done, where that decides what is done next and nothing else; None for the server itself."""
+"""The caller that work is done for: it decides the order of work and nothing else. None for the server itself."""
 
 
-def may(held: float, free: float, share: float = SHARE) -> bool:
-    """Whether a caller that holds so much may have more."""
+def may_hold_more(held: float, free: float, share: float = SHARE) -> bool:
+    """Tell whether a caller that holds so much may have more."""
     return held < share * free
 
 
-class Lines(Generic[T]):
-    """What waits, a line for each caller; of the first in each line one comes after the other. Whoever uses it from
-    several threads has a lock."""
+class FairQueue(Generic[T]):
+    """A queue for each caller, served in turn. Not thread-safe: users with several threads hold a lock."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[Caller, deque[T]] = OrderedDict()
@@ -49,31 +48,31 @@ class Lines(Generic[T]):
     def __bool__(self) -> bool:
         return bool(self._lines)
 
-    def put(self, whose: Caller, one: T) -> None:
-        self._lines.setdefault(whose, deque()).append(one)
+    def put(self, caller: Caller, item: T) -> None:
+        self._lines.setdefault(caller, deque()).append(item)
 
-    def put_back(self, whose: Caller, one: T) -> None:
-        """It was taken, and comes first again."""
-        self._lines.setdefault(whose, deque()).appendleft(one)
-        self._lines.move_to_end(whose, last=False)
+    def put_back(self, caller: Caller, item: T) -> None:
+        """Put back an item that was taken, as the next one."""
+        self._lines.setdefault(caller, deque()).appendleft(item)
+        self._lines.move_to_end(caller, last=False)
 
     def take(self) -> T:
-        """The next one. Raises StopIteration where nothing waits."""
-        whose, line = next(iter(self._lines.items()))
-        one = line.popleft()
+        """Remove and return the next item. Raises StopIteration if there is none."""
+        caller, line = next(iter(self._lines.items()))
+        item = line.popleft()
         if line:
-            self._lines.move_to_end(whose)
+            self._lines.move_to_end(caller)
         else:
-            del self._lines[whose]
-        return one
+            del self._lines[caller]
+        return item
 
 
 class FairPool(ThreadPoolExecutor):
-    """Threads for what is done for several callers (`caller`), who take turns."""
+    """A thread pool whose callers (`caller`) take turns."""
 
     def __init__(self, threads: int, name: str) -> None:
         super().__init__(threads, thread_name_prefix=name)
-        self._waiting: Lines[Callable[[], None]] = Lines()
+        self._waiting: FairQueue[Callable[[], None]] = FairQueue()
         self._turns = threading.Lock()
 
     def submit(self, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
@@ -99,104 +98,103 @@ def _run(future: Future[T], call: Callable[[], T]) -> None:
 
 
 @dataclass(eq=False, slots=True)
-class Place:
-    """What a caller holds, of a kind. One that is ``queued`` stands in line at first; ``tell`` is called once
-    it is granted."""
+class Slot:
+    """A slot of a caller, of a kind. A ``queued`` one had to wait; ``on_granted`` is called once it is granted."""
 
     caller: Caller
     kind: Hashable = None
     queued: bool = False
     granted: bool = False
-    tell: Callable[[], object] | None = None
-    left: bool = False
+    on_granted: Callable[[], object] | None = None
+    released: bool = False
 
 
 class Shares(ABC):
-    """So many places at once, and so many in line for them. May be asked from any thread."""
+    """A number of slots, and a bounded queue for them. Thread-safe."""
 
-    def __init__(self, most: int, waiting: int = 0, *, share: float = SHARE) -> None:
-        self._most, self._most_waiting, self._share = most, waiting, share
+    def __init__(self, capacity: int, queue_capacity: int = 0, *, share: float = SHARE) -> None:
+        self._capacity, self._queue_capacity, self._share = capacity, queue_capacity, share
         self._held: Counter[Caller] = Counter()
         self._waiting: Counter[Caller] = Counter()
-        self._line: OrderedDict[Caller, OrderedDict[Hashable, deque[Place]]] = OrderedDict()
+        self._line: OrderedDict[Caller, OrderedDict[Hashable, deque[Slot]]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def enter(self, caller: Caller, kind: Hashable = None, *, may_wait: bool = True, let_in: bool = False) -> Place:
-        """A place, at once or in line; it is to be left. Raises RateLimited where the caller has too many, unless
-        this one was ``let_in`` before."""
-        place = Place(caller, kind)
+    def enter(self, caller: Caller, kind: Hashable = None, *, may_wait: bool = True, admitted: bool = False) -> Slot:
+        """Take a slot, granted at once or queued; the caller must `leave` it. Raises RateLimited where the caller has
+        too many, unless this work was ``admitted`` before."""
+        slot = Slot(caller, kind)
         with self._lock:
-            self._enter(place, may_wait, let_in)
-        return place
+            self._enter(slot, may_wait, admitted)
+        return slot
 
     @contextmanager
-    def entered(self, caller: Caller, kind: Hashable = None, *, may_wait: bool = True) -> Iterator[Place]:
-        """The same; it is left where the block fails, and else whoever goes on with it has to."""
-        place = self.enter(caller, kind, may_wait=may_wait)
+    def entered(self, caller: Caller, kind: Hashable = None, *, may_wait: bool = True) -> Iterator[Slot]:
+        """Take a slot for a block. It is left if the block fails; else whoever continues the work must leave it."""
+        slot = self.enter(caller, kind, may_wait=may_wait)
         try:
-            yield place
+            yield slot
         except BaseException:
-            self.leave(place)
+            self.leave(slot)
             raise
 
-    def when_granted(self, place: Place, tell: Callable[[], object]) -> bool:
-        """Whether a place is granted; if not, ``tell`` is called when it is, from any thread."""
+    def when_granted(self, slot: Slot, on_granted: Callable[[], object]) -> bool:
+        """Tell whether a slot is granted; if not, ``on_granted`` is called when it is, from any thread."""
         with self._lock:
-            place.tell = tell
-            return place.granted
+            slot.on_granted = on_granted
+            return slot.granted
 
-    def leave(self, place: Place) -> None:
-        """It is over, or waits no longer. May be said twice."""
+    def leave(self, slot: Slot) -> None:
+        """Give a slot back, granted or queued. Calling it twice is harmless."""
         with self._lock:
-            if place.left:
+            if slot.released:
                 return
-            place.left = True
-            if place.granted:
-                _take_one(self._held, place.caller)
+            slot.released = True
+            if slot.granted:
+                _decrement(self._held, slot.caller)
             else:
-                self._line[place.caller][place.kind].remove(place)
-                self._tidy(place.caller, place.kind)
+                self._line[slot.caller][slot.kind].remove(slot)
+                self._tidy(slot.caller, slot.kind)
             granted = self._fill()
-        for each in granted:
-            if each.tell is not None:
-                each.tell()
+        for other in granted:
+            if other.on_granted is not None:
+                other.on_granted()
 
     @abstractmethod
     def refusal(self, held: int, waiting: int) -> RateLimited:
-        """What a caller is told that has so many, and has so many in line."""
+        """Return the error for a caller that holds so many slots and has so many queued."""
 
     # ------------------------------------------------------------------------------- under the lock
 
-    def _enter(self, place: Place, may_wait: bool, let_in: bool) -> None:
-        caller = place.caller
+    def _enter(self, slot: Slot, may_wait: bool, admitted: bool) -> None:
+        caller = slot.caller
         held, waiting = self._held.get(caller, 0), self._waiting.get(caller, 0)
         if not waiting and self._may_hold(caller):
-            self._grant(place)
-        elif let_in or (may_wait and may(waiting, self._most_waiting - self._waiting.total())):
-            place.queued = True
-            self._line.setdefault(caller, OrderedDict()).setdefault(place.kind, deque()).append(place)
+            self._grant(slot)
+        elif admitted or (may_wait and may_hold_more(waiting, self._queue_capacity - self._waiting.total())):
+            slot.queued = True
+            self._line.setdefault(caller, OrderedDict()).setdefault(slot.kind, deque()).append(slot)
             self._waiting[caller] += 1
         else:
             raise self.refusal(held, waiting)
 
     def _may_hold(self, caller: Caller) -> bool:
-        return may(self._held.get(caller, 0), self._most - self._held.total(), self._share)
+        return may_hold_more(self._held.get(caller, 0), self._capacity - self._held.total(), self._share)
 
-    def _grant(self, place: Place) -> None:
-        place.granted = True
-        self._held[place.caller] += 1
+    def _grant(self, slot: Slot) -> None:
+        slot.granted = True
+        self._held[slot.caller] += 1
 
-    def _fill(self) -> list[Place]:
-        """Those in line who are granted a place now."""
+    def _fill(self) -> list[Slot]:
+        """Grant slots to the queue while possible, and return them."""
         out = []
         while (caller := self._next()) is not None:
             kind, line = next(iter(self._line[caller].items()))
-            place = line.popleft()
+            slot = line.popleft()
             self._line.move_to_end(caller)
             self._line[caller].move_to_end(kind)
             self._tidy(caller, kind)
-            self._grant(place)
-            out.append(place)
+            self._grant(slot)
+            out.append(slot)
         return out
 
     def _next(self) -> Caller | None:
@@ -204,17 +202,17 @@ class Shares(ABC):
         return min(able, key=lambda caller: self._held.get(caller, 0), default=None)
 
     def _tidy(self, caller: Caller, kind: Hashable) -> None:
-        """One less of these is in line."""
+        """Account for a slot that left the queue."""
         kinds = self._line[caller]
         if not kinds[kind]:
             del kinds[kind]
         if not kinds:
             del self._line[caller]
-        _take_one(self._waiting, caller)
+        _decrement(self._waiting, caller)
 
 
-def _take_one(counted: Counter[Caller], caller: Caller) -> None:
-    """A caller that has none is forgotten."""
+def _decrement(counted: Counter[Caller], caller: Caller) -> None:
+    """Subtract one, and drop a caller that has none left."""
     counted[caller] -= 1
     if not counted[caller]:
         del counted[caller]

@@ -20,18 +20,17 @@ HEADERS = {
 }
 
 
-async def paced(
-    batches: AsyncGenerator[T, None], feed: Callable[[T], bytes], *, first: bytes = b""
+async def with_keep_alive(
+    batches: AsyncGenerator[T, None], encode: Callable[[T], bytes], *, first: bytes = b""
 ) -> AsyncIterator[bytes]:
-    """The frames that batches of entries become, and comments in quiet times; ``first`` are frames that
-    are there already."""
+    """Yield the encoded frames of batches, and comments in quiet times; ``first`` are frames to send at once."""
     sent_at = -KEEP_ALIVE_S  # at once: the headers wait for the first byte
     if first:
         yield first
         sent_at = time.monotonic()
     async with aclosing(batches):
         async for batch in batches:
-            body = feed(batch)
+            body = encode(batch)
             if body:
                 yield body
             elif time.monotonic() - sent_at < KEEP_ALIVE_S:
@@ -42,7 +41,7 @@ async def paced(
 
 
 def frame(body: bytes, cursor: str = "") -> bytes:
-    """One frame. ``body`` is one line of JSON; ``cursor`` becomes the reader's ``Last-Event-ID``."""
+    """Build one frame. ``body`` is one line of JSON; ``cursor`` becomes the reader's ``Last-Event-ID``."""
     if cursor:
         return b"id: %b\ndata: %b\n\n" % (cursor.encode(), body)
     return b"data: %b\n\n" % body

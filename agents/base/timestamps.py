@@ -1,5 +1,5 @@
-"""Moments: microseconds since 1970 wherever we keep or compare them, aware datetimes where the
-calendar or a library wants them. Whole numbers both ways: a float would lose the last digits."""
+"""Converts timestamps: microseconds since 1970 wherever we store or compare them, aware datetimes where the
+calendar or a library needs them. Integers both ways: a float would lose the last digits."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_datetime(at_us: int) -> datetime:
-    """Microseconds since 1970 as a UTC datetime. Raises OverflowError beyond the years 1 to 9999."""
+    """Convert microseconds since 1970 to a UTC datetime. Raises OverflowError beyond the years 1 to 9999."""
     return _EPOCH + at_us * _MICROSECOND
 
 
-def to_us(moment: datetime) -> int:
-    """An aware datetime of any zone as microseconds since 1970."""
-    return (moment - _EPOCH) // _MICROSECOND
+def to_us(value: datetime) -> int:
+    """Convert an aware datetime of any zone to microseconds since 1970."""
+    return (value - _EPOCH) // _MICROSECOND
 
 
-def us_or_none(moment: datetime | None) -> int | None:
-    """`to_us` of a moment that may not have come yet."""
-    return None if moment is None else to_us(moment)
+def us_or_none(value: datetime | None) -> int | None:
+    """Convert like `to_us`, but None to None."""
+    return None if value is None else to_us(value)

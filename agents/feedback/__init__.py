@@ -1,1 +1,1 @@
-"""Ratings, scores, comments and tags that people give to sessions, turns and steps: API, forms, lists."""
+"""Feedback: ratings, scores, comments and tags that people give to sessions, turns and steps; API, forms, lists."""

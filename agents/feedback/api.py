@@ -1,7 +1,7 @@
-"""``/v1/feedback``: what people say of turns, steps and sessions; and the tags of these.
+"""``/v1/feedback``: feedback on turns, steps and sessions; and the tags of these.
 
-A judgement takes the action ``read``: who may read a record may judge it, which changes nothing but what
-is said of it. Tags are what others find records by, so they take ``run``.
+Feedback takes the action ``read``: an actor that may read a record may give feedback, which changes nothing else of the
+record. Others find records by their tags, so tags take ``run``.
 """
 
 from __future__ import annotations
@@ -16,101 +16,113 @@ from rest_framework.request import Request
 from agents.base import ids
 from agents.base.access import Action
 from agents.base.api.parameters import AFTER_ALONE, LIMIT
-from agents.base.api.views import ApiView, answer, nothing
+from agents.base.api.views import ApiView, answer, no_content
 from agents.base.errors import InvalidRequest, NotAllowed
 from agents.feedback.schemas import CreateFeedback, FeedbackCreated, FeedbackList, FeedbackObject, Score, Tags
 from agents.feedback.store import feedback
-from agents.feedback.store.feedback import Judgement, Said
+from agents.feedback.store.feedback import FeedbackContent, FeedbackEntry
 from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
-from agents.record.store.targets import About, What
+from agents.record.store.targets import RecordTarget, TargetKind
 
-PAGE, CAP = 100, 1000
-_WHAT: dict[str, What] = {"turn_id": "turn", "session_id": "session", "step_id": "step", "response_id": "response"}
+DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
+_KINDS: dict[str, TargetKind] = {
+    "turn_id": "turn",
+    "session_id": "session",
+    "step_id": "step",
+    "response_id": "response",
+}
 
-_ONE = "The id of what the feedback is about: exactly one of turn_id, session_id, step_id and response_id is given."
+_EXACTLY_ONE = (
+    "The id of what the feedback is about: exactly one of turn_id, session_id, step_id and response_id is given."
+)
 
 
-class FeedbackAll(ApiView):
-    """Feedback of an application's end users, and of those who read the log."""
+class FeedbackCollection(ApiView):
+    """The feedback of an application's end users, and of the readers of the log."""
 
     actions = {"get": "read", "post": "read"}
 
     @extend_schema(
         operation_id="list_feedback",
-        parameters=[*(OpenApiParameter(name, str, description=_ONE) for name in _WHAT), AFTER_ALONE, LIMIT],
+        parameters=[*(OpenApiParameter(name, str, description=_EXACTLY_ONE) for name in _KINDS), AFTER_ALONE, LIMIT],
         responses=FeedbackList,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        asked = request._request
-        found = targets.find(self.actor, *_named({name: asked.GET.get(name) for name in _WHAT}))
-        said, more = feedback.page(self.actor, found, after=_after(asked), limit=_limit(asked))
-        last = said[-1].public_id if said else None
-        return answer(FeedbackList(data=[_shown(each) for each in said], has_more=more, last_id=last))
+        http_request = request._request
+        target = targets.find(self.actor, *_kind_and_id({name: http_request.GET.get(name) for name in _KINDS}))
+        entries, has_more = feedback.page(self.actor, target, after=_after(http_request), limit=_limit(http_request))
+        last = entries[-1].public_id if entries else None
+        return answer(
+            FeedbackList(data=[_feedback_object(entry) for entry in entries], has_more=has_more, last_id=last)
+        )
 
     @extend_schema(operation_id="create_feedback", request=CreateFeedback, responses={201: FeedbackCreated})
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateFeedback = self.body(CreateFeedback)
-        said = _judgements(body)
-        if not said and not body.tags:
+        contents = _contents(body)
+        if not contents and not body.tags:
             raise InvalidRequest("rating: say something: a rating, a score, a comment or tags.", param="rating")
         if body.tags and "run" not in self.actor.actions:
             raise NotAllowed("This key may not run, which tags need.", code="missing_action")
         action: Action = "run" if body.tags else "read"
-        found = targets.find(self.actor, *_named(body.model_dump(include=set(_WHAT))), action)
-        keys = feedback.judge(self.actor, found, said, body.tags)
-        stored = [_shown(each) for each in feedback.of_keys(self.actor, keys)]
-        return answer(FeedbackCreated(data=stored, tags=targets.tags_of_target(found)), 201)
+        target = targets.find(self.actor, *_kind_and_id(body.model_dump(include=set(_KINDS))), action)
+        keys = feedback.submit(self.actor, target, contents, body.tags)
+        stored = [_feedback_object(entry) for entry in feedback.of_keys(self.actor, keys)]
+        return answer(FeedbackCreated(data=stored, tags=targets.tags_of_target(target)), 201)
 
 
-class FeedbackOne(ApiView):
-    """A judgement, to be taken back by whoever made it, or by an admin."""
+class FeedbackDetail(ApiView):
+    """A feedback entry, which its author or an admin may delete."""
 
     actions = {"delete": "read"}
 
     @extend_schema(operation_id="delete_feedback", responses={204: None})
     def delete(self, request: Request, feedback_id: str) -> HttpResponseBase:
         feedback.withdraw(self.actor, feedback_id)
-        return nothing()
+        return no_content()
 
 
-def _named(given: dict[str, Any]) -> tuple[What, str]:
-    """What is judged, and its id. Raises InvalidRequest unless it is exactly one thing."""
-    named = [(name, public_id) for name, public_id in given.items() if public_id]
-    if len(named) != 1:
-        raise InvalidRequest(f"{_names(named)}: give exactly one of {', '.join(_WHAT)}.", param=_names(named))
-    [(name, public_id)] = named
-    return _WHAT[name], public_id
+def _kind_and_id(ids_by_name: dict[str, Any]) -> tuple[TargetKind, str]:
+    """The kind and the id of the record that a request names. Raises InvalidRequest unless it names exactly one."""
+    given = [(name, public_id) for name, public_id in ids_by_name.items() if public_id]
+    if len(given) != 1:
+        raise InvalidRequest(
+            f"{_wrong_param(given)}: give exactly one of {', '.join(_KINDS)}.", param=_wrong_param(given)
+        )
+    [(name, public_id)] = given
+    return _KINDS[name], public_id
 
 
-def _names(named: list[tuple[str, Any]]) -> str:
-    return named[1][0] if named else "turn_id"
+def _wrong_param(given: list[tuple[str, Any]]) -> str:
+    return given[1][0] if given else "turn_id"
 
 
-def _judgements(body: CreateFeedback) -> list[Judgement]:
-    """The thumb with the comment, and each score by itself; of several scores of one name the last."""
-    first = [Judgement(rating=body.rating, comment=body.comment, author=body.user)]
+def _contents(body: CreateFeedback) -> list[FeedbackContent]:
+    """The contents of a request: the rating with the comment, and each score by itself; of several scores of one name
+    the last."""
+    rating_and_comment = [FeedbackContent(rating=body.rating, comment=body.comment, author=body.user)]
     scores = {score.name: score.value for score in body.score}
     return [
-        *(first if body.rating or body.comment else []),
-        *(Judgement(name=name, value=value, author=body.user) for name, value in scores.items()),
+        *(rating_and_comment if body.rating or body.comment else []),
+        *(FeedbackContent(name=name, value=value, author=body.user) for name, value in scores.items()),
     ]
 
 
-def _shown(said: Said) -> FeedbackObject:
-    one = said.judgement
+def _feedback_object(entry: FeedbackEntry) -> FeedbackObject:
+    content = entry.content
     return FeedbackObject(
-        id=said.public_id,
-        turn_id=said.about.turn,
-        session_id=said.about.session,
-        step_id=said.about.step,
-        rating=cast(Any, one.rating),
-        score=Score(name=one.name, value=one.value) if one.value is not None else None,
-        comment=one.comment,
-        user=one.author,
-        created_at=said.created_at,
-        updated_at=said.updated_at,
-        mine=said.mine,
+        id=entry.public_id,
+        turn_id=entry.target.turn,
+        session_id=entry.target.session,
+        step_id=entry.target.step,
+        rating=cast(Any, content.rating),
+        score=Score(name=content.name, value=content.value) if content.value is not None else None,
+        comment=content.comment,
+        user=content.author,
+        created_at=entry.created_at,
+        updated_at=entry.updated_at,
+        mine=entry.can_withdraw,
     )
 
 
@@ -123,60 +135,60 @@ def _after(request: HttpRequest) -> int | None:
 
 
 def _limit(request: HttpRequest) -> int:
-    raw = request.GET.get("limit") or str(PAGE)
+    raw = request.GET.get("limit") or str(DEFAULT_LIMIT)
     if not (raw.isascii() and raw.isdecimal()) or len(raw) > 6 or not int(raw):
         raise InvalidRequest("limit: a positive whole number is needed.", param="limit")
-    return min(int(raw), CAP)
+    return min(int(raw), MAX_LIMIT)
 
 
 # ---------------------------------------------------------------------------------------------- tags
 
 
 class _RecordTags(ApiView):
-    """Tags of a record. PUT adds to those there are, DELETE takes away; both tell what there is then."""
+    """The tags of a record. PUT adds tags, DELETE removes some; both return all tags that the record then has."""
 
     actions = {"put": "run", "delete": "run"}
-    what: ClassVar[What]
+    kind: ClassVar[TargetKind]
 
-    def added(self, public_id: str) -> HttpResponseBase:
+    def add_tags(self, public_id: str) -> HttpResponseBase:
         body: TagNames = self.body(TagNames)
-        found = self._about(public_id)
-        return answer(Tags(tags=targets.change_tags(found, add=body.tags)))
+        target = self._target(public_id)
+        return answer(Tags(tags=targets.change_tags(target, add=body.tags)))
 
-    def removed(self, request: HttpRequest, public_id: str) -> HttpResponseBase:
-        """The names stand in the body or, for clients that send none with DELETE, as ``?tag=``."""
-        named = request.GET.getlist("tag")
-        names = named or self.body(TagNames).tags
-        found = self._about(public_id)
-        return answer(Tags(tags=targets.change_tags(found, remove=names)))
+    def remove_tags(self, request: HttpRequest, public_id: str) -> HttpResponseBase:
+        """Remove the tags that are named in the body or, for clients that send none with DELETE, by ``?tag=``."""
+        in_query = request.GET.getlist("tag")
+        names = in_query or self.body(TagNames).tags
+        target = self._target(public_id)
+        return answer(Tags(tags=targets.change_tags(target, remove=names)))
 
-    def _about(self, public_id: str) -> About:
-        return targets.find(self.actor, self.what, public_id, "run")
+    def _target(self, public_id: str) -> RecordTarget:
+        return targets.find(self.actor, self.kind, public_id, "run")
 
 
 _TAG = OpenApiParameter("tag", str, many=True, required=True)
 
 
-def _tags(what: What) -> type[ApiView]:
-    """The view of one level, with its own entry in the OpenAPI."""
-    param = f"{what}_id"
+def _tags_view(kind: TargetKind) -> type[ApiView]:
+    """Build the view for one kind of record, with its own entry in the OpenAPI."""
+    param = f"{kind}_id"
 
-    @extend_schema(operation_id=f"add_{what}_tags", request=TagNames, responses=Tags)
+    @extend_schema(operation_id=f"add_{kind}_tags", request=TagNames, responses=Tags)
     def put(self: _RecordTags, request: Request, **path: str) -> HttpResponseBase:
-        return self.added(path[param])
+        return self.add_tags(path[param])
 
-    @extend_schema(operation_id=f"remove_{what}_tags", parameters=[_TAG], responses=Tags)
+    @extend_schema(operation_id=f"remove_{kind}_tags", parameters=[_TAG], responses=Tags)
     def delete(self: _RecordTags, request: Request, **path: str) -> HttpResponseBase:
-        return self.removed(request._request, path[param])
+        return self.remove_tags(request._request, path[param])
 
-    members = {"what": what, "put": put, "delete": delete, "__doc__": _RecordTags.__doc__}
-    return type(f"{what.capitalize()}Tags", (_RecordTags,), members)
+    members = {"kind": kind, "put": put, "delete": delete, "__doc__": _RecordTags.__doc__}
+    return type(f"{kind.capitalize()}Tags", (_RecordTags,), members)
 
 
 ROUTES: list[tuple[str, type[ApiView]]] = [
-    ("feedback", FeedbackAll),
-    ("feedback/<str:feedback_id>", FeedbackOne),
-    ("logs/turns/<str:turn_id>/tags", _tags("turn")),
-    ("logs/sessions/<str:session_id>/tags", _tags("session")),
-    ("logs/steps/<str:step_id>/tags", _tags("step")),
+    ("feedback", FeedbackCollection),
+    ("feedback/<str:feedback_id>", FeedbackDetail),
+    ("logs/turns/<str:turn_id>/tags", _tags_view("turn")),
+    ("logs/sessions/<str:session_id>/tags", _tags_view("session")),
+    ("logs/steps/<str:step_id>/tags", _tags_view("step")),
 ]

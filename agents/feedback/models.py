@@ -1,4 +1,4 @@
-"""The table of what people say of records: thumbs, scores, comments."""
+"""The table of feedback: ratings, scores, comments."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Rating(models.IntegerChoices):
 
 
 class Feedback(models.Model):
-    """One judgement of a step, else of a turn, else of a session: a thumb, a named score, a comment, or
-    several of them at once. ``words`` are those of the comment, folded for search, with a blank at
-    either end. ``author`` is who was logged in, ``author_name`` whom an application names."""
+    """One feedback entry on a step, else on a turn, else on a session: a rating, a named score, a comment, or several
+    of them. ``words`` are those of the comment, folded for search, with a blank at either end. ``author`` is the user
+    who was logged in, ``author_name`` the name that an application gives."""
 
     id = KeyField()
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="feedback", db_index=False)
@@ -50,7 +50,7 @@ class Feedback(models.Model):
             ),
         ]
         indexes = [
-            # what was said of the records of a page, newest first, and its deletion
+            # the feedback of the records of a page, newest first, and its deletion
             models.Index(fields=["turn", "id"], name="feedback_turn", condition=Q(turn__isnull=False)),
             models.Index(fields=["step"], name="feedback_step", condition=Q(step__isnull=False)),
             models.Index(fields=["session", "id"], name="feedback_session"),

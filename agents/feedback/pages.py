@@ -1,6 +1,7 @@
-"""What people say of a record, on the pages: thumbs, tags, scores, comments, with who and when; and the
-forms to say it. A form of the page (`agents/_judge_form.html`) holds them all together, so that fragments
-need no token of their own."""
+"""The feedback of a record on pages: ratings, tags, scores, comments with author and time; and the forms to give it.
+
+One form of the page (`agents/_judge_form.html`) has all of these fields, so that fragments need no token of their own.
+"""
 
 from __future__ import annotations
 
@@ -19,223 +20,234 @@ from agents.base.errors import InvalidRequest, NotAllowed, NotFound
 from agents.base.store import feed_cursor
 from agents.feedback.schemas import CreateFeedback
 from agents.feedback.store import feedback
-from agents.feedback.store.feedback import Judgement, Said
-from agents.logs.pages.turn_summary import WINDOW, window_query
+from agents.feedback.store.feedback import FeedbackContent, FeedbackEntry
+from agents.logs.pages.turn_summary import PAGE_STEPS, window_query
 from agents.record.schemas.tags import TagNames
 from agents.record.store import targets
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 from agents.uikit.access import PageRequest, page
 from agents.uikit.templates import fragment
 
 
 @dataclass(frozen=True, slots=True)
-class Thumbs:
-    """How many say up and down, and which of them the reader does."""
+class RatingCounts:
+    """The numbers of ratings up and down, and the reader's own rating."""
 
     up: int = 0
     down: int = 0
-    mine: str = ""
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Something that was said; of a step with its place from 1 and where it stands."""
+class FeedbackLine:
+    """A feedback entry in a list; of a step with its number from 1 and its URL."""
 
-    said: Said
+    entry: FeedbackEntry
     step: int | None = None
     step_url: str = ""
 
 
-def _url(about: About) -> str:
-    """Where a record is judged."""
-    if about.turn is None:
-        return f"/sessions/{ids.public(ids.Kind.SESSION, about.session)}/judged/"
-    turn = f"/turns/{ids.public(ids.Kind.TURN, about.turn)}/"
-    return f"{turn}judged/" if about.step is None else f"{turn}steps/{_name(about)}/judged/"
+def _feedback_url(target: RecordTarget) -> str:
+    """The URL of a record's feedback page."""
+    if target.turn is None:
+        return f"/sessions/{ids.public(ids.Kind.SESSION, target.session)}/judged/"
+    turn = f"/turns/{ids.public(ids.Kind.TURN, target.turn)}/"
+    return f"{turn}judged/" if target.step is None else f"{turn}steps/{_public_id(target)}/judged/"
 
 
-def _name(about: About) -> str:
-    """The public id of what is judged."""
-    if about.step is not None:
-        return ids.public(ids.Kind.STEP, about.step)
-    if about.turn is not None:
-        return ids.public(ids.Kind.TURN, about.turn)
-    return ids.public(ids.Kind.SESSION, about.session)
+def _public_id(target: RecordTarget) -> str:
+    """The public id of the record."""
+    if target.step is not None:
+        return ids.public(ids.Kind.STEP, target.step)
+    if target.turn is not None:
+        return ids.public(ids.Kind.TURN, target.turn)
+    return ids.public(ids.Kind.SESSION, target.session)
 
 
 # ---------------------------------------------------------------------------------------- fragments
 
 
-def section(actor: Actor, about: About) -> str:
-    """What is said of a record, of a turn's steps too, and the fields to say something."""
+def section(actor: Actor, target: RecordTarget) -> str:
+    """Render the feedback of a record, of a turn's steps too, and the fields to give some."""
     # before the rows are read: what changes in between is then sent again rather than missed
     cursor = feed_cursor.newest(actor)
-    said = _said(actor, about)
-    numbers = targets.step_numbers({one.about.step for one in said if one.about.step is not None})
+    entries = _entries_of(actor, target)
+    numbers = targets.step_numbers({entry.target.step for entry in entries if entry.target.step is not None})
     return fragment(
-        "judged.html",
-        name=_name(about),
-        url=_url(about),
+        "feedback/_feedback.html",
+        name=_public_id(target),
+        url=_feedback_url(target),
         cursor=cursor,
-        thumbs=_thumbs(actor, [one for one in said if one.about == about]),
-        tags=targets.tags_of_target(about),
-        lines=[_line(about, one, numbers) for one in said if _is_shown(about, one)],
+        thumbs=_rating_counts(actor, [entry for entry in entries if entry.target == target]),
+        tags=targets.tags_of_target(target),
+        lines=[_line(target, entry, numbers) for entry in entries if _is_listed(target, entry)],
         can_tag="run" in actor.actions,
     )
 
 
-def _said(actor: Actor, about: About) -> list[Said]:
-    if about.turn is None:
-        return feedback.of_session(actor, about.session)
-    said = feedback.of_turn(actor, about.turn)
-    return said if about.step is None else [one for one in said if one.about == about]
+def _entries_of(actor: Actor, target: RecordTarget) -> list[FeedbackEntry]:
+    if target.turn is None:
+        return feedback.of_session(actor, target.session)
+    entries = feedback.of_turn(actor, target.turn)
+    return entries if target.step is None else [entry for entry in entries if entry.target == target]
 
 
-def _is_shown(about: About, said: Said) -> bool:
-    """The reader's own bare thumb is seen by the button that is pressed."""
-    bare = not said.judgement.comment and not said.judgement.name
-    return not (bare and said.own and said.about == about)
+def _is_listed(target: RecordTarget, entry: FeedbackEntry) -> bool:
+    """Whether an entry is listed. The reader's own rating without a comment is not: its button is pressed instead."""
+    is_bare = not entry.content.comment and not entry.content.name
+    return not (is_bare and entry.by_reader and entry.target == target)
 
 
-def _line(about: About, said: Said, numbers: Mapping[int, int]) -> Line:
-    number = numbers.get(said.about.step or 0)
-    if number is None or about.turn is None or about.step is not None:
-        return Line(said)
-    start = window_query(number // WINDOW * WINDOW)
-    return Line(said, number + 1, f"/turns/{ids.public(ids.Kind.TURN, about.turn)}/{start}#step-{number}")
+def _line(target: RecordTarget, entry: FeedbackEntry, numbers: Mapping[int, int]) -> FeedbackLine:
+    number = numbers.get(entry.target.step or 0)
+    if number is None or target.turn is None or target.step is not None:
+        return FeedbackLine(entry)
+    start = window_query(number // PAGE_STEPS * PAGE_STEPS)
+    return FeedbackLine(entry, number + 1, f"/turns/{ids.public(ids.Kind.TURN, target.turn)}/{start}#step-{number}")
 
 
-def _thumbs(actor: Actor, said: Iterable[Said]) -> Thumbs:
-    given = [(one.judgement.rating, one.own) for one in said if one.judgement.rating]
-    mine = next((rating for rating, own in given if own), "")
-    words = [rating for rating, _own in given]
-    return Thumbs(words.count("up"), words.count("down"), mine or "")
+def _rating_counts(actor: Actor, entries: Iterable[FeedbackEntry]) -> RatingCounts:
+    ratings = [(entry.content.rating, entry.by_reader) for entry in entries if entry.content.rating]
+    own_rating = next((rating for rating, by_reader in ratings if by_reader), "")
+    values = [rating for rating, _by_reader in ratings]
+    return RatingCounts(values.count("up"), values.count("down"), own_rating or "")
 
 
-def step_controls(actor: Actor, session: int, turn: int, more: int | None = None) -> dict[int, str]:
-    """The controls in the cards of those steps of a turn that something was said of, and of ``more``."""
-    by_step: dict[int, list[Said]] = {} if more is None else {more: []}
-    for one in feedback.of_turn(actor, turn):
-        if one.about.step is not None:
-            by_step.setdefault(one.about.step, []).append(one)
-    return {step: _control(actor, About(session, turn, step), said) for step, said in by_step.items()}
+def step_controls(actor: Actor, session: int, turn: int, extra_step: int | None = None) -> dict[int, str]:
+    """The controls in the cards of those steps of a turn that have feedback, and of ``extra_step``."""
+    by_step: dict[int, list[FeedbackEntry]] = {} if extra_step is None else {extra_step: []}
+    for entry in feedback.of_turn(actor, turn):
+        if entry.target.step is not None:
+            by_step.setdefault(entry.target.step, []).append(entry)
+    return {step: _control(actor, RecordTarget(session, turn, step), entries) for step, entries in by_step.items()}
 
 
-def unsaid(session: int, turn: int, step: int) -> str:
-    """The control of a step that nothing was said of."""
-    return _control(ANONYMOUS, About(session, turn, step), ())
+def empty_step_controls(session: int, turn: int, step: int) -> str:
+    """The controls of a step without feedback."""
+    return _control(ANONYMOUS, RecordTarget(session, turn, step), ())
 
 
-def _control(actor: Actor, about: About, said: Sequence[Said]) -> str:
-    words = sum(1 for one in said if one.judgement.comment or one.judgement.name)
-    return fragment("judged_step.html", name=_name(about), url=_url(about), thumbs=_thumbs(actor, said), words=words)
+def _control(actor: Actor, target: RecordTarget, entries: Sequence[FeedbackEntry]) -> str:
+    comment_count = sum(1 for entry in entries if entry.content.comment or entry.content.name)
+    return fragment(
+        "feedback/_step_feedback.html",
+        name=_public_id(target),
+        url=_feedback_url(target),
+        thumbs=_rating_counts(actor, entries),
+        comment_count=comment_count,
+    )
 
 
 # -------------------------------------------------------------------------------------------- pages
 
 
 @page("read")
-def turn_judged(request: PageRequest, turn_id: str) -> HttpResponseBase:
-    """What is said of a turn; a POST says something."""
-    about = targets.find(request.actor, "turn", turn_id)
-    return _answer(request, about, f"/turns/{turn_id}/")
+def turn_feedback(request: PageRequest, turn_id: str) -> HttpResponseBase:
+    """Render the feedback of a turn; a POST gives some."""
+    target = targets.find(request.actor, "turn", turn_id)
+    return _answer(request, target, f"/turns/{turn_id}/")
 
 
 @page("read")
-def step_judged(request: PageRequest, turn_id: str, step_id: str) -> HttpResponseBase:
-    """The same of a step."""
+def step_feedback(request: PageRequest, turn_id: str, step_id: str) -> HttpResponseBase:
+    """Render the feedback of a step; a POST gives some."""
     turn = targets.find(request.actor, "turn", turn_id)
-    about = targets.find(request.actor, "step", step_id)
-    if about.turn != turn.turn:
+    target = targets.find(request.actor, "step", step_id)
+    if target.turn != turn.turn:
         raise NotFound(f"Step '{step_id[:80]}' not found.")
-    number = targets.step_numbers([about.step or 0])[about.step or 0]
-    start = window_query(number // WINDOW * WINDOW)
-    return _answer(request, about, f"/turns/{turn_id}/{start}#step-{number}", number + 1)
+    number = targets.step_numbers([target.step or 0])[target.step or 0]
+    start = window_query(number // PAGE_STEPS * PAGE_STEPS)
+    return _answer(request, target, f"/turns/{turn_id}/{start}#step-{number}", number + 1)
 
 
 @page("read")
-def session_judged(request: PageRequest, session_id: str) -> HttpResponseBase:
-    """The same of a session."""
-    about = targets.find(request.actor, "session", session_id)
-    return _answer(request, about, f"/sessions/{session_id}/")
+def session_feedback(request: PageRequest, session_id: str) -> HttpResponseBase:
+    """Render the feedback of a session; a POST gives some."""
+    target = targets.find(request.actor, "session", session_id)
+    return _answer(request, target, f"/sessions/{session_id}/")
 
 
-def _answer(request: PageRequest, about: About, back: str, step: int | None = None) -> HttpResponseBase:
+def _answer(request: PageRequest, target: RecordTarget, back: str, step: int | None = None) -> HttpResponseBase:
     if request.method == "POST":
-        _say(request, about)
+        _apply_form(request, target)
         wants_json = request.headers.get("Accept", "").startswith("application/json")
-        return JsonResponse({"parts": _parts(request.actor, about)}) if wants_json else redirect(_behind(back))
+        return JsonResponse({"parts": _parts(request.actor, target)}) if wants_json else redirect(_with_anchor(back))
     if "parts" in request.GET:
-        return HttpResponse(_parts(request.actor, about))
-    context = {"section": section(request.actor, about), "back": back, "step": step, "judge_url": _url(about)}
-    return render(request, "agents/judged.html", {**context, "is_turn": about.turn is not None})
+        return HttpResponse(_parts(request.actor, target))
+    context = {
+        "section": section(request.actor, target),
+        "back": back,
+        "step": step,
+        "judge_url": _feedback_url(target),
+    }
+    return render(request, "feedback/feedback.html", {**context, "is_turn": target.turn is not None})
 
 
-def _behind(back: str) -> str:
+def _with_anchor(back: str) -> str:
     return back if "#" in back else f"{back}#feedback"
 
 
-def _parts(actor: Actor, about: About) -> list[str]:
-    """What an open page renders again after something was said: the section of its record, and the
-    controls of the steps that something was said of."""
-    if about.turn is None:
-        return [section(actor, about)]
-    controls = step_controls(actor, about.session, about.turn, about.step)
-    own = [section(actor, about)] if about.step is not None else []
-    return [*own, section(actor, About(about.session, about.turn)), *controls.values()]
+def _parts(actor: Actor, target: RecordTarget) -> list[str]:
+    """The parts that an open page renders again after new feedback: the section of its record, and the controls of the
+    steps that have feedback."""
+    if target.turn is None:
+        return [section(actor, target)]
+    controls = step_controls(actor, target.session, target.turn, target.step)
+    own = [section(actor, target)] if target.step is not None else []
+    return [*own, section(actor, RecordTarget(target.session, target.turn)), *controls.values()]
 
 
 # -------------------------------------------------------------------------------------------- saying
 
 
-def _say(request: HttpRequest, about: About) -> None:
-    """Do what the pressed button says; the fields of other records in the same form count for nothing."""
+def _apply_form(request: HttpRequest, target: RecordTarget) -> None:
+    """Do what the pressed button says; the fields of other records in the same form are ignored."""
     actor: Actor = request.actor  # type: ignore[attr-defined]  # set by `page`
-    name = _name(about)
+    name = _public_id(target)
     comment, tag = (request.POST.get(f"{field}:{name}", "").strip() for field in ("comment", "tag"))
     if "untag" in request.POST:
-        targets.change_tags(_taggable(actor, about), remove=[request.POST["untag"]])
+        targets.change_tags(_require_tagging(actor, target), remove=[request.POST["untag"]])
     elif "withdraw" in request.POST:
         feedback.withdraw(actor, request.POST["withdraw"])
     else:
-        _act(actor, about, request.POST.get("act", ""), comment, tag)
+        _apply_action(actor, target, request.POST.get("act", ""), comment, tag)
 
 
-def _act(actor: Actor, about: About, act: str, comment: str, tag: str) -> None:
-    match act:
+def _apply_action(actor: Actor, target: RecordTarget, action: str, comment: str, tag: str) -> None:
+    match action:
         case "up" | "down":
-            feedback.judge(actor, about, [Judgement(rating=act, comment=_comment(comment))])
+            feedback.submit(actor, target, [FeedbackContent(rating=action, comment=_comment(comment))])
         case "none":
-            feedback.unrate(actor, about)
+            feedback.remove_rating(actor, target)
         case "comment" if comment:
-            feedback.judge(actor, about, [Judgement(comment=_comment(comment))])
+            feedback.submit(actor, target, [FeedbackContent(comment=_comment(comment))])
         case "tag" | "enter" if tag:
-            targets.change_tags(_taggable(actor, about), add=_names(tag))
+            targets.change_tags(_require_tagging(actor, target), add=_tag_names(tag))
         case _:
             raise InvalidRequest(_("There is nothing said yet: write a comment or a tag first."), param="act")
 
 
-def _taggable(actor: Actor, about: About) -> About:
+def _require_tagging(actor: Actor, target: RecordTarget) -> RecordTarget:
     if "run" not in actor.actions:
         raise NotAllowed(_("Your account may not tag."), code="missing_action")
-    return about
+    return target
 
 
 def _comment(text: str) -> str:
     try:
         return CreateFeedback(comment=text.replace("\r\n", "\n")).comment
     except ValidationError as error:
-        raise _wrong("comment", error) from error
+        raise _invalid("comment", error) from error
 
 
-def _names(text: str) -> list[str]:
-    """One tag, or several with commas between."""
+def _tag_names(text: str) -> list[str]:
+    """Parse one tag, or several separated by commas."""
     try:
         return TagNames(tags=[part for part in text.split(",") if part.strip()]).tags
     except ValidationError as error:
-        raise _wrong("tag", error) from error
+        raise _invalid("tag", error) from error
 
 
-def _wrong(field: str, error: ValidationError) -> InvalidRequest:
+def _invalid(field: str, error: ValidationError) -> InvalidRequest:
     first = error.errors(include_url=False, include_input=False)[0]
     return InvalidRequest(f"{field}: {first['msg']}", param=field)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agents.base.later import later
-from agents.pages.places import places
+from agents.base.lazy_import import lazy_import
+from agents.pages.page_hooks import hooks
 
 
 def install() -> None:
-    places.lineage = later("agents.forks.pages.lineage.lineage")
-    places.origin = later("agents.forks.pages.origins.words")
-    places.fork_url = later("agents.forks.pages.origins.fork_url")
+    hooks.lineage = lazy_import("agents.forks.pages.lineage.lineage")
+    hooks.origin = lazy_import("agents.forks.pages.origins.words")
+    hooks.fork_url = lazy_import("agents.forks.pages.origins.fork_url")

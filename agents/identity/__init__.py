@@ -1,1 +1,1 @@
-"""Pages for login, API keys and groups, and the identity providers that know the tokens of others."""
+"""Identity: pages for login and API keys, the admin of users and groups, and identity providers for external tokens."""

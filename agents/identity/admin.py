@@ -1,4 +1,4 @@
-"""Who may what: users, their groups with the attributes these give, API keys, scopes."""
+"""The admin of access: users, groups with the attributes of their members, API keys, scopes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from agents.base.models.scopes import Scope
 from agents.base.store import keys
 from agents.base.timestamps import to_us
 from agents.identity.admin_forms import AttributesForm
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ModelAdmin, ReadAdmin, RecordAdmin
 from agents.uikit.admin.current_actor import actor_of
 
@@ -45,8 +45,8 @@ class _NewUserForm(_CreationForm):
 
 @admin.register(User)
 class PeopleAdmin(_UserAdmin):
-    """Users are switched off, never deleted: the record says who did what. Only superusers touch
-    superusers, or what staff may do."""
+    """Users are deactivated, never deleted: the record names them. Only superusers may change superusers, or the rights
+    of staff."""
 
     add_form = _NewUserForm
     list_display = ("username", "first_name", "last_name", "is_active", "is_staff", "is_superuser", "seen")
@@ -74,11 +74,11 @@ class PeopleAdmin(_UserAdmin):
 
     @admin.display(description=_("last login"))
     def seen(self, user: User) -> str:
-        return columns.moment(user.last_login)
+        return cell_html.timestamp(user.last_login)
 
     @admin.display(description=_("joined"))
     def joined(self, user: User) -> str:
-        return columns.moment(user.date_joined)
+        return cell_html.timestamp(user.date_joined)
 
 
 class AttributesInline(_Inline):
@@ -98,7 +98,7 @@ class GroupsAdmin(GroupAdmin):
     """A group gives its members attributes (in the product) and permissions (in this admin)."""
 
     inlines = (AttributesInline,)
-    list_display = ("name", "given")
+    list_display = ("name", "attribute_list")
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).prefetch_related("attributes")
@@ -119,14 +119,14 @@ class GroupsAdmin(GroupAdmin):
         transaction.on_commit(keys.forget)
 
     @admin.display(description=_("attributes"))
-    def given(self, group: Group) -> str:
-        found = getattr(group, "attributes", None)
-        return columns.attributes(found.attributes if found else {})
+    def attribute_list(self, group: Group) -> str:
+        group_attributes = getattr(group, "attributes", None)
+        return cell_html.attributes(group_attributes.attributes if group_attributes else {})
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(RecordAdmin):
-    """Keys are made on the product's page, which shows the secret once; here they are seen and revoked."""
+    """Keys are created on the product's page, which shows the secret once; here they are listed and revoked."""
 
     kind = Kind.KEY
     id_columns = {Kind.KEY: "pk"}
@@ -153,8 +153,8 @@ class ApiKeyAdmin(RecordAdmin):
         for key in chosen:
             keys.revoke(actor_of(request), ids.public(Kind.KEY, key.pk))
             self.log_change(request, key, "Revoked.")
-        words = ngettext("%(count)d key revoked.", "%(count)d keys revoked.", len(chosen))
-        self.message_user(request, words % {"count": len(chosen)}, messages.SUCCESS)
+        message = ngettext("%(count)d key revoked.", "%(count)d keys revoked.", len(chosen))
+        self.message_user(request, message % {"count": len(chosen)}, messages.SUCCESS)
 
     @admin.display(description=_("ends in"))
     def ending(self, key: ApiKey) -> str:
@@ -171,31 +171,31 @@ class ApiKeyAdmin(RecordAdmin):
     @admin.display(description=_("state"))
     def state(self, key: ApiKey) -> str:
         if key.revoked_at:
-            return columns.state("cancelled", _now("revoked"))
+            return cell_html.state("cancelled", _now("revoked"))
         if key.expires_at and to_us(key.expires_at) <= ids.now_us():
-            return columns.state("awaiting_input", _now("expired"))
-        return columns.state("completed", _now("active"))
+            return cell_html.state("awaiting_input", _now("expired"))
+        return cell_html.state("completed", _now("active"))
 
     @admin.display(description=_("created"))
     def created(self, key: ApiKey) -> str:
-        return columns.moment(key.created_at)
+        return cell_html.timestamp(key.created_at)
 
     @admin.display(description=_("last used"))
     def used(self, key: ApiKey) -> str:
-        return columns.moment(key.last_used_at)
+        return cell_html.timestamp(key.last_used_at)
 
     @admin.display(description=_("expires"))
     def expires(self, key: ApiKey) -> str:
-        return columns.moment(key.expires_at)
+        return cell_html.timestamp(key.expires_at)
 
 
 @admin.register(Scope)
 class ScopeAdmin(ReadAdmin):
-    """The distinct sets of attributes that records carry; the store makes them."""
+    """The distinct sets of attributes that records have; the store creates them."""
 
-    list_display = ("words",)
-    fields = ("words", "digest")
+    list_display = ("attribute_list",)
+    fields = ("attribute_list", "digest")
 
     @admin.display(description=_("attributes"))
-    def words(self, scope: Scope) -> str:
-        return columns.attributes(scope.attributes)
+    def attribute_list(self, scope: Scope) -> str:
+        return cell_html.attributes(scope.attributes)

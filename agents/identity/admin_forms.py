@@ -19,7 +19,7 @@ else:  # generic in the stubs only
 
 
 class AttributesForm(_AttributesForm):
-    """What a group gives its members."""
+    """Edits the attributes that a group gives its members, as JSON."""
 
     attributes = JsonField(
         help_text=gettext_lazy('{"roles": ["admin"], "teams": ["support"], "projects": […], "namespaces": […]}')
@@ -36,7 +36,7 @@ class AttributesForm(_AttributesForm):
         if not isinstance(value, dict):
             raise forms.ValidationError(_("A JSON object is needed, with lists of texts."))
         try:
-            found = attributes_of(value)
+            attributes = attributes_of(value)
         except ValueError as error:
             raise forms.ValidationError(str(error)) from error
-        return {category: sorted(values) for category, values in found.items()}
+        return {category: sorted(values) for category, values in attributes.items()}

@@ -8,17 +8,17 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from agents.base.errors import NotAuthenticated, Unavailable
-from agents.base.schemas.identity import Asked, Identity
+from agents.base.schemas.identity import Identity, TokenRequest
 from agents.base.store import tokens
 from agents.base.store.tokens import Identify
-from agents.identity.providers import providers as identity
+from agents.identity.providers import token_providers as identity
 from agents.identity.providers.base import IdentityProvider, Rejected, Unreachable
 from agents.loop import background
 
 
 class Background(background.Background):
     async def start(self) -> None:
-        tokens.use(identify())
+        tokens.use_provider(identify())
 
 
 def identify() -> Identify | None:
@@ -32,9 +32,9 @@ def identify() -> Identify | None:
     return partial(_identified, provider)
 
 
-def _identified(provider: IdentityProvider, token: str, asked: Asked) -> Identity:
+def _identified(provider: IdentityProvider, token: str, request: TokenRequest) -> Identity:
     try:
-        return provider.identify(token, asked)
+        return provider.identify(token, request)
     except Rejected as error:
         raise NotAuthenticated(str(error), code="invalid_token", headers={"WWW-Authenticate": "Bearer"}) from error
     except Unreachable as error:

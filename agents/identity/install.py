@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agents.base.later import later
+from agents.base.lazy_import import lazy_import
 from agents.loop.background import backgrounds
 
 
 def install() -> None:
-    backgrounds["identity"] = later("agents.identity.background.Background")
+    backgrounds["identity"] = lazy_import("agents.identity.background.Background")

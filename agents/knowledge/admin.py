@@ -20,13 +20,13 @@ from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.store import vector_dbs
 from agents.loop.current_service import service
-from agents.pages.admin.filters import OfVectorDB, Since
-from agents.uikit import format, marks
-from agents.uikit.admin import columns
+from agents.pages.admin.filters import SinceFilter, VectorDBFilter
+from agents.uikit import elements, format
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import RecordAdmin, StoreAdmin
-from agents.uikit.admin.cells import Owned, When
+from agents.uikit.admin.column_mixins import OwnershipColumns, TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.reach import counted, newest
+from agents.uikit.admin.row_limits import count_label, newest_rows
 
 if TYPE_CHECKING:
     _FormSet = BaseInlineFormSet[VectorDocument, VectorDB, Any]
@@ -45,15 +45,15 @@ class DocumentCells:
 
     @admin.display(description=_("document"))
     def title(self, document: VectorDocument) -> str:
-        return columns.link(Kind.VECTOR_DOCUMENT, document.pk, document.name or document.document_id)
+        return cell_html.link(Kind.VECTOR_DOCUMENT, document.pk, document.name or document.document_id)
 
     @admin.display(description=_("status"))
     def state(self, document: VectorDocument) -> str:
-        return marks.status(document.status)
+        return elements.status(document.status)
 
     @admin.display(description=_("type"))
     def mime(self, document: VectorDocument) -> str:
-        return columns.words(document.mime_type)
+        return cell_html.text_cell(document.mime_type)
 
     @admin.display(description=_("size"))
     def its_size(self, document: VectorDocument) -> str:
@@ -61,15 +61,15 @@ class DocumentCells:
         if document.file_id is not None:
             return filesizeformat(document.size)
         size = document.size
-        return ngettext("%(size)s character", "%(size)s characters", size) % {"size": format.whole(size)}
+        return ngettext("%(size)s character", "%(size)s characters", size) % {"size": format.integer(size)}
 
     @admin.display(description=_("chunks"))
     def chunks(self, document: VectorDocument) -> str:
-        return format.whole(document.chunk_count)
+        return format.integer(document.chunk_count)
 
     @admin.display(description=_("created"))
     def created(self, document: VectorDocument) -> str:
-        return columns.moment(document.created_at)
+        return cell_html.timestamp(document.created_at)
 
 
 class _Newest(_FormSet):
@@ -101,53 +101,53 @@ class DocumentInline(DocumentCells, _Inline):
 
 
 @admin.register(VectorDB)
-class VectorDBAdmin(When, Owned, StoreAdmin):
+class VectorDBAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
     kind = Kind.VECTOR_DB
     id_columns = {Kind.VECTOR_DB: "pk", Kind.SESSION: "session_id"}
     delete_action = "manage"
     prefetched = ("owner",)
     inlines = (DocumentInline,)
     list_display = ("title", "its_model", "its_documents", "of_session", "owned_by", "created")
-    list_filter = (Since,)
+    list_filter = (SinceFilter,)
     search_help_text = _("The public id of a database or a session, or a part of the name or the model.")
     fieldsets = (
         (
             None,
             {"fields": ("public_id", "title", "its_model", "dimension", "how", "its_documents", "of_session", "kept")},
         ),
-        (_("Access"), {"fields": ("provider", "owned_by", "scope_words", "created", "metadata_text")}),
+        (_("Access"), {"fields": ("provider", "owned_by", "scope_label", "created", "metadata_text")}),
     )
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
         found = Q(identifier__icontains=text) | Q(name__icontains=text) | Q(embedding_model__icontains=text)
-        return newest(rows).filter(found)
+        return newest_rows(rows).filter(found)
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return self.inlines if obj else ()
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         vector_dbs.delete_key(actor, key)
 
-    def below(self, keys: list[int]) -> dict[str, str]:
+    def dependent_counts(self, keys: list[int]) -> dict[str, str]:
         documents = VectorDocument.objects.filter(vector_db_id__in=keys)
         chunks = Chunk.objects.filter(vector_db_id__in=keys)
         return {
             str(self.opts.verbose_name_plural): str(len(keys)),
-            "documents": counted(documents),
-            "chunks": counted(chunks),
+            "documents": count_label(documents),
+            "chunks": count_label(chunks),
         }
 
     @admin.display(description=_("name"))
     def title(self, db: VectorDB) -> str:
-        return columns.words(db.name or db.identifier)
+        return cell_html.text_cell(db.name or db.identifier)
 
     @admin.display(description=_("embedding model"))
     def its_model(self, db: VectorDB) -> str:
-        return columns.words(db.embedding_model)
+        return cell_html.text_cell(db.embedding_model)
 
     @admin.display(description=_("dimension"))
     def dimension(self, db: VectorDB) -> str:
-        return format.whole(db.embedding_dimension) if db.embedding_dimension else columns.NOTHING
+        return format.integer(db.embedding_dimension) if db.embedding_dimension else cell_html.NOTHING
 
     @admin.display(description=_("searched"))
     def how(self, db: VectorDB) -> str:
@@ -158,31 +158,31 @@ class VectorDBAdmin(When, Owned, StoreAdmin):
         try:
             found = service().providers.part(Library).how(record)
         except Unavailable:
-            return columns.NOTHING
+            return cell_html.NOTHING
         return ", ".join([found["search"], *(found[name] for name in ("served_by", "note") if name in found)])
 
     @admin.display(description=_("documents"))
     def its_documents(self, db: VectorDB) -> str:
-        return columns.listed(Kind.VECTOR_DOCUMENT, str(_("documents")), db=self.public_id(db))
+        return cell_html.list_link(Kind.VECTOR_DOCUMENT, str(_("documents")), db=self.public_id(db))
 
     @admin.display(description=_("session"))
     def of_session(self, db: VectorDB) -> str:
-        return columns.link(Kind.SESSION, db.session_id, str(_("its session")))
+        return cell_html.link(Kind.SESSION, db.session_id, str(_("its session")))
 
     @admin.display(description=_("kept"))
     def kept(self, db: VectorDB) -> str:
         if db.expires_days is None:
             return _now("until it is deleted")
         words = ngettext("%(days)d day after its last use", "%(days)d days after its last use", db.expires_days)
-        return f"{words % {'days': db.expires_days}}, {columns.moment(db.last_active_at)}"
+        return f"{words % {'days': db.expires_days}}, {cell_html.timestamp(db.last_active_at)}"
 
     @admin.display(description=_("provider"))
     def provider(self, db: VectorDB) -> str:
-        return columns.words(db.provider_id)
+        return cell_html.text_cell(db.provider_id)
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, db: VectorDB) -> str:
-        return columns.plain(db.metadata)
+        return cell_html.json_body(db.metadata)
 
 
 @admin.register(VectorDocument)
@@ -194,7 +194,7 @@ class VectorDocumentAdmin(DocumentCells, RecordAdmin):
     prefetched = ("vector_db",)
     deferred = ("metadata",)
     list_display = ("named", "in_db", "state", "its_size", "chunks", "created")
-    list_filter = (OfVectorDB,)
+    list_filter = (VectorDBFilter,)
     search_help_text = _(
         "The public id of a document or a database, or a part of the document's name among the newest 200,000."
     )
@@ -212,33 +212,33 @@ class VectorDocumentAdmin(DocumentCells, RecordAdmin):
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Without the database where one was chosen."""
-        chosen = OfVectorDB.parameter_name in request.GET
+        chosen = VectorDBFilter.parameter_name in request.GET
         return [name for name in self.list_display if name != "in_db" or not chosen]
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
-        return newest(rows).filter(Q(document_id__icontains=text) | Q(name__icontains=text))
+        return newest_rows(rows).filter(Q(document_id__icontains=text) | Q(name__icontains=text))
 
     @admin.display(description=_("document"))
     def named(self, document: VectorDocument) -> str:
-        return columns.words(document.name or document.document_id)
+        return cell_html.text_cell(document.name or document.document_id)
 
     @admin.display(description=_("its own id"))
     def own_id(self, document: VectorDocument) -> str:
-        return columns.words(document.document_id)
+        return cell_html.text_cell(document.document_id)
 
     @admin.display(description=_("vector database"))
     def in_db(self, document: VectorDocument) -> str:
-        return columns.link(Kind.VECTOR_DB, document.vector_db_id, str(document.vector_db))
+        return cell_html.link(Kind.VECTOR_DB, document.vector_db_id, str(document.vector_db))
 
     @admin.display(description=_("error"))
     def error_text(self, document: VectorDocument) -> str:
-        return columns.code(document.error)
+        return cell_html.code(document.error)
 
     @admin.display(description=_("beginning"))
     def beginning(self, document: VectorDocument) -> str:
         found = Chunk.objects.filter(document_id=document.pk).order_by("position").values_list("text", flat=True)
-        return columns.code("\n\n".join(found[:BEGINNING]))
+        return cell_html.code("\n\n".join(found[:BEGINNING]))
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, document: VectorDocument) -> str:
-        return columns.plain(document.metadata)
+        return cell_html.json_body(document.metadata)

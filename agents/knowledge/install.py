@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from agents.base.later import later
+from agents.base.lazy_import import lazy_import
 from agents.knowledge.store import vector_dbs
 from agents.loop.background import backgrounds
 from agents.loop.extensions import extensions as loop
-from agents.record.store import attached
-from agents.record.store.attached import Attached
+from agents.record.store import deletion_hooks
+from agents.record.store.deletion_hooks import DeletionHooks
 from agents.responses.runner.extensions import extensions as responses
 
 
 def install() -> None:
-    backgrounds["knowledge"] = later("agents.knowledge.runner.background.Background")
-    attached.add("knowledge", Attached(sessions=vector_dbs.drop_of_sessions))
-    loop.equip["knowledge"] = later("agents.knowledge.runner.equipment.equip")
-    loop.service_parts["knowledge"] = later("agents.knowledge.runner.indexing.indexer")
-    loop.document_text = later("agents.knowledge.runner.turn_documents.context")
-    loop.slow_documents = later("agents.knowledge.runner.turn_documents.documents")
-    responses.file_search = later("agents.knowledge.runner.file_search_tool.file_search_tool")
-    responses.read_part = later("agents.knowledge.runner.response_files.read_part")
+    backgrounds["knowledge"] = lazy_import("agents.knowledge.runner.background.Background")
+    deletion_hooks.add("knowledge", DeletionHooks(sessions=vector_dbs.drop_of_sessions))
+    loop.equip["knowledge"] = lazy_import("agents.knowledge.runner.equipment.equip")
+    loop.service_parts["knowledge"] = lazy_import("agents.knowledge.runner.indexing.indexer")
+    loop.document_text = lazy_import("agents.knowledge.runner.turn_documents.context")
+    loop.slow_documents = lazy_import("agents.knowledge.runner.turn_documents.documents")
+    responses.file_search = lazy_import("agents.knowledge.runner.file_search_tool.file_search_tool")
+    responses.read_part = lazy_import("agents.knowledge.runner.response_files.read_part")

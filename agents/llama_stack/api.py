@@ -14,7 +14,7 @@ from agents.base.api import large_answers
 from agents.base.api.lists import array, encode
 from agents.base.api.negotiation import json_response
 from agents.base.api.provider_data import provider_data
-from agents.base.api.views import ApiView, Awaited, answer, as_json, listed, nothing, page_bounds, stream
+from agents.base.api.views import ApiView, Awaited, answer, as_json, no_content, page_bounds, query_list, stream
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import portions
 from agents.llama_stack.schemas import (
@@ -39,7 +39,7 @@ from agents.record.schemas.agents import AgentObject
 from agents.record.schemas.events import parse_cursor
 from agents.record.store import agents, read_turns, retries, sessions, turns
 from agents.record.store.retries import Retry
-from agents.record.store.turns import TurnPlace
+from agents.record.store.turns import TurnTarget
 
 _LIMIT = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10**12 - 1}, {"const": -1}]}
 BOUNDS = [
@@ -76,7 +76,7 @@ class AgentDetail(ApiView):
     @extend_schema(operation_id="delete_agent", responses={204: None})
     def delete(self, request: Request, agent_id: str) -> HttpResponseBase:
         agents.delete(self.actor, agents.key_of(agent_id))
-        return nothing()
+        return no_content()
 
 
 class SessionCreate(ApiView):
@@ -115,29 +115,29 @@ class SessionDetail(ApiView):
     )
     def get(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
         record = sessions.get(self.actor, sessions.key_of(session_id), agent=agents.key_of(agent_id))
-        named = listed(request._request, "turn_ids")
+        named = query_list(request._request, "turn_ids")
         only = None if named is None else [ids.parse(ids.Kind.TURN, one) or 0 for one in named]
         sized = read_turns.sizes_of_session(self.actor, record.key, only)
-        turns = (pieces_of(one) for one in read_turns.parts_of_session(self.actor, record.key, sized))
+        turns = (pieces_of(one) for one in read_turns.partial_turns(self.actor, record.key, sized))
         pieces = session_pieces(record.key, record.name, record.created_at, turns)
         return large_answers.answer(portions.weight(sized), pieces)
 
     @extend_schema(operation_id="delete_session", responses={204: None})
     def delete(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
         sessions.delete(self.actor, sessions.key_of(session_id), agent=agents.key_of(agent_id))
-        return nothing()
+        return no_content()
 
 
 class TurnView(ApiView):
     """What the views of turns share: finding one, and answering with one that runs."""
 
-    def _place(self, agent_id: str, session_id: str, turn_id: str, action: Action = "read") -> TurnPlace:
+    def _place(self, agent_id: str, session_id: str, turn_id: str, action: Action = "read") -> TurnTarget:
         agent, session = agents.key_of(agent_id), sessions.key_of(session_id)
         turn = turns.key_of(turn_id)
         # what ran elsewhere may change hands within a session: then the turn says whose it is
         of = agent if turns.agent_of(turn, session) != agent else None
         sessions.get(self.actor, session, agent=of, action=action)
-        return turns.place(self.actor, turn, session=session, action=action)
+        return turns.target(self.actor, turn, session=session, action=action)
 
     def _retry(self) -> Retry:
         headers = self.request._request.headers
@@ -227,7 +227,7 @@ class TurnEvents(TurnView):
         except ValueError as error:
             raise InvalidRequest(f"after: {error}.", param="after") from error
         # to the end of what runs, or to the last event of what does not
-        until = turns.leg_start(place.key, place.leg_count) if place.is_live else place.next_seq - 1
+        until = turns.response_start(place.key, place.response_count) if place.is_live else place.next_seq - 1
         return stream(frames(Started(place.key, place.session, until), after=after, with_ids=True))
 
 
@@ -237,9 +237,9 @@ class StepDetail(TurnView):
     @extend_schema(operation_id="get_step", responses=StepEnvelope)
     def get(self, request: Request, agent_id: str, session_id: str, turn_id: str, step_id: str) -> HttpResponseBase:
         place = self._place(agent_id, session_id, turn_id)
-        found = read_turns.parts(self.actor, place.key)
+        found = read_turns.partial_turn(self.actor, place.key)
         key = ids.parse(ids.Kind.STEP, step_id)
         for group in shown_steps(found.turn.steps):
             if group[0].key == key:
-                return json_response(b'{"step":%b}' % step_json(place.key, list(map(found.details.of, group))))
+                return json_response(b'{"step":%b}' % step_json(place.key, list(map(found.details.load, group))))
         raise NotFound(f"Step '{step_id[:80]}' not found.")

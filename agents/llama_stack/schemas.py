@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from agents.base.schemas.wire import AgentKey, Moment, SessionKey, StepKey, TurnKey, Wire
+from agents.base.schemas.wire import AgentKey, SessionKey, StepKey, Timestamp, TurnKey, Wire
 from agents.record.schemas.agents import AgentConfig, AgentObject
 from agents.record.schemas.content import (
     CompletionMessage,
@@ -51,8 +51,8 @@ class SessionCreated(Wire):
 class _Step(Wire):
     turn_id: TurnKey
     step_id: StepKey
-    started_at: Moment | None = None
-    completed_at: Moment | None = None
+    started_at: Timestamp | None = None
+    completed_at: Timestamp | None = None
 
 
 class InferenceStep(_Step):
@@ -101,8 +101,8 @@ class Turn(Wire):
     steps: list[Step]
     output_message: CompletionMessage
     output_attachments: list[Attachment] = []
-    started_at: Moment
-    completed_at: Moment | None = None
+    started_at: Timestamp
+    completed_at: Timestamp | None = None
     status: TurnStatus | None = None
 
 
@@ -110,7 +110,7 @@ class Session(Wire):
     session_id: SessionKey
     session_name: str
     turns: list[Turn]
-    started_at: Moment
+    started_at: Timestamp
 
 
 class Page(Wire, Generic[T]):

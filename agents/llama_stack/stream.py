@@ -27,7 +27,7 @@ from agents.record.schemas.events import (
     TurnStarted,
     cursor_of,
 )
-from agents.record.schemas.turns import StepValue, TurnValue, apply, fold
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot, apply, fold
 
 _encode = msgspec.json.encode
 
@@ -58,7 +58,7 @@ class Stream:
 
     def __init__(self, turn: int, session: int, *, after: tuple[int, int] = (-1, 0), with_ids: bool = False) -> None:
         self._key, self._session = turn, session
-        self._turn: TurnValue | None = None
+        self._turn: TurnSnapshot | None = None
         self._after = after
         self._with_ids = with_ids
         self._heads: dict[int, bytes] = {}
@@ -146,7 +146,7 @@ class Stream:
         details = step_json(self._key, group)
         return [*out, _payload(b'"event_type":"step_complete",%b,"step_details":%b' % (step, details))]
 
-    def _group(self, key: int) -> Sequence[StepValue]:
+    def _group(self, key: int) -> Sequence[StepSnapshot]:
         """The steps shown as one when this one ends: the client calls of a round, with the last."""
         assert self._turn is not None  # a step ends after its turn began
         step = next(step for step in self._turn.steps if step.key == key)

@@ -19,21 +19,21 @@ from agents.loop.service import Started
 from agents.record import live
 from agents.record.schemas.events import Cursor, Delta, TurnEnded
 from agents.record.store import read_turns
-from agents.record.store.read_turns import Parts
+from agents.record.store.read_turns import PartialTurn
 
 
 def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = False) -> AsyncIterator[bytes]:
     """The frames of a leg (or of everything behind a cursor), with comments in quiet times."""
     seen = (started.first_seq - 1, 1 << 62) if after is None else after
     encoder = Stream(started.turn, started.session, after=seen, with_ids=with_ids)
-    return sse.paced(live.follow(started.turn, until_leg=started.first_seq), encoder.feed)
+    return sse.with_keep_alive(live.follow(started.turn, until_response=started.first_seq), encoder.feed)
 
 
 async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpResponseBase:
     """The turn once its leg is over: the same as the stream's last object. One that failed is an
     error with the status of its cause."""
     end = None
-    async for batch in live.follow(started.turn, until_leg=started.first_seq):
+    async for batch in live.follow(started.turn, until_response=started.first_seq):
         if batch and not isinstance(batch[-1], Delta):
             end = batch[-1]
     if isinstance(end, TurnEnded) and end.status != "completed":
@@ -43,20 +43,20 @@ async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpR
 
 async def settled(actor: Actor, started: Started) -> HttpResponseBase:
     """The turn once its leg is over, however it ended."""
-    async for _ in live.follow(started.turn, until_leg=started.first_seq):
+    async for _ in live.follow(started.turn, until_response=started.first_seq):
         pass
     return await read(whole_turn, actor, started.turn, "run")
 
 
 def whole_turn(actor: Actor, turn: int, action: Action = "read") -> HttpResponseBase:
     """A turn as it is now. Raises NotFound."""
-    found = read_turns.parts(actor, turn, action)
+    found = read_turns.partial_turn(actor, turn, action)
     return large_answers.answer(found.weight, pieces_of(found))
 
 
-def pieces_of(found: Parts) -> Iterator[bytes]:
+def pieces_of(found: PartialTurn) -> Iterator[bytes]:
     """A turn as JSON."""
-    return turn_pieces(found.turn, found.details.of)
+    return turn_pieces(found.turn, found.details.load)
 
 
 def _failed(end: TurnEnded, actor: Actor, turn: int, request_id: str) -> HttpResponseBase:
@@ -64,6 +64,6 @@ def _failed(end: TurnEnded, actor: Actor, turn: int, request_id: str) -> HttpRes
     status = error_status(end.error) if end.status == "failed" else 409
     error = AgentsError(words, code=end.error.type if end.error else end.status)
     error.type = type_of(status)
-    told, found = msgspec.json.encode(error.body(request_id)), read_turns.parts(actor, turn, "run")
+    told, found = msgspec.json.encode(error.body(request_id)), read_turns.partial_turn(actor, turn, "run")
     pieces = chain([told[:-1], b',"turn":'], pieces_of(found), [b"}"])
     return large_answers.answer(found.weight, pieces, status=status, headers={"x-should-retry": "false"})

@@ -18,17 +18,17 @@ from agents.base.ids import Kind
 from agents.base.schemas.wire import iso
 from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.items import media_type
-from agents.record.schemas.turns import StepValue, TurnValue, Whole, as_it_is
+from agents.record.schemas.turns import LoadDetail, StepSnapshot, TurnSnapshot, unchanged
 
 _NOTHING_YET = CompletionMessage(content="").model_dump_json(exclude_none=True).encode()
 
 
-def turn_json(turn: TurnValue) -> bytes:
+def turn_json(turn: TurnSnapshot) -> bytes:
     """A turn. While it has no answer, ``output_message`` is an empty one: the type has no null."""
     return b"".join(turn_pieces(turn))
 
 
-def turn_pieces(turn: TurnValue, whole: Whole = as_it_is) -> Iterator[bytes]:
+def turn_pieces(turn: TurnSnapshot, whole: LoadDetail = unchanged) -> Iterator[bytes]:
     """The same in pieces: of the steps there is only one whole at a time."""
     yield (
         b'{"turn_id":"%b","session_id":"%b","input_messages":'
@@ -36,7 +36,7 @@ def turn_pieces(turn: TurnValue, whole: Whole = as_it_is) -> Iterator[bytes]:
     )
     yield turn.input_messages
     yield b',"steps":['
-    pictured: list[StepValue] = []  # as few steps are
+    pictured: list[StepSnapshot] = []  # as few steps are
     for place, group in enumerate(shown_steps(turn.steps)):
         yield b"," if place else b""
         found = [whole(step) for step in group]
@@ -54,12 +54,12 @@ def turn_pieces(turn: TurnValue, whole: Whole = as_it_is) -> Iterator[bytes]:
     )
 
 
-def _may_have_images(step: StepValue) -> bool:
+def _may_have_images(step: StepSnapshot) -> bool:
     """Steps without any, which are most, are not parsed."""
     return step.type == "tool_execution" and b'"image"' in (step.detail or b"")
 
 
-def _attachments(step: StepValue) -> Iterator[dict[str, Any]]:
+def _attachments(step: StepSnapshot) -> Iterator[dict[str, Any]]:
     """The images that a tool gave back, as attachments of the turn's answer."""
     for response in msgspec.json.decode(step.detail or b"{}").get("tool_responses", ()):
         for item in _images(response.get("content")):
@@ -71,7 +71,7 @@ def _images(content: Any) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict) and item.get("type") == "image"]
 
 
-def shown_steps(steps: Iterable[StepValue]) -> list[list[StepValue]]:
+def shown_steps(steps: Iterable[StepSnapshot]) -> list[list[StepSnapshot]]:
     """Steps as the API counts them: finished ones it has a type for, calls of client tools of
     one round together."""
     shown = [step for step in steps if step.completed_at is not None and step.type != "other"]
@@ -79,12 +79,12 @@ def shown_steps(steps: Iterable[StepValue]) -> list[list[StepValue]]:
     return [list(group) for _, group in groups]
 
 
-def _group(step: StepValue) -> int | tuple[int, str]:
+def _group(step: StepSnapshot) -> int | tuple[int, str]:
     is_client = step.type == "tool_execution" and not step.server_side
     return (step.round, "client") if is_client else step.key
 
 
-def step_json(turn: int, group: Sequence[StepValue]) -> bytes:
+def step_json(turn: int, group: Sequence[StepSnapshot]) -> bytes:
     """One step, made of one of ours, or of the client calls of a round."""
     first, last = group[0], group[-1]
     head = b'{"turn_id":"%b","step_id":"%b","started_at":"%b","completed_at":%b,"step_type":"%b",' % (
@@ -104,7 +104,7 @@ class _Calls(msgspec.Struct):
     tool_responses: list[msgspec.Raw] = []
 
 
-def _details(group: Sequence[StepValue]) -> bytes:
+def _details(group: Sequence[StepSnapshot]) -> bytes:
     if len(group) == 1:
         return group[0].detail or b"{}"
     parts = [msgspec.json.decode(step.detail or b"{}", type=_Calls) for step in group]

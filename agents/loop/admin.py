@@ -10,7 +10,7 @@ from agents.base.ids import Kind
 from agents.loop.admin_forms import RegisteredModelForm
 from agents.loop.models import RegisteredModel
 from agents.loop.store.registered_models import registered_models
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.registered import ACCESS, RegisteredAdmin
 
 
@@ -31,7 +31,7 @@ class RegisteredModelAdmin(RegisteredAdmin):
 
     @admin.display(description=_("endpoint"))
     def endpoint(self, record: RegisteredModel) -> str:
-        return columns.words(record.provider)
+        return cell_html.text_cell(record.provider)
 
     @admin.display(description=_("kind"))
     def its_type(self, record: RegisteredModel) -> str:
@@ -39,4 +39,4 @@ class RegisteredModelAdmin(RegisteredAdmin):
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, record: RegisteredModel) -> str:
-        return columns.plain(record.params.get("metadata"))
+        return cell_html.json_body(record.params.get("metadata"))

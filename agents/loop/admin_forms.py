@@ -24,13 +24,13 @@ _KINDS = [("llm", gettext_lazy("language model")), ("embedding", gettext_lazy("e
 class RegisteredModelForm(NamedForm):
     """Another name for an endpoint's model. ``registration`` is the result."""
 
-    identifier = text_field(gettext_lazy("Name"), length=300, words=gettext_lazy("What agents name it by."))
+    identifier = text_field(gettext_lazy("Name"), length=300, help_text=gettext_lazy("What agents name it by."))
     provider = forms.ChoiceField(label=gettext_lazy("Endpoint"))
     resource = text_field(
         gettext_lazy("Model"),
         length=300,
         required=False,
-        words=gettext_lazy("As the endpoint calls it; the same name if empty."),
+        help_text=gettext_lazy("As the endpoint calls it; the same name if empty."),
     )
     model_type = forms.ChoiceField(label=gettext_lazy("Kind"), choices=_KINDS)
     metadata = JsonField(help_text=gettext_lazy('{"embedding_dimension": 384}'))
@@ -39,7 +39,7 @@ class RegisteredModelForm(NamedForm):
         model = RegisteredModel
         fields: tuple[str, ...] = ()
 
-    places = {
+    field_names = {
         "model_id": "identifier",
         "provider_id": "provider",
         "provider_model_id": "resource",
@@ -70,7 +70,7 @@ class RegisteredModelForm(NamedForm):
         if providers.endpoints.is_qualified(new.identifier):
             raise InvalidRequest(_("This is the endpoint's own name for it: it needs no other."), param="model_id")
         if self.is_new and registered_models.find(self.actor, new.identifier):
-            raise self._taken("model_id")
+            raise self._name_conflict("model_id")
         self.registration = new
 
 

@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from agents.base.access import Actor
-from agents.base.api.views import ApiView, Awaited, answer, nothing
+from agents.base.api.views import ApiView, Awaited, answer, no_content
 from agents.base.errors import NotFound
 from agents.base.reading import read
 from agents.loop import model_names
@@ -72,4 +72,4 @@ class ModelDetail(ApiView):
     @extend_schema(operation_id="unregister_model", responses={204: None})
     def delete(self, request: Request, model_id: str) -> HttpResponseBase:
         registered_models.delete(self.actor, model_id)
-        return nothing()
+        return no_content()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.base.store.registered import Registration
-from agents.loop.inference.base import Inference, Model
+from agents.loop.inference.base import InferenceEndpoint, Model
 from agents.loop.provider_set import Providers
 from agents.loop.schemas.models import RegisterModel
 from agents.loop.store.registered_models import registered_models
@@ -22,7 +22,7 @@ def full_name(providers: Providers, actor: Actor, name: str) -> str:
     return f"{row.provider}/{row.resource}" if row else name
 
 
-def resolve(providers: Providers, actor: Actor, name: str) -> tuple[Inference, str]:
+def resolve(providers: Providers, actor: Actor, name: str) -> tuple[InferenceEndpoint, str]:
     """The endpoint a model name means, and the model's name there."""
     return providers.endpoints.resolve(full_name(providers, actor, name))
 

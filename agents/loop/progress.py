@@ -16,6 +16,7 @@ from agents.loop.protocols.shields import Said
 from agents.loop.protocols.tools import Labelled
 from agents.loop.replay import Outcome, Player
 from agents.loop.run import PendingCall, Resume, Run
+from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import (
     CompletionMessage,
     ToolCall,
@@ -44,7 +45,6 @@ from agents.record.schemas.events import (
     TurnStarted,
 )
 from agents.record.schemas.items import input_item, input_items, items_of, joined_calls, system_item
-from agents.record.schemas.pieces import Pieces
 
 
 @dataclass(slots=True)
@@ -52,8 +52,8 @@ class Draft:
     """What an open step has received so far."""
 
     started: StepStarted
-    text: Pieces = field(default_factory=Pieces)
-    reasoning: Pieces = field(default_factory=Pieces)
+    text: ChunkedText = field(default_factory=ChunkedText)
+    reasoning: ChunkedText = field(default_factory=ChunkedText)
     model: str = ""
 
     def detail(self) -> StepDetail:

@@ -18,12 +18,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 
-from agents.base.store import trouble
+from agents.base.store import failures
 from agents.base.store.writer import writer
 from agents.record.bus import TurnLog
 from agents.record.schemas.events import Cursor, Delta, Entry, ErrorInfo, Event, position
 from agents.record.store import closing, recorder
-from agents.record.store.recorder import Leg, Superseded
+from agents.record.store.recorder import Superseded, TurnRef
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ AWAY_TRIES = 600
 
 def tries_of(error: BaseException) -> int:
     """How often a write that fails so is tried."""
-    return AWAY_TRIES if trouble.of(error) else WRITE_TRIES
+    return AWAY_TRIES if failures.classify(error) else WRITE_TRIES
 
 
 @dataclass(eq=False, slots=True)
@@ -79,14 +79,14 @@ class DeltaKeeper:
 
     def _submit(self, batches: Sequence[tuple[Recording, _Batch]], tried: int) -> None:
         typed = [(recording.leg, batch.deltas) for recording, batch in batches]
-        future = writer.submit(partial(recorder.record_typing, typed))
+        future = writer.submit(partial(recorder.record_deltas, typed))
         done = partial(self._done, batches, tried)
         future.add_done_callback(lambda kept: self._loop.call_soon_threadsafe(done, kept))
 
     def _done(self, batches: Sequence[tuple[Recording, _Batch]], tried: int, kept: Future[frozenset[int]]) -> None:
         error = kept.exception()
         if error is not None and tried < tries_of(error):
-            if not trouble.of(error):  # of that the writer tells
+            if not failures.classify(error):  # of that the writer tells
                 log.warning("what %d runs typed could not be stored, trying again: %s", len(batches), error)
             self._loop.call_later(AGAIN_S, self._submit, batches, tried + 1)
             return
@@ -99,7 +99,7 @@ class Recording:
     """One run's way into the store and the live log, in order. ``stop`` ends the run when it can be
     recorded no more; ``failed`` says so."""
 
-    def __init__(self, leg: Leg, turn_log: TurnLog, keeper: DeltaKeeper, stop: Callable[[], object]) -> None:
+    def __init__(self, leg: TurnRef, turn_log: TurnLog, keeper: DeltaKeeper, stop: Callable[[], object]) -> None:
         self.leg, self.log, self._keeper, self._stop = leg, turn_log, keeper, stop
         self._loop = asyncio.get_running_loop()
         self._held: list[Entry] = []
@@ -169,7 +169,7 @@ class Recording:
             self._unstored -= len(done.events) + len(done.deltas)
             last = done.last
         if last is not None and not self.failed:
-            self.log.stored(last)
+            self.log.mark_stored(last)
         if not self._writing:
             self._idle.set()
 
@@ -186,7 +186,7 @@ class Recording:
         elif self.failed or isinstance(error, Superseded) or tried >= tries_of(error):
             self.give_up(error)
         else:
-            if not trouble.of(error):
+            if not failures.classify(error):
                 log.warning("turn=%s: a write failed, trying again: %s", self.leg.turn, error)
             self._loop.call_later(AGAIN_S, self._submit, batch, tried + 1)
             return

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.base import ids
-from agents.loop.inference.base import Inference
+from agents.loop.inference.base import InferenceEndpoint
 from agents.loop.protocols.retrieval import Documents, Memory
 from agents.loop.protocols.shields import Shield
 from agents.loop.protocols.tools import Tool, ToolSource
@@ -75,7 +75,7 @@ class Run:
     actor: str
     model: str
     inference_model: str
-    inference: Inference
+    inference: InferenceEndpoint
     instructions: str
     input_messages: Sequence[TurnMessage]
     history: Sequence[bytes] = ()

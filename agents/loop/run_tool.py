@@ -9,13 +9,13 @@ from agents.base import redaction
 from agents.base.errors import AgentsError
 from agents.loop.protocols.tools import Tool, ToolContext, ToolResult, failure, without
 from agents.record.schemas.content import text_of
-from agents.record.schemas.items import CUT, MODEL_TEXT
+from agents.record.schemas.items import CUT_KEY, MAX_MODEL_TEXT
 
 
 async def run_one(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:
     """The answer of a tool, or that there was none in time. No secret is in it that the tool could know:
     none of this server, and none of the request."""
-    return without(await _run(tool, arguments, context, seconds), redaction.in_json(context.provider_data))
+    return without(await _run(tool, arguments, context, seconds), redaction.secrets_in_json(context.provider_data))
 
 
 async def _run(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:
@@ -45,6 +45,6 @@ def _leave(task: asyncio.Future[ToolResult]) -> None:
 def cut_for_model(result: ToolResult) -> dict[str, Any]:
     """A result's metadata, which say where a text that is too long for the model is cut: the whole of
     it stands in the step."""
-    if len(text_of(result.content)) <= MODEL_TEXT:
+    if len(text_of(result.content)) <= MAX_MODEL_TEXT:
         return result.metadata
-    return {**result.metadata, CUT: MODEL_TEXT}
+    return {**result.metadata, CUT_KEY: MAX_MODEL_TEXT}

@@ -31,10 +31,10 @@ from agents.record.store import agents as agent_store
 from agents.record.store import closing, forks, history, read_turns, retries, sessions, turns
 from agents.record.store import start_turn as legs
 from agents.record.store.agents import AgentRecord
-from agents.record.store.recorder import Leg
+from agents.record.store.recorder import TurnRef
 from agents.record.store.retries import Retry
-from agents.record.store.start_turn import NewLeg, NewTurn, Resumption
-from agents.record.store.turns import TurnPlace
+from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
+from agents.record.store.turns import TurnTarget
 
 CANCEL_TRIES = 20
 """How often a turn may pass into other hands while it is being cancelled."""
@@ -109,15 +109,22 @@ class Service:
                     agent,
                     Loop(run),
                     body,
-                    NewLeg(ids.new_key(), raw, model=run.model, retry=retry),
+                    NewResponse(ids.new_key(), raw, model=run.model, retry=retry),
                     slot,
                     source,
                 )
         except retries.AlreadyRun as repeated:
-            return self.attach(actor, repeated.turn, repeated.leg)
+            return self.attach(actor, repeated.turn, repeated.number)
 
     def _start(
-        self, actor: Actor, agent: AgentRecord, loop: Loop, body: CreateTurn, leg: NewLeg, slot: Slot, source: Source
+        self,
+        actor: Actor,
+        agent: AgentRecord,
+        loop: Loop,
+        body: CreateTurn,
+        leg: NewResponse,
+        slot: Slot,
+        source: Source,
     ) -> Started:
         run, queued = loop.run, slot.queued
         opening = loop.open(queued=queued)
@@ -130,7 +137,7 @@ class Service:
             provider=run.inference.name,
             messages=body.messages,
             request=body.model_dump_json(exclude={"messages", "stream"}, exclude_none=True),
-            leg=leg,
+            response=leg,
             queued=queued,
             source=source,
         )
@@ -143,7 +150,7 @@ class Service:
         self,
         actor: Actor,
         loop: Loop,
-        leg: Leg,
+        leg: TurnRef,
         opening: Sequence[Event],
         earlier: Callable[[], Earlier],
         slot: Slot,
@@ -166,15 +173,15 @@ class Service:
 
     def attach(self, actor: Actor, turn: int, number: int) -> Started:
         """A leg that was begun by an earlier request."""
-        place = turns.place(actor, turn, action="run")
-        return Started(turn, place.session, turns.leg_start(turn, number))
+        place = turns.target(actor, turn, action="run")
+        return Started(turn, place.session, turns.response_start(turn, number))
 
     # ---------------------------------------------------------------------------------------- resume
 
     def resume_turn(
         self,
         actor: Actor,
-        place: TurnPlace,
+        place: TurnTarget,
         config: AgentConfig,
         body: ResumeTurn,
         *,
@@ -191,7 +198,7 @@ class Service:
         self.check_open()
         place.check_here()
         try:
-            return self._resume(actor, place, config, body, NewLeg(ids.new_key(), raw, retry=retry), provider_data)
+            return self._resume(actor, place, config, body, NewResponse(ids.new_key(), raw, retry=retry), provider_data)
         except Conflict:
             again = retries.first_run(retry) if retry else None  # it may have begun while this one was read
             if again is None:
@@ -201,10 +208,10 @@ class Service:
     def _resume(
         self,
         actor: Actor,
-        place: TurnPlace,
+        place: TurnTarget,
         config: AgentConfig,
         body: ResumeTurn,
-        leg: NewLeg,
+        leg: NewResponse,
         provider_data: Mapping[str, Any] | None,
     ) -> Started:
         waiting = place.status == TurnStatus.AWAITING_INPUT
@@ -223,7 +230,7 @@ class Service:
             self.go(actor, loop, begun, opening, partial(said_before, place.key), slot)
         return Started(place.key, place.session, opening[0].seq)
 
-    def _resumed(self, actor: Actor, place: TurnPlace, config: AgentConfig, body: ResumeTurn, waiting: bool) -> Run:
+    def _resumed(self, actor: Actor, place: TurnTarget, config: AgentConfig, body: ResumeTurn, waiting: bool) -> Run:
         value = read_turns.turn(actor, place.key, "run")
         pending = turns.pending_calls(place.key) if waiting else []
         calls = [PendingCall(one.step, ToolCall.model_validate_json(one.call), one.started_at) for one in pending]
@@ -236,9 +243,9 @@ class Service:
         settings = msgspec.json.decode(place.request or "{}")
         request = CreateTurn.model_validate({"messages": [], **settings}).model_copy(update={"messages": messages})
         run = build(self.providers, actor, turn=place.key, session=place.session, config=config, body=request)
-        next_step, next_round = turns.counts(place.key)
+        next_step, next_round = turns.next_numbers(place.key)
         resume = Resume(
-            leg=place.leg_count + 1,
+            leg=place.response_count + 1,
             responses=body.tool_responses,
             pending=calls,
             next_seq=place.next_seq,
@@ -255,30 +262,32 @@ class Service:
         """Stop a turn that runs or waits; a turn that is over stays as it is. Returns the leg that was stopped:
         once that is over, nothing more is done for it. Raises NotFound, Conflict."""
         for _ in range(CANCEL_TRIES):
-            place = turns.place(actor, key, action="run")
+            place = turns.target(actor, key, action="run")
             place.check_here()
             if place.is_over or self._stopped(place, f"cancelled by {actor.name}"):
-                return Started(key, place.session, turns.leg_start(key, place.leg_count))
+                return Started(key, place.session, turns.response_start(key, place.response_count))
         raise Conflict("The turn is passing from hand to hand; try again.", code="busy")
 
-    def _stopped(self, place: TurnPlace, reason: str) -> bool:
+    def _stopped(self, place: TurnTarget, reason: str) -> bool:
         """Whether the turn was stopped, or will be at once; False where it has moved on meanwhile."""
         if place.is_live and place.lease_owner == self.runner.owner:
             self.runner.cancel(place.key, place.epoch, reason)
             return True
-        if place.is_live and not place.is_left(ids.now_us()):
+        if place.is_live and not place.is_abandoned(ids.now_us()):
             raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
         among = closing.RUNNING if place.is_live else closing.WAITING
         close = partial(closing.close_turn, place.key, "cancelled", reason)
         return writer.write(partial(close, among=among, epoch=place.epoch))
 
-    def config_of(self, actor: Actor, place: TurnPlace) -> AgentConfig:
+    def config_of(self, actor: Actor, place: TurnTarget) -> AgentConfig:
         """The configuration a turn ran with, in a fork with what was changed for it."""
         place.check_here()
         if place.agent is None or place.revision is None:
             raise InvalidRequest("This turn has no agent to go on with.", code="no_agent")
         config = agent_store.revision_config(actor, place.agent, place.revision, "run")
-        return config.model_copy(update=dict(ForkSettings.model_validate_json(forks.settings_of(place.key)).given))
+        return config.model_copy(
+            update=dict(ForkSettings.model_validate_json(forks.settings_of(place.key)).changed_values)
+        )
 
     def session_agent(self, actor: Actor, session: int) -> AgentRecord:
         """The agent of a session. Raises InvalidRequest where it has none."""

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from agents.base.access import Actor
 from agents.base.errors import RateLimited
-from agents.base.shares import Place as Slot
 from agents.base.shares import Shares
+from agents.base.shares import Slot as Slot
 
 RETRY_AFTER_S = 5
 

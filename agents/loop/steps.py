@@ -22,6 +22,7 @@ from agents.loop.protocols.tools import Labelled, Offered, Tool, ToolContext, To
 from agents.loop.replay import Outcome
 from agents.loop.replayed_steps import take_over
 from agents.loop.run_tool import cut_for_model, run_one
+from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import CompletionMessage, StopReason, ToolCall, ToolResponse, text_of
 from agents.record.schemas.events import (
     Delta,
@@ -35,7 +36,6 @@ from agents.record.schemas.events import (
     ShieldDetail,
     StepStarted,
 )
-from agents.record.schemas.pieces import Pieces
 
 STOP_REASONS: dict[str | None, StopReason] = {
     "stop": "end_of_turn",
@@ -136,7 +136,7 @@ class _Answer:
 
     def __init__(self, progress: Progress, started: StepStarted, draft: Draft) -> None:
         self._progress, self._step, self._draft = progress, started.step, draft
-        self._calls: dict[int, tuple[str, str, Pieces]] = {}
+        self._calls: dict[int, tuple[str, str, ChunkedText]] = {}
         self._late = False
 
     def take(self, chunk: Text | Reasoning | CallPart) -> Entry:
@@ -147,10 +147,10 @@ class _Answer:
                 self._late = self._late or (not self._draft.reasoning.size and bool(self._draft.text.size))
                 return self._typed("reasoning", self._draft.reasoning, text)
             case CallPart(index, arguments, call_id, name):
-                parts = self._calls.setdefault(index, (call_id, name, Pieces()))[2]
+                parts = self._calls.setdefault(index, (call_id, name, ChunkedText()))[2]
                 return self._typed("call", parts, arguments, index)
 
-    def _typed(self, channel: str, pieces: Pieces, text: str, index: int = 0) -> Delta:
+    def _typed(self, channel: str, pieces: ChunkedText, text: str, index: int = 0) -> Delta:
         at = pieces.size
         pieces.append(text)
         return self._progress.delta(self._step, channel, at, text, index)
@@ -173,7 +173,7 @@ class _Answer:
         )
 
 
-def tool_call(call_id: str, name: str, parts: Pieces) -> ToolCall:
+def tool_call(call_id: str, name: str, parts: ChunkedText) -> ToolCall:
     """A call as the model wrote it; arguments that are no JSON object stay text."""
     raw = str(parts)
     try:

@@ -12,14 +12,14 @@ from typing import Any
 from agents.base import rights
 from agents.base.access import Actor
 from agents.base.reading import read
-from agents.base.store import trouble
+from agents.base.store import failures
 from agents.loop.loop import Loop
 from agents.loop.recording import AGAIN_S, DeltaKeeper, Recording
 from agents.loop.slots import Slot, Slots
 from agents.record.bus import TurnLog, hub
 from agents.record.schemas.events import ErrorInfo, Event, FinalStatus
 from agents.record.store import turns
-from agents.record.store.recorder import Leg, Superseded
+from agents.record.store.recorder import Superseded, TurnRef
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ Stop = tuple[FinalStatus, str]
 class _Running:
     """A run that is on its way."""
 
-    def __init__(self, leg: Leg) -> None:
+    def __init__(self, leg: TurnRef) -> None:
         self.leg = leg
         self.stopped: Stop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -74,12 +74,12 @@ class Runner:
         """The turns of these runs."""
         return frozenset(turn for turn, _ in tuple(self._runs))
 
-    def start(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+    def start(self, loop: Loop, leg: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
         """Run a leg whose first events are stored, for as long as its actor may run, and leave its slot then.
         From any thread; returns at once."""
         self._loop.call_soon_threadsafe(self._spawn, loop, leg, opening, actor, slot)
 
-    def _spawn(self, loop: Loop, leg: Leg, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+    def _spawn(self, loop: Loop, leg: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
         turn_log = hub.open(leg.turn, opening[0].seq)
         turn_log.append(opening)
         running = self._runs[leg.turn, leg.epoch] = _Running(leg)
@@ -90,8 +90,8 @@ class Runner:
         self._tasks.add(task)
         task.add_done_callback(partial(self._done, running, turn_log))
         lost = partial(self._stop, (leg.turn, leg.epoch), ("cancelled", rights.REASON))
-        held = rights.hold(actor, lost, is_run=True)
-        task.add_done_callback(lambda _: rights.release(held))
+        held = rights.watch(actor, lost, is_run=True)
+        task.add_done_callback(lambda _: rights.unwatch(held))
         task.add_done_callback(lambda _: self.slots.leave(slot))
 
     def _done(self, running: _Running, turn_log: TurnLog, task: asyncio.Task[None]) -> None:
@@ -130,13 +130,13 @@ class Runner:
         await self._settle(recording)
 
     @staticmethod
-    async def _begin(leg: Leg) -> None:
+    async def _begin(leg: TurnRef) -> None:
         """Say that a queued turn runs, as soon as the store takes it. Raises Superseded."""
         while True:
             try:
                 return await read(turns.mark_running, leg)
             except Exception as error:
-                if trouble.of(error) is None:
+                if failures.classify(error) is None:
                     raise
             await asyncio.sleep(AGAIN_S)
 

@@ -6,7 +6,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 
 
 SQLITE = (
@@ -152,7 +152,7 @@ class Migration(migrations.Migration):
             model_name="term",
             name="folded",
             field=agents.base.models.fields.ShortText(
-                blank=True, help_text="as it is compared: agents.base.words.fold", max_length=1000
+                blank=True, help_text="as it is compared: agents.base.tokenizer.fold", max_length=1000
             ),
         ),
         migrations.AddField(

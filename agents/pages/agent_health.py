@@ -1,5 +1,4 @@
-"""How an agent is doing: the numbers of its turns over a period, on its page; and those of all agents in
-their list."""
+"""Metrics of an agent's turns over a period, for its page and for the list of agents."""
 
 from __future__ import annotations
 
@@ -17,66 +16,69 @@ from agents.base.errors import Unavailable
 from agents.logs.pages.numbers import zone_of
 from agents.logs.schemas.numbers import Stats
 from agents.logs.store import numbers
-from agents.pages import measures, outliers, periods
-from agents.pages.periods import Asked, Span
+from agents.pages import outliers, period_metrics, periods
+from agents.pages.periods import MetricsQuery, TimePeriod
 from agents.record.store import agents
 from agents.record.store.agents import AgentRecord
 from agents.uikit import charts
 from agents.uikit.access import PageRequest, page
-from agents.uikit.charts import Spark
+from agents.uikit.charts import Sparkline
 
 
 @page("read")
 def agent_numbers(request: PageRequest, agent_id: str) -> HttpResponse:
-    """The numbers of an agent by themselves, to be put in their place."""
+    """The metrics of an agent as a fragment, which the page inserts."""
     record = agents.get(request.actor, agents.key_of(agent_id))
-    shown = {
+    context = {
         "agent": record,
-        **_around(request, record),
+        **_period_context(request, record),
         "ready": True,
-        **counted(request.actor, record, span_of(request)),
+        **agent_metrics(request.actor, record, period_of(request)),
     }
-    return render(request, "agents/_agent_numbers.html", shown)
+    return render(request, "pages/_agent_numbers.html", context)
 
 
-def beside(request: PageRequest, record: AgentRecord) -> dict[str, Any]:
-    """Them with the page of the agent, or what stands there until they come."""
-    around = _around(request, record)
+def numbers_context(request: PageRequest, record: AgentRecord) -> dict[str, Any]:
+    """The context of the metrics on an agent's page; a browser with JavaScript fetches them later."""
+    context = _period_context(request, record)
     if "tz" in request.COOKIES:
-        return {**around, "ready": False}
-    return {**around, "ready": True, **counted(request.actor, record, span_of(request))}
+        return {**context, "ready": False}
+    return {**context, "ready": True, **agent_metrics(request.actor, record, period_of(request))}
 
 
-def _around(request: PageRequest, record: AgentRecord) -> dict[str, Any]:
-    here = span_of(request).name
+def _period_context(request: PageRequest, record: AgentRecord) -> dict[str, Any]:
+    current = period_of(request).name
     path = f"/agents/{record.public_id}/"
-    chosen = [(words, f"{url}#health", this) for words, url, this in periods.choices(path, here)]
-    return {"periods": chosen, "numbers_url": f"{path}numbers/?period={here}"}
+    periods_menu = [(label, f"{url}#health", this) for label, url, this in periods.choices(path, current)]
+    return {"periods": periods_menu, "numbers_url": f"{path}numbers/?period={current}"}
 
 
-def span_of(request: PageRequest) -> Span:
+def period_of(request: PageRequest) -> TimePeriod:
     """The period that the URL names."""
-    return periods.span(request.GET.get("period", ""), ZoneInfo(zone_of(request)))
+    return periods.time_period(request.GET.get("period", ""), ZoneInfo(zone_of(request)))
 
 
-def counted(actor: Actor, record: AgentRecord, span: Span) -> dict[str, Any]:
-    """Figures, charts, tools and failures of an agent; ``slow`` says that counting took too long."""
-    base = Asked(f"agent:{record.public_id}")
-    here, was = (base.during(each.low_us, each.high_us) for each in (span, span.before))
-    calls = Asked(f"type:tool {here.text}", "step")
+def agent_metrics(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict[str, Any]:
+    """Figures, charts, tools and failures of an agent; only ``slow``, a message, if counting took too long."""
+    base = MetricsQuery(f"agent:{record.public_id}")
+    current = base.during(period.low_us, period.high_us)
+    previous = base.during(period.previous.low_us, period.previous.high_us)
+    calls = MetricsQuery(f"type:tool {current.text}", "step")
     try:
-        models = numbers.groups(actor, here.query, ["model"]).groups
+        models = numbers.groups(actor, current.query, ["model"]).groups
         tools = numbers.groups(actor, calls.query, ["tool"]).groups
         return {
-            "span": span,
-            "here_url": here.url,
-            "figures": measures.figures(numbers.stats(actor, here.query), numbers.stats(actor, was.query), here, was),
-            "charts": measures.drawn(actor, base, span, models),
-            "table": measures.table(
+            "period": period,
+            "rows_url": current.url,
+            "figures": period_metrics.figures(
+                numbers.stats(actor, current.query), numbers.stats(actor, previous.query), current, previous
+            ),
+            "charts": period_metrics.period_charts(actor, base, period, models),
+            "table": period_metrics.top_table(
                 "tool", tools, calls, "count", title=_("Tools"), none=_("It called no tool in this time."), absent="–"
             ),
-            "failures": outliers.failures(actor, here),
-            "failed_url": here.also("status:failed").url,
+            "failures": outliers.failures(actor, current),
+            "failed_url": current.also("status:failed").url,
         }
     except Unavailable as error:
         return {"slow": error.message}
@@ -86,34 +88,36 @@ def counted(actor: Actor, record: AgentRecord, span: Span) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """An agent's turns in a period, and how many there were over it."""
+class AgentHealth:
+    """Statistics of an agent's turns in a period, and a sparkline of their number."""
 
     stats: Stats
     url: str
     failed_url: str
-    spark: Spark
-    words: str
+    sparkline: Sparkline
+    label: str
 
 
-def of_agents(actor: Actor, records: Sequence[AgentRecord], span: Span) -> dict[int, Health]:
-    """By agent's key, of each of them; nothing where counting took too long."""
+def health_by_agent(actor: Actor, records: Sequence[AgentRecord], period: TimePeriod) -> dict[int, AgentHealth]:
+    """The health of each agent, by key; empty if counting took too long."""
     try:
-        return _of_agents(actor, records, span)
+        return _count_health(actor, records, period)
     except Unavailable:
         return {}
 
 
-def _of_agents(actor: Actor, records: Sequence[AgentRecord], span: Span) -> dict[int, Health]:
-    here = Asked("").during(span.low_us, span.high_us)
-    stats = numbers.by_agent(actor, here.query, limit=100_000)
-    over = numbers.agents_over_time(actor, here.query, span.bar, span.zone)
-    starts = [start for start, _low, _high in span.bars]
+def _count_health(actor: Actor, records: Sequence[AgentRecord], period: TimePeriod) -> dict[int, AgentHealth]:
+    query = MetricsQuery("").during(period.low_us, period.high_us)
+    stats = numbers.by_agent(actor, query.query, limit=100_000)
+    counts_by_bar = numbers.agents_over_time(actor, query.query, period.bar, period.zone)
+    starts = [start for start, _low, _high in period.bars]
     out = {}
     for record in records:
-        own = Asked(f"agent:{record.public_id}").during(span.low_us, span.high_us)
-        counts = [over.get((record.key, start), 0) for start in starts]
-        found = stats.get(record.key, Stats())
-        words = _("%(count)s turns, at most %(most)s at a time") % {"count": found.count, "most": max(counts)}
-        out[record.key] = Health(found, own.url, own.also("status:failed").url, charts.spark(counts), words)
+        own_query = MetricsQuery(f"agent:{record.public_id}").during(period.low_us, period.high_us)
+        counts = [counts_by_bar.get((record.key, start), 0) for start in starts]
+        agent_stats = stats.get(record.key, Stats())
+        label = _("%(count)s turns, at most %(most)s at a time") % {"count": agent_stats.count, "most": max(counts)}
+        out[record.key] = AgentHealth(
+            agent_stats, own_query.url, own_query.also("status:failed").url, charts.sparkline(counts), label
+        )
     return out

@@ -1,4 +1,4 @@
-"""The pages of agents: which there are, what one is, its sessions, and trying it."""
+"""The list of agents, and the page of one: its configuration, its sessions, and a form to try it."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from agents.base import ids
 from agents.base.errors import InvalidRequest
 from agents.base.store import feed_cursor
 from agents.pages import agent_health, periods, turn_actions
-from agents.pages.agent_health import Health
-from agents.pages.places import places
+from agents.pages.agent_health import AgentHealth
+from agents.pages.page_hooks import hooks
 from agents.record.schemas.agents import AgentConfig
 from agents.record.schemas.content import SamplingParams, ToolDef
 from agents.record.store import agents, sessions
 from agents.record.store.agents import AgentRecord
 from agents.uikit import format, json_view, sources
 from agents.uikit.access import PageRequest, page
-from agents.uikit.replies import turn_reply
+from agents.uikit.http_responses import turn_reply
 
-PAGE = 50
+PAGE_SIZE = 50
 
 
 @page("read")
 def agent_list(request: PageRequest) -> HttpResponse:
-    """With the numbers of each agent; a browser with JavaScript fetches them once the list stands."""
-    start = _start(request)
-    span = agent_health.span_of(request)
-    records, more = agents.listing(request.actor, start=start, limit=PAGE)
+    """The list of agents with metrics; a browser with JavaScript fetches these after the page."""
+    start = _start_param(request)
+    period = agent_health.period_of(request)
+    records, more = agents.listing(request.actor, start=start, limit=PAGE_SIZE)
     later = "tz" in request.COOKIES
     context = {
-        **_table(request, records, {} if later else agent_health.of_agents(request.actor, records, span)),
+        **_table(request, records, {} if later else agent_health.health_by_agent(request.actor, records, period)),
         "ready": not later,
         "can_manage": "manage" in request.actor.actions,
         "base_url": request.build_absolute_uri("/")[:-1],
         "models": sorted({*agents.models(request.actor), "demo"}),
-        "periods": periods.choices("/agents/", span.name),
-        "numbers_url": f"/agents/numbers/?{urlencode({'start': start, 'period': span.name})}",
+        "periods": periods.choices("/agents/", period.name),
+        "numbers_url": f"/agents/numbers/?{urlencode({'start': start, 'period': period.name})}",
         **_paging(start, more),
     }
-    return render(request, "agents/agent_list.html", context)
+    return render(request, "pages/agents.html", context)
 
 
 @page("read")
 def agent_list_numbers(request: PageRequest) -> HttpResponse:
-    """The table of a page of agents by itself, with the numbers of each."""
-    records, _more = agents.listing(request.actor, start=_start(request), limit=PAGE)
-    found = agent_health.of_agents(request.actor, records, agent_health.span_of(request))
-    return render(request, "agents/_agent_table.html", {**_table(request, records, found), "ready": True})
+    """The table of agents with metrics, as a fragment."""
+    records, _more = agents.listing(request.actor, start=_start_param(request), limit=PAGE_SIZE)
+    health = agent_health.health_by_agent(request.actor, records, agent_health.period_of(request))
+    return render(request, "pages/_agent_table.html", {**_table(request, records, health), "ready": True})
 
 
-def _table(request: PageRequest, records: list[AgentRecord], health: Mapping[int, Health]) -> dict[str, Any]:
+def _table(request: PageRequest, records: list[AgentRecord], health: Mapping[int, AgentHealth]) -> dict[str, Any]:
     counts = agents.with_session_counts(request.actor, records)
     rows = [
         (record, counts.get(record.key, 0), changed_at(record), tool_names(record), health.get(record.key))
@@ -70,10 +70,10 @@ def _table(request: PageRequest, records: list[AgentRecord], health: Mapping[int
 @page("manage")
 @require_POST
 def create_agent(request: PageRequest) -> HttpResponse:
-    """A first agent without a line of code; all else of it is set over the API or in the admin."""
-    given = {name: request.POST.get(name, "").strip() for name in ("name", "model", "instructions")}
+    """Create an agent from a form; the API and the admin have its other settings."""
+    values = {name: request.POST.get(name, "").strip() for name in ("name", "model", "instructions")}
     try:
-        config = AgentConfig.model_validate({**given, "name": given["name"] or None})
+        config = AgentConfig.model_validate({**values, "name": values["name"] or None})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise InvalidRequest(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
@@ -82,52 +82,52 @@ def create_agent(request: PageRequest) -> HttpResponse:
 
 @page("read")
 def agent_page(request: PageRequest, agent_id: str) -> HttpResponse:
-    # before anything is read: what changes in between is then sent again rather than missed
+    # read first: a change while the page is built is then sent again rather than missed
     cursor = feed_cursor.newest(request.actor)
     record = agents.get(request.actor, agents.key_of(agent_id))
-    start = _start(request)
-    found, more = sessions.listing(request.actor, agent=record.key, start=start, limit=PAGE)
+    start = _start_param(request)
+    records, more = sessions.listing(request.actor, agent=record.key, start=start, limit=PAGE_SIZE)
     context = {
         "agent": record,
         "title": record.name or record.model,
         "changed_at": changed_at(record),
-        "sampling": sampling_words(record.config.sampling_params),
+        "sampling": sampling_label(record.config.sampling_params),
         "tools": [tool_signature(tool) for tool in record.config.client_tools],
-        "toolgroups": [one if isinstance(one, str) else one.name for one in record.config.toolgroups],
+        "toolgroups": [item if isinstance(item, str) else item.name for item in record.config.toolgroups],
         "shields": _shields(record),
-        "config": json_view.coloured(_config_json(record)),
-        "sessions": [(one, one.input_tokens + one.output_tokens) for one in found],
+        "config": json_view.highlight_json(_config_json(record)),
+        "sessions": [(item, item.input_tokens + item.output_tokens) for item in records],
         "session_total": agents.with_session_counts(request.actor, [record]).get(record.key, 0),
-        "can_run": "run" in request.actor.actions and not record.disabled and not record.is_foreign,
-        "source": sources.source_word(record.source.label),
-        "service": places.agent_service(record.key) if record.is_foreign else "",
+        "can_run": "run" in request.actor.actions and not record.disabled and not record.is_external,
+        "source": sources.source_label(record.source.label),
+        "service": hooks.agent_service(record.key) if record.is_external else "",
         "cursor": cursor,
-        **agent_health.beside(request, record),
+        **agent_health.numbers_context(request, record),
         **_paging(start, more),
     }
-    return render(request, "agents/agent_detail.html", context)
+    return render(request, "pages/agent.html", context)
 
 
 @page("run")
 @require_POST
 def try_agent(request: PageRequest, agent_id: str) -> HttpResponse:
-    """Say something to an agent, in the session named or in a new one: leads to the turn, or tells
-    a script its ids."""
+    """Send a message to an agent, in the given session or a new one. Redirects to the turn, or returns its ids
+    to a script."""
     text, session_id = (request.POST.get(name, "") for name in ("text", "session"))
     session = sessions.key_of(session_id) if session_id else None
     turn, session_id = turn_actions.try_agent(request.actor, agents.key_of(agent_id), text, session)
     return turn_reply(request, turn, session_id=session_id)
 
 
-def _start(request: HttpRequest) -> int:
-    asked = request.GET.get("start", "")
-    return int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+def _start_param(request: HttpRequest) -> int:
+    text = request.GET.get("start", "")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _paging(start: int, more: bool) -> dict[str, Any]:
     return {
-        "newer": f"?start={max(start - PAGE, 0)}" if start else "",
-        "older": f"?start={start + PAGE}" if more else "",
+        "newer": f"?start={max(start - PAGE_SIZE, 0)}" if start else "",
+        "older": f"?start={start + PAGE_SIZE}" if more else "",
     }
 
 
@@ -135,13 +135,13 @@ def _paging(start: int, more: bool) -> dict[str, Any]:
 
 
 def changed_at(record: AgentRecord) -> int:
-    """When its configuration last changed, microseconds since 1970: when its revision was made."""
+    """When the configuration last changed, in microseconds since 1970: the time of its revision."""
     return ids.key_time_us(record.revision)
 
 
 def tool_names(record: AgentRecord) -> list[str]:
-    """What it can call: groups of the server's tools, then its client's tools."""
-    groups = [one if isinstance(one, str) else one.name for one in record.config.toolgroups]
+    """The tools of an agent: groups of the server's tools, then tools of the client."""
+    groups = [group if isinstance(group, str) else group.name for group in record.config.toolgroups]
     return [*groups, *(tool.name for tool in record.config.client_tools)]
 
 
@@ -153,8 +153,8 @@ def tool_signature(tool: ToolDef) -> tuple[str, str, str]:
         named = properties.items() if isinstance(properties, dict) else ()
         parts = [(str(name), _type_of(kind), name in required) for name, kind in named]
     else:
-        parts = [(one.name, one.parameter_type, one.required) for one in tool.parameters or ()]
-    arguments = ", ".join(f"{name}{'' if needed else '?'}: {kind}" for name, kind, needed in parts)
+        parts = [(parameter.name, parameter.parameter_type, parameter.required) for parameter in tool.parameters or ()]
+    arguments = ", ".join(f"{name}{'' if is_required else '?'}: {kind}" for name, kind, is_required in parts)
     return tool.name, arguments, tool.description or ""
 
 
@@ -162,12 +162,12 @@ def _type_of(schema: Any) -> str:
     return str(schema.get("type", "any")) if isinstance(schema, dict) else "any"
 
 
-def sampling_words(sampling: SamplingParams | None) -> str:
+def sampling_label(sampling: SamplingParams | None) -> str:
     """``top_p, temperature 0.7, top_p 0.9; at most 512 tokens``."""
     if sampling is None:
         return format.NOTHING
     strategy = sampling.strategy.model_dump(exclude_none=True)
-    parts = [format.words(str(strategy.pop("type"))), *(f"{name} {value}" for name, value in strategy.items())]
+    parts = [format.readable_name(str(strategy.pop("type"))), *(f"{name} {value}" for name, value in strategy.items())]
     limit = _("at most %(count)s tokens") % {"count": sampling.max_tokens} if sampling.max_tokens else ""
     return "; ".join(part for part in (", ".join(parts), limit) if part)
 

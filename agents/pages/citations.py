@@ -1,5 +1,5 @@
-"""What tools of OpenAI's found, and what of it an answer rests on: results of files, pages of the web,
-the tools that a server has."""
+"""Results of OpenAI's built-in tools, and the sources that an answer cites: file search, web search, the list
+of an MCP server's tools."""
 
 from __future__ import annotations
 
@@ -11,95 +11,99 @@ from typing import Any
 import msgspec
 from django.utils.safestring import SafeString
 
-from agents.pages import blocks, details
-from agents.pages.blocks import Block, Value
-from agents.record.schemas.turns import StepValue
+from agents.pages import blocks, step_details
+from agents.pages.blocks import Block, NamedText
+from agents.record.schemas.turns import StepSnapshot
 from agents.responses.wire import citations
 from agents.uikit import format, json_view
 
-LISTING = "mcp_list_tools"
-"""The kind of the step in which a server of tools says what it has."""
-SOURCES = 20
-"""Sources shown of one answer; all of them are in the raw view."""
-LONGEST = 300
-"""Characters shown of a name or an address."""
+TOOL_LIST_KIND = "mcp_list_tools"
+"""The kind of the step in which an MCP server lists its tools."""
+MAX_SOURCES = 20
+"""Sources shown of one answer; the raw view has all."""
+MAX_NAME_CHARS = 300
+"""Characters shown of a name or a URL."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Something an answer rests on: ``mark`` is how the text names it, ``url`` where it is; either may be
-    empty."""
+class CitedSource:
+    """A source of an answer: ``mark`` is its reference in the text, ``url`` its address; either may be empty."""
 
     name: SafeString
     mark: str = ""
     url: str = ""
 
 
-def results(tool: details.Tool) -> tuple[Block, ...]:
-    """The pieces of files that a search found, best first, each with its file and score."""
-    return tuple(blocks.data(value, label) for value, label in _pieces(tool))
+def result_blocks(tool: step_details.StoredToolRun) -> tuple[Block, ...]:
+    """Blocks of the passages that a file search returned, best first, each with file and score."""
+    return tuple(blocks.data_block(value, label) for value, label in _file_results(tool))
 
 
-def values(step: StepValue) -> list[Value]:
-    """The whole texts of what a step found or listed, by name."""
+def values(step: StepSnapshot) -> list[NamedText]:
+    """The full texts of a step's results or list of tools, by name."""
     if step.type == "other":
-        other = details.read(step, details.Other)
-        return _descriptions(other) if other and other.kind == LISTING else []
-    tool = details.read(step, details.Tool) if step.type == "tool_execution" else None
-    return [value for value, _ in _pieces(tool)] if tool else []
+        other = step_details.read_detail(step, step_details.StoredOther)
+        return _descriptions(other) if other and other.kind == TOOL_LIST_KIND else []
+    tool = step_details.read_detail(step, step_details.StoredToolRun) if step.type == "tool_execution" else None
+    return [value for value, _ in _file_results(tool)] if tool else []
 
 
-def _pieces(tool: details.Tool) -> list[tuple[Value, str]]:
-    found = _listed(tool, "results") if tool.kind == "file_search" else []
-    return [(Value(f"found-{number}", str(one.get("text") or "")), _label(one)) for number, one in enumerate(found)]
+def _file_results(tool: step_details.StoredToolRun) -> list[tuple[NamedText, str]]:
+    results = _metadata_entries(tool, "results") if tool.kind == "file_search" else []
+    return [
+        (NamedText(f"found-{number}", str(result.get("text") or "")), _label(result))
+        for number, result in enumerate(results)
+    ]
 
 
-def _label(one: Mapping[str, Any]) -> str:
-    score = one.get("score")
-    name = str(one.get("filename") or one.get("file_id") or "")[:LONGEST]
-    fits = format.decimal(score, 2) if isinstance(score, int | float) else ""
-    return ", ".join(part for part in (name, fits) if part)
+def _label(result: Mapping[str, Any]) -> str:
+    score = result.get("score")
+    name = str(result.get("filename") or result.get("file_id") or "")[:MAX_NAME_CHARS]
+    score_text = format.decimal(score, 2) if isinstance(score, int | float) else ""
+    return ", ".join(part for part in (name, score_text) if part)
 
 
-def sources(tool: details.Tool) -> tuple[Source, ...]:
-    """The pages that a search of the web found."""
-    found = _listed(tool, "sources") if tool.kind == "web_search" else []
-    return tuple(_page(one) for one in found[:SOURCES])
+def web_sources(tool: step_details.StoredToolRun) -> tuple[CitedSource, ...]:
+    """The pages that a web search returned."""
+    entries = _metadata_entries(tool, "sources") if tool.kind == "web_search" else []
+    return tuple(_web_source(entry) for entry in entries[:MAX_SOURCES])
 
 
-def _page(one: Mapping[str, Any]) -> Source:
-    url = str(one.get("url") or "")
-    name = _text(str(one.get("title") or url))
-    return Source(name, url=url if url.startswith(("https://", "http://")) else "")
+def _web_source(entry: Mapping[str, Any]) -> CitedSource:
+    url = str(entry.get("url") or "")
+    name = _text(str(entry.get("title") or url))
+    return CitedSource(name, url=url if url.startswith(("https://", "http://")) else "")
 
 
-def _text(words: str) -> SafeString:
-    return json_view.visible(escape(words[:LONGEST]))
+def _text(text: str) -> SafeString:
+    return json_view.show_control_chars(escape(text[:MAX_NAME_CHARS]))
 
 
-def _listed(tool: details.Tool, name: str) -> list[Mapping[str, Any]]:
-    told = [answer.metadata for answer in tool.tool_responses if isinstance(answer.metadata, dict)]
-    lists = [one[name] for one in told if isinstance(one.get(name), list)]
+def _metadata_entries(tool: step_details.StoredToolRun, name: str) -> list[Mapping[str, Any]]:
+    metadata = [answer.metadata for answer in tool.tool_responses if isinstance(answer.metadata, dict)]
+    lists = [fields[name] for fields in metadata if isinstance(fields.get(name), list)]
     return [entry for entries in lists for entry in entries if isinstance(entry, dict)]
 
 
-def listed(found: details.Other) -> tuple[Block, ...]:
-    """The tools that a server said it has: their names, each with what it is for."""
-    names = [str(one.get("name") or "?")[:LONGEST] for one in _tools(found)]
-    return tuple(blocks.data(value, name) for value, name in zip(_descriptions(found), names, strict=True))
+def tool_list_blocks(detail: step_details.StoredOther) -> tuple[Block, ...]:
+    """Blocks of the tools that a server lists: each description under the tool's name."""
+    names = [str(tool.get("name") or "?")[:MAX_NAME_CHARS] for tool in _tools(detail)]
+    return tuple(blocks.data_block(value, name) for value, name in zip(_descriptions(detail), names, strict=True))
 
 
-def _descriptions(found: details.Other) -> list[Value]:
-    return [Value(f"tool-{number}", str(one.get("description") or "")) for number, one in enumerate(_tools(found))]
+def _descriptions(detail: step_details.StoredOther) -> list[NamedText]:
+    return [
+        NamedText(f"tool-{number}", str(tool.get("description") or "")) for number, tool in enumerate(_tools(detail))
+    ]
 
 
-def _tools(found: details.Other) -> list[Mapping[str, Any]]:
-    data = _decoded(found.data)
+def _tools(detail: step_details.StoredOther) -> list[Mapping[str, Any]]:
+    data = _decode(detail.data)
     tools = data.get("tools") if isinstance(data, dict) else None
-    return [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
+    return [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
 
 
-def _decoded(raw: msgspec.Raw) -> Any:
+def _decode(raw: msgspec.Raw) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (ValueError, RecursionError):
@@ -109,25 +113,30 @@ def _decoded(raw: msgspec.Raw) -> Any:
 # ------------------------------------------------------------------------------------------ citations
 
 
-def cited(words: str, steps: Iterable[StepValue]) -> tuple[str, tuple[Source, ...]]:
-    """What was said with its marks of files as numbers, and the files these numbers stand for."""
-    if "<|file-" not in words:
-        return words, ()
+def number_citations(message: str, steps: Iterable[StepSnapshot]) -> tuple[str, tuple[CitedSource, ...]]:
+    """Replace the file marks in a message by numbers; returns the text and the files by these numbers."""
+    if "<|file-" not in message:
+        return message, ()
     names, numbers = file_names(steps), dict[str, int]()
 
-    def numbered(found: Any) -> str:
-        return f" [{numbers.setdefault(found[1], len(numbers) + 1)}]"
+    def numbered(match: Any) -> str:
+        return f" [{numbers.setdefault(match[1], len(numbers) + 1)}]"
 
-    text = citations.MARK.sub(numbered, words)
-    shown = [Source(_text(names.get(one, one)), mark=f"[{number}]") for one, number in numbers.items()]
-    return text, tuple(shown[:SOURCES])
+    text = citations.MARK.sub(numbered, message)
+    sources = [
+        CitedSource(_text(names.get(file_id, file_id)), mark=f"[{number}]") for file_id, number in numbers.items()
+    ]
+    return text, tuple(sources[:MAX_SOURCES])
 
 
-def file_names(steps: Iterable[StepValue]) -> dict[str, str]:
-    """What the files are called that these steps found, by their ids."""
+def file_names(steps: Iterable[StepSnapshot]) -> dict[str, str]:
+    """The names of files that file searches of these steps returned, by id."""
     names: dict[str, str] = {}
     for step in steps:
         if step.type == "tool_execution" and step.detail and b'"file_search"' in step.detail:
-            found = details.read(step, details.Tool) or details.Tool()
-            names |= {str(one.get("file_id")): str(one.get("filename")) for one in _listed(found, "results")}
+            detail = step_details.read_detail(step, step_details.StoredToolRun) or step_details.StoredToolRun()
+            names |= {
+                str(result.get("file_id")): str(result.get("filename"))
+                for result in _metadata_entries(detail, "results")
+            }
     return names

@@ -1,7 +1,7 @@
-"""What is going on now, and how a period went beside the one before.
+"""The dashboard: turns that run now, and the metrics of a period compared with the one before.
 
-What runs and waits comes with the page; what is counted comes behind it to a browser with
-JavaScript, and with it to any other.
+Turns that run or wait come with the page. A browser with JavaScript fetches the metrics afterwards; any
+other gets them with the page.
 """
 
 from __future__ import annotations
@@ -26,67 +26,67 @@ from agents.logs.pages.numbers import zone_of
 from agents.logs.schemas.numbers import Group
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, numbers, rows
-from agents.pages import measures, outliers, periods
-from agents.pages.periods import Asked, Span
+from agents.pages import outliers, period_metrics, periods
+from agents.pages.periods import MetricsQuery, TimePeriod
 from agents.uikit.access import PageRequest, page
 
-NOW = 5
+MAX_LIVE_TURNS = 5
 """Turns shown of those that run, and of those that wait."""
-COUNTED = 1000
-"""Turns that run or wait are counted up to here."""
-ALL = Asked("")
+MAX_COUNTED = 1000
+"""Turns that run or wait are counted up to this number."""
+ALL_TURNS = MetricsQuery("")
 
 
 @page("read")
 def dashboard(request: PageRequest) -> HttpResponse:
-    asked = _asked(request)
-    # before the rows are read: what changes in between is then sent again rather than missed
+    params = _read_params(request)
+    # read first: a change while the page is built is then sent again rather than missed
     cursor = feed_cursor.newest(request.actor)
     later = "tz" in request.COOKIES
-    shown = {
+    context = {
         "cursor": cursor,
-        "periods": periods.choices("/", asked.span.name),
+        "periods": periods.choices("/", params.period.name),
         "no_data": not listing.visible("turn", request.actor).exists(),
         "place": LOGS,
         "base_url": request.build_absolute_uri("/")[:-1],
         "needs_key": settings.REQUIRE_LOGIN,
         "now": _now(request.actor),
-        "parts_url": f"/dashboard/?{urlencode({'period': asked.span.name, 'sort': asked.sort})}",
+        "parts_url": f"/dashboard/?{urlencode({'period': params.period.name, 'sort': params.sort})}",
         "ready": not later,
-        **({} if later else counted(request.actor, asked)),
+        **({} if later else dashboard_metrics(request.actor, params)),
     }
-    return render(request, "agents/dashboard.html", shown)
+    return render(request, "pages/dashboard.html", context)
 
 
 @page("read")
 def dashboard_parts(request: PageRequest) -> HttpResponse:
-    """What changes on the page; with ``only=now`` but what runs and waits."""
-    shown: dict[str, Any] = {"now": _now(request.actor), "ready": True}
+    """The parts of the page that change; with ``only=now`` just the turns that run or wait."""
+    context: dict[str, Any] = {"now": _now(request.actor), "ready": True}
     if request.GET.get("only") != "now":
-        shown |= {"numbers": True, **counted(request.actor, _asked(request))}
-    return render(request, "agents/_dashboard_parts.html", shown)
+        context |= {"numbers": True, **dashboard_metrics(request.actor, _read_params(request))}
+    return render(request, "pages/_dashboard_parts.html", context)
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
-    """What the URL asks for."""
+class _DashboardParams:
+    """The parameters of the URL."""
 
-    span: Span
+    period: TimePeriod
     sort: str
 
 
-def _asked(request: PageRequest) -> _Choice:
+def _read_params(request: PageRequest) -> _DashboardParams:
     sort = request.GET.get("sort", "")
-    span = periods.span(request.GET.get("period", ""), ZoneInfo(zone_of(request)))
-    return _Choice(span, sort if sort in measures.SORTS else "count")
+    period = periods.time_period(request.GET.get("period", ""), ZoneInfo(zone_of(request)))
+    return _DashboardParams(period, sort if sort in period_metrics.SORTS else "count")
 
 
 # ----------------------------------------------------------------------------------------------- now
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
-    """Turns of a state, the newest of them, and the list of all."""
+class LiveTurns:
+    """Turns that run or wait: their number, the newest of them, and the URL of their list."""
 
     title: str
     status: str
@@ -96,69 +96,73 @@ class Going:
     none: str
 
 
-def _now(actor: Actor) -> list[Going]:
-    running = ALL.also("status:(queued OR in_progress)")
-    waiting = ALL.also("status:awaiting_input")
+def _now(actor: Actor) -> list[LiveTurns]:
+    running = ALL_TURNS.also("status:(queued OR in_progress)")
+    waiting = ALL_TURNS.also("status:awaiting_input")
     return [
-        _going(actor, running, _("Running"), "in_progress", _("No turn is running.")),
-        _going(actor, waiting, _("Waiting for an answer"), "awaiting_input", _("No turn waits for anyone.")),
+        _live_turns(actor, running, _("Running"), "in_progress", _("No turn is running.")),
+        _live_turns(actor, waiting, _("Waiting for an answer"), "awaiting_input", _("No turn waits for anyone.")),
     ]
 
 
-def _going(actor: Actor, asked: Asked, title: str, status: str, none: str) -> Going:
-    keys = listing.newest(actor, asked.query, COUNTED)
+def _live_turns(actor: Actor, query: MetricsQuery, title: str, status: str, none: str) -> LiveTurns:
+    keys = listing.newest(actor, query.query, MAX_COUNTED)
     now = ids.now_us()
-    shown = [(row, outliers.turn_url(row), max(now - row.started_at, 0) / 1000) for row in rows.of("turn", keys[:NOW])]
-    return Going(title, status, len(keys), asked.url, shown, none)
+    visible = [
+        (row, outliers.turn_url(row), max(now - row.started_at, 0) / 1000)
+        for row in rows.of("turn", keys[:MAX_LIVE_TURNS])
+    ]
+    return LiveTurns(title, status, len(keys), query.url, visible, none)
 
 
 # -------------------------------------------------------------------------------------------- counted
 
 
-def counted(actor: Actor, asked: _Choice) -> dict[str, Any]:
-    """All numbers of the period; ``slow`` says that counting took too long."""
+def dashboard_metrics(actor: Actor, params: _DashboardParams) -> dict[str, Any]:
+    """All metrics of the period; only ``slow``, a message, if counting took too long."""
     try:
-        return _counted(actor, asked)
+        return _dashboard_metrics(actor, params)
     except Unavailable as error:
         return {"slow": error.message}
 
 
-def _counted(actor: Actor, asked: _Choice) -> dict[str, Any]:
-    span, before = asked.span, asked.span.before
-    here, was = (ALL.during(each.low_us, each.high_us) for each in (span, before))
-    models = numbers.groups(actor, here.query, ["model"]).groups
-    now = numbers.stats(actor, here.query)
+def _dashboard_metrics(actor: Actor, params: _DashboardParams) -> dict[str, Any]:
+    period, before = params.period, params.period.previous
+    current = ALL_TURNS.during(period.low_us, period.high_us)
+    previous = ALL_TURNS.during(before.low_us, before.high_us)
+    models = numbers.groups(actor, current.query, ["model"]).groups
+    stats = numbers.stats(actor, current.query)
     return {
-        "span": span,
-        "here_url": here.url,
-        "figures": measures.figures(now, numbers.stats(actor, was.query), here, was),
-        "charts": measures.drawn(actor, ALL, span, models),
-        "tables": _tables(actor, here, models, asked.sort),
-        "sorts": _sorts(asked),
-        "slowest": outliers.largest(actor, here, "duration"),
-        "dearest": outliers.largest(actor, here, "cost"),
-        "failures": outliers.failures(actor, here),
-        "failed_url": here.also("status:failed").url,
+        "period": period,
+        "rows_url": current.url,
+        "figures": period_metrics.figures(stats, numbers.stats(actor, previous.query), current, previous),
+        "charts": period_metrics.period_charts(actor, ALL_TURNS, period, models),
+        "tables": _tables(actor, current, models, params.sort),
+        "sorts": _sorts(params),
+        "slowest": outliers.largest(actor, current, "duration"),
+        "dearest": outliers.largest(actor, current, "cost"),
+        "failures": outliers.failures(actor, current),
+        "failed_url": current.also("status:failed").url,
     }
 
 
-def _sorts(asked: _Choice) -> list[tuple[str, str, bool]]:
-    """(words, URL, whether it is so) of each order of the tables."""
+def _sorts(params: _DashboardParams) -> list[tuple[str, str, bool]]:
+    """(label, URL, whether it is the current one) of each order of the tables."""
     return [
-        (_(words), f"/?{urlencode({'period': asked.span.name, 'sort': name})}#tables", name == asked.sort)
-        for name, (words, _amount) in measures.SORTS.items()
+        (_(label), f"/?{urlencode({'period': params.period.name, 'sort': name})}#tables", name == params.sort)
+        for name, (label, _amount) in period_metrics.SORTS.items()
     ]
 
 
-def _tables(actor: Actor, here: Asked, models: Sequence[Group], sort: str) -> list[measures.Table]:
+def _tables(actor: Actor, query: MetricsQuery, models: Sequence[Group], sort: str) -> list[period_metrics.TopTable]:
     none = _("None in this time.")
-    agents, users = (numbers.groups(actor, here.query, [name]).groups for name in ("agent", "user"))
-    calls = Asked(f"type:tool {here.text}", "step")
+    agents, users = (numbers.groups(actor, query.query, [name]).groups for name in ("agent", "user"))
+    calls = MetricsQuery(f"type:tool {query.text}", "step")
     tools = numbers.groups(actor, calls.query, ["tool"]).groups
     named = [group for group in users if group.values[0]]
     return [
-        measures.table("agent", agents, here, sort, title=_("Agents"), none=none, absent=_("no agent")),
-        measures.table("model", models, here, sort, title=_("Models"), none=none, absent=_("no model")),
-        measures.table("tool", tools, calls, sort, title=_("Tools"), none=none, absent=_("no name")),
-        measures.table("user", named, here, sort, title=_("Users"), none=_("No user was named."), absent=""),
+        period_metrics.top_table("agent", agents, query, sort, title=_("Agents"), none=none, absent=_("no agent")),
+        period_metrics.top_table("model", models, query, sort, title=_("Models"), none=none, absent=_("no model")),
+        period_metrics.top_table("tool", tools, calls, sort, title=_("Tools"), none=none, absent=_("no name")),
+        period_metrics.top_table("user", named, query, sort, title=_("Users"), none=_("No user was named."), absent=""),
     ]

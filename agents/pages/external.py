@@ -1,4 +1,4 @@
-"""Turns of agents that run elsewhere: what their pages say besides."""
+"""What the page of a turn shows in addition if the turn ran in an external agent."""
 
 from __future__ import annotations
 
@@ -8,58 +8,58 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from agents.pages import details, external_warnings
-from agents.pages.places import places
-from agents.record.schemas.origins import Origin, TurnReport, report_of
-from agents.record.schemas.turns import StepValue, TurnValue
-from agents.uikit.sources import is_elsewhere, source_word
+from agents.pages import external_warnings, step_details
+from agents.pages.page_hooks import hooks
+from agents.record.schemas.origins import Provenance, SpanOrigin, parse_provenance
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
+from agents.uikit.sources import is_external, source_label
 
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _SWITCHES = re.compile(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=[A-Za-z0-9_]+)?)")
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What the page of a foreign turn says of it besides. ``notices`` are sentences, each in pieces of which
-    every second is a name of code; ``is_hidden``: what was asked was not captured."""
+class ExternalTurn:
+    """Additional facts of an external turn. ``notices`` are sentences, split so that every second part is a name
+    of code; ``is_hidden``: the input was not captured."""
 
     source: str
-    origin: Origin
-    told: TurnReport
+    origin: SpanOrigin
+    provenance: Provenance
     notices: Sequence[Sequence[str]]
     is_hidden: bool
 
 
-def about(turn: TurnValue, source: str, request: str) -> About | None:
-    """None for a turn that ran here."""
-    if not is_elsewhere(source):
+def external_turn(turn: TurnSnapshot, source: str, request: str) -> ExternalTurn | None:
+    """The external facts of a turn; None for a turn of this server."""
+    if not is_external(source):
         return None
-    said = report_of(request)
-    is_hidden = not details.messages(turn.input_messages) and (said.hidden or _asks_models(turn))
-    notices = [_SWITCHES.split(one) for one in _notices(said, is_hidden=is_hidden)]
-    return About(source_word(source), places.turn_origin(turn.key), said, notices, is_hidden)
+    parsed = parse_provenance(request)
+    is_hidden = not step_details.messages(turn.input_messages) and (parsed.hidden or _asks_models(turn))
+    notices = [_SWITCHES.split(sentence) for sentence in _notices(parsed, is_hidden=is_hidden)]
+    return ExternalTurn(source_label(source), hooks.turn_origin(turn.key), parsed, notices, is_hidden)
 
 
-def _asks_models(turn: TurnValue) -> bool:
+def _asks_models(turn: TurnSnapshot) -> bool:
     return any(step.type == "inference" for step in turn.steps)
 
 
-def _notices(said: TurnReport, *, is_hidden: bool) -> list[str]:
-    """The warnings; where words were hidden and none of these says how they are sent, the usual advice."""
-    notices = [external_warnings.translated(warning) for warning in said.warnings if warning]
-    if is_hidden and not external_warnings.ADVICE.intersection(said.warnings):
-        words = _("The sender did not capture what was said. With %(switch)s where the agent runs it sends the words.")
-        notices.append(words % {"switch": f"{SWITCH}=span_only"})
+def _notices(parsed: Provenance, *, is_hidden: bool) -> list[str]:
+    """The warnings, and the usual advice if text is hidden and no warning says how to capture it."""
+    notices = [external_warnings.translate_warning(warning) for warning in parsed.warnings if warning]
+    if is_hidden and not external_warnings.ADVICE.intersection(parsed.warnings):
+        advice = _("The sender did not capture what was said. With %(switch)s where the agent runs it sends the words.")
+        notices.append(advice % {"switch": f"{SWITCH}=span_only"})
     return notices
 
 
-def is_answered(turn: TurnValue) -> bool:
-    """Whether a turn's answer is what one of the steps shown said."""
-    answer = details.message(turn.output_message)
-    words = details.words(answer.content).strip() if answer else ""
-    return not words or any(words in _said(step) for step in turn.steps)
+def is_answered(turn: TurnSnapshot) -> bool:
+    """Whether one of the visible steps contains the turn's answer."""
+    answer = step_details.message(turn.output_message)
+    text = step_details.text_of(answer.content).strip() if answer else ""
+    return not text or any(text in _inference_text(step) for step in turn.steps)
 
 
-def _said(step: StepValue) -> str:
-    found = details.read(step, details.Inference) if step.type == "inference" else None
-    return details.words(found.model_response.content) if found else ""
+def _inference_text(step: StepSnapshot) -> str:
+    detail = step_details.read_detail(step, step_details.StoredInference) if step.type == "inference" else None
+    return step_details.text_of(detail.model_response.content) if detail else ""

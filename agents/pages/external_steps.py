@@ -1,6 +1,6 @@
-"""Steps that were done elsewhere, in words: what their kinds are called, what of them is shown.
+"""Labels and contents of steps of external agents.
 
-Everything here was made up by whoever sent it. Knows no tables and no request.
+All values come from the sender and are not trusted. Knows no tables and no request.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from agents.base import ids
-from agents.pages import details
-from agents.pages.places import places
-from agents.record.schemas.origins import MADE
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.pages import step_details
+from agents.pages.page_hooks import hooks
+from agents.record.schemas.origins import INFERRED_PREFIX
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 
 KINDS = {
     "agent": gettext_noop("agent"),
@@ -35,46 +35,48 @@ KINDS = {
     "speech": gettext_noop("speech"),
     "llm_wrapper": gettext_noop("around a model's call"),
 }
-FRAMES = frozenset({"workflow", "chain", "llm_wrapper"})
-"""Kinds that only hold other steps together: one line each."""
-DEEPEST = 64
+GROUPING_KINDS = frozenset({"workflow", "chain", "llm_wrapper"})
+"""Kinds that only group other steps; each is shown as one line."""
+MAX_DEPTH = 64
 
 
-def kind_word(kind: str) -> str:
-    """A kind in the reader's language; one that is not known as its sender calls it."""
+def kind_label(kind: str) -> str:
+    """The label of a kind in the reader's language; an unknown kind keeps its sender's name."""
     return _(KINDS[kind]) if kind in KINDS else kind
 
 
-def kind_of(step: StepValue) -> str:
-    """What an ``other`` step is, '' where that is not told."""
-    found = details.read(step, details.Other) if step.type == "other" else None
-    return found.kind if found else ""
+def kind_of(step: StepSnapshot) -> str:
+    """The kind of an ``other`` step; empty if it has none."""
+    detail = step_details.read_detail(step, step_details.StoredOther) if step.type == "other" else None
+    return detail.kind if detail else ""
 
 
-def is_made(step: StepValue) -> bool:
-    """Whether no span tells of it: it was read out of its neighbours' messages."""
-    return step.foreign.startswith(MADE)
+def is_inferred(step: StepSnapshot) -> bool:
+    """Whether the step has no span of its own and was inferred from the messages of its neighbours."""
+    return step.foreign.startswith(INFERRED_PREFIX)
 
 
-def span_url(turn: TurnValue, step: StepValue) -> str:
-    """Where the span a step was made of stands as it came; '' where there is none."""
-    if not step.foreign or is_made(step) or not places.has_spans:
+def span_url(turn: TurnSnapshot, step: StepSnapshot) -> str:
+    """The URL of the span that reported a step; empty if there is none."""
+    if not step.foreign or is_inferred(step) or not hooks.has_spans:
         return ""
     return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/spans/{quote(step.foreign, safe='')}/"
 
 
-def is_hidden(step: StepValue) -> bool:
-    """Whether the words of a model or a tool were not sent: one that is over always has some."""
+def is_hidden(step: StepSnapshot) -> bool:
+    """Whether the sender left out the text of a model or tool: a completed step always has some."""
     if not step.foreign or step.status != "completed":
         return False
     match step.type:
         case "inference":
-            found = details.read(step, details.Inference) or details.Inference()
-            said = found.model_response
-            return not (said.content or said.tool_calls or found.reasoning)
+            detail = step_details.read_detail(step, step_details.StoredInference) or step_details.StoredInference()
+            message = detail.model_response
+            return not (message.content or message.tool_calls or detail.reasoning)
         case "tool_execution":
-            tool = details.read(step, details.Tool) or details.Tool()
-            return not tool.tool_responses and all(call.written in {"{}", ""} for call in tool.tool_calls)
+            tool_run = step_details.read_detail(step, step_details.StoredToolRun) or step_details.StoredToolRun()
+            return not tool_run.tool_responses and all(
+                call.arguments_text in {"{}", ""} for call in tool_run.tool_calls
+            )
         case _:
             return False
 
@@ -83,48 +85,48 @@ def not_captured() -> str:
     return _("not captured by the sender")
 
 
-def speakers(steps: Sequence[StepValue], otherwise: str) -> Mapping[int, str]:
-    """Who did each of these steps: the agent of the nearest step above that is one's."""
+def speakers(steps: Sequence[StepSnapshot], otherwise: str) -> Mapping[int, str]:
+    """The agent of each step, by key: that of the nearest enclosing agent step, else ``otherwise``."""
     above = {step.key: step.parent for step in steps}
     agents = {step.key: step.name for step in steps if step.name and kind_of(step) == "agent"}
     return {step.key: _speaker(step.key, above, agents) or otherwise for step in steps}
 
 
 def _speaker(key: int, above: Mapping[int, int | None], agents: Mapping[int, str]) -> str:
-    at: int | None = key
-    for _step in range(DEEPEST):
-        if at is None or at in agents:
+    current: int | None = key
+    for _step in range(MAX_DEPTH):
+        if current is None or current in agents:
             break
-        at = above.get(at)
-    return agents.get(at, "") if at is not None else ""
+        current = above.get(current)
+    return agents.get(current, "") if current is not None else ""
 
 
-def handed(found: details.Other) -> tuple[str, str] | None:
-    """From whom to whom, of a hand-off that tells."""
-    data = data_of(found)
+def handoff_agents(detail: step_details.StoredOther) -> tuple[str, str] | None:
+    """The two agents of a hand-off, from and to; None if it does not name them."""
+    data = data_of(detail)
     match data.get("input"), data.get("output"):
         case str(giver), str(taker) if giver and taker and len(data) == len({"input", "output"}):
             return giver, taker
     return None
 
 
-def data_of(found: details.Other) -> dict[str, object]:
+def data_of(detail: step_details.StoredOther) -> dict[str, object]:
     try:
-        data = msgspec.json.decode(found.data)
+        data = msgspec.json.decode(detail.data)
     except (msgspec.MsgspecError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 
 
-def texts(found: details.Other) -> list[tuple[str, str]]:
-    """What went in, what came out, and the rest, each by its name: text, or JSON text."""
-    data = data_of(found)
+def texts(detail: step_details.StoredOther) -> list[tuple[str, str]]:
+    """Input, output and other data of a step, by name, as text or JSON text."""
+    data = data_of(detail)
     named = [(name, _text(data.pop(name))) for name in ("input", "output") if name in data]
-    return [*named, *([("data", details.encoded(data))] if data or not named else [])]
+    return [*named, *([("data", step_details.encode_json(data))] if data or not named else [])]
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else details.encoded(value)
+    return value if isinstance(value, str) else step_details.encode_json(value)
 
 
 LABELS = {"input": gettext_noop("given"), "output": gettext_noop("got"), "data": gettext_noop("besides")}

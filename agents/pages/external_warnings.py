@@ -1,7 +1,7 @@
-"""The remarks of `agents.telemetry.reading` on what was reported, in the reader's language.
+"""Translate the warnings of `agents.telemetry.reading` about reported turns.
 
-Ingest knows no languages: its sentences are stored in English. Those here are translated, all others are
-shown as they are.
+Ingest knows no languages: it stores its warnings in English. The sentences below are translated; any other is
+shown as it is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ADVICE = frozenset(
         ),
     )
 )
-"""How words that were hidden are sent."""
+"""Warnings that say how to capture hidden text."""
 
 SENTENCES = ADVICE | {
     gettext_noop("The span that began this turn has not come."),
@@ -49,30 +49,30 @@ SENTENCES = ADVICE | {
 
 
 def _above(count: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "The span above %(count)s of the steps never came.", "The spans above %(count)s of the steps never came.", count
     )
-    return said % {"count": count}
+    return text % {"count": count}
 
 
 def _cut(count: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "The sender cut %(count)s attribute, so that words may be missing. OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 "
         "where the agent runs keeps them.",
         "The sender cut %(count)s attributes, so that words may be missing. OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 "
         "where the agent runs keeps them.",
         count,
     )
-    return said % {"count": count}
+    return text % {"count": count}
 
 
 def _only_first(count: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "The trace is longer: only its first %(count)s span became a step.",
         "The trace is longer: only its first %(count)s spans became steps.",
         count,
     )
-    return said % {"count": count}
+    return text % {"count": count}
 
 
 _COUNTED: tuple[tuple[re.Pattern[str], Callable[[int], str]], ...] = (
@@ -82,11 +82,11 @@ _COUNTED: tuple[tuple[re.Pattern[str], Callable[[int], str]], ...] = (
 )
 
 
-def translated(sentence: str) -> str:
-    """A remark in the reader's language; as it is where it is none of ours."""
+def translate_warning(sentence: str) -> str:
+    """A warning in the reader's language; an unknown one as it is."""
     if sentence in SENTENCES:
         return _(sentence)
-    for pattern, said in _COUNTED:
-        if found := pattern.fullmatch(sentence):
-            return said(int(found[1]))
+    for pattern, translate in _COUNTED:
+        if match := pattern.fullmatch(sentence):
+            return translate(int(match[1]))
     return sentence

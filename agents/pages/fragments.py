@@ -1,4 +1,4 @@
-"""Fragments of pages, rendered for the first load, for a filter's result, and for a live arrival."""
+"""Render fragments of pages: for the first load, for the result of a filter, and for live updates."""
 
 from __future__ import annotations
 
@@ -15,46 +15,58 @@ from agents.base.access import Actor
 from agents.logs.pages import turn_summary
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
-from agents.logs.store.adjacent_turns import Rank
-from agents.pages import blocks, citations, details, external_steps, responses, steps, timeline, turn_page_data, zoom
-from agents.pages.blocks import Block, Value
-from agents.pages.details import Message
-from agents.pages.places import places
-from agents.pages.responses import Leg
-from agents.pages.steps import Typing
+from agents.logs.store.adjacent_turns import DurationRank
+from agents.pages import (
+    blocks,
+    citations,
+    external_steps,
+    step_cards,
+    step_details,
+    timeline,
+    timeline_overview,
+    turn_page_data,
+    turn_responses,
+)
+from agents.pages.blocks import Block, NamedText
+from agents.pages.page_hooks import hooks
+from agents.pages.step_cards import StreamedText
+from agents.pages.step_details import StoredMessage
 from agents.pages.timeline import Timeline
-from agents.pages.turn_page_data import Page
-from agents.pages.zoom import Overview
-from agents.record.schemas.turns import ItemValue, StepValue, TurnValue
+from agents.pages.timeline_overview import TimelineOverview
+from agents.pages.turn_page_data import TurnPageData
+from agents.pages.turn_responses import TurnResponse
+from agents.record.schemas.turns import ItemSnapshot, StepSnapshot, TurnSnapshot
 from agents.record.store import step_pages
 from agents.record.store.sessions import SessionRecord
 from agents.record.store.step_pages import Landmarks
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 from agents.responses.wire import items
-from agents.uikit.marks import TYPE_WORDS
+from agents.uikit.elements import STEP_TYPE_LABELS
 from agents.uikit.templates import fragment
 
-OVERVIEW_FROM = 30
-"""Steps from which on a turn is also shown in little."""
+MIN_OVERVIEW_STEPS = 30
+"""A turn with more steps also gets an overview of its timeline."""
 
 
 def step_card(
-    turn: TurnValue,
-    step: StepValue,
+    turn: TurnSnapshot,
+    step: StepSnapshot,
     agent_name: str,
     *,
-    typing: Typing | None = None,
+    streamed: StreamedText | None = None,
     rendered: bool = True,
-    said: str = "",
+    feedback_html: str = "",
     depth: int = 0,
 ) -> str:
     """A step of a turn in the reader; a turn without an agent speaks by the name of its model. ``said`` is
     the control of its feedback, where something was said of it, ``depth`` how deep it is nested."""
     speaker = agent_name or turn.model
-    tools = partial(responses.client_tools, turn.key)
-    card = steps.card(turn, step, speaker, typing=typing, rendered=rendered, client_tools=tools, depth=depth)
-    said = said or places.unsaid_of_step(turn.session, turn.key, step.key)
-    return fragment("step_card.html", card=card, judged=said)
+    tools = partial(turn_responses.client_tools, turn.key)
+    card = step_cards.step_card(
+        turn, step, speaker, streamed=streamed, rendered=rendered, client_tools=tools, depth=depth
+    )
+    feedback_html = feedback_html or hooks.empty_step_feedback(turn.session, turn.key, step.key)
+    return fragment("pages/_step.html", card=card, judged=feedback_html)
 
 
 _SPEAKERS = {
@@ -66,108 +78,116 @@ _SPEAKERS = {
 }
 
 
-def turn_message(message: Message, name: str, url: str, role: str = "") -> str:
+def turn_message(message: StoredMessage, name: str, url: str, role: str = "") -> str:
     """A message a turn, or a later leg of it, was started with. ``url`` leads to its whole text, of which
     ``name`` is the part; ``role`` is the speaker where the message does not tell."""
-    words, context = details.words(message.content), details.words(message.context)
-    said = role or message.role
+    text, context = step_details.text_of(message.content), step_details.text_of(message.context)
+    speaker_role = role or message.role
     return fragment(
-        "turn_message.html",
-        role=said,
-        speaker=_(_SPEAKERS.get(said, said)),
+        "pages/_turn_message.html",
+        role=speaker_role,
+        speaker=_(_SPEAKERS.get(speaker_role, speaker_role)),
         blocks=[
-            *([blocks.typed(Value(f"input-{name}", words))] if words else []),
-            *blocks.pictures(message.content),
-            *(responses.call_block(call, number) for number, call in enumerate(message.tool_calls)),
+            *([blocks.plain_block(NamedText(f"input-{name}", text))] if text else []),
+            *blocks.content_pictures(message.content),
+            *(turn_responses.call_block(call, number) for number, call in enumerate(message.tool_calls)),
         ],
-        context=blocks.typed(Value(f"context-{name}", context)) if context else None,
+        context=blocks.plain_block(NamedText(f"context-{name}", context)) if context else None,
         source=url,
     )
 
 
 def hidden_message() -> str:
-    """In the place of what a turn was started with, where its sender did not tell."""
-    said = Value("hidden", external_steps.not_captured())
-    values = {"role": "hidden", "speaker": _("user"), "blocks": [blocks.typed(said)], "context": None, "source": ""}
-    return fragment("turn_message.html", **values)
+    """The placeholder for the input of a turn whose sender did not capture it."""
+    text = NamedText("hidden", external_steps.not_captured())
+    values = {
+        "role": "hidden",
+        "speaker": _("user"),
+        "blocks": [blocks.plain_block(text)],
+        "context": None,
+        "source": "",
+    }
+    return fragment("pages/_turn_message.html", **values)
 
 
-def turn_answer(message: Message, url: str, agent_name: str) -> str:
-    """What a turn answered, by itself."""
-    said = blocks.said(Value("answer", details.words(message.content), said=True))
-    values = {"role": "assistant", "speaker": agent_name, "blocks": [said], "context": None, "source": url}
-    return fragment("turn_message.html", **values)
+def turn_answer(message: StoredMessage, url: str, agent_name: str) -> str:
+    """The answer of a turn, apart from its steps."""
+    answer = blocks.markdown_block(NamedText("answer", step_details.text_of(message.content), is_message=True))
+    values = {"role": "assistant", "speaker": agent_name, "blocks": [answer], "context": None, "source": url}
+    return fragment("pages/_turn_message.html", **values)
 
 
-def leg_head(turn: TurnValue, leg: Leg, given: Sequence[ItemValue]) -> str:
-    """Where a later response of a turn begins, with what it brought along beside answers to calls."""
+def response_head(turn: TurnSnapshot, response: TurnResponse, inputs: Sequence[ItemSnapshot]) -> str:
+    """The start of a later response of a turn, with its input other than answers to calls."""
     url = f"{turn_summary.turn_url(turn)}value/"
-    said = enumerate(responses.said_later(given))
-    messages = [turn_message(message, f"{leg.number}-{place}", url) for place, message in said]
-    return fragment("leg_head.html", leg=leg, messages=messages)
+    numbered = enumerate(turn_responses.input_messages(inputs))
+    messages = [turn_message(message, f"{response.number}-{index}", url) for index, message in numbered]
+    return fragment("pages/_response_head.html", response=response, messages=messages)
 
 
-def turn_leg(actor: Actor, turn: TurnValue) -> tuple[Leg, str] | None:
+def last_response_head(actor: Actor, turn: TurnSnapshot) -> tuple[TurnResponse, str] | None:
     """The last response of a turn that several are made of, and where it begins; None where none is."""
-    answered = responses.of_turn(actor, turn.key)
-    if not answered or answered[-1].number == 1:
+    responses_ = turn_responses.responses_of_turn(actor, turn.key)
+    if not responses_ or responses_[-1].number == 1:
         return None
-    return answered[-1], leg_head(turn, answered[-1], responses.inputs([answered[-1].record])[answered[-1].record.key])
+    return responses_[-1], response_head(
+        turn, responses_[-1], turn_responses.inputs([responses_[-1].record])[responses_[-1].record.key]
+    )
 
 
-def turn_facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> str:
-    """The line of facts in the head of a turn's page."""
-    return fragment("turn_facts.html", row=row, facts=turn_summary.facts(turn, row, marks))
+def turn_facts(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) -> str:
+    """The line of facts in the header of a turn's page."""
+    return fragment("pages/_turn_facts.html", row=row, facts=turn_summary.summary(turn, row, marks))
 
 
-def turn_timeline(page: Page) -> str:
-    """The steps to scale, by themselves, with the whole of a long turn in little above them."""
-    return fragment("timeline.html", **_timeline(page), overview=_overview(page), paging=paging(page), wide=True)
+def turn_timeline(page: TurnPageData) -> str:
+    """The timeline of a page's steps; above it an overview if the turn is long."""
+    return fragment("pages/_timeline.html", **_timeline(page), overview=_overview(page), paging=paging(page), wide=True)
 
 
-def _overview(page: Page) -> Overview | None:
-    if page.asked.span is None and page.marks.total <= OVERVIEW_FROM:
+def _overview(page: TurnPageData) -> TimelineOverview | None:
+    if page.page_params.span is None and page.marks.total <= MIN_OVERVIEW_STEPS:
         return None
     start, length = page.turn.started_at, turn_page_data.length_us(page)
-    buckets = step_pages.overview(page.turn.key, (start, start + length), zoom.BUCKETS)
-    drawn = page.asked.span or ((0, length) if page.is_whole else _drawn(page).span)
-    return zoom.overview(buckets, length, drawn, zoomed=page.asked.span is not None)
+    buckets = step_pages.overview(page.turn.key, (start, start + length), timeline_overview.BUCKETS)
+    drawn = page.page_params.span or ((0, length) if page.has_all_steps else _page_timeline(page).span)
+    return timeline_overview.overview(buckets, length, drawn, zoomed=page.page_params.span is not None)
 
 
-def paging(page: Page) -> dict[str, Any]:
-    """Which steps are shown, and the query strings of the pages before and behind."""
-    first, last = (page.shown[0].number, page.shown[-1].number) if page.shown else (page.start, page.start)
-    full = len(page.shown) == turn_summary.WINDOW
-    more = full and (page.total > len(page.shown) if page.asked.span else last + 1 < page.marks.total)
-    before = max(page.start - turn_summary.WINDOW, 0) if page.asked.span is None else 0
+def paging(page: TurnPageData) -> dict[str, Any]:
+    """The range of steps on the page, and the query strings of the previous and next page."""
+    first, last = (page.steps[0].number, page.steps[-1].number) if page.steps else (page.start, page.start)
+    full = len(page.steps) == turn_summary.PAGE_STEPS
+    more = full and (page.total > len(page.steps) if page.page_params.span else last + 1 < page.marks.total)
+    before = max(page.start - turn_summary.PAGE_STEPS, 0) if page.page_params.span is None else 0
     return {
         "earlier": page.query(before) if page.start else "",
         "later": page.query(last + 1) if more else "",
         "first_step": first + 1,
         "last_step": last + 1,
         "step_total": page.marks.total,
-        "in_span": page.total if page.asked.span else None,
+        "in_span": page.total if page.page_params.span else None,
     }
 
 
-def turn_side(page: Page) -> str:
+def turn_side(page: TurnPageData) -> str:
     """The column beside the reader: steps to scale (unless they are in the middle), the responses, tokens,
     record."""
-    turn, row, place, with_timeline = page.turn, page.row, page.place, page.asked.view == "reader"
+    turn, row, target, with_timeline = page.turn, page.row, page.target, page.page_params.view == "reader"
     return fragment(
-        "turn_side.html",
+        "pages/_turn_side.html",
         row=row,
         running=row.status in turn_summary.LIVE,
         turn_id=ids.public(ids.Kind.TURN, turn.key),
         session_id=ids.public(ids.Kind.SESSION, turn.session),
-        agent_id=ids.public(ids.Kind.AGENT, place.agent) if place.agent else "",
+        agent_id=ids.public(ids.Kind.AGENT, target.agent) if target.agent else "",
         events=turn.next_seq,
-        legs=place.leg_count,
-        responses=page.answered,
-        revision_at=ids.key_time_us(place.revision) if place.revision else None,
+        response_count=target.response_count,
+        responses=page.responses,
+        revision_at=ids.key_time_us(target.revision) if target.revision else None,
         rank=_rank(page),
-        documents=details.documents(place.request),
-        judged=places.said_of(page.actor, About(turn.session, turn.key)),
+        documents=step_details.documents(target.request),
+        judged=hooks.feedback_section(page.actor, RecordTarget(turn.session, turn.key)),
         about=page.about,
         with_timeline=with_timeline,
         wide=False,
@@ -175,73 +195,76 @@ def turn_side(page: Page) -> str:
     )
 
 
-def _rank(page: Page) -> Rank | None:
-    """How a completed turn's duration stands among those of its agent."""
-    if page.row.duration_ms is None or page.place.agent is None or page.row.status != "completed":
+def _rank(page: TurnPageData) -> DurationRank | None:
+    """The rank of a completed turn's duration among the turns of its agent."""
+    if page.row.duration_ms is None or page.target.agent is None or page.row.status != "completed":
         return None
-    return adjacent_turns.rank(page.actor, page.place.agent, round(page.row.duration_ms * 1000))
+    return adjacent_turns.rank(page.actor, page.target.agent, round(page.row.duration_ms * 1000))
 
 
-def _timeline(page: Page) -> dict[str, Any]:
-    drawn = _drawn(page)
+def _timeline(page: TurnPageData) -> dict[str, Any]:
+    drawn = _page_timeline(page)
     bars = [(bar, turn_summary.step_url(page.turn, bar.number)) for bar in drawn.bars]
     return {"bars": bars, "ticks": drawn.ticks, "breaks": drawn.breaks}
 
 
-def _drawn(page: Page) -> Timeline:
-    depths = step_pages.depths(page.shown)
-    return timeline.timeline(page.turn, ids.now_us(), span=page.asked.span, depths=depths)
+def _page_timeline(page: TurnPageData) -> Timeline:
+    depths = step_pages.depths(page.steps)
+    return timeline.timeline(page.turn, ids.now_us(), span=page.page_params.span, depths=depths)
 
 
-NAMED_STEPS = 8
-"""Steps named in the folded line of a turn in its session's thread."""
+MAX_NAMED_STEPS = 8
+"""Steps named in the collapsed line of a turn on its session's page."""
 
 
-def session_turn(turn: TurnValue, row: TurnRow, branches_from: int | None = None, kept: str = "") -> str:
+def session_turn(turn: TurnSnapshot, row: TurnRow, branches_from: int | None = None, query_string: str = "") -> str:
     """A turn in the thread of its session: what was asked, how many steps it took, the answer.
     ``branches_from`` is the turn it continues where that is not the one before it, ``kept`` the query string
     with which its page is opened."""
-    answer = details.message(turn.output_message)
-    words, cited = citations.cited(details.words(answer.content) if answer else "", turn.steps)
-    done = Counter(name for step in turn.steps if (name := _done(step)))
+    answer = step_details.message(turn.output_message)
+    text, cited = citations.number_citations(step_details.text_of(answer.content) if answer else "", turn.steps)
+    done = Counter(name for step in turn.steps if (name := _step_name(step)))
     names = [f"{name} ×{count}" if count > 1 else name for name, count in done.items()]
-    asked = [blocks.typed(Value(f"input-{n}", details.words(one.content))) for n, one in _asked(turn)]
+    input_blocks = [
+        blocks.plain_block(NamedText(f"input-{n}", step_details.text_of(message.content)))
+        for n, message in _user_messages(turn)
+    ]
     return fragment(
-        "session_turn.html",
+        "pages/_session_turn.html",
         row=row,
         id=ids.public(ids.Kind.TURN, turn.key),
         url=turn_summary.turn_url(turn),
-        asked=[block for block in asked if block.html],
+        asked=[block for block in input_blocks if block.html],
         speaker=row.agent_name or row.model,
-        answer=blocks.said(Value("answer", words, said=True)) if words else None,
+        answer=blocks.markdown_block(NamedText("answer", text, is_message=True)) if text else None,
         sources=cited,
-        kept=kept,
+        query_string=query_string,
         count=len(turn.steps),
-        names=", ".join(names[:NAMED_STEPS]) + (", …" if len(names) > NAMED_STEPS else ""),
-        facts=turn_summary.facts(turn, row),
+        names=", ".join(names[:MAX_NAMED_STEPS]) + (", …" if len(names) > MAX_NAMED_STEPS else ""),
+        facts=turn_summary.summary(turn, row),
         branches_from="" if branches_from is None else ids.public(ids.Kind.TURN, branches_from),
     )
 
 
-def _done(step: StepValue) -> str:
-    """What a step was, in the folded line of its turn; '' where it only held others together."""
+def _step_name(step: StepSnapshot) -> str:
+    """The name of a step in the collapsed line of its turn; empty if it only groups others."""
     kind = external_steps.kind_of(step)
     if step.type == "tool_execution":
         return step.name
-    if kind in external_steps.FRAMES:
+    if kind in external_steps.GROUPING_KINDS:
         return ""
-    return external_steps.kind_word(kind) if kind in external_steps.KINDS else _(TYPE_WORDS[step.type])
+    return external_steps.kind_label(kind) if kind in external_steps.KINDS else _(STEP_TYPE_LABELS[step.type])
 
 
-def loose_items(conversation_id: str, value: ItemValue) -> list[str]:
-    """What was put into a session by hand, in its thread."""
+def loose_items(conversation_id: str, value: ItemSnapshot) -> list[str]:
+    """Items that were added to a session without a turn, for its page."""
     return [_loose_item(conversation_id, item) for item in items.of_row(value)]
 
 
 def _loose_item(conversation_id: str, item: dict[str, Any]) -> str:
     speaker = item.get("role") or ("tool" if item["type"] == "function_call_output" else item["type"])
     return fragment(
-        "loose_item.html",
+        "pages/_session_item.html",
         id=item["id"],
         speaker=_(_SPEAKERS.get(speaker, speaker)),
         blocks=list(_item_blocks(item)),
@@ -250,29 +273,29 @@ def _loose_item(conversation_id: str, item: dict[str, Any]) -> str:
 
 
 def _item_blocks(item: dict[str, Any]) -> Iterator[Block]:
-    """An item's words and pictures; of one that is no message all that it is."""
+    """Blocks of a message's text and images; of any other item, all of it as JSON."""
     match item:
         case {"type": "message"}:
-            message = responses.message_of(item)
-            yield blocks.typed(Value("item", details.words(message.content)))
-            yield from blocks.pictures(message.content)
+            message = turn_responses.message_of(item)
+            yield blocks.plain_block(NamedText("item", step_details.text_of(message.content)))
+            yield from blocks.content_pictures(message.content)
         case {"type": "function_call_output", "output": str(output)}:
-            yield blocks.data(Value("item", output))
+            yield blocks.data_block(NamedText("item", output))
         case {"type": "function_call", "arguments": str(arguments)}:
-            yield blocks.data(Value("item", arguments), label=str(item["name"]))
+            yield blocks.data_block(NamedText("item", arguments), label=str(item["name"]))
         case _:
-            yield blocks.data(Value("item", details.encoded(item)))
+            yield blocks.data_block(NamedText("item", step_details.encode_json(item)))
 
 
-def _asked(turn: TurnValue) -> list[tuple[int, Message]]:
-    return [pair for pair in enumerate(details.messages(turn.input_messages)) if pair[1].role != "tool"]
+def _user_messages(turn: TurnSnapshot) -> list[tuple[int, StoredMessage]]:
+    return [pair for pair in enumerate(step_details.messages(turn.input_messages)) if pair[1].role != "tool"]
 
 
 def session_side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow], metadata: Mapping[str, Any]) -> str:
-    """The column beside a session's thread: its sums and metadata, its turns in short, what is said of it."""
+    """The side column of a session's page: sums, metadata, a list of turns, feedback."""
     return fragment(
-        "session_side.html",
-        judged=places.said_of(actor, About(session.key)),
+        "pages/_session_side.html",
+        judged=hooks.feedback_section(actor, RecordTarget(session.key)),
         session=session,
         session_id=session.public_id,
         conversation_id=ids.openai(ids.Kind.SESSION, session.key),

@@ -1,4 +1,4 @@
-"""A period that numbers are shown of, fixed in time, with the one before it; and the queries they are of."""
+"""The period of a dashboard, with the one before it, and the queries that its metrics count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import tzinfo
 from django.utils.translation import gettext, gettext_noop
 
 from agents.base import ids
-from agents.logs.pages.lists import OF
+from agents.logs.pages.lists import LIST_OF_LEVEL
 from agents.query import parser
 from agents.query.times import period_text
 from agents.query.tree import Level, Period, Query
@@ -24,13 +24,14 @@ LENGTHS = {
     "7d": (168 * _HOUR, "3 hours", gettext_noop("7 days")),
     "30d": (720 * _HOUR, "day", gettext_noop("30 days")),
 }
-"""By name in the URL: microseconds, the length of a bar, the words."""
-USUAL = "24h"
+"""By name in the URL: length in microseconds, length of a bar, label."""
+DEFAULT = "24h"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """From ``low_us`` until before ``high_us``, in bars of a length of time as `numbers.groups` names it."""
+class TimePeriod:
+    """A period from ``low_us`` to just before ``high_us``; ``bar`` is the length of its bars as `numbers.groups`
+    names it."""
 
     name: str
     low_us: int
@@ -39,9 +40,9 @@ class Span:
     zone: tzinfo
 
     @property
-    def before(self) -> Span:
-        """As much time, just before."""
-        return Span(self.name, 2 * self.low_us - self.high_us, self.low_us, self.bar, self.zone)
+    def previous(self) -> TimePeriod:
+        """The period of the same length just before."""
+        return TimePeriod(self.name, 2 * self.low_us - self.high_us, self.low_us, self.bar, self.zone)
 
     @property
     def bars(self) -> list[tuple[int, int, int]]:
@@ -51,50 +52,50 @@ class Span:
 
         bounds = edges(self.low_us, self.high_us, PERIODS[self.bar], self.zone)
         pairs = itertools.pairwise(bounds)
-        shown = ((low, max(low, self.low_us), min(high, self.high_us)) for low, high in pairs)
-        return [each for each in shown if each[1] < each[2]]
+        bars = ((low, max(low, self.low_us), min(high, self.high_us)) for low, high in pairs)
+        return [bar for bar in bars if bar[1] < bar[2]]
 
 
-def span(name: str, zone: tzinfo) -> Span:
-    """The last hour, day, week or month, until the end of this second."""
-    known = name if name in LENGTHS else USUAL
-    length, bar, _ = LENGTHS[known]
+def time_period(name: str, zone: tzinfo) -> TimePeriod:
+    """The last hour, day, week or month, up to the end of this second."""
+    period_name = name if name in LENGTHS else DEFAULT
+    length, bar, _ = LENGTHS[period_name]
     high = (ids.now_us() // _SECOND + 1) * _SECOND
-    return Span(known, high - length, high, bar, zone)
+    return TimePeriod(period_name, high - length, high, bar, zone)
 
 
-def choices(path: str, here: str) -> list[tuple[str, str, bool]]:
-    """(words, URL, whether it is this one) of each."""
-    return [(gettext(words), f"{path}?period={name}", name == here) for name, (_, _, words) in LENGTHS.items()]
+def choices(path: str, current: str) -> list[tuple[str, str, bool]]:
+    """(label, URL, whether it is the current one) of each period."""
+    return [(gettext(label), f"{path}?period={name}", name == current) for name, (_, _, label) in LENGTHS.items()]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A query that numbers are of: its text, and the list it is of. What is added must hold too."""
+class MetricsQuery:
+    """The query of a metric: its text, and the list it belongs to. Each method returns a narrower query."""
 
     text: str
     level: Level = "turn"
 
-    def also(self, *conditions: str) -> Asked:
-        return Asked(" ".join(filter(None, (self.text, *conditions))), self.level)
+    def also(self, *conditions: str) -> MetricsQuery:
+        return MetricsQuery(" ".join(filter(None, (self.text, *conditions))), self.level)
 
-    def during(self, low_us: int, high_us: int) -> Asked:
-        """Of what began in that time; written out, so that it means the same tomorrow."""
+    def during(self, low_us: int, high_us: int) -> MetricsQuery:
+        """Only rows that started in that time, written as absolute times so that the query keeps its meaning."""
         return self.also(f"started:{period_text(Period(text='', low_us=low_us, high_us=high_us))}")
 
-    def of(self, field: str, value: str | None) -> Asked:
-        """Of the rows that have this value, or none."""
+    def where(self, field: str, value: str | None) -> MetricsQuery:
+        """Only rows with this value of a field; None means rows without a value."""
         return self.also(f"-has:{field}" if value is None else f"{field}:={literal(value)}")
 
-    def of_any(self, field: str, values: Sequence[str], *, but: bool = False) -> Asked:
-        """Of the rows that have one of these values, or with ``but`` none of them."""
+    def where_any(self, field: str, values: Sequence[str], *, negate: bool = False) -> MetricsQuery:
+        """Only rows with one of these values of a field; with ``negate`` only rows with none of them."""
         chosen = " OR ".join(f"={literal(value)}" for value in values)
-        return self.also(f"{'-' if but else ''}{field}:({chosen})") if values else self
+        return self.also(f"{'-' if negate else ''}{field}:({chosen})") if values else self
 
     @property
     def url(self) -> str:
-        """The list of its rows."""
-        return OF[self.level].link(self.text)
+        """The URL of the list of its rows."""
+        return LIST_OF_LEVEL[self.level].link(self.text)
 
     @property
     def query(self) -> Query:

@@ -1,4 +1,4 @@
-"""What an agent was: its revisions, who made them, and two of them side by side."""
+"""The revisions of an agent, with their authors, and a comparison of two of them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from agents.base.errors import NotFound
 from agents.record.schemas.agents import AgentConfig
 from agents.record.store import agents
 from agents.record.store.agents import Revision
-from agents.uikit import format, text_differences
+from agents.uikit import format, text_diff
 from agents.uikit.access import PageRequest, page
-from agents.uikit.text_differences import Piece
+from agents.uikit.text_diff import DiffPart
 
-KEPT, LONGEST = 200, 600
-"""Characters shown at either end of a text that is the same, and from how many on it is cut."""
+MAX_EDGE_CHARS, MAX_UNCUT_CHARS = 200, 600
+"""Characters kept at either end of an unchanged text, and the length up to which it is not cut."""
 
 NAMES = {
     "name": gettext_noop("name"),
@@ -39,94 +39,104 @@ NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A piece of one side: ``same``, ``deleted``, ``inserted``, or what was ``left`` out between."""
+class DiffRun:
+    """A part of one side of a comparison; ``op`` is ``same``, ``deleted`` or ``inserted``; ``left`` stands for
+    omitted text."""
 
     op: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A value that differs, as the templates of comparisons show it."""
+class ChangedSetting:
+    """A setting that differs, in the form of the templates for comparisons."""
 
     name: str
-    first: tuple[Run, ...]
-    second: tuple[Run, ...]
+    first: tuple[DiffRun, ...]
+    second: tuple[DiffRun, ...]
     same: bool = False
     cut: bool = False
 
 
 @page("read")
 def agent_revisions(request: PageRequest, agent_id: str) -> HttpResponse:
-    """The revisions, and what changed between two of them: by default with the last."""
+    """The revisions, and the changes between two of them: by default the last change."""
     record = agents.get(request.actor, agents.key_of(agent_id))
-    found = agents.revisions(request.actor, record.key)
-    second = _chosen(request, "b", found, found[0])
-    first = _chosen(request, "a", found, next((each for each in found if each.number < second.number), second))
+    revisions = agents.revisions(request.actor, record.key)
+    second = _chosen(request, "b", revisions, revisions[0])
+    first = _chosen(
+        request, "a", revisions, next((revision for revision in revisions if revision.number < second.number), second)
+    )
     context = {
         "agent": record,
         "title": record.name or record.model,
-        "rows": [(each, _summary(each, before)) for each, before in zip(found, [*found[1:], None], strict=True)],
+        "rows": [
+            (revision, _summary(revision, before))
+            for revision, before in zip(revisions, [*revisions[1:], None], strict=True)
+        ],
         "first": first,
         "second": second,
         "changes": list(changes(first.config, second.config)),
-        "one_of_many": len(found) > 1,
+        "one_of_many": len(revisions) > 1,
     }
-    return render(request, "agents/agent_revisions.html", context)
+    return render(request, "pages/agent_revisions.html", context)
 
 
-def _chosen(request: HttpRequest, name: str, found: Sequence[Revision], usual: Revision) -> Revision:
+def _chosen(request: HttpRequest, name: str, revisions: Sequence[Revision], default: Revision) -> Revision:
     number = request.GET.get(name)
     if number is None:
-        return usual
-    chosen = next((each for each in found if str(each.number) == number), None)
+        return default
+    chosen = next((revision for revision in revisions if str(revision.number) == number), None)
     if chosen is None:
         raise NotFound(f"There is no revision '{number[:20]}' of this agent.")
     return chosen
 
 
 def _summary(revision: Revision, before: Revision | None) -> str:
-    """What a revision changed, by name."""
+    """The names of the settings that a revision changed."""
     if before is None:
         return gettext("as it was made") if revision.number == 1 else ""
-    names = [gettext(NAMES.get(name, format.words(name))) for name in _differing(before.config, revision.config)]
+    names = [
+        gettext(NAMES.get(name, format.readable_name(name))) for name in _differing(before.config, revision.config)
+    ]
     return ", ".join(names) or gettext("nothing")
 
 
-def changes(first: AgentConfig, second: AgentConfig) -> Iterator[Changed]:
-    """The values of two configurations that differ."""
-    one, two = _told(first), _told(second)
+def changes(first: AgentConfig, second: AgentConfig) -> Iterator[ChangedSetting]:
+    """The settings that differ between two configurations."""
+    old_settings, new_settings = _settings(first), _settings(second)
     for name in _differing(first, second):
-        words = gettext(NAMES.get(name, format.words(name)))
-        pieces = text_differences.pieces(_laid_out(one.get(name)), _laid_out(two.get(name)))
-        yield Changed(words, tuple(_runs(pieces, "inserted")), tuple(_runs(pieces, "deleted")))
+        label = gettext(NAMES.get(name, format.readable_name(name)))
+        parts = text_diff.diff(_as_text(old_settings.get(name)), _as_text(new_settings.get(name)))
+        yield ChangedSetting(label, tuple(_runs(parts, "inserted")), tuple(_runs(parts, "deleted")))
 
 
 def _differing(first: AgentConfig, second: AgentConfig) -> list[str]:
-    one, two = _told(first), _told(second)
-    return [name for name in {**one, **two} if one.get(name) != two.get(name)]
+    old_settings, new_settings = _settings(first), _settings(second)
+    return [name for name in {**old_settings, **new_settings} if old_settings.get(name) != new_settings.get(name)]
 
 
-def _told(config: AgentConfig) -> dict[str, Any]:
-    """A configuration by name, in the order in which it is read."""
-    told = config.model_dump(mode="json", exclude_none=True)
-    return {name: told[name] for name in (*NAMES, *told) if name in told}
+def _settings(config: AgentConfig) -> dict[str, Any]:
+    """The settings of a configuration by name, in the order of display."""
+    settings = config.model_dump(mode="json", exclude_none=True)
+    return {name: settings[name] for name in (*NAMES, *settings) if name in settings}
 
 
-def _laid_out(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, str) or value is None:
         return value or ""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
-def _runs(pieces: Sequence[Piece], without: str) -> Iterator[Run]:
-    """One side of a comparison: all but what is only in the other."""
-    for piece in pieces:
-        if piece.op == "same" and len(piece.text) > LONGEST:
-            left = len(piece.text) - 2 * KEPT
-            yield Run("same", piece.text[:KEPT])
-            yield Run("left", ngettext("%(n)s character, the same", "%(n)s characters, the same", left) % {"n": left})
-            yield Run("same", piece.text[-KEPT:])
-        elif piece.op != without:
-            yield Run(piece.op, piece.text)
+def _runs(parts: Sequence[DiffPart], without: str) -> Iterator[DiffRun]:
+    """The parts of one side of a comparison; ``without`` is the op of parts that only the other side has."""
+    for part in parts:
+        if part.op == "same" and len(part.text) > MAX_UNCUT_CHARS:
+            omitted = len(part.text) - 2 * MAX_EDGE_CHARS
+            yield DiffRun("same", part.text[:MAX_EDGE_CHARS])
+            yield DiffRun(
+                "left", ngettext("%(n)s character, the same", "%(n)s characters, the same", omitted) % {"n": omitted}
+            )
+            yield DiffRun("same", part.text[-MAX_EDGE_CHARS:])
+        elif part.op != without:
+            yield DiffRun(part.op, part.text)

@@ -1,4 +1,4 @@
-"""What a session comes to, in its head: sums that lead to their turns, and a small bar for each turn."""
+"""Metrics of a session for the header of its page: sums that link to their turns, and a bar for each turn."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from django.utils.translation import ngettext
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.pages.periods import Asked
+from agents.pages.periods import MetricsQuery
 from agents.record.models.choices import TurnStatus
 from agents.record.store import session_sums
-from agents.record.store.session_sums import Length
+from agents.record.store.session_sums import TurnDuration
 from agents.record.store.sessions import SessionRecord
 from agents.uikit import format
-from agents.uikit.marks import status_word
+from agents.uikit.elements import status_label
 
-BARS = 120
-"""Turns that have a bar: the last ones."""
-HEIGHT, STEP, WIDTH, LOWEST = 28, 8, 6, 3
-"""Pixels: of the tallest bar, from bar to bar, of a bar, of the least."""
+MAX_BARS = 120
+"""The last turns, which get a bar each."""
+HEIGHT, STEP, WIDTH, MIN_HEIGHT = 28, 8, 6, 3
+"""Pixels: height of the tallest bar, distance from bar to bar, width of a bar, height of the smallest."""
 _OUTCOMES = {
     TurnStatus.COMPLETED: "completed",
     TurnStatus.FAILED: "failed",
@@ -32,7 +32,7 @@ _OUTCOMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class TurnBar:
     outcome: str
     x: int
     y: float
@@ -42,8 +42,8 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """``bad``: something is wrong with it."""
+class SessionFigure:
+    """A number of a session with its link; ``bad`` marks a problem."""
 
     title: str
     text: str
@@ -52,46 +52,48 @@ class Figure:
 
 
 def metrics(actor: Actor, session: SessionRecord) -> str:
-    """The part of the page, rendered; nothing for a session without turns."""
-    bars = drawn(session_sums.lengths(actor, session.key, BARS))
-    shown = {"figures": _figures(actor, session), "bars": bars, "width": len(bars) * STEP, "label": _label(bars)}
-    return render_to_string("agents/_session_metrics.html", shown)
+    """Render the metrics of a session; without figures if it has no turns."""
+    bars = turn_bars(session_sums.turn_durations(actor, session.key, MAX_BARS))
+    context = {"figures": _figures(actor, session), "bars": bars, "width": len(bars) * STEP, "label": _label(bars)}
+    return render_to_string("pages/_session_metrics.html", context)
 
 
-def _figures(actor: Actor, session: SessionRecord) -> list[Figure]:
-    sums, here = session_sums.sums(actor, session.key), Asked(f"session:{session.public_id}")
+def _figures(actor: Actor, session: SessionRecord) -> list[SessionFigure]:
+    sums, query = session_sums.sums(actor, session.key), MetricsQuery(f"session:{session.public_id}")
     cost = None if sums.cost_nano is None else sums.cost_nano / 1e9
-    found = [
-        Figure(_("turns"), format.count(sums.turns), here.url),
-        Figure(_("failed"), format.count(sums.failed), here.also("status:failed").url, bad=sums.failed > 0),
-        Figure(_("duration"), format.duration(sums.duration_us / 1000), here.url),
-        Figure(_("tokens in"), format.count(sums.input_tokens), here.url),
-        Figure(_("tokens out"), format.count(sums.output_tokens), here.url),
-        Figure(_("cost"), format.cost(cost), here.also("has:cost").url),
+    figures = [
+        SessionFigure(_("turns"), format.count(sums.turns), query.url),
+        SessionFigure(_("failed"), format.count(sums.failed), query.also("status:failed").url, bad=sums.failed > 0),
+        SessionFigure(_("duration"), format.duration(sums.duration_us / 1000), query.url),
+        SessionFigure(_("tokens in"), format.count(sums.input_tokens), query.url),
+        SessionFigure(_("tokens out"), format.count(sums.output_tokens), query.url),
+        SessionFigure(_("cost"), format.cost(cost), query.also("has:cost").url),
     ]
     if sums.without_cost and cost is not None:
-        found.append(Figure(_("turns without a cost"), format.count(sums.without_cost), here.also("-has:cost").url))
-    return found if sums.turns else []
+        figures.append(
+            SessionFigure(_("turns without a cost"), format.count(sums.without_cost), query.also("-has:cost").url)
+        )
+    return figures if sums.turns else []
 
 
-def drawn(lengths: Sequence[Length]) -> list[Bar]:
-    """As tall as a turn was long beside the longest."""
-    most = max((each.duration_us or 0 for each in lengths), default=0) or 1
-    return [_bar(place, each, most) for place, each in enumerate(lengths)]
+def turn_bars(lengths: Sequence[TurnDuration]) -> list[TurnBar]:
+    """A bar for each turn, its height proportional to the duration."""
+    maximum_us = max((length.duration_us or 0 for length in lengths), default=0) or 1
+    return [_bar(index, length, maximum_us) for index, length in enumerate(lengths)]
 
 
-def _bar(place: int, turn: Length, most: int) -> Bar:
-    height = round(max(HEIGHT * (turn.duration_us or 0) / most, LOWEST), 1)
+def _bar(index: int, turn: TurnDuration, maximum_us: int) -> TurnBar:
+    height = round(max(HEIGHT * (turn.duration_us or 0) / maximum_us, MIN_HEIGHT), 1)
     took = format.duration(None if turn.duration_us is None else turn.duration_us / 1000)
-    words = {"number": turn.number + 1, "status": status_word(turn.status.label), "took": took}
-    title = _("turn %(number)s: %(status)s, %(took)s") % words
+    values = {"number": turn.number + 1, "status": status_label(turn.status.label), "took": took}
+    title = _("turn %(number)s: %(status)s, %(took)s") % values
     tokens = ngettext("%(count)s token", "%(count)s tokens", turn.tokens) % {"count": format.count(turn.tokens)}
     url = f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/"
     outcome = _OUTCOMES.get(turn.status, "live")
-    return Bar(outcome, place * STEP, round(HEIGHT - height, 1), height, f"{title}, {tokens}", url)
+    return TurnBar(outcome, index * STEP, round(HEIGHT - height, 1), height, f"{title}, {tokens}", url)
 
 
-def _label(bars: Sequence[Bar]) -> str:
+def _label(bars: Sequence[TurnBar]) -> str:
     failed = sum(bar.outcome == "failed" for bar in bars)
-    words = ngettext("How long %(count)s turn took", "How long %(count)s turns took", len(bars)) % {"count": len(bars)}
-    return f"{words}, {failed} {_('failed')}" if failed else words
+    text = ngettext("How long %(count)s turn took", "How long %(count)s turns took", len(bars)) % {"count": len(bars)}
+    return f"{text}, {failed} {_('failed')}" if failed else text

@@ -1,4 +1,4 @@
-"""The page of a session: what was said overall, turn after turn, and a word more."""
+"""The page of a session: its turns in order, a search, and a form to continue it."""
 
 from __future__ import annotations
 
@@ -15,79 +15,81 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.base.store import feed_cursor as places
-from agents.base.words import words
+from agents.base.tokenizer import tokens
 from agents.logs.pages.lists import LOGS
 from agents.logs.schemas.rows import TurnRow
-from agents.logs.store import listing, logs
-from agents.logs.store.logs import TurnPage
-from agents.pages import find, fragments, session_metrics, turn_actions
+from agents.logs.store import listing, turn_log
+from agents.logs.store.turn_log import TurnRowPage
+from agents.pages import fragments, session_metrics, turn_actions, turn_search
 from agents.query.parser import parse
-from agents.query.tree import Query, Text, Words, all_of, conjuncts
-from agents.query.writer import written
+from agents.query.tree import FreeText, Query, SearchPhrase, all_of, conjuncts
+from agents.query.writer import tree_text
 from agents.record.store import agents, read_turns, session_order, sessions
 from agents.record.store.agents import AgentRecord
 from agents.record.store.sessions import SessionRecord
 from agents.responses.store import conversations
 from agents.uikit.access import PageRequest, page
 from agents.uikit.highlight import Phrase
-from agents.uikit.replies import turn_reply
+from agents.uikit.http_responses import turn_reply
 
-PAGE = 30
+PAGE_SIZE = 30
 """Turns on one page of a session."""
-MOST_HITS = 1000
-"""Turns that are counted when something is searched for."""
+MAX_HITS = 1000
+"""Matching turns are counted up to this number."""
 
 
 @page("read")
 def session_page(request: PageRequest, session_id: str) -> HttpResponse:
-    # before the rows are read: what changes in between is then sent again rather than missed
+    # read first: a change while the page is built is then sent again rather than missed
     cursor = places.newest(request.actor)
     session = sessions.get(request.actor, sessions.key_of(session_id))
     agent = agent_of(request.actor, session.agent)
     search = _search(request)
-    found = _turns(request, session, search)
-    can_run = "run" in request.actor.actions and not session.is_foreign
+    turn_page = _turns(request, session, search)
+    can_run = "run" in request.actor.actions and not session.is_external
     context = {
         "session": session,
         "conversation_id": ids.openai(ids.Kind.SESSION, session.key),
         "agent": agent,
         "title": session.name or session.public_id,
         "cursor": cursor,
-        "can_run": can_run and (_can_go_on(session, found) if agent is None else not agent.disabled),
+        "can_run": can_run and (_can_continue(session, turn_page) if agent is None else not agent.disabled),
         "may_run": can_run,
         "metrics": session_metrics.metrics(request.actor, session),
-        "asked_find": request.GET.get("find", ""),
+        "search_text": request.GET.get("find", ""),
         "search": search,
         "hits": _hits(request.actor, session, search),
-        "thread": _thread(request.actor, session, found, search),
-        "side": _side(request.actor, session, found.rows),
+        "thread": _thread(request.actor, session, turn_page, search),
+        "side": _side(request.actor, session, turn_page.rows),
         "judge_url": f"/sessions/{session.public_id}/judged/",
-        **_paging(found, search),
+        **_paging(turn_page, search),
     }
-    return render(request, "agents/session_detail.html", context)
+    return render(request, "pages/session.html", context)
 
 
 @page("read")
 def session_parts(request: PageRequest, session_id: str) -> HttpResponse:
-    """What changes on the page while its turns run."""
+    """The parts of the page that change while its turns run."""
     session = sessions.get(request.actor, sessions.key_of(session_id))
     search = _search(request)
-    found = _turns(request, session, search)
-    thread = f'<div class="reader" data-part="thread">{"".join(_thread(request.actor, session, found, search))}</div>'
+    turn_page = _turns(request, session, search)
+    thread = (
+        f'<div class="reader" data-part="thread">{"".join(_thread(request.actor, session, turn_page, search))}</div>'
+    )
     metrics = session_metrics.metrics(request.actor, session)
-    return HttpResponse([metrics, thread, _side(request.actor, session, found.rows)])
+    return HttpResponse([metrics, thread, _side(request.actor, session, turn_page.rows)])
 
 
 @page("run")
 @require_POST
 def say(request: PageRequest, session_id: str) -> HttpResponse:
-    """Continue the conversation; leads to the new turn."""
+    """Continue the conversation; redirects to the new turn."""
     turn_id = turn_actions.say(request.actor, sessions.key_of(session_id), request.POST.get("text", ""))
     return turn_reply(request, turn_id)
 
 
 def agent_of(actor: Actor, key: int | None) -> AgentRecord | None:
-    """A session's agent; none where it has none, or the actor may not see it."""
+    """A session's agent; None if it has none, or the actor may not see it."""
     try:
         return agents.get(actor, key) if key is not None else None
     except NotFound:
@@ -95,62 +97,62 @@ def agent_of(actor: Actor, key: int | None) -> AgentRecord | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """What is searched for in a session: words as typed, and as phrases to be found and marked."""
+class SessionSearch:
+    """A search in a session: the text as typed, and its phrases."""
 
     text: str
-    wanted: tuple[Words, ...]
+    terms: tuple[SearchPhrase, ...]
 
     @property
     def phrases(self) -> tuple[Phrase, ...]:
-        return tuple(Phrase(tuple(words(each.text)), each.prefix) for each in self.wanted)
+        return tuple(Phrase(tuple(tokens(term.text)), term.prefix) for term in self.terms)
 
     @property
     def query(self) -> str:
         return urlencode({"find": self.text})
 
 
-def _search(request: PageRequest) -> Search | None:
-    text = " ".join(request.GET.get("find", "")[: find.LONGEST].split())
-    wanted = find.asked(text)
-    return Search(text, tuple(wanted)) if wanted else None
+def _search(request: PageRequest) -> SessionSearch | None:
+    text = " ".join(request.GET.get("find", "")[: turn_search.MAX_SEARCH_CHARS].split())
+    terms = turn_search.parse_phrases(text)
+    return SessionSearch(text, tuple(terms)) if terms else None
 
 
-def _asked(session: SessionRecord, search: Search | None) -> Query:
-    """The turns of a session, those that say what is searched for if anything is."""
+def _turns_query(session: SessionRecord, search: SessionSearch | None) -> Query:
+    """The query for a session's turns, limited to those that match a search."""
     query = parse(f"session:{session.public_id}", now_us=ids.now_us())
-    said = [Text(words=each) for each in search.wanted] if search else []
-    tree = all_of((*conjuncts(query.tree), *said))
-    return Query(text=written(tree), tree=tree, level="turn")
+    conditions = [FreeText(words=term) for term in search.terms] if search else []
+    tree = all_of((*conjuncts(query.tree), *conditions))
+    return Query(text=tree_text(tree), tree=tree, level="turn")
 
 
-def _hits(actor: Actor, session: SessionRecord, search: Search | None) -> tuple[int, str] | None:
-    """How many turns say what is searched for, and the list of them; None where nothing is."""
+def _hits(actor: Actor, session: SessionRecord, search: SessionSearch | None) -> tuple[int, str] | None:
+    """(number of matching turns, URL of their list); None without a search."""
     if search is None:
         return None
-    query = _asked(session, search)
-    return len(listing.newest(actor, query, MOST_HITS)), LOGS.link(query.text)
+    query = _turns_query(session, search)
+    return len(listing.newest(actor, query, MAX_HITS)), LOGS.link(query.text)
 
 
-def _turns(request: PageRequest, session: SessionRecord, search: Search | None) -> TurnPage:
-    query = _asked(session, search)
+def _turns(request: PageRequest, session: SessionRecord, search: SessionSearch | None) -> TurnRowPage:
+    query = _turns_query(session, search)
     after, before = (_key(request.GET.get(name)) for name in ("after", "before"))
-    return logs.turns_page(request.actor, query, after=after, before=before, limit=PAGE)
+    return turn_log.turns_page(request.actor, query, after=after, before=before, limit=PAGE_SIZE)
 
 
 def _key(public_id: str | None) -> int | None:
     if public_id is None:
         return None
-    key = logs.key_of(public_id)
+    key = turn_log.key_of(public_id)
     if key is None:
         raise NotFound(f"There is no turn '{public_id[:80]}' to page from.")
     return key
 
 
-def _can_go_on(session: SessionRecord, found: TurnPage) -> bool:
-    """Whether a session without an agent can be continued: by its last response, unless that waits for
-    its client."""
-    last = next((row for row in found.rows if row.id == session.last_turn), None)
+def _can_continue(session: SessionRecord, turn_page: TurnRowPage) -> bool:
+    """Whether a session without an agent can be continued: its last turn has a response that does not wait for
+    the client."""
+    last = next((row for row in turn_page.rows if row.id == session.last_turn), None)
     return session.agent is None and last is not None and last.status != "awaiting_input" and last.api == "responses"
 
 
@@ -159,41 +161,45 @@ def _side(actor: Actor, session: SessionRecord, rows: Sequence[TurnRow]) -> str:
     return fragments.session_side(actor, session, rows, metadata)
 
 
-def _thread(actor: Actor, session: SessionRecord, found: TurnPage, search: Search | None) -> list[str]:
-    """The turns of a page, oldest first: with the items that are no turn's where they were put in, or with
-    what is searched for marked."""
-    keys = [row.id for row in found.rows]
-    row_of, places = {row.id: row for row in found.rows}, session_order.places(session.key, keys)
+def _thread(actor: Actor, session: SessionRecord, turn_page: TurnRowPage, search: SessionSearch | None) -> list[str]:
+    """The turns of a page as HTML, oldest first: with the matches of a search marked, or without a search with the
+    items that belong to no turn."""
+    keys = [row.id for row in turn_page.rows]
+    row_of, positions = {row.id: row for row in turn_page.rows}, session_order.positions(session.key, keys)
     sized = read_turns.sizes_of_session(actor, session.key, keys)
-    # what is large of a step is not shown here, and of the turns few are in memory at a time
-    turns = (each.turn for each in read_turns.parts_of_session(actor, session.key, sized) if each.turn.key in places)
+    # large values of steps are not shown here, and only a few turns are in memory at a time
+    turns = (
+        partial.turn for partial in read_turns.partial_turns(actor, session.key, sized) if partial.turn.key in positions
+    )
     if search is not None:
-        said = (fragments.session_turn(turn, row_of[turn.key], kept=f"?{search.query}") for turn in turns)
-        return [find.marked(html, search.phrases) for html in said]
-    shown = [
-        (place.first_item, 1, fragments.session_turn(turn, row_of[turn.key], place.branches_from))
+        fragments_html = (
+            fragments.session_turn(turn, row_of[turn.key], query_string=f"?{search.query}") for turn in turns
+        )
+        return [turn_search.mark_matches(html, search.phrases) for html in fragments_html]
+    turn_entries = [
+        (position.first_item, 1, fragments.session_turn(turn, row_of[turn.key], position.branches_from))
         for turn in turns
-        for place in (places[turn.key],)
+        for position in (positions[turn.key],)
     ]
-    rows = [row for row in reversed(found.rows) if row.id in places]
-    first = shown[0][0] if shown and found.has_older else 0
-    last = session_order.next_item(session.key, places[rows[-1].id].number) if rows and found.has_newer else None
+    rows = [row for row in reversed(turn_page.rows) if row.id in positions]
+    first = turn_entries[0][0] if turn_entries and turn_page.has_older else 0
+    last = session_order.next_item(session.key, positions[rows[-1].id].number) if rows and turn_page.has_newer else None
     name = ids.openai(ids.Kind.SESSION, session.key)
-    loose = [
+    item_entries = [
         (item.number, 0, html)
         for item in session_order.loose_items(session.key)
         if item.number >= first and (last is None or item.number < last)
         for html in fragments.loose_items(name, item.value)
     ]
-    return [html for *_, html in sorted([*shown, *loose], key=lambda each: each[:2])]
+    return [html for *_, html in sorted([*turn_entries, *item_entries], key=lambda entry: entry[:2])]
 
 
-def _paging(found: TurnPage, search: Search | None) -> dict[str, Any]:
-    if not found.rows:
+def _paging(turn_page: TurnRowPage, search: SessionSearch | None) -> dict[str, Any]:
+    if not turn_page.rows:
         return {"earlier": "", "later": ""}
-    newest, oldest = (ids.public(ids.Kind.TURN, row.id) for row in (found.rows[0], found.rows[-1]))
-    kept = f"&{search.query}" if search else ""
+    newest, oldest = (ids.public(ids.Kind.TURN, row.id) for row in (turn_page.rows[0], turn_page.rows[-1]))
+    search_suffix = f"&{search.query}" if search else ""
     return {
-        "earlier": f"?after={oldest}{kept}" if found.has_older else "",
-        "later": f"?before={newest}{kept}" if found.has_newer else "",
+        "earlier": f"?after={oldest}{search_suffix}" if turn_page.has_older else "",
+        "later": f"?before={newest}{search_suffix}" if turn_page.has_newer else "",
     }

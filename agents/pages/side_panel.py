@@ -1,4 +1,4 @@
-"""A turn beside the list it was found in: its words and steps, as far as one looks at first."""
+"""The side panel of a list: the first messages and steps of one turn."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from django.shortcuts import render
 
 from agents.logs.pages import turn_summary
 from agents.pages import fragments, turn_page_data, turns
-from agents.pages.turn_page_data import Page
+from agents.pages.turn_page_data import TurnPageData
 from agents.uikit.access import PageRequest, page
 
-MOST = 40
+MAX_STEPS = 40
 """Steps shown; the turn's own page has all."""
 
 
 @page("read")
-def turn_peek(request: PageRequest, turn_id: str) -> HttpResponse:
-    """The reader by itself. ``?step=`` is a step it begins near."""
-    found = turn_page_data.load(request.actor, turn_id, turn_page_data.asked(request.GET))
-    shown, before, behind = _cut(found, request.GET.get("step", ""))
+def turn_side_panel(request: PageRequest, turn_id: str) -> HttpResponse:
+    """The reader view as a fragment, starting near the step ``?step=``."""
+    turn_data = turn_page_data.load(request.actor, turn_id, turn_page_data.read_params(request.GET))
+    visible, before, after = _cut(turn_data, request.GET.get("step", ""))
     context = {
-        "url": turn_summary.turn_url(found.turn),
+        "url": turn_summary.turn_url(turn_data.turn),
         "turn_id": turn_id,
-        "row": found.row,
-        "title": turns.title(found.row),
-        "facts": fragments.turn_facts(found.turn, found.row, found.marks),
+        "row": turn_data.row,
+        "title": turns.title(turn_data.row),
+        "facts": fragments.turn_facts(turn_data.turn, turn_data.row, turn_data.marks),
         "before": before,
-        "behind": behind,
-        **turns.reader(shown),
+        "after": after,
+        **turns.reader(visible),
     }
-    return render(request, "agents/_peek.html", context)
+    return render(request, "pages/_side_panel.html", context)
 
 
-def _cut(found: Page, step: str) -> tuple[Page, int, int]:
-    """A few steps, from the one asked for or what failed first; and how many there are before and behind."""
-    steps, total = found.shown, found.marks.total
-    wanted = int(step) if step.isdecimal() and len(step) < 10 else found.marks.failed or 0
-    first = max(min(wanted - 3, total - MOST), 0) if total > MOST else 0
-    kept = tuple(each for each in steps if first <= each.number < first + MOST)
-    if not kept:
-        kept = tuple(steps[:MOST])
-    before, behind = (kept[0].number, total - kept[-1].number - 1) if kept else (0, 0)
-    return replace(found, turn=replace(found.turn, steps=kept)), before, behind
+def _cut(turn_data: TurnPageData, step: str) -> tuple[TurnPageData, int, int]:
+    """A few steps around the requested or first failed one, and the number of steps before and after them."""
+    steps, total = turn_data.steps, turn_data.marks.total
+    target = int(step) if step.isdecimal() and len(step) < 10 else turn_data.marks.failed or 0
+    first = max(min(target - 3, total - MAX_STEPS), 0) if total > MAX_STEPS else 0
+    visible = tuple(item for item in steps if first <= item.number < first + MAX_STEPS)
+    if not visible:
+        visible = tuple(steps[:MAX_STEPS])
+    before, after = (visible[0].number, total - visible[-1].number - 1) if visible else (0, 0)
+    return replace(turn_data, turn=replace(turn_data.turn, steps=visible)), before, after

@@ -1,4 +1,4 @@
-"""The whole texts that a step holds, by the names under which its card shows their beginnings."""
+"""The full texts of a step, under the names that its card uses for their beginnings."""
 
 from __future__ import annotations
 
@@ -7,93 +7,99 @@ from typing import Any
 
 import msgspec
 
-from agents.pages import blocks, citations, details, external_steps
-from agents.pages.blocks import Value
-from agents.record.schemas.turns import StepValue
+from agents.pages import blocks, citations, external_steps, step_details
+from agents.pages.blocks import NamedText
+from agents.record.schemas.turns import StepSnapshot
 
 
-def of(step: StepValue) -> list[Value]:
-    """The whole texts a step holds, by name."""
+def step_texts(step: StepSnapshot) -> list[NamedText]:
+    """The full texts of a step."""
     return [*_VALUES[step.type](step), *citations.values(step)]
 
 
-def inference(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Inference)
-    if found is None:
+def inference(step: StepSnapshot) -> list[NamedText]:
+    detail = step_details.read_detail(step, step_details.StoredInference)
+    if detail is None:
         return []
-    words = details.pieces(found.model_response.content, "/model_response/content")
-    said = blocks.value("said", step, words, said=True)
-    thought = blocks.value("reasoning", step, [(found.reasoning, "/reasoning")])
-    return [value for value in (said, thought) if value.text]
+    located = step_details.located_texts(detail.model_response.content, "/model_response/content")
+    message = blocks.step_text("said", step, located, is_message=True)
+    reasoning = blocks.step_text("reasoning", step, [(detail.reasoning, "/reasoning")])
+    return [value for value in (message, reasoning) if value.text]
 
 
-def tool(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Tool)
-    if found is None:
+def tool(step: StepSnapshot) -> list[NamedText]:
+    detail = step_details.read_detail(step, step_details.StoredToolRun)
+    if detail is None:
         return []
-    called = [
-        blocks.value(_numbered("arguments", n), step, [(call.written, f"/tool_calls/{n}/{_field(call)}")])
-        for n, call in enumerate(found.tool_calls)
+    arguments = [
+        blocks.step_text(_numbered("arguments", n), step, [(call.arguments_text, f"/tool_calls/{n}/{_field(call)}")])
+        for n, call in enumerate(detail.tool_calls)
     ]
-    came = [
-        blocks.value(_numbered("result", n), step, details.pieces(one.content, f"/tool_responses/{n}/content"))
-        for n, one in enumerate(found.tool_responses)
+    results = [
+        blocks.step_text(
+            _numbered("result", n), step, step_details.located_texts(answer.content, f"/tool_responses/{n}/content")
+        )
+        for n, answer in enumerate(detail.tool_responses)
     ]
-    return [*called, *came]
+    return [*arguments, *results]
 
 
 def _numbered(name: str, number: int) -> str:
     return f"{name}-{number}" if number else name
 
 
-def _field(call: details.Call) -> str:
+def _field(call: step_details.StoredCall) -> str:
     return "arguments" if call.arguments_json is None else "arguments_json"
 
 
-def pictures(step: StepValue) -> list[details.Picture]:
-    """The images that a tool gave back."""
-    found = details.read(step, details.Tool) if step.type == "tool_execution" else None
+def pictures(step: StepSnapshot) -> list[step_details.Picture]:
+    """The images in a tool's results."""
+    detail = step_details.read_detail(step, step_details.StoredToolRun) if step.type == "tool_execution" else None
     return [
         picture
-        for n, one in enumerate(found.tool_responses if found else ())
-        for picture in details.pictures(one.content, f"/tool_responses/{n}/content")
+        for n, answer in enumerate(detail.tool_responses if detail else ())
+        for picture in step_details.pictures(answer.content, f"/tool_responses/{n}/content")
     ]
 
 
-def shield(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Shield)
-    violation = found.violation if found else None
+def shield(step: StepSnapshot) -> list[NamedText]:
+    detail = step_details.read_detail(step, step_details.StoredShieldCall)
+    violation = detail.violation if detail else None
     if violation is None:
         return []
-    return [Value("violation", details.encoded({"level": violation.violation_level, **violation.metadata}))]
+    return [
+        NamedText("violation", step_details.encode_json({"level": violation.violation_level, **violation.metadata}))
+    ]
 
 
-def memory(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Memory)
-    if found is None:
+def memory(step: StepSnapshot) -> list[NamedText]:
+    detail = step_details.read_detail(step, step_details.StoredRetrieval)
+    if detail is None:
         return []
-    passages = [_passage(step, number, chunk) for number, chunk in enumerate(found.chunks)]
-    context = blocks.value("context", step, details.pieces(found.inserted_context, "/inserted_context"))
+    passages = [_passage(step, number, chunk) for number, chunk in enumerate(detail.chunks)]
+    context = blocks.step_text(
+        "context", step, step_details.located_texts(detail.inserted_context, "/inserted_context")
+    )
     return passages or ([context] if context.text else [])
 
 
-def _passage(step: StepValue, number: int, chunk: dict[str, Any]) -> Value:
-    words = details.pieces(chunk.get("content"), f"/chunks/{number}/content")
-    return blocks.value(f"passage-{number}", step, words or [(details.encoded(chunk), "")])
+def _passage(step: StepSnapshot, number: int, chunk: dict[str, Any]) -> NamedText:
+    located = step_details.located_texts(chunk.get("content"), f"/chunks/{number}/content")
+    return blocks.step_text(f"passage-{number}", step, located or [(step_details.encode_json(chunk), "")])
 
 
-def other(step: StepValue) -> list[Value]:
-    found = details.read(step, details.Other)
-    if found is None:
+def other(step: StepSnapshot) -> list[NamedText]:
+    detail = step_details.read_detail(step, step_details.StoredOther)
+    if detail is None:
         return []
     if step.foreign and not step.cuts:
-        return [Value(name, text) for name, text in external_steps.texts(found)]
-    written = details.text(found.data)
-    begun = any(cut.pointer == "/data" for cut in step.cuts)
-    return [blocks.value("data", step, [(str(msgspec.json.decode(found.data)) if begun else written, "/data")])]
+        return [NamedText(name, text) for name, text in external_steps.texts(detail)]
+    written = step_details.json_text(detail.data)
+    is_cut = any(cut.pointer == "/data" for cut in step.cuts)
+    return [blocks.step_text("data", step, [(str(msgspec.json.decode(detail.data)) if is_cut else written, "/data")])]
 
 
-_VALUES: dict[str, Callable[[StepValue], list[Value]]] = {
+_VALUES: dict[str, Callable[[StepSnapshot], list[NamedText]]] = {
     "inference": inference,
     "tool_execution": tool,
     "shield_call": shield,

@@ -1,8 +1,8 @@
-"""A turn's steps to scale: one bar a step, under one axis of time.
+"""The timeline of a turn: one bar for each step, on a common time axis.
 
-A turn that waited for its client for three hours would leave a hair of everything else, so a long
-wait is drawn short, as a break in the axis; all other bars keep one scale. Places are percentages
-of the width, for SVG's geometry attributes. Pure: values in, numbers and words out.
+If a turn waited for its client for three hours, all other bars would be too thin to see. So a long wait is
+shortened to a break in the axis; all other bars share one scale. Positions are percentages of the width, for
+SVG attributes. Pure: values in, numbers and labels out.
 """
 
 from __future__ import annotations
@@ -13,37 +13,36 @@ from itertools import pairwise
 
 from django.utils.translation import gettext as _
 
-from agents.pages import details, external_steps
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.pages import external_steps, step_details
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit import format
-from agents.uikit.marks import TYPE_WORDS
+from agents.uikit.elements import STEP_TYPE_LABELS
 
-NARROWEST = 0.8
-"""Percent of the width that a bar always has."""
-BREAK = 0.25
-"""A wait beyond this share of the time worked is drawn at this share."""
-TICKS = 5
+MIN_BAR_WIDTH = 0.8
+"""Percent of the width."""
+MAX_WAIT_SHARE = 0.25
+"""A wait longer than this share of the remaining time is shortened to it."""
+MAX_TICKS = 5
 
 _MS = 1_000
 _SECOND = 1_000 * _MS
 _MINUTE = 60 * _SECOND
 _HOUR = 60 * _MINUTE
-_NICE = (
+_ROUND_STEPS_US = (
     *(step * _MS for step in (1, 2, 5, 10, 20, 50, 100, 200, 500)),
     *(step * _SECOND for step in (1, 2, 5, 10, 20, 30)),
     *(step * _MINUTE for step in (1, 2, 5, 10, 20, 30)),
     *(step * _HOUR for step in (1, 2, 6, 12, 24, 48, 120, 240)),
 )
 
-Span = tuple[int, int]
-"""From and to, microseconds since the turn's start."""
+TimeSpan = tuple[int, int]
+"""Start and end in microseconds since the turn's start."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """``x`` and ``width`` in percent; ``starts`` is the time since the turn's start in words; ``depth`` how
-    deep it is nested; ``beside`` how many of the steps shown ran at the same time at the
-    same depth."""
+class StepBar:
+    """The bar of a step, ``x`` and ``width`` in percent. ``starts`` is the formatted time since the turn's start,
+    ``depth`` the level of nesting, ``concurrent`` the number of visible steps of that depth at the same time."""
 
     number: int
     type: str
@@ -56,73 +55,72 @@ class Bar:
     took: str
     waits: bool
     depth: int = 0
-    beside: int = 0
+    concurrent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class TimelineTick:
     x: float
     label: str
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """``breaks`` are the places, in percent, where a long wait was drawn short; ``span`` is the time that is
-    drawn."""
+    """A timeline; ``breaks`` are the positions, in percent, of shortened waits, ``span`` is the visible time."""
 
-    bars: tuple[Bar, ...]
-    ticks: tuple[Tick, ...]
+    bars: tuple[StepBar, ...]
+    ticks: tuple[TimelineTick, ...]
     breaks: tuple[float, ...]
-    span: Span = (0, 0)
+    span: TimeSpan = (0, 0)
 
 
 def timeline(
-    turn: TurnValue,
+    turn: TurnSnapshot,
     now_us: int,
-    steps: Sequence[StepValue] | None = None,
+    steps: Sequence[StepSnapshot] | None = None,
     *,
-    span: Span | None = None,
+    span: TimeSpan | None = None,
     depths: Mapping[int, int] | None = None,
 ) -> Timeline:
-    """The bars of a turn's steps, or of these of them; ``now_us`` is where open bars end. ``span`` is the
-    time to be drawn, else that of the steps: from the turn's start on where its first is among them."""
-    shown = turn.steps if steps is None else steps
-    spans = {step.key: _span(turn, step, now_us) for step in shown}
-    drawn = span or _extent(shown, spans)
-    axis = _Axis(drawn, _waits(shown, spans))
-    deep = {step.key: (depths or {}).get(step.key, 0) for step in shown}
-    beside = _beside(spans, deep)
+    """The timeline of a turn's steps, or of some of them; bars of running steps end at ``now_us``. ``span`` is the
+    visible time; by default that of the steps, from the turn's start if its first step is among them."""
+    visible = turn.steps if steps is None else steps
+    spans = {step.key: _span(turn, step, now_us) for step in visible}
+    drawn_span = span or _extent(visible, spans)
+    axis = _Axis(drawn_span, _waits(visible, spans))
+    depth_of = {step.key: (depths or {}).get(step.key, 0) for step in visible}
+    concurrent = _count_concurrent(spans, depth_of)
     return Timeline(
-        bars=tuple(_bar(step, spans[step.key], axis, deep[step.key], beside[step.key]) for step in shown),
+        bars=tuple(_bar(step, spans[step.key], axis, depth_of[step.key], concurrent[step.key]) for step in visible),
         ticks=tuple(_ticks(axis)),
-        breaks=tuple(round(axis.place(start), 2) for start, _end in axis.short),
-        span=drawn,
+        breaks=tuple(round(axis.position(start), 2) for start, _end in axis.short),
+        span=drawn_span,
     )
 
 
-def _extent(shown: Sequence[StepValue], spans: Mapping[int, Span]) -> Span:
-    first = 0 if not shown or shown[0].number == 0 else min(start for start, _end in spans.values())
+def _extent(steps: Sequence[StepSnapshot], spans: Mapping[int, TimeSpan]) -> TimeSpan:
+    first = 0 if not steps or steps[0].number == 0 else min(start for start, _end in spans.values())
     return first, max((end for _start, end in spans.values()), default=0)
 
 
-_HAIR = _MS
-"""An overlap so short is none."""
+_MIN_OVERLAP_US = _MS
+"""A shorter overlap does not count as concurrent."""
 
 
-def _beside(spans: Mapping[int, Span], deep: Mapping[int, int]) -> dict[int, int]:
-    """How many steps ran at the same time as each of these, and as deep."""
+def _count_concurrent(spans: Mapping[int, TimeSpan], depth_of: Mapping[int, int]) -> dict[int, int]:
+    """For each step, how many steps of the same depth ran at the same time."""
     out = dict.fromkeys(spans, 0)
-    going: list[int] = []
+    running: list[int] = []
     for key in sorted(spans, key=lambda key: spans[key]):
-        going = [other for other in going if spans[other][1] > spans[key][0] + _HAIR]
-        for other in (other for other in going if deep[other] == deep[key]):
+        running = [other for other in running if spans[other][1] > spans[key][0] + _MIN_OVERLAP_US]
+        for other in (other for other in running if depth_of[other] == depth_of[key]):
             out[key] += 1
             out[other] += 1
-        going.append(key)
+        running.append(key)
     return out
 
 
-def _span(turn: TurnValue, step: StepValue, now_us: int) -> Span:
+def _span(turn: TurnSnapshot, step: StepSnapshot, now_us: int) -> TimeSpan:
     start = max(step.started_at - turn.started_at, 0)
     end = step.completed_at if step.completed_at is not None else (turn.completed_at or now_us)
     return start, max(end - turn.started_at, start)
@@ -131,25 +129,25 @@ def _span(turn: TurnValue, step: StepValue, now_us: int) -> Span:
 # ------------------------------------------------------------------------------------------ the axis
 
 
-def _label(step: StepValue) -> str:
+def _label(step: StepSnapshot) -> str:
     if step.type == "other" and step.detail and b'"kind":"mcp_list_tools"' in step.detail:
         return _("Tools of")
     if step.foreign and (kind := external_steps.kind_of(step)):
-        return format.capitalised(external_steps.kind_word(kind))
+        return format.capitalize(external_steps.kind_label(kind))
     if _is_wait(step):
         return _("Approval") if step.detail and b'"approval":"' in step.detail else _("Client tool")
-    return format.capitalised(_(TYPE_WORDS[step.type]))
+    return format.capitalize(_(STEP_TYPE_LABELS[step.type]))
 
 
-def _is_wait(step: StepValue) -> bool:
+def _is_wait(step: StepSnapshot) -> bool:
     return step.type == "tool_execution" and not step.server_side and not step.foreign
 
 
-def _waits(steps: Sequence[StepValue], spans: dict[int, Span]) -> list[Span]:
-    """When nothing but the client was at work, in order."""
-    busy = _joined(spans[step.key] for step in steps if not _is_wait(step))
-    out: list[Span] = []
-    for start, end in _joined(spans[step.key] for step in steps if _is_wait(step)):
+def _waits(steps: Sequence[StepSnapshot], spans: dict[int, TimeSpan]) -> list[TimeSpan]:
+    """The times in which only the client was working, in order."""
+    busy = _join(spans[step.key] for step in steps if not _is_wait(step))
+    out: list[TimeSpan] = []
+    for start, end in _join(spans[step.key] for step in steps if _is_wait(step)):
         for other_start, other_end in busy:
             if start < other_start < end:
                 out.append((start, other_start))
@@ -160,9 +158,9 @@ def _waits(steps: Sequence[StepValue], spans: dict[int, Span]) -> list[Span]:
     return out
 
 
-def _joined(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, those that touch as one."""
-    out: list[Span] = []
+def _join(spans: Iterable[TimeSpan]) -> list[TimeSpan]:
+    """Sort time spans and join those that touch."""
+    out: list[TimeSpan] = []
     for start, end in sorted(spans):
         if out and start <= out[-1][1]:
             out[-1] = (out[-1][0], max(end, out[-1][1]))
@@ -172,46 +170,46 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 
 
 class _Axis:
-    """Time since the turn's start → percent of the width, in straight pieces."""
+    """Map time since the turn's start to percent of the width, piecewise linear."""
 
-    def __init__(self, drawn: Span, waits: Sequence[Span]) -> None:
+    def __init__(self, drawn: TimeSpan, waits: Sequence[TimeSpan]) -> None:
         self.start, self.end = drawn
         waits = [(max(start, self.start), min(end, self.end)) for start, end in waits]
         waits = [(start, end) for start, end in waits if start < end]
         worked = max(self.end - self.start - sum(end - start for start, end in waits), _MS)
-        longest = int(worked * BREAK)
-        self.short = [span for span in waits if span[1] - span[0] > longest]
+        max_wait = int(worked * MAX_WAIT_SHARE)
+        self.short = [span for span in waits if span[1] - span[0] > max_wait]
         self.until = self.short[0][0] if self.short else self.end
         corners = sorted({self.start, self.end, *(corner for span in self.short for corner in span)})
-        self._pieces: list[tuple[int, int, float, float]] = []
-        at = 0.0
+        self._sections: list[tuple[int, int, float, float]] = []
+        offset = 0.0
         for start, end in pairwise(corners):
-            length = float(longest if (start, end) in self.short else end - start)
-            self._pieces.append((start, end, at, at + length))
-            at += length
-        self.length = max(at, 1.0)
+            length = float(max_wait if (start, end) in self.short else end - start)
+            self._sections.append((start, end, offset, offset + length))
+            offset += length
+        self.length = max(offset, 1.0)
 
-    def place(self, time: int) -> float:
+    def position(self, time: int) -> float:
         time = min(max(time, self.start), self.end)
-        for start, end, low, high in self._pieces:
+        for start, end, low, high in self._sections:
             if start <= time <= end:
                 return 100 * (low + (high - low) * (time - start) / (end - start)) / self.length
         return 0.0
 
 
-def _ticks(axis: _Axis) -> Iterable[Tick]:
-    """Round times, up to the first break."""
-    step = next((nice for nice in _NICE if axis.length / nice <= TICKS), 0) or _NICE[-1] * (
-        1 + int(axis.length / TICKS / _NICE[-1])
+def _ticks(axis: _Axis) -> Iterable[TimelineTick]:
+    """Ticks at round times, up to the first break."""
+    step = next((nice for nice in _ROUND_STEPS_US if axis.length / nice <= MAX_TICKS), 0) or _ROUND_STEPS_US[-1] * (
+        1 + int(axis.length / MAX_TICKS / _ROUND_STEPS_US[-1])
     )
     for number in range(-(-axis.start // step), int(axis.until / step) + 1):
-        x = axis.place(number * step)
+        x = axis.position(number * step)
         if x <= 97:
-            yield Tick(round(x, 2), tick_words(number * step))
+            yield TimelineTick(round(x, 2), tick_label(number * step))
 
 
-def tick_words(time: int) -> str:
-    """``0``, ``200 ms``, ``1.5 s``, ``2 m``, ``1 h 3.5 s``: only what is not nought."""
+def tick_label(time: int) -> str:
+    """A time as ``0``, ``200 ms``, ``1.5 s``, ``2 m`` or ``1 h 3.5 s``, without zero units."""
     if time < _SECOND:
         return f"{time // _MS} ms" if time else "0"
     hours, minutes, seconds = time // _HOUR, time % _HOUR // _MINUTE, time % _MINUTE / _SECOND
@@ -222,10 +220,10 @@ def tick_words(time: int) -> str:
 # ------------------------------------------------------------------------------------------ the bars
 
 
-def _bar(step: StepValue, span: Span, axis: _Axis, depth: int, beside: int) -> Bar:
-    start, end = axis.place(span[0]), axis.place(span[1])
-    width = 0.0 if external_steps.is_made(step) else max(end - start, NARROWEST)
-    return Bar(
+def _bar(step: StepSnapshot, span: TimeSpan, axis: _Axis, depth: int, concurrent: int) -> StepBar:
+    start, end = axis.position(span[0]), axis.position(span[1])
+    width = 0.0 if external_steps.is_inferred(step) else max(end - start, MIN_BAR_WIDTH)
+    return StepBar(
         number=step.number,
         type=step.type,
         status=step.status,
@@ -237,21 +235,21 @@ def _bar(step: StepValue, span: Span, axis: _Axis, depth: int, beside: int) -> B
         took=_took(step, span),
         waits=_is_wait(step),
         depth=depth,
-        beside=beside,
+        concurrent=concurrent,
     )
 
 
-def _name(step: StepValue) -> str:
-    """What it worked with: of a retrieval where it looked."""
-    found = details.read(step, details.Memory) if step.type == "memory_retrieval" else None
-    return found.vector_db_ids if found and found.vector_db_ids else step.name
+def _name(step: StepSnapshot) -> str:
+    """The name of a step; of a retrieval its vector databases."""
+    detail = step_details.read_detail(step, step_details.StoredRetrieval) if step.type == "memory_retrieval" else None
+    return detail.vector_db_ids if detail and detail.vector_db_ids else step.name
 
 
-def _took(step: StepValue, span: Span) -> str:
+def _took(step: StepSnapshot, span: TimeSpan) -> str:
     if step.status == "awaiting_input":
         return _("waiting")
     if step.completed_at is None:
         return _("running")
-    if external_steps.is_made(step):
+    if external_steps.is_inferred(step):
         return format.NOTHING
     return format.duration((span[1] - span[0]) / 1000)

@@ -1,4 +1,4 @@
-"""What a page of a turn is made from: the steps its URL asks for, and no others."""
+"""Load the data of a turn's page, with only those steps that its URL asks for."""
 
 from __future__ import annotations
 
@@ -8,65 +8,65 @@ from urllib.parse import urlencode
 
 from agents.base import ids
 from agents.base.access import Actor
-from agents.logs.pages.turn_summary import FINAL, WINDOW
+from agents.logs.pages.turn_summary import FINAL, PAGE_STEPS
 from agents.logs.schemas.rows import TurnRow
-from agents.logs.store import logs
-from agents.pages import external, find, responses, zoom
-from agents.pages.external import About
-from agents.pages.find import Finding
-from agents.pages.responses import Leg
-from agents.pages.timeline import Span
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.logs.store import turn_log
+from agents.pages import external, timeline_overview, turn_responses
+from agents.pages import turn_search as find
+from agents.pages.external import ExternalTurn
+from agents.pages.timeline import TimeSpan
+from agents.pages.turn_responses import TurnResponse
+from agents.pages.turn_search import TurnSearchResult
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns, step_pages, turns
 from agents.record.store.step_pages import Landmarks
-from agents.record.store.turns import TurnPlace
+from agents.record.store.turns import TurnTarget
 
 VIEWS = ("reader", "timeline", "raw")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a URL asks of a turn. ``start`` is a step's number, ``span`` a time since the turn's start."""
+class TurnPageParams:
+    """The parameters of the URL. ``start`` is a step's number, ``span`` a time since the turn's start."""
 
     view: str
     start: int | None
-    span: Span | None
+    span: TimeSpan | None
     find: str = ""
     hit: str = ""
 
 
-def asked(params: Mapping[str, str]) -> Asked:
-    """What cannot be read counts as not asked for."""
+def read_params(params: Mapping[str, str]) -> TurnPageParams:
+    """Read the parameters; invalid ones count as missing."""
     view, start = params.get("view", ""), params.get("from", "")
-    return Asked(
+    return TurnPageParams(
         view=view if view in VIEWS else "reader",
         start=int(start) if start.isdecimal() and len(start) < 10 else None,
-        span=zoom.read(params.get("zoom", "")) if view == "timeline" else None,
-        find=params.get("find", "").strip()[: find.LONGEST],
+        span=timeline_overview.parse_span(params.get("zoom", "")) if view == "timeline" else None,
+        find=params.get("find", "").strip()[: find.MAX_SEARCH_CHARS],
         hit=params.get("hit", ""),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A turn of which only the steps shown are there, from number ``start`` on; ``total`` is how many there
-    are to page through, ``answered`` the responses the turn is made of, ``about`` what is said of one that ran
-    elsewhere."""
+class TurnPageData:
+    """A turn with only the visible steps, from number ``start`` on. ``total`` counts the steps to page through;
+    ``responses`` are those of the Responses API, ``about`` the facts of an external turn."""
 
     actor: Actor
-    asked: Asked
-    turn: TurnValue
+    page_params: TurnPageParams
+    turn: TurnSnapshot
     row: TurnRow
-    place: TurnPlace
+    target: TurnTarget
     marks: Landmarks
     start: int
     total: int
-    answered: Sequence[Leg]
-    finding: Finding | None
-    about: About | None = None
+    responses: Sequence[TurnResponse]
+    finding: TurnSearchResult | None
+    about: ExternalTurn | None = None
 
     @property
-    def shown(self) -> Sequence[StepValue]:
+    def steps(self) -> Sequence[StepSnapshot]:
         return self.turn.steps
 
     @property
@@ -74,70 +74,76 @@ class Page:
         return self.turn.status in FINAL
 
     @property
-    def is_whole(self) -> bool:
-        """Whether all steps of the turn are shown."""
-        return len(self.shown) >= self.marks.total
+    def has_all_steps(self) -> bool:
+        """Whether all steps of the turn are on the page."""
+        return len(self.steps) >= self.marks.total
 
     @property
     def is_last(self) -> bool:
-        """Whether what comes next belongs on it."""
-        return self.start + WINDOW >= self.marks.total and self.asked.span is None
+        """Whether new steps belong on this page."""
+        return self.start + PAGE_STEPS >= self.marks.total and self.page_params.span is None
 
     def query(self, start: int) -> str:
         """The query string of another page of the same view."""
-        given = {"view": self.asked.view if self.asked.view != "reader" else "", "find": self.asked.find}
-        if self.asked.span is not None:
-            given["zoom"] = zoom.query(self.asked.span).partition("zoom=")[2]
-        return "?" + urlencode({**{name: text for name, text in given.items() if text}, "from": start})
+        values = {
+            "view": self.page_params.view if self.page_params.view != "reader" else "",
+            "find": self.page_params.find,
+        }
+        if self.page_params.span is not None:
+            values["zoom"] = timeline_overview.span_query(self.page_params.span).partition("zoom=")[2]
+        return "?" + urlencode({**{name: text for name, text in values.items() if text}, "from": start})
 
 
-def load(actor: Actor, turn_id: str, asked: Asked) -> Page:
-    """Raises NotFound, also for a turn the actor may not see."""
+def load(actor: Actor, turn_id: str, params: TurnPageParams) -> TurnPageData:
+    """Load the page. Raises NotFound, also for a turn that the actor may not see."""
     key = turns.key_of(turn_id)
     turn = read_turns.head(actor, key)
-    rows = logs.turn_rows(actor, [key])
+    rows = turn_log.turn_rows(actor, [key])
     if not rows:
-        raise turns.missing(key)
-    return _page(actor, asked, turn, rows[0], turns.place(actor, key))
+        raise turns.not_found(key)
+    return _page(actor, params, turn, rows[0], turns.target(actor, key))
 
 
-def _page(actor: Actor, asked: Asked, turn: TurnValue, row: TurnRow, place: TurnPlace) -> Page:
+def _page(actor: Actor, params: TurnPageParams, turn: TurnSnapshot, row: TurnRow, target: TurnTarget) -> TurnPageData:
     marks = landmarks(row)
-    finding = find.finding(turn.key, asked.find, asked.hit) if asked.find else None
-    start = _start(asked, turn, marks, finding)
-    shown, total = _shown(asked, turn, marks, start)
-    answered = responses.of_turn(actor, turn.key) if row.api == "responses" else []
-    turn = replace(turn, steps=shown)
-    about = external.about(turn, row.source, place.request)
-    return Page(actor, asked, turn, row, place, marks, start, total, answered, finding, about)
+    finding = find.search_turn(turn.key, params.find, params.hit) if params.find else None
+    start = _start(params, turn, marks, finding)
+    steps, total = _visible_steps(params, turn, marks, start)
+    responses_ = turn_responses.responses_of_turn(actor, turn.key) if row.api == "responses" else []
+    turn = replace(turn, steps=steps)
+    about = external.external_turn(turn, row.source, target.request)
+    return TurnPageData(actor, params, turn, row, target, marks, start, total, responses_, finding, about)
 
 
 def landmarks(row: TurnRow) -> Landmarks:
-    """Where to go in a turn."""
+    """The steps of a turn to jump to: failures, pending calls."""
     return step_pages.landmarks(row.id, failed=row.counts.errors > 0, waits=row.status not in FINAL)
 
 
-def _start(asked: Asked, turn: TurnValue, marks: Landmarks, finding: Finding | None) -> int:
-    """The first step of the page: as asked, that with the hit, the last page of a running turn, the first."""
-    last = max(marks.total - 1, 0) // WINDOW * WINDOW
-    if asked.view == "raw":
-        return 0  # there it is a number of an event
-    if asked.start is not None:
-        return asked.start if asked.span else min(asked.start // WINDOW * WINDOW, last)
+def _start(params: TurnPageParams, turn: TurnSnapshot, marks: Landmarks, finding: TurnSearchResult | None) -> int:
+    """The first step of the page: the requested one, that of the search hit, else the last page of a running turn or
+    the first page."""
+    last = max(marks.total - 1, 0) // PAGE_STEPS * PAGE_STEPS
+    if params.view == "raw":
+        return 0  # in the raw view ``from`` is the number of an event
+    if params.start is not None:
+        return params.start if params.span else min(params.start // PAGE_STEPS * PAGE_STEPS, last)
     if finding is not None and finding.number is not None:
-        return finding.number // WINDOW * WINDOW
-    return 0 if turn.status in FINAL or asked.span else last
+        return finding.number // PAGE_STEPS * PAGE_STEPS
+    return 0 if turn.status in FINAL or params.span else last
 
 
-def _shown(asked: Asked, turn: TurnValue, marks: Landmarks, start: int) -> tuple[tuple[StepValue, ...], int]:
-    if asked.span is None:
-        return step_pages.steps(turn.key, start, WINDOW), marks.total
-    span = turn.started_at + asked.span[0], turn.started_at + asked.span[1]
-    return step_pages.within(turn.key, span, start, WINDOW), step_pages.count_within(turn.key, span)
+def _visible_steps(
+    params: TurnPageParams, turn: TurnSnapshot, marks: Landmarks, start: int
+) -> tuple[tuple[StepSnapshot, ...], int]:
+    if params.span is None:
+        return step_pages.steps(turn.key, start, PAGE_STEPS), marks.total
+    span = turn.started_at + params.span[0], turn.started_at + params.span[1]
+    return step_pages.within(turn.key, span, start, PAGE_STEPS), step_pages.count_within(turn.key, span)
 
 
-def length_us(page: Page) -> int:
-    """How long a turn took, has been going, or lasted as far as its steps tell."""
-    ended = page.turn.completed_at or (ids.now_us() if page.turn.status != "awaiting_input" else 0)
-    last = max((step.completed_at or step.started_at for step in page.shown), default=0)
-    return max(ended, last, page.turn.started_at + 1) - page.turn.started_at
+def length_us(page: TurnPageData) -> int:
+    """The length of a turn, of a running one so far, but at least up to the end of its steps."""
+    end = page.turn.completed_at or (ids.now_us() if page.turn.status != "awaiting_input" else 0)
+    last = max((step.completed_at or step.started_at for step in page.steps), default=0)
+    return max(end, last, page.turn.started_at + 1) - page.turn.started_at

@@ -1,4 +1,4 @@
-"""The page of a turn: reader, timeline, raw; what can be done to it."""
+"""The page of a turn with its views (reader, timeline, raw) and its forms."""
 
 from __future__ import annotations
 
@@ -18,101 +18,101 @@ from agents.logs.pages import turn_summary
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import adjacent_turns
 from agents.pages import (
-    commands,
+    code_samples,
     curl,
-    details,
     external,
     external_steps,
-    find,
     fragments,
-    raw,
-    responses,
+    raw_view,
+    step_details,
     turn_actions,
     turn_page_data,
+    turn_responses,
+    turn_search,
 )
-from agents.pages.commands import Command
-from agents.pages.places import places
-from agents.pages.steps import Typing
-from agents.pages.turn_page_data import VIEWS, Page
+from agents.pages.code_samples import CodeSample
+from agents.pages.page_hooks import hooks
+from agents.pages.step_cards import StreamedText
+from agents.pages.turn_page_data import VIEWS, TurnPageData
 from agents.query import parser
-from agents.record.schemas.turns import ItemValue, StepValue, TurnValue
+from agents.record.schemas.turns import ItemSnapshot, StepSnapshot, TurnSnapshot
 from agents.record.store import agents, replay, sessions, step_pages, turns
 from agents.uikit.access import PageRequest, page
-from agents.uikit.replies import turn_reply
+from agents.uikit.http_responses import turn_reply
 
 __all__ = ["VIEWS"]
 
-MARKDOWN_BUDGET = 40_000
-"""Characters of Markdown rendered for one page, the last answers first; the rest stays as written."""
+MAX_MARKDOWN_CHARS = 40_000
+"""Characters of Markdown rendered for one page, the last answers first; the others stay as written."""
 
 
 @page("read")
 def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
-    # before the rows are read: what changes in between is then told again rather than missed
-    changed = feed_cursor.newest(request.actor)
-    shown = turn_page_data.load(request.actor, turn_id, turn_page_data.asked(request.GET))
-    row, place, view = shown.row, shown.place, shown.asked.view
-    about = shown.about
+    # read first: a change while the page is built is then sent again rather than missed
+    feed_position = feed_cursor.newest(request.actor)
+    turn_data = turn_page_data.load(request.actor, turn_id, turn_page_data.read_params(request.GET))
+    row, target, view = turn_data.row, turn_data.target, turn_data.page_params.view
+    about = turn_data.about
     context = {
         "view": view,
         "turn_id": turn_id,
         "row": row,
         "title": title(row),
-        "session_id": ids.public(ids.Kind.SESSION, shown.turn.session),
+        "session_id": ids.public(ids.Kind.SESSION, turn_data.turn.session),
         "agent_id": ids.public(ids.Kind.AGENT, row.agent_id) if row.agent_id else "",
         "speaker": row.agent_name or row.model,
-        "facts": fragments.turn_facts(shown.turn, row, shown.marks),
-        "side": fragments.turn_side(shown),
+        "facts": fragments.turn_facts(turn_data.turn, row, turn_data.marks),
+        "side": fragments.turn_side(turn_data),
         "judge_url": f"/turns/{turn_id}/judged/",
         "about": about,
         "can_run": "run" in request.actor.actions and about is None,
-        "final": shown.is_final,
-        "cursor": shown.turn.next_seq - 1 if about is None else changed,
+        "final": turn_data.is_final,
+        "cursor": turn_data.turn.next_seq - 1 if about is None else feed_position,
         # by the status that was read with the cursor: a turn that ended since is followed to its end
-        "live": not shown.is_final and shown.is_last,
-        "finding": shown.finding,
-        "asked_find": shown.asked.find,
-        "kept": _kept(request, "find", "q"),
-        "list_kept": _kept(request, "q"),
-        **(_spans if view == "raw" and about else _VIEWS[view])(shown),
-        **fragments.paging(shown),
-        **_around(request, shown),
-        "commands": _commands(request, shown),
-        "lineage": places.lineage(request.actor, shown.turn.key),
-        "say_url": f"/turns/{turn_id}/say/" if place.agent is None else "",
+        "live": not turn_data.is_final and turn_data.is_last,
+        "finding": turn_data.finding,
+        "search_text": turn_data.page_params.find,
+        "url_suffix": _query_string(request, "find", "q"),
+        "list_url_suffix": _query_string(request, "q"),
+        **(_spans if view == "raw" and about else _VIEWS[view])(turn_data),
+        **fragments.paging(turn_data),
+        **_adjacent_turns(request, turn_data),
+        "commands": _code_samples(request, turn_data),
+        "lineage": hooks.lineage(request.actor, turn_data.turn.key),
+        "say_url": f"/turns/{turn_id}/say/" if target.agent is None else "",
     }
     if view == "reader" and context["final"] and context["can_run"]:
-        context["may_continue"] = _may_continue(shown)
-    return render(request, "agents/turn_detail.html", context)
+        context["may_continue"] = _may_continue(turn_data)
+    return render(request, "pages/turn.html", context)
 
 
-def _kept(request: HttpRequest, *names: str) -> str:
-    """What of the URL goes with its reader, to be put behind another query string."""
-    kept = {name: request.GET[name] for name in names if name in request.GET}
-    return f"&{urlencode(kept)}" if kept else ""
+def _query_string(request: HttpRequest, *names: str) -> str:
+    """Some parameters of the URL, to be appended to another query string."""
+    values = {name: request.GET[name] for name in names if name in request.GET}
+    return f"&{urlencode(values)}" if values else ""
 
 
 def title(row: TurnRow) -> str:
     return " ".join(row.input_preview.split())[:120]
 
 
-def _around(request: HttpRequest, shown: Page) -> dict[str, Any]:
-    """The turns before and behind: in the session, and in the list the reader came from."""
-    beside = adjacent_turns.in_session(shown.actor, shown.turn.session, shown.turn.key)
-    around: dict[str, Any] = {"session_before": _link(beside.before), "session_behind": _link(beside.behind)}
+def _adjacent_turns(request: HttpRequest, turn_data: TurnPageData) -> dict[str, Any]:
+    """Links to the previous and next turn, in the session and in the list that the reader came from."""
+    in_session = adjacent_turns.in_session(turn_data.actor, turn_data.turn.session, turn_data.turn.key)
+    context: dict[str, Any] = {"session_before": _link(in_session.before), "session_after": _link(in_session.after)}
     if "q" not in request.GET:
-        return around
+        return context
     text = request.GET["q"].strip()
     try:
         query = parser.parse(text, now_us=ids.now_us())
-        listed = adjacent_turns.in_list(shown.actor, query, shown.turn.key)
+        in_list = adjacent_turns.in_list(turn_data.actor, query, turn_data.turn.key)
     except QuerySyntax:
-        return around  # the list would say what is wrong with it; here it is only where the reader came from
-    return around | {
+        return context  # the list reports the error; here the query only says where the reader came from
+    return context | {
         "list_query": text,
         "in_list": True,
-        "list_older": _link(listed.before),
-        "list_newer": _link(listed.behind),
+        "list_older": _link(in_list.before),
+        "list_newer": _link(in_list.after),
     }
 
 
@@ -123,112 +123,118 @@ def _link(key: int | None) -> str:
 # ------------------------------------------------------------------------------------------- the views
 
 
-def reader(page: Page) -> dict[str, Any]:
+def reader(page: TurnPageData) -> dict[str, Any]:
     """The messages and steps of a page as HTML."""
-    given = responses.inputs([leg.record for leg in page.answered])
-    asked = _asked(page, given) if page.start == 0 else []
-    cards = [html for _, html in sorted(_thread(page, given), key=lambda pair: pair[0])]
+    inputs = turn_responses.inputs([response.record for response in page.responses])
+    messages = _input_messages(page, inputs) if page.start == 0 else []
+    cards = [html for _, html in sorted(_thread(page, inputs), key=lambda pair: pair[0])]
     cards += _answer(page)
     if page.finding is not None:
         phrases = page.finding.phrases
-        asked = [str(find.marked(html, phrases)) for html in asked]
-        cards = [str(find.marked(html, phrases)) for html in cards]
-    return {"messages_html": asked, "steps_html": cards}
+        messages = [str(turn_search.mark_matches(html, phrases)) for html in messages]
+        cards = [str(turn_search.mark_matches(html, phrases)) for html in cards]
+    return {"messages_html": messages, "steps_html": cards}
 
 
-def _asked(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> list[str]:
-    """What the turn was started with."""
-    url, asked = f"{turn_summary.turn_url(page.turn)}value/", details.messages(page.turn.input_messages)
-    first = [leg for leg in page.answered if leg.number == 1]
-    roles = responses.said_by(asked, given[first[0].record.key] if first else ())
-    said = zip(asked, roles, strict=True)
-    messages = [fragments.turn_message(message, str(place), url, role) for place, (message, role) in enumerate(said)]
+def _input_messages(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) -> list[str]:
+    """The input messages of the turn as HTML."""
+    url, stored = f"{turn_summary.turn_url(page.turn)}value/", step_details.messages(page.turn.input_messages)
+    first = [response for response in page.responses if response.number == 1]
+    roles = turn_responses.message_roles(stored, inputs[first[0].record.key] if first else ())
+    numbered = zip(stored, roles, strict=True)
+    messages = [
+        fragments.turn_message(message, str(index), url, role) for index, (message, role) in enumerate(numbered)
+    ]
     return messages or ([fragments.hidden_message()] if page.about and page.about.is_hidden else [])
 
 
-def _thread(page: Page, given: Mapping[int, Sequence[ItemValue]]) -> Iterator[tuple[float, str]]:
-    """The steps and, between them, where later responses begin and what these brought along: each with
-    its place."""
-    rendered = within_budget(page.shown)
-    said = places.said_of_steps(page.actor, page.turn.session, page.turn.key)
+def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) -> Iterator[tuple[float, str]]:
+    """(position, HTML) of the steps, and of the start of each later response."""
+    rendered = rendered_steps(page.steps)
+    feedback = hooks.step_feedback(page.actor, page.turn.session, page.turn.key)
     is_foreign = page.about is not None
-    depths = step_pages.depths(page.shown) if is_foreign else {}
-    speakers = external_steps.speakers(page.shown, page.row.agent_name) if is_foreign else {}
-    for step in page.shown:
-        typing, drawn = _typing(page.turn, step), step.key in rendered
+    depths = step_pages.depths(page.steps) if is_foreign else {}
+    speakers = external_steps.speakers(page.steps, page.row.agent_name) if is_foreign else {}
+    for step in page.steps:
+        streamed, is_rendered = _streamed_text(page.turn, step), step.key in rendered
         html = fragments.step_card(
             page.turn,
             step,
             speakers.get(step.key, page.row.agent_name),
-            typing=typing,
-            rendered=drawn,
-            said=said.get(step.key, ""),
+            streamed=streamed,
+            rendered=is_rendered,
+            feedback_html=feedback.get(step.key, ""),
             depth=depths.get(step.key, 0),
         )
         yield step.number, html
-    for leg in page.answered:
-        if leg.number > 1 and page.start <= leg.record.first_step <= page.start + len(page.shown):
-            yield leg.record.first_step - 0.5, fragments.leg_head(page.turn, leg, given[leg.record.key])
+    for response in page.responses:
+        if response.number > 1 and page.start <= response.record.first_step <= page.start + len(page.steps):
+            yield (
+                response.record.first_step - 0.5,
+                fragments.response_head(page.turn, response, inputs[response.record.key]),
+            )
 
 
-def _answer(page: Page) -> list[str]:
-    """What a foreign turn answered, where none of its steps said it."""
+def _answer(page: TurnPageData) -> list[str]:
+    """The answer of an external turn, if none of its steps contains it."""
     if page.about is None or not page.is_last or external.is_answered(page.turn):
         return []
-    message = details.message(page.turn.output_message) or details.Message()
+    message = step_details.message(page.turn.output_message) or step_details.StoredMessage()
     return [fragments.turn_answer(message, f"{turn_summary.turn_url(page.turn)}value/", page.row.agent_name)]
 
 
-def within_budget(shown: Sequence[StepValue]) -> set[int]:
-    """The inferences whose Markdown a page renders."""
-    left, chosen = MARKDOWN_BUDGET, set()
-    for step in reversed(shown):
-        if step.type == "inference" and step.detail and left > 0:
-            left -= min(len(step.detail), 20_000)
+def rendered_steps(steps: Sequence[StepSnapshot]) -> set[int]:
+    """Keys of the inferences whose Markdown a page renders."""
+    remaining, chosen = MAX_MARKDOWN_CHARS, set()
+    for step in reversed(steps):
+        if step.type == "inference" and step.detail and remaining > 0:
+            remaining -= min(len(step.detail), 20_000)
             chosen.add(step.key)
     return chosen
 
 
-def _typing(turn: TurnValue, step: StepValue) -> Typing | None:
-    """What an open inference has said, so that a reload in mid-run loses nothing."""
+def _streamed_text(turn: TurnSnapshot, step: StepSnapshot) -> StreamedText | None:
+    """The text of a running inference so far, so that a reload loses nothing."""
     if step.type != "inference" or step.status != "in_progress":
         return None
-    return Typing(replay.typed_text(turn.key, step.key), replay.typed_text(turn.key, step.key, "reasoning"))
+    return StreamedText(replay.typed_text(turn.key, step.key), replay.typed_text(turn.key, step.key, "reasoning"))
 
 
-def _timeline(page: Page) -> dict[str, Any]:
+def _timeline(page: TurnPageData) -> dict[str, Any]:
     return {"timeline": fragments.turn_timeline(page)}
 
 
-def _raw(page: Page) -> dict[str, Any]:
-    first = min(page.asked.start or 0, max(page.turn.next_seq - 1, 0)) // raw.ENTRIES * raw.ENTRIES
-    told = [(leg, raw.response(leg.record)) for leg in page.answered]
+def _raw(page: TurnPageData) -> dict[str, Any]:
+    first = min(page.page_params.start or 0, max(page.turn.next_seq - 1, 0)) // raw_view.PAGE_SIZE * raw_view.PAGE_SIZE
+    raw_responses = [(response, raw_view.response(response.record)) for response in page.responses]
     return {
-        "whole": raw.whole_turn(page.turn, is_whole=page.is_whole),
-        "lines": raw.lines(page.turn, first),
+        "turn_json": raw_view.turn_as_json(page.turn, has_all_steps=page.has_all_steps),
+        "lines": raw_view.lines(page.turn, first),
         "first_event": first,
-        "last_event": min(first + raw.ENTRIES, page.turn.next_seq) - 1,
+        "last_event": min(first + raw_view.PAGE_SIZE, page.turn.next_seq) - 1,
         "last_event_of_all": page.turn.next_seq - 1,
-        "events_before": page.query(max(first - raw.ENTRIES, 0)) if first else "",
-        "events_behind": page.query(first + raw.ENTRIES) if first + raw.ENTRIES < page.turn.next_seq else "",
+        "events_before": page.query(max(first - raw_view.PAGE_SIZE, 0)) if first else "",
+        "events_after": page.query(first + raw_view.PAGE_SIZE)
+        if first + raw_view.PAGE_SIZE < page.turn.next_seq
+        else "",
         "events_url": f"{turn_summary.turn_url(page.turn)}events.jsonl",
-        "responses": told,
+        "responses": raw_responses,
     }
 
 
-def _spans(page: Page) -> dict[str, Any]:
-    """The raw view of a foreign turn: it has spans where others have events."""
-    first = min(page.asked.start or 0, raw.LAST_PAGE) // raw.ENTRIES * raw.ENTRIES
-    lines, total = places.span_lines(page.turn, first)
+def _spans(page: TurnPageData) -> dict[str, Any]:
+    """The raw view of an external turn, which has spans instead of events."""
+    first = min(page.page_params.start or 0, raw_view.LAST_PAGE) // raw_view.PAGE_SIZE * raw_view.PAGE_SIZE
+    lines, total = hooks.span_lines(page.turn, first)
     return {
-        "whole": raw.whole_turn(page.turn, is_whole=page.is_whole),
+        "turn_json": raw_view.turn_as_json(page.turn, has_all_steps=page.has_all_steps),
         "spans": lines,
-        "spans_url": f"{turn_summary.turn_url(page.turn)}spans.jsonl" if places.has_spans else "",
+        "spans_url": f"{turn_summary.turn_url(page.turn)}spans.jsonl" if hooks.has_spans else "",
         "first_span": first + 1,
         "last_span": first + len(lines),
         "span_total": total,
-        "spans_before": page.query(max(first - raw.ENTRIES, 0)) if first else "",
-        "spans_behind": page.query(first + raw.ENTRIES) if first + raw.ENTRIES < total else "",
+        "spans_before": page.query(max(first - raw_view.PAGE_SIZE, 0)) if first else "",
+        "spans_after": page.query(first + raw_view.PAGE_SIZE) if first + raw_view.PAGE_SIZE < total else "",
     }
 
 
@@ -237,34 +243,38 @@ _VIEWS = {"reader": reader, "timeline": _timeline, "raw": _raw}
 
 @page("read")
 def turn_parts(request: PageRequest, turn_id: str) -> HttpResponse:
-    """What changes beside the steps while a turn runs: its facts, its side, its timeline."""
-    shown = turn_page_data.load(request.actor, turn_id, turn_page_data.asked(request.GET))
-    parts = [fragments.turn_facts(shown.turn, shown.row, shown.marks), fragments.turn_side(shown)]
-    return HttpResponse([*parts, fragments.turn_timeline(shown)] if shown.asked.view == "timeline" else parts)
+    """The parts that change while a turn runs, other than the steps: facts, side column, timeline."""
+    turn_data = turn_page_data.load(request.actor, turn_id, turn_page_data.read_params(request.GET))
+    parts = [fragments.turn_facts(turn_data.turn, turn_data.row, turn_data.marks), fragments.turn_side(turn_data)]
+    return HttpResponse(
+        [*parts, fragments.turn_timeline(turn_data)] if turn_data.page_params.view == "timeline" else parts
+    )
 
 
-def _may_continue(page: Page) -> bool:
-    """Whether the conversation ends with this turn and its agent still takes turns; behind a response it
-    always goes on, if only as a branch."""
-    if page.place.agent is None:
-        return bool(page.answered) and page.answered[-1].record.is_last
+def _may_continue(page: TurnPageData) -> bool:
+    """Whether the turn can be continued: with an agent if the session ends here and the agent is enabled; a response
+    can always be continued, if only as a branch."""
+    if page.target.agent is None:
+        return bool(page.responses) and page.responses[-1].record.is_last
     session = sessions.get(page.actor, page.turn.session)
-    return session.last_turn == page.turn.key and not agents.get(page.actor, page.place.agent).disabled
+    return session.last_turn == page.turn.key and not agents.get(page.actor, page.target.agent).disabled
 
 
-def _commands(request: PageRequest, page: Page) -> list[Command]:
-    """What can be copied to ask the same again, or to go on; nothing of what runs elsewhere."""
+def _code_samples(request: PageRequest, page: TurnPageData) -> list[CodeSample]:
+    """Code samples that repeat the turn or continue it; none for an external turn."""
     if page.about is not None:
         return []
-    where = curl.Place(
+    target = curl.CurlTarget(
         base_url=request.build_absolute_uri("/")[:-1],
-        agent=ids.public(ids.Kind.AGENT, page.place.agent) if page.place.agent else "",
+        agent=ids.public(ids.Kind.AGENT, page.target.agent) if page.target.agent else "",
         session=ids.public(ids.Kind.SESSION, page.turn.session),
         with_key=settings.REQUIRE_LOGIN,
     )
-    if page.answered:
-        return commands.of_responses(where, page.turn, [leg.record for leg in page.answered])
-    return commands.of_agent(where, page.turn, page.place, page.row.session_name) if page.place.agent else []
+    if page.responses:
+        return code_samples.response_samples(target, page.turn, [response.record for response in page.responses])
+    return (
+        code_samples.agent_samples(target, page.turn, page.target, page.row.session_name) if page.target.agent else []
+    )
 
 
 # ------------------------------------------------------------------------------------------- acting
@@ -273,7 +283,7 @@ def _commands(request: PageRequest, page: Page) -> list[Command]:
 @page("run")
 @require_POST
 def answer(request: PageRequest, turn_id: str) -> HttpResponse:
-    """Answer the calls a turn waits for."""
+    """Answer the pending calls of a turn."""
     posted = {name: str(text) for name, text in request.POST.items()}
     turn_actions.answer(request.actor, turns.key_of(turn_id), posted)
     return turn_reply(request, turn_id)
@@ -282,9 +292,9 @@ def answer(request: PageRequest, turn_id: str) -> HttpResponse:
 @page("run")
 @require_POST
 def say(request: PageRequest, turn_id: str) -> HttpResponse:
-    """Go on from the last response of a turn; leads to the new turn."""
+    """Continue from the last response of a turn; redirects to the new turn."""
     return turn_reply(
-        request, turn_actions.say_after(request.actor, turns.key_of(turn_id), request.POST.get("text", ""))
+        request, turn_actions.continue_turn(request.actor, turns.key_of(turn_id), request.POST.get("text", ""))
     )
 
 

@@ -1,1 +1,1 @@
-"""Prices of models, and the costs of steps."""
+"""Prices: the prices of models, and the pricing of steps."""

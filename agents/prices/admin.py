@@ -1,4 +1,4 @@
-"""What models cost. Prices are added, and never changed: a newer one follows, or says that it ended."""
+"""The admin of prices. Prices are added, and never changed: a newer one follows, or says that the price has ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agents.prices.store import prices as pricing
 from agents.record.models.prices import Price
 from agents.record.store import costs
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ModelAdmin, ReadAdmin
 from agents.uikit.admin.current_actor import actor_of
 
@@ -34,7 +34,7 @@ EXAMPLE = """[
 
 @admin.register(Price)
 class PriceAdmin(ReadAdmin):
-    """Added only: a step keeps the price it was made at, so a new price is a new row."""
+    """Adds prices only: a step keeps its price, so a new price is a new row."""
 
     form = PriceForm
     change_list_template = "admin/agents/price_list.html"
@@ -64,34 +64,34 @@ class PriceAdmin(ReadAdmin):
         return [*own, *super().get_urls()]
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """A list of prices at once."""
+        """Import a list of prices."""
         self._may_add(request)
         form = PriceImportForm(request.POST or None, request.FILES or None)
         if request.method == "POST" and form.is_valid():
             try:
-                told = pricing.add(form.cleaned_data["prices"])
+                result = pricing.add(form.cleaned_data["prices"])
             except AgentsError as error:
                 form.add_error(None, error.message)
             else:
-                words = _now("%(added)s prices added, %(known)s were known.") % {
-                    "added": told.added,
-                    "known": told.known,
+                message = _now("%(added)s prices added, %(known)s were known.") % {
+                    "added": result.added,
+                    "known": result.known,
                 }
-                messages.success(request, words)
+                messages.success(request, message)
                 return redirect("admin:agents_price_changelist")
-        shown = {**self.admin_site.each_context(request), "opts": self.opts, "form": form, "example": EXAMPLE}
-        return render(request, "admin/agents/price_import.html", {**shown, "title": _now("Import prices")})
+        context = {**self.admin_site.each_context(request), "opts": self.opts, "form": form, "example": EXAMPLE}
+        return render(request, "admin/agents/price_import.html", {**context, "title": _now("Import prices")})
 
     def apply_view(self, request: HttpRequest) -> HttpResponse:
-        """Price what was used before its price was told."""
+        """Price the steps that ended before their model had a price."""
         self._may_add(request)
         try:
-            done = pricing.price_unpriced(actor_of(request))
+            result = pricing.price_unpriced(actor_of(request))
         except AgentsError as error:
             messages.error(request, error.message)
         else:
-            words = _now("%(priced)s steps priced; %(left)s have no price.")
-            messages.success(request, words % {"priced": done.priced, "left": done.left})
+            message = _now("%(priced)s steps priced; %(left)s have no price.")
+            messages.success(request, message % {"priced": result.priced, "left": result.left})
         return redirect("admin:agents_price_changelist")
 
     def _may_add(self, request: HttpRequest) -> None:
@@ -100,15 +100,17 @@ class PriceAdmin(ReadAdmin):
 
     @admin.display(description=_("from"))
     def begins(self, price: Price) -> str:
-        return columns.moment(price.starts_at)
+        return cell_html.timestamp(price.starts_at)
 
     @admin.display(description=_("state"))
     def state(self, price: Price) -> str:
-        """Which of a model's prices is in force."""
+        """The state of the price that is in force; the other prices of a model have none."""
         if price.pk not in costs.current(ids.now_us()):
-            return columns.NOTHING
+            return cell_html.NOTHING
         return (
-            columns.state("cancelled", _now("ended")) if price.closes else columns.state("completed", _now("current"))
+            cell_html.state("cancelled", _now("ended"))
+            if price.closes
+            else cell_html.state("completed", _now("current"))
         )
 
     @admin.display(description=_("input, per million tokens"))
@@ -130,4 +132,4 @@ class PriceAdmin(ReadAdmin):
 
 def _dollars(nano: int | None) -> str:
     """Billionths of a dollar per token as dollars per million tokens."""
-    return columns.NOTHING if nano is None else format.dollars(nano / 1000, 3)
+    return cell_html.NOTHING if nano is None else format.dollars(nano / 1000, 3)

@@ -1,4 +1,4 @@
-"""Forms of prices: one, or a list of them as JSON."""
+"""The forms of the admin for one price, and for a list of prices as JSON."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 else:  # generic in the stubs only
     _PriceForm = forms.ModelForm
 
-MOST_IMPORTED = 1024 * 1024
+MAX_IMPORT_BYTES = 1024 * 1024
 """Bytes of a list of prices."""
 NANO = Decimal(1000)
 """Dollars per million tokens × this = billionths of a dollar per token."""
 _PER_MILLION = gettext_lazy("US dollars per million tokens.")
 
 
-def _dollars(words: Any, required: bool = True) -> forms.DecimalField:
+def _dollars(label: Any, required: bool = True) -> forms.DecimalField:
     return forms.DecimalField(
-        label=words, required=required, min_value=0, max_value=1_000_000, decimal_places=3, help_text=_PER_MILLION
+        label=label, required=required, min_value=0, max_value=1_000_000, decimal_places=3, help_text=_PER_MILLION
     )
 
 
 class PriceForm(_PriceForm):
-    """A price from a moment on, in dollars per million tokens."""
+    """A price from a given time on, in dollars per million tokens."""
 
     model = forms.CharField(
         max_length=300,
@@ -76,13 +76,13 @@ class PriceForm(_PriceForm):
 
     def _check_amounts(self, cleaned: dict[str, Any]) -> None:
         """A price has amounts, its end has none."""
-        given = [name for name in self.fields if name.endswith("_price") and cleaned.get(name) is not None]
+        filled = [name for name in self.fields if name.endswith("_price") and cleaned.get(name) is not None]
         if cleaned.get("closes"):
-            for name in given:
+            for name in filled:
                 self.add_error(name, _("The end of a price has no amounts."))
             return
         for name in ("input_price", "output_price"):
-            if name not in given and name not in self.errors:
+            if name not in filled and name not in self.errors:
                 self.add_error(name, forms.ValidationError(_("This field is required."), code="required"))
 
 
@@ -97,12 +97,12 @@ class PriceImportForm(forms.Form):
         text, file = cleaned.get("text"), cleaned.get("file")
         if bool(text) == bool(file):
             raise forms.ValidationError(_("Give either a text or a file."))
-        if file and file.size > MOST_IMPORTED:
+        if file and file.size > MAX_IMPORT_BYTES:
             raise forms.ValidationError(_("This file is too large."))
         try:
             cleaned["prices"] = PRICES.validate_json(file.read() if file else str(text))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            raise forms.ValidationError(f"{place}: {first['msg']}" if place else first["msg"]) from error
+            location = ".".join(map(str, first["loc"]))
+            raise forms.ValidationError(f"{location}: {first['msg']}" if location else first["msg"]) from error
         return cleaned

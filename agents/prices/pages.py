@@ -1,4 +1,4 @@
-"""What models cost, since when; and what was used of which nobody knows the cost."""
+"""The page of prices: the prices of models over time, and the models that were used without one."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from agents.base import ids
 from agents.base.errors import Unavailable
 from agents.logs.schemas.numbers import Stats
 from agents.logs.store import numbers
-from agents.pages.periods import Asked
+from agents.pages.periods import MetricsQuery
 from agents.prices.store import prices as pricing
 from agents.record.store import costs
-from agents.record.store.costs import Known
+from agents.record.store.costs import PriceEntry
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 
-UNPRICED = Asked(pricing.UNPRICED, "step")
-MODELS = 100
-"""Models without a price that are named."""
+UNPRICED = MetricsQuery(pricing.UNPRICED, "step")
+MAX_MODELS = 100
+"""Models without a price that the page lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """Steps of a model whose cost is not known."""
+class UnpricedModel:
+    """A model without a price, with its steps of unknown cost."""
 
     model: str
     stats: Stats
@@ -38,39 +38,40 @@ class Missing:
 @page("read")
 def price_page(request: PageRequest) -> HttpResponse:
     try:
-        found = numbers.groups(request.actor, UNPRICED.query, ["model"], MODELS)
+        groups = numbers.groups(request.actor, UNPRICED.query, ["model"], MAX_MODELS)
         missing = [
-            Missing(group.labels[0], group.stats, UNPRICED.of("model", group.values[0]).url) for group in found.groups
+            UnpricedModel(group.labels[0], group.stats, UNPRICED.where("model", group.values[0]).url)
+            for group in groups.groups
         ]
         slow = ""
     except Unavailable as error:
         missing, slow = [], error.message
     context = {
-        "models": [_told(rows) for rows in costs.history(ids.now_us()).values()],
+        "models": [_price_rows(rows) for rows in costs.history(ids.now_us()).values()],
         "missing": missing,
-        "missing_total": sum(one.stats.count for one in missing),
+        "missing_total": sum(model.stats.count for model in missing),
         "missing_url": UNPRICED.url,
         "slow": slow,
         "may_price": "manage" in request.actor.actions,
         "may_edit": request.user.is_authenticated and request.user.has_perm("agents.add_price"),
     }
-    return render(request, "agents/price_list.html", context)
+    return render(request, "prices/prices.html", context)
 
 
 @page("manage")
 @require_POST
 def price_unpriced(request: PageRequest) -> HttpResponse:
-    """Price the steps that the reader may see and whose model has a price by now."""
-    done = pricing.price_unpriced(request.actor)
-    words = _("%(priced)s steps priced; %(left)s have no price.")
-    counts = {"priced": format.count(done.priced), "left": format.count(done.left)}
-    messages.success(request, words % counts)
+    """Price the steps that the reader may see and whose model has a price now."""
+    result = pricing.price_unpriced(request.actor)
+    message = _("%(priced)s steps priced; %(left)s have no price.")
+    counts = {"priced": format.count(result.priced), "left": format.count(result.left)}
+    messages.success(request, message % counts)
     return redirect("prices")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A price in dollars per million tokens; ``None`` for what has no price of its own."""
+class PriceRow:
+    """A row of the table of prices, in dollars per million tokens as text; a dash where there is no own price."""
 
     model: str
     at_us: int
@@ -82,9 +83,9 @@ class Told:
     current: bool
 
 
-def _told(rows: list[Known]) -> list[Told]:
+def _price_rows(rows: list[PriceEntry]) -> list[PriceRow]:
     return [
-        Told(
+        PriceRow(
             row.model,
             row.starts_at,
             _dollars(None if row.closes else row.input_nano),

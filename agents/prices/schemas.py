@@ -1,4 +1,4 @@
-"""Prices as a list that can be imported, in dollars per million tokens."""
+"""The JSON of a list of prices to import, in dollars per million tokens."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Annotated
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
 
 Dollars = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=3, allow_inf_nan=False)]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300, pattern=r"^[^\x00]*$")]
+ModelName = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300, pattern=r"^[^\x00]*$")
+]
 
 
-class PriceGiven(BaseModel):
-    """``from`` is now where it is left out. One that ``closes`` has no amounts: from then on nobody knows
-    the price."""
+class NewPrice(BaseModel):
+    """A price to add. ``from`` is now where it is left out. One that ``closes`` has no amounts: from then on the price
+    is unknown."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    model: Name
+    model: ModelName
     since: AwareDatetime | None = Field(default=None, alias="from")
     input: Dollars | None = None
     output: Dollars | None = None
@@ -26,7 +28,7 @@ class PriceGiven(BaseModel):
     closes: bool = False
 
     @model_validator(mode="after")
-    def _is_one_or_the_other(self) -> PriceGiven:
+    def _check_amounts(self) -> NewPrice:
         amounts = (self.input, self.output, self.cached, self.reasoning)
         if self.closes and any(amount is not None for amount in amounts):
             raise ValueError("a price that closes has no amounts")
@@ -35,4 +37,4 @@ class PriceGiven(BaseModel):
         return self
 
 
-PRICES: TypeAdapter[list[PriceGiven]] = TypeAdapter(list[PriceGiven])
+PRICES: TypeAdapter[list[NewPrice]] = TypeAdapter(list[NewPrice])

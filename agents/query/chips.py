@@ -1,6 +1,6 @@
-"""The bar's view of a query: its conditions as removable chips, hints, and edits by a click.
+"""Show a query in the search bar as removable chips with hints, and edit it by a click.
 
-Edits take and give query texts, so that a page can offer them as links.
+Edits take and return query texts, so that a page can offer them as links.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from agents.base import ids
 from agents.base.errors import QuerySyntax
 from agents.query.describe import phrase
-from agents.query.fields import FIELDS, find, level_of
+from agents.query.fields import FIELDS, find_field, level_of
 from agents.query.parser import parse
-from agents.query.scanner import shown
+from agents.query.scanner import excerpt
 from agents.query.tree import (
     LEVELS,
+    FieldTerm,
+    FreeText,
     Level,
+    LevelScope,
     Node,
     Not,
     Query,
-    Scope,
-    Term,
-    Text,
     all_of,
     any_of,
     conjuncts,
@@ -30,12 +30,12 @@ from agents.query.tree import (
     leaves,
     negation,
 )
-from agents.query.writer import condition_text, field_text, literal, written
+from agents.query.writer import condition_text, field_text, literal, tree_text
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One condition: as the query writes it, as a sentence says it, and the query without it."""
+    """One condition: its query text, its label in English, and the query without it."""
 
     text: str
     label: str
@@ -43,29 +43,29 @@ class Chip:
 
 
 def chips(query: Query) -> list[Chip]:
-    """The conditions that must all hold, in their order. Together their texts are the query."""
+    """Return one chip for each condition that must hold, in order. Joined, their texts are the query."""
     nodes = conjuncts(query.tree)
     return [
         Chip(
             text=condition_text(node),
             label=phrase(node, query.level),
-            without=written(all_of((*nodes[:place], *nodes[place + 1 :]))),
+            without=tree_text(all_of((*nodes[:index], *nodes[index + 1 :]))),
         )
-        for place, node in enumerate(nodes)
+        for index, node in enumerate(nodes)
     ]
 
 
 def hints(query: Query) -> list[str]:
-    """Sentences to show under the bar: what was perhaps meant otherwise."""
-    found = [_capitals(word) for word in dict.fromkeys(_words(query.tree)) if word in ("and", "or", "not")]
-    together = same_row(query)
-    if together:
-        found.append(f"These may be different {together.level}s. For one that is all of it, write {together.text}")
-    return found
+    """Return sentences to show under the bar where the query may not mean what its author wanted."""
+    sentences = [_capitals(word) for word in dict.fromkeys(_free_texts(query.tree)) if word in ("and", "or", "not")]
+    combined = same_row(query)
+    if combined:
+        sentences.append(f"These may be different {combined.level}s. For one that is all of it, write {combined.text}")
+    return sentences
 
 
-def _words(node: Node) -> Iterator[str]:
-    return (leaf.words.text for leaf in leaves(node) if isinstance(leaf, Text))
+def _free_texts(node: Node) -> Iterator[str]:
+    return (leaf.words.text for leaf in leaves(node) if isinstance(leaf, FreeText))
 
 
 def _capitals(word: str) -> str:
@@ -73,110 +73,113 @@ def _capitals(word: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """A query whose conditions on rows of a lower level are asked of one and the same."""
+class SameRowQuery:
+    """A query whose conditions on rows of a lower level must hold of the same row."""
 
     level: Level
     text: str
 
 
-def same_row(query: Query) -> Together | None:
-    """The query with its conditions on turns, or on steps, put into one ``turn(…)`` or ``step(…)``, when
+def same_row(query: Query) -> SameRowQuery | None:
+    """Group the query's conditions on turns, or on steps, into one ``turn(…)`` or ``step(…)``; None unless
     there are several."""
     below = LEVELS[LEVELS.index(query.level) + 1 :]
-    return next((found for level in below if (found := _together(query, level))), None)
+    return next((combined for level in below if (combined := _same_row_at(query, level))), None)
 
 
-def _together(query: Query, level: Level) -> Together | None:
+def _same_row_at(query: Query, level: Level) -> SameRowQuery | None:
     nodes = conjuncts(query.tree)
-    of_level = [node for node in nodes if _is_on(node, query.level, level)]
-    if len(of_level) < 2:
+    own = [node for node in nodes if _is_on_level(node, query.level, level)]
+    if len(own) < 2:
         return None
-    scope = Scope(level=level, node=all_of(of_level))
-    first = nodes.index(of_level[0])
-    rest = [node for node in nodes[first:] if node not in of_level]
-    return Together(level, written(all_of((*nodes[:first], scope, *rest))))
+    scope = LevelScope(level=level, node=all_of(own))
+    first = nodes.index(own[0])
+    following = [node for node in nodes[first:] if node not in own]
+    return SameRowQuery(level, tree_text(all_of((*nodes[:first], scope, *following))))
 
 
-def _is_on(node: Node, at: Level, level: Level) -> bool:
+def _is_on_level(node: Node, at: Level, level: Level) -> bool:
     terms = disjuncts(node)
-    return all(isinstance(each, Term) and level_of(FIELDS[each.field], at) == level for each in terms)
+    return all(isinstance(term, FieldTerm) and level_of(FIELDS[term.field], at) == level for term in terms)
 
 
 def with_term(query_text: str, field: str, value: str, *, exclude: bool = False) -> str:
-    """The query narrowed to a value of a field, or to all but that value.
+    """Narrow the query to a value of a field or, with ``exclude``, to all other values.
 
-    A choice joins those already made (``status:(failed OR completed)``) and takes back its own
-    exclusion. For a number or a time, ``value`` is what stands behind the colon (``>2s``,
-    ``-24h``) and replaces what was asked of that field. Raises QuerySyntax."""
-    term, nodes = _term(field, value), _conditions(query_text)
+    A choice joins those already made (``status:(failed OR completed)``) and removes its own
+    exclusion. For a number or a time, ``value`` is the text behind the colon (``>2s``,
+    ``-24h``) and replaces the conditions on that field. Raises QuerySyntax."""
+    term, nodes = _parse_term(field, value), _conditions(query_text)
     if exclude:
-        edited = [*_all_less(nodes, term), negation(term)]
+        edited = [*_without_value(nodes, term), negation(term)]
     elif FIELDS[term.field].kind in ("number", "time"):
-        edited = [*(node for node in nodes if not _is_about(node, term)), term]
+        edited = [*(node for node in nodes if not _is_on_field(node, term)), term]
     else:
-        edited = _chosen(_allowed(nodes, term), term)
-    return _read(written(all_of(edited))).text
+        edited = _with_choice(_without_exclusion(nodes, term), term)
+    return _read(tree_text(all_of(edited))).text
 
 
 def within(query_text: str, condition: str) -> str:
-    """The query of what both accept, whatever it says of the same field itself. Raises QuerySyntax."""
-    return _read(written(all_of((*_conditions(query_text), *_conditions(condition))))).text
+    """Join both with AND, also where both have conditions on one field. Raises QuerySyntax."""
+    return _read(tree_text(all_of((*_conditions(query_text), *_conditions(condition))))).text
 
 
 def without_term(query_text: str, field: str, value: str) -> str:
-    """The query without this value, whether it was chosen or excluded. Raises QuerySyntax."""
-    return written(all_of(_all_less(_conditions(query_text), _term(field, value))))
+    """Remove this value from the query, whether it was chosen or excluded. Raises QuerySyntax."""
+    return tree_text(all_of(_without_value(_conditions(query_text), _parse_term(field, value))))
 
 
-def _chosen(nodes: list[Node], term: Term) -> list[Node]:
-    """The conditions with one more value: beside those already chosen of its field, else at the end."""
-    for place, node in enumerate(nodes):
-        if _is_about(node, term) and all(each.op == term.op for each in leaves(node) if isinstance(each, Term)):
-            return [*nodes[:place], any_of((node, term)), *nodes[place + 1 :]]
+def _with_choice(nodes: list[Node], term: FieldTerm) -> list[Node]:
+    """Add a value: as an alternative to those already chosen of its field, else as a condition at the end."""
+    for index, node in enumerate(nodes):
+        if _is_on_field(node, term) and all(leaf.op == term.op for leaf in leaves(node) if isinstance(leaf, FieldTerm)):
+            return [*nodes[:index], any_of((node, term)), *nodes[index + 1 :]]
     return [*nodes, term]
 
 
-def _allowed(nodes: Sequence[Node], term: Term) -> list[Node]:
-    """The conditions without those that exclude the value."""
-    left = (_less(node, term) if isinstance(node, Not) else node for node in nodes)
-    return [node for node in left if node is not None]
+def _without_exclusion(nodes: Sequence[Node], term: FieldTerm) -> list[Node]:
+    """Drop the conditions that exclude the value."""
+    remaining = (_remove_value(node, term) if isinstance(node, Not) else node for node in nodes)
+    return [node for node in remaining if node is not None]
 
 
-def _all_less(nodes: Sequence[Node], term: Term) -> list[Node]:
-    return [left for left in (_less(node, term) for node in nodes) if left is not None]
+def _without_value(nodes: Sequence[Node], term: FieldTerm) -> list[Node]:
+    return [remaining for remaining in (_remove_value(node, term) for node in nodes) if remaining is not None]
 
 
-def _less(node: Node, term: Term) -> Node | None:
-    """A condition without one of its values; None when nothing is left. One that is about other
-    fields too stays as it is: a value less would narrow it."""
+def _remove_value(node: Node, term: FieldTerm) -> Node | None:
+    """Remove one value from a condition; None when nothing is left. A condition that is about other
+    fields too stays as it is: with a value less it would accept fewer rows."""
     if isinstance(node, Not):
-        left = _less(node.node, term)
-        return left and negation(left)
-    if not _is_about(node, term):
+        remaining = _remove_value(node.node, term)
+        return remaining and negation(remaining)
+    if not _is_on_field(node, term):
         return node
-    kept = [each for each in disjuncts(node) if each != term]
-    return any_of(kept) if kept else None
+    alternatives = [alternative for alternative in disjuncts(node) if alternative != term]
+    return any_of(alternatives) if alternatives else None
 
 
-def _is_about(node: Node, term: Term) -> bool:
+def _is_on_field(node: Node, term: FieldTerm) -> bool:
     """Whether the condition is on the term's field alone."""
-    return all(isinstance(each, Term) and field_text(each) == field_text(term) for each in disjuncts(node))
+    return all(
+        isinstance(alternative, FieldTerm) and field_text(alternative) == field_text(term)
+        for alternative in disjuncts(node)
+    )
 
 
 def _conditions(query_text: str) -> tuple[Node, ...]:
     return conjuncts(_read(query_text).tree)
 
 
-def _term(field: str, value: str) -> Term:
-    found = find(field.split("."))
-    exact = found is None or found[0].kind not in ("number", "time")
+def _parse_term(field: str, value: str) -> FieldTerm:
+    resolved = find_field(field.split("."))
+    exact = resolved is None or resolved[0].kind not in ("number", "time")
     tree = _read(f"{field}:{literal(value) if exact else value}").tree
-    if not isinstance(tree, Term):
-        raise QuerySyntax(f"{shown(field)} is not one field with one value", position=0)
+    if not isinstance(tree, FieldTerm):
+        raise QuerySyntax(f"{excerpt(field)} is not one field with one value", position=0)
     return tree
 
 
 def _read(query_text: str) -> Query:
-    """Times stay as they are written, so any moment will do for now."""
+    """Times stay as they are written, so any timestamp will do as ``now_us``."""
     return parse(query_text, now_us=ids.now_us())

@@ -1,10 +1,10 @@
-"""THE table of fields: for each its levels, kind, operators, columns, and words for people.
+"""The table of all query fields: for each its levels, kind, operators, columns, and help.
 
-The parser refuses what is not here, `matches` reads the columns from plain records, the store maps
-the same column names to its tables, help and completion show the rest.
+The parser refuses what is not here, the store maps the column names to its tables, help and
+completion show the rest. The oracle of the tests reads the same names from plain records.
 
-`level_of` settles which rows a term looks at: a field of the row's own level; else one of a wider
-level, inherited; else one of a narrower level, of which *some* must match.
+`level_of` decides which rows a term looks at: a field of the row's own level; else one of a wider
+level, inherited; else one of a narrower level, of which *some* row must match.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Literal
 
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 from agents.query.tree import LEVELS, Level, Op, Unit
 
 Kind = Literal["text", "choice", "number", "time", "flag", "id", "data"]
-"""``data`` is a value of JSON that others made: text, number or flag, as it comes."""
+"""``data`` is a value of JSON from outside: a text, number or flag, as it comes."""
 
 OPERATORS: Mapping[Kind, tuple[Op, ...]] = {
     "text": ("contains", "=", "!=", "has"),
@@ -32,20 +32,20 @@ OPERATORS: Mapping[Kind, tuple[Op, ...]] = {
 }
 
 FREE_TEXT = "text"
-"""The field that words without a field are looked for in."""
+"""The field that is searched for words without a field."""
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """One field. ``columns`` names, per level that has it, what of that level's record is looked
-    at; with several, any of them may match. A column called ``id`` or ending in ``_id`` holds a
+class QueryField:
+    """One field. ``columns`` names, per level that has it, the columns of that level's record;
+    with several, any of them may match. A column called ``id`` or ending in ``_id`` holds a
     public id (`is_id`), compared as a whole and never with ``*``.
 
     ``choices`` are all values of a closed field, ``aliases`` other words for them. ``many``: the
     column is a list. ``keyed``: the column is a JSON object and the field needs a path into it, such as ``key``.
     ``deep``: the rows under a row of its level are looked at, too.
-    ``only`` narrows the operators of the kind. ``example`` is what may stand behind the colon, and
-    ``phrase`` how `describe` says it, ``{}`` being the value; a flag has one for true and one for
+    ``only`` narrows the operators of the kind. ``example`` is a valid text behind the colon, and
+    ``phrase`` the wording of `describe`, ``{}`` being the value; a flag has one for true and one for
     false."""
 
     name: str
@@ -65,11 +65,11 @@ class Field:
 
     @property
     def sample(self) -> str:
-        """A whole term, for help and error messages."""
+        """A complete term, for help and error messages."""
         return f"{self.name}{f'.{self.key}' if self.keyed else ''}:{self.example}"
 
     def choice(self, text: str) -> str | None:
-        """The choice of a closed field that ``text`` names, by itself or by an alias; blanks and
+        """Return the choice of a closed field that ``text`` names, by itself or by an alias; blanks and
         dashes count as ``_``."""
         name = re.sub(r"[\s-]+", "_", fold(text).strip())
         name = self.aliases.get(name, name)
@@ -85,12 +85,14 @@ class Field:
 
 
 def at(levels: str, *columns: str) -> Mapping[Level, tuple[str, ...]]:
-    """The same columns at each of these levels."""
+    """Map each of these levels to the same columns."""
     return {level: columns for level in LEVELS if level in levels.split()}
 
 
-def _count(name: str, column: str, help: str, example: str, phrase: str, levels: str = "turn response step") -> Field:
-    return Field(name, "number", at(levels, column), help, example, phrase, unit="count")
+def _count(
+    name: str, column: str, help: str, example: str, phrase: str, levels: str = "turn response step"
+) -> QueryField:
+    return QueryField(name, "number", at(levels, column), help, example, phrase, unit="count")
 
 
 STATUSES = ("queued", "in_progress", "awaiting_input", "completed", "failed", "cancelled", "interrupted")
@@ -101,6 +103,8 @@ STATUS_ALIASES = {
     "error": "failed",
     "canceled": "cancelled",
 }
+TRUNCATING = ("out_of_tokens", "max_infer_iters")
+"""Reasons why a turn or step stopped before its end: those that ``is:truncated`` accepts."""
 STEP_TYPES = ("inference", "tool_execution", "shield_call", "memory_retrieval", "other")
 STEP_TYPE_ALIASES = {
     "tool": "tool_execution",
@@ -109,10 +113,10 @@ STEP_TYPE_ALIASES = {
     "retrieval": "memory_retrieval",
 }
 _ALL = " ".join(LEVELS)
-_SOMEONE_SAID = "session turn step"
+_FEEDBACK_LEVELS = "session turn step"
 
 _IDENTITY = (
-    Field(
+    QueryField(
         "id",
         "id",
         at("agent session turn response step", "id"),
@@ -120,15 +124,15 @@ _IDENTITY = (
         "01a2b3c4-…",
         "with id {}",
     ),
-    Field("agent", "choice", at("agent", "name", "id"), "name or id of the agent", "support", "of agent {}"),
-    Field("session", "choice", at("session", "name", "id"), "name or id of the session", "demo", "in session {}"),
-    Field("turn", "id", at("turn", "id"), "the id of the turn", "01a2b3c4-…", "of turn {}"),
-    Field("response", "id", at("response", "id"), "the id of the response", "resp_01a2…", "of response {}"),
-    Field("user", "choice", at("turn", "user"), "for whom it ran", "ana", "for user {}"),
-    Field("tag", "choice", at(_SOMEONE_SAID, "tags"), "a tag it was given", "urgent", "tagged {}", many=True),
-    Field("env", "choice", at("turn", "env"), "the environment it ran in", "prod", "in environment {}"),
-    Field("key", "choice", at("turn", "key"), "name of the API key used", "ci", "with API key {}"),
-    Field(
+    QueryField("agent", "choice", at("agent", "name", "id"), "name or id of the agent", "support", "of agent {}"),
+    QueryField("session", "choice", at("session", "name", "id"), "name or id of the session", "demo", "in session {}"),
+    QueryField("turn", "id", at("turn", "id"), "the id of the turn", "01a2b3c4-…", "of turn {}"),
+    QueryField("response", "id", at("response", "id"), "the id of the response", "resp_01a2…", "of response {}"),
+    QueryField("user", "choice", at("turn", "user"), "for whom it ran", "ana", "for user {}"),
+    QueryField("tag", "choice", at(_FEEDBACK_LEVELS, "tags"), "a tag it was given", "urgent", "tagged {}", many=True),
+    QueryField("env", "choice", at("turn", "env"), "the environment it ran in", "prod", "in environment {}"),
+    QueryField("key", "choice", at("turn", "key"), "name of the API key used", "ci", "with API key {}"),
+    QueryField(
         "api",
         "choice",
         at("session turn response", "api"),
@@ -137,7 +141,7 @@ _IDENTITY = (
         "through API {}",
         choices=("agents", "responses"),
     ),
-    Field(
+    QueryField(
         "source",
         "choice",
         at("agent session turn", "source"),
@@ -145,7 +149,7 @@ _IDENTITY = (
         "native",
         "from source {}",
     ),
-    Field(
+    QueryField(
         "meta",
         "choice",
         at("session turn", "metadata"),
@@ -155,7 +159,7 @@ _IDENTITY = (
         keyed=True,
         key="customer.tier",
     ),
-    Field(
+    QueryField(
         "attachment",
         "choice",
         at("turn", "attachments"),
@@ -168,7 +172,7 @@ _IDENTITY = (
 )
 _ERROR = ("error_type", "error_message")
 _OUTCOME = (
-    Field(
+    QueryField(
         "status",
         "choice",
         at("turn response step", "status"),
@@ -178,7 +182,7 @@ _OUTCOME = (
         choices=STATUSES,
         aliases=STATUS_ALIASES,
     ),
-    Field(
+    QueryField(
         "is",
         "choice",
         at("turn response step", "marks"),
@@ -189,8 +193,10 @@ _OUTCOME = (
         many=True,
         only=("=",),
     ),
-    Field("error", "text", at("turn step", "error_type", "error_message"), "why it failed", "timeout", "with error {}"),
-    Field(
+    QueryField(
+        "error", "text", at("turn step", "error_type", "error_message"), "why it failed", "timeout", "with error {}"
+    ),
+    QueryField(
         "finish",
         "choice",
         {"turn": ("stop_reason",), "step": ("finish",)},
@@ -198,7 +204,7 @@ _OUTCOME = (
         "out_of_tokens",
         "that stopped by {}",
     ),
-    Field(
+    QueryField(
         "violation",
         "text",
         at("step", "violation"),
@@ -208,7 +214,7 @@ _OUTCOME = (
     ),
 )
 _STEPS = (
-    Field(
+    QueryField(
         "type",
         "choice",
         at("step", "type"),
@@ -218,9 +224,9 @@ _STEPS = (
         choices=STEP_TYPES,
         aliases=STEP_TYPE_ALIASES,
     ),
-    Field("kind", "choice", at("step", "kind"), "kind of a step of type other", "handoff", "of kind {}"),
-    Field("tool", "choice", at("step", "tool"), "name of the tool called", "web_search", "of tool {}"),
-    Field(
+    QueryField("kind", "choice", at("step", "kind"), "kind of a step of type other", "handoff", "of kind {}"),
+    QueryField("tool", "choice", at("step", "tool"), "name of the tool called", "web_search", "of tool {}"),
+    QueryField(
         "server_side",
         "flag",
         at("step", "server_side"),
@@ -228,9 +234,9 @@ _STEPS = (
         "false",
         "run by the server|run by the client",
     ),
-    Field("model", "choice", at("turn response step", "model"), "the model asked", "llama*", "with model {}"),
-    Field("provider", "choice", at("turn", "provider"), "the model endpoint", "openai", "by provider {}"),
-    Field(
+    QueryField("model", "choice", at("turn response step", "model"), "the model asked", "llama*", "with model {}"),
+    QueryField("provider", "choice", at("turn", "provider"), "the model endpoint", "openai", "by provider {}"),
+    QueryField(
         "args",
         "data",
         at("step", "args"),
@@ -240,7 +246,7 @@ _STEPS = (
         keyed=True,
         key="path",
     ),
-    Field(
+    QueryField(
         "result",
         "data",
         at("step", "result"),
@@ -252,9 +258,9 @@ _STEPS = (
     ),
 )
 _AMOUNTS = (
-    Field("started", "time", at(_ALL, "started_us"), "when it began", "-24h", "{}"),
-    Field("ended", "time", at("turn response step", "ended_us"), "when it ended", "today", "ended {}"),
-    Field(
+    QueryField("started", "time", at(_ALL, "started_us"), "when it began", "-24h", "{}"),
+    QueryField("ended", "time", at("turn response step", "ended_us"), "when it ended", "today", "ended {}"),
+    QueryField(
         "duration",
         "number",
         at("turn response step", "duration_us"),
@@ -263,7 +269,7 @@ _AMOUNTS = (
         "lasting {}",
         unit="us",
     ),
-    Field(
+    QueryField(
         "ttft",
         "number",
         at("turn step", "ttft_us"),
@@ -272,7 +278,7 @@ _AMOUNTS = (
         "with a first token after {}",
         unit="us",
     ),
-    Field(
+    QueryField(
         "cost",
         "number",
         at("session turn step", "cost_nano"),
@@ -289,10 +295,10 @@ _AMOUNTS = (
     _count("tokens.cached", "tokens_cached", "tokens read from the cache", ">0", "with {} cached tokens"),
     _count("tokens.reasoning", "tokens_reasoning", "tokens written in thought", ">500", "with {} reasoning tokens"),
 )
-_WORDS = (
-    Field("in", "text", at("turn", "input"), "what was asked", '"refund policy"', "asking {}"),
-    Field("out", "text", at("turn", "output"), "what was answered", "sorry", "answering {}"),
-    Field(
+_TEXTS = (
+    QueryField("in", "text", at("turn", "input"), "what was asked", '"refund policy"', "asking {}"),
+    QueryField("out", "text", at("turn", "output"), "what was answered", "sorry", "answering {}"),
+    QueryField(
         FREE_TEXT,
         "text",
         {
@@ -305,8 +311,8 @@ _WORDS = (
         deep=True,
     ),
 )
-FIELDS: dict[str, Field] = {each.name: each for each in (*_IDENTITY, *_OUTCOME, *_STEPS, *_AMOUNTS, *_WORDS)}
-"""Subjects that are installed `add` theirs."""
+FIELDS: dict[str, QueryField] = {entry.name: entry for entry in (*_IDENTITY, *_OUTCOME, *_STEPS, *_AMOUNTS, *_TEXTS)}
+"""Fields by name; subjects that are installed `add_field` theirs."""
 
 PRESENCE = {
     "tools": "tool",
@@ -315,31 +321,31 @@ PRESENCE = {
     "violations": "violation",
     "attachments": "attachment",
 }
-"""What ``has:`` understands besides the names of fields."""
+"""Words that ``has:`` accepts besides the names of fields."""
 
 
-def add(new: Field, presence: str = "") -> None:
-    """Let queries ask for a field; ``presence`` is another name of it behind ``has:``."""
-    FIELDS[new.name] = new
+def add_field(field: QueryField, presence: str = "") -> None:
+    """Let queries use a field; ``presence`` is another name of it behind ``has:``."""
+    FIELDS[field.name] = field
     if presence:
-        PRESENCE[presence] = new.name
+        PRESENCE[presence] = field.name
 
 
-def find(segments: Sequence[str | int]) -> tuple[Field, tuple[str | int, ...]] | None:
-    """The field of a dotted name, and the path into it: ``tokens.in``, ``meta`` + customer, tier.
+def find_field(segments: Sequence[str | int]) -> tuple[QueryField, tuple[str | int, ...]] | None:
+    """Resolve a dotted name to its field and the path into it: ``tokens.in``, ``meta`` + customer, tier.
     None when there is no such field, or it takes no path and there is one."""
     for length in (2, 1):
-        found = FIELDS.get(".".join(str(each) for each in segments[:length]).lower())
+        field = FIELDS.get(".".join(str(segment) for segment in segments[:length]).lower())
         path = tuple(segments[length:])
-        if found and len(segments) >= length and (found.keyed or not path):
-            return found, path
+        if field and len(segments) >= length and (field.keyed or not path):
+            return field, path
     return None
 
 
-def level_of(field: Field, at: Level) -> Level:
-    """The level whose rows a term on this field looks at, seen from rows of level ``at``."""
-    here = LEVELS.index(at)
-    nearest = (*reversed(LEVELS[: here + 1]), *LEVELS[here + 1 :])
+def level_of(field: QueryField, at: Level) -> Level:
+    """Return the level whose rows a term on this field looks at, from rows of level ``at``."""
+    position = LEVELS.index(at)
+    nearest = (*reversed(LEVELS[: position + 1]), *LEVELS[position + 1 :])
     return next(level for level in nearest if level in field.columns)
 
 
@@ -348,15 +354,15 @@ def is_id(column: str) -> bool:
     return column == "id" or column.endswith("_id")
 
 
-def bare_id(text: str) -> str:
-    """An id in the one spelling to compare: the 32 digits of a UUID or of ``resp_…``, ``conv_…``;
+def canonical_id(text: str) -> str:
+    """Return an id in the one spelling to compare: the 32 digits of a UUID or of ``resp_…``, ``conv_…``;
     any other text folded."""
     folded = fold(text).strip()
     digits = folded.rpartition("_")[2].replace("-", "")
     return digits if re.fullmatch(r"[0-9a-f]{32}", digits) else folded
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """What was probably meant by ``name``; None when nothing is near."""
-    found = get_close_matches(name.lower(), list(names), n=1, cutoff=0.75)
-    return found[0] if found else None
+def closest_name(name: str, names: Iterable[str]) -> str | None:
+    """Return the name most like ``name``; None when none is close."""
+    close = get_close_matches(name.lower(), list(names), n=1, cutoff=0.75)
+    return close[0] if close else None

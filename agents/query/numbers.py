@@ -1,4 +1,4 @@
-"""Amounts with units: ``250ms``, ``1.5k``, ``$0.05``, ``10KB``.
+"""Read and write amounts with units: ``250ms``, ``1.5k``, ``$0.05``, ``10KB``.
 
 Reading gives the stored unit (microseconds, billionths of a dollar, a count, bytes); writing gives
 the shortest form that reads back as exactly the same number.
@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-from agents.query.scanner import Scalar, shown
-from agents.query.tree import Number, Numbers, Unit
+from agents.query.scanner import Scalar, excerpt
+from agents.query.tree import Number, NumberRange, Unit
 
 _AMOUNT = re.compile(r"([$-]?)(\d{1,20}(?:\.\d{1,20})?|\.\d{1,20})([A-Za-zµμ]*)", re.ASCII)
-_LARGEST = 1 << 63
+_MAX_AMOUNT = 1 << 63
 
 _FACTORS: Mapping[Unit, Mapping[str, int]] = {
     "us": {"us": 1, "ms": 10**3, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6, "d": 86_400 * 10**6},
@@ -23,7 +23,7 @@ _FACTORS: Mapping[Unit, Mapping[str, int]] = {
     "bytes": {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9},
     "any": {"": 1, "k": 10**3, "M": 10**6},
 }
-_OTHER_NAMES: Mapping[Unit, Mapping[str, str]] = {
+_UNIT_ALIASES: Mapping[Unit, Mapping[str, str]] = {
     "us": {"µs": "us", "μs": "us", "sec": "s", "min": "m"},
     "nano_usd": {"usd": ""},
     "count": {},
@@ -41,48 +41,48 @@ _SIGN: Mapping[Unit, str] = {"nano_usd": "$", "any": "-"}
 
 
 def read_number(scalar: Scalar, unit: Unit) -> Number:
-    """Raises QuerySyntax for anything but one amount of that unit."""
+    """Read one amount. Raises QuerySyntax for anything but one amount of that unit."""
     return Number(value=_amount(scalar, scalar.value, unit), unit=unit)
 
 
-def read_numbers(scalar: Scalar, unit: Unit) -> Numbers:
+def read_numbers(scalar: Scalar, unit: Unit) -> NumberRange:
     """Read ``a..b``, ``a..`` or ``..b``."""
     low, _, high = scalar.value.partition("..")
     if not low and not high:
-        raise scalar.wrong("A range needs an end: 1k..5k, 1k.. or ..5k")
+        raise scalar.error("A range needs an end: 1k..5k, 1k.. or ..5k")
     ends = [_amount(scalar, end, unit) if end else None for end in (low, high)]
     if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
-        raise scalar.wrong("This range ends below its start", better=f"{high}..{low}")
-    return Numbers(low=ends[0], high=ends[1], unit=unit)
+        raise scalar.error("This range ends below its start", better=f"{high}..{low}")
+    return NumberRange(low=ends[0], high=ends[1], unit=unit)
 
 
 def _amount(scalar: Scalar, text: str, unit: Unit) -> int | float:
-    found = _AMOUNT.fullmatch(text)
-    factor = _factor(found[3], unit) if found else None
-    if found is None or factor is None or (found[1] and found[1] != _SIGN.get(unit)):
-        raise _not_an_amount(scalar, text, unit)
-    amount = Decimal(found[2]) * (-factor if found[1] == "-" else factor)
-    if abs(amount) >= _LARGEST:
-        raise scalar.wrong(f"{shown(text)} is too large")
+    match = _AMOUNT.fullmatch(text)
+    factor = _factor(match[3], unit) if match else None
+    if match is None or factor is None or (match[1] and match[1] != _SIGN.get(unit)):
+        raise _amount_error(scalar, text, unit)
+    amount = Decimal(match[2]) * (-factor if match[1] == "-" else factor)
+    if abs(amount) >= _MAX_AMOUNT:
+        raise scalar.error(f"{excerpt(text)} is too large")
     return int(amount) if amount == amount.to_integral_value() else float(amount)
 
 
 def _factor(suffix: str, unit: Unit) -> int | None:
-    """What an amount with this suffix, in any case, is multiplied by; None for no unit of ours."""
+    """Return the factor of a suffix, in any case; None for an unknown unit."""
     folded = {name.lower(): factor for name, factor in _FACTORS[unit].items()}
-    other = _OTHER_NAMES[unit].get(suffix.lower(), suffix)
+    other = _UNIT_ALIASES[unit].get(suffix.lower(), suffix)
     return folded.get(other.lower())
 
 
-def _not_an_amount(scalar: Scalar, text: str, unit: Unit) -> Exception:
+def _amount_error(scalar: Scalar, text: str, unit: Unit) -> Exception:
     better = f"{text}s" if unit == "us" and text.replace(".", "", 1).isdecimal() else None
     hint = f". Did you mean {better}?" if better else ""
-    whole = None if better is None else scalar.value.replace(text, better)
-    return scalar.wrong(f"{shown(text)} is not {_EXPECTED[unit]}{hint}", better=whole)
+    suggestion = None if better is None else scalar.value.replace(text, better)
+    return scalar.error(f"{excerpt(text)} is not {_EXPECTED[unit]}{hint}", better=suggestion)
 
 
 def number_text(value: float, unit: Unit) -> str:
-    """The amount as people write it: in the largest unit that needs at most one decimal, else in
+    """Write an amount as people do: in the largest unit that needs at most one decimal, else in
     the smallest. ``1_500_000`` microseconds → ``1.5s``."""
     amount = Decimal(repr(value))
     sign = "$" if unit == "nano_usd" else ""
@@ -90,10 +90,10 @@ def number_text(value: float, unit: Unit) -> str:
     for suffix, factor in reversed(list(_FACTORS[unit].items())):
         tenths = amount * 10 / factor
         if sign or suffix == smallest or (abs(tenths) >= 10 and tenths == tenths.to_integral_value()):
-            return f"{sign}{_plain(amount / factor)}{suffix}"
+            return f"{sign}{_decimal_text(amount / factor)}{suffix}"
     raise AssertionError(unit)
 
 
-def _plain(amount: Decimal) -> str:
+def _decimal_text(amount: Decimal) -> str:
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -18,11 +18,12 @@ This module must not know how a query is written, nor which fields there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import eq, ge, gt, le, lt, ne
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 
 Level = Literal["agent", "session", "turn", "response", "step"]
 LEVELS: tuple[Level, ...] = ("agent", "session", "turn", "response", "step")
@@ -42,17 +43,17 @@ MAX_DEPTH = 8
 MAX_TERMS = 50
 
 
-class Part(BaseModel):
+class TreePart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 # ------------------------------------------------------------------------------------------ values
 
 
-class Words(Part):
-    """What a text is searched for. With ``contains``: the words of ``text`` next to each other
-    (`tokens.words`), the last only begun with where ``prefix``; where ``inside``, its letters anywhere,
-    in the middle of words too. With ``=``, ``!=``: all of it."""
+class SearchPhrase(TreePart):
+    """Words to search a text for. With ``contains``: the words of ``text`` next to each other
+    (`agents.base.tokenizer.words`), where ``prefix`` the last one as the beginning of a word; where ``inside``,
+    the letters of ``text`` anywhere, in the middle of words too. With ``=``, ``!=``: all words of the text."""
 
     kind: Literal["words"] = "words"
     text: str
@@ -60,35 +61,35 @@ class Words(Part):
     inside: bool = False
 
 
-class Whole(Part):
-    """A whole value, or an id; compared after `tokens.fold`."""
+class ExactValue(TreePart):
+    """A complete value, or an id; compared after `agents.base.tokenizer.fold`."""
 
     kind: Literal["whole"] = "whole"
     text: str
 
 
-class Pattern(Part):
-    """A whole value with ``*`` in it: ``web_*`` has the parts ``web_`` and the empty one."""
+class Pattern(TreePart):
+    """A complete value with ``*`` in it: ``web_*`` has the parts ``web_`` and the empty one."""
 
     kind: Literal["pattern"] = "pattern"
     parts: tuple[str, ...] = Field(min_length=2)
 
-    def fits(self, text: str) -> bool:
-        """Whether a whole value has these parts: in order, the first and the last at its ends."""
+    def matches(self, text: str) -> bool:
+        """Whether a complete value has these parts: in order, the first and the last at its ends."""
         first, *middle, last = map(fold, self.parts)
         folded = fold(text)
         at, end = len(first), len(folded) - len(last)
         if at > end or not (folded.startswith(first) and folded.endswith(last)):
             return False
         for part in middle:
-            found = folded.find(part, at, end)
-            if found < 0:
+            index = folded.find(part, at, end)
+            if index < 0:
                 return False
-            at = found + len(part)
+            at = index + len(part)
         return True
 
 
-class Number(Part):
+class Number(TreePart):
     """An amount in the field's stored unit: microseconds, billionths of a dollar, a count. Whole
     unless it was written finer than that unit."""
 
@@ -97,7 +98,7 @@ class Number(Part):
     unit: Unit
 
 
-class Numbers(Part):
+class NumberRange(TreePart):
     """``low..high``, both included; None where it is open."""
 
     kind: Literal["numbers"] = "numbers"
@@ -106,56 +107,58 @@ class Numbers(Part):
     unit: Unit
 
 
-Moment = Annotated[int, Field(ge=-(10**11), le=73 * 10**14)]
+TimestampUs = Annotated[int, Field(ge=-(10**11), le=73 * 10**14)]
 """Microseconds since 1970, of the years that `times` reads, with a day to spare."""
 
 
-class Period(Part):
-    """What a time term accepts, whatever its operator: ``low_us <= t < high_us``, microseconds
+class Period(TreePart):
+    """The interval of a time term, whatever its operator: ``low_us <= t < high_us``, microseconds
     since 1970, None where open. ``text`` is how it was written (``-24h``), empty when absolute."""
 
     kind: Literal["period"] = "period"
     text: str = Field(default="", pattern=r"^[0-9A-Za-z:.+-]*$")
-    low_us: Moment | None = None
-    high_us: Moment | None = None
+    low_us: TimestampUs | None = None
+    high_us: TimestampUs | None = None
 
 
-class Flag(Part):
+class Flag(TreePart):
     kind: Literal["flag"] = "flag"
     value: bool
 
 
-Value = Annotated[Words | Whole | Pattern | Number | Numbers | Period | Flag, Field(discriminator="kind")]
+Value = Annotated[
+    SearchPhrase | ExactValue | Pattern | Number | NumberRange | Period | Flag, Field(discriminator="kind")
+]
 
 
 # ------------------------------------------------------------------------------------------- nodes
 
 
-class And(Part):
+class And(TreePart):
     kind: Literal["and"] = "and"
     nodes: tuple[Node, ...]
 
 
-class Or(Part):
+class Or(TreePart):
     kind: Literal["or"] = "or"
     nodes: tuple[Node, ...] = Field(min_length=1)
 
 
-class Not(Part):
+class Not(TreePart):
     """Everything its node does not accept, rows without the field included."""
 
     kind: Literal["not"] = "not"
     node: Node
 
 
-EVERY = -1
-"""The place in a path that stands for all of a list."""
-Index = Annotated[int, Field(strict=True, ge=EVERY)]
+EVERY_ITEM = -1
+"""The index in a path that means all items of a list."""
+Index = Annotated[int, Field(strict=True, ge=EVERY_ITEM)]
 
 
-class Term(Part):
-    """One condition on one field. ``path`` leads into a field that holds JSON: keys, and places
-    in a list from 0, or `EVERY`. Where the field belongs to a lower level than the row: some of them."""
+class FieldTerm(TreePart):
+    """One condition on one field. ``path`` leads into a field that holds JSON: keys, and indices of lists
+    from 0, or `EVERY_ITEM`. Where the field belongs to a lower level than the row, some row there must fulfil it."""
 
     kind: Literal["term"] = "term"
     field: str = Field(pattern=r"^[a-z_]+(\.[a-z_]+)?$")
@@ -170,14 +173,14 @@ class Term(Part):
         return self
 
 
-class Text(Part):
-    """Free words: ``contains`` on the field `fields.FREE_TEXT`."""
+class FreeText(TreePart):
+    """Words without a field: ``contains`` on the field `fields.FREE_TEXT`."""
 
     kind: Literal["text"] = "text"
-    words: Words
+    words: SearchPhrase
 
 
-class Scope(Part):
+class LevelScope(TreePart):
     """Rows of another level under (or above) this one, for which ``node`` holds of the same row.
     ``all`` is also true where there is none; ``first`` and ``last`` look at that one alone."""
 
@@ -187,7 +190,10 @@ class Scope(Part):
     node: Node
 
 
-class Count(Part):
+_COMPARE: dict[Comparison, Callable[[int, int], bool]] = {"=": eq, "!=": ne, ">": gt, ">=": ge, "<": lt, "<=": le}
+
+
+class Count(TreePart):
     """How many rows of another level there are for which ``node`` holds, compared with ``value``."""
 
     kind: Literal["count"] = "count"
@@ -196,19 +202,23 @@ class Count(Part):
     op: Comparison
     value: Annotated[int, Field(ge=0, le=10**12)]
 
+    def accepts(self, number: int) -> bool:
+        """Whether this number of rows fulfils the comparison."""
+        return bool(_COMPARE[self.op](number, self.value))
 
-Node = Annotated[And | Or | Not | Term | Text | Scope | Count, Field(discriminator="kind")]
 
-for _model in (And, Or, Not, Scope, Count):
+Node = Annotated[And | Or | Not | FieldTerm | FreeText | LevelScope | Count, Field(discriminator="kind")]
+
+for _model in (And, Or, Not, LevelScope, Count):
     _model.model_rebuild()
 
 NODE: TypeAdapter[Node] = TypeAdapter(Node)
 """Reads and writes a tree as JSON, without looking at fields: use `parser.from_json`."""
 
 
-class Query(Part):
-    """A query that has been read. ``text`` is its normal form, where relative times stay relative
-    while the tree holds what they meant at that moment. ``level`` is that of the rows it selects."""
+class Query(TreePart):
+    """A parsed query. ``text`` is its normal form, where relative times stay relative, while the
+    tree holds their values at the time of parsing. ``level`` is that of the rows it selects."""
 
     text: str
     tree: Node
@@ -219,13 +229,13 @@ class Query(Part):
 
 
 def all_of(nodes: Iterable[Node]) -> Node:
-    """The canonical And of these: flat, nothing twice; a single node is itself."""
+    """Build the canonical And of these: flat, nothing twice; a single node is itself."""
     flat = dict.fromkeys(inner for node in nodes for inner in (node.nodes if isinstance(node, And) else (node,)))
     return next(iter(flat)) if len(flat) == 1 else And(nodes=tuple(flat))
 
 
 def any_of(nodes: Iterable[Node]) -> Node:
-    """The canonical Or of these, at least one."""
+    """Build the canonical Or of these, at least one."""
     flat = dict.fromkeys(inner for node in nodes for inner in (node.nodes if isinstance(node, Or) else (node,)))
     return next(iter(flat)) if len(flat) == 1 else Or(nodes=tuple(flat))
 
@@ -235,38 +245,38 @@ def negation(node: Node) -> Node:
 
 
 def conjuncts(node: Node) -> tuple[Node, ...]:
-    """The conditions that must all hold: the chips of the bar. None for the empty query."""
+    """Return the conditions that must all hold: the chips of the bar. None for the empty query."""
     return node.nodes if isinstance(node, And) else (node,)
 
 
 def disjuncts(node: Node) -> tuple[Node, ...]:
-    """The alternatives of a node; a single one for all but an Or."""
+    """Return the alternatives of a node; a single one for all but an Or."""
     return node.nodes if isinstance(node, Or) else (node,)
 
 
-def replaced(node: Node, change: Callable[[Term], Node]) -> Node:
-    """The tree with each term replaced by what ``change`` makes of it."""
+def replace_terms(node: Node, change: Callable[[FieldTerm], Node]) -> Node:
+    """Replace each term of the tree by the result of ``change``."""
     match node:
-        case Term():
+        case FieldTerm():
             return change(node)
-        case Text():
+        case FreeText():
             return node
         case Not():
-            return negation(replaced(node.node, change))
-        case Scope() | Count():
-            return node.model_copy(update={"node": replaced(node.node, change)})
+            return negation(replace_terms(node.node, change))
+        case LevelScope() | Count():
+            return node.model_copy(update={"node": replace_terms(node.node, change)})
         case And():
-            return all_of(replaced(inner, change) for inner in node.nodes)
+            return all_of(replace_terms(inner, change) for inner in node.nodes)
         case Or():
-            return any_of(replaced(inner, change) for inner in node.nodes)
+            return any_of(replace_terms(inner, change) for inner in node.nodes)
 
 
-def leaves(node: Node) -> Iterator[Term | Text]:
-    """All terms and words, in the order they were written."""
+def leaves(node: Node) -> Iterator[FieldTerm | FreeText]:
+    """Yield all terms and free texts, in the order they were written."""
     match node:
-        case Term() | Text():
+        case FieldTerm() | FreeText():
             yield node
-        case Not() | Scope() | Count():
+        case Not() | LevelScope() | Count():
             yield from leaves(node.node)
         case And() | Or():
             for inner in node.nodes:

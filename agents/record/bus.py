@@ -1,11 +1,11 @@
-"""Live turns in memory, and the doorbell of changes.
+"""Logs of live turns in memory, and notifications of changes.
 
 A live turn has a log: the newest of its events and deltas, with readers as cursors. There are no
 queues: a slow reader costs nothing and misses nothing, because the log keeps what is not stored yet,
-and whoever is further behind reads the store. The doorbell tells readers of lists that something
-changed; what changed they read from the store.
+and a reader further behind reads the store. Subscribers are notified that records changed; the
+changes themselves they read from the store.
 
-Everything here belongs to one event loop, apart from `Hub.ring`, which any thread may call. Knows
+Everything here belongs to one event loop, apart from `Hub.notify`, which any thread may call. Knows
 no database.
 """
 
@@ -17,18 +17,18 @@ from collections.abc import Callable, Sequence
 
 from agents.record.schemas.events import LAST_TYPES, Cursor, Delta, Entry, position, size_of
 
-KEEP_S = 2.0
-"""How long the log of a finished turn stays in memory, for those who have read all but its end."""
-KEPT = 512
-"""Entries of a live turn that stay in memory although they are stored: most readers are no further behind."""
-HEAVY = 256 * 1024
-"""Bytes of events that stay so."""
+RETENTION_S = 2.0
+"""How long the log of a finished turn stays in memory, for readers near its end."""
+MAX_RETAINED = 512
+"""Stored entries of a live turn that stay in memory: most readers are no further behind."""
+MAX_RETAINED_BYTES = 256 * 1024
+"""Bytes of events above which no stored entry stays in memory."""
 TICK_S = 5.0
-"""Every so often all waiting readers are woken, to send a sign of life."""
+"""How often all waiting readers are woken, to send a keep-alive."""
 
 
 class Waiters:
-    """Readers that have read everything, until there is more."""
+    """Readers that have read everything and wait for more."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
@@ -40,7 +40,7 @@ class Waiters:
         self._waiting.clear()
 
     async def wait(self) -> None:
-        """Until something is added, or a sign of life is due."""
+        """Wait until something is added, or a keep-alive is due."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
         try:
@@ -50,8 +50,8 @@ class Waiters:
 
 
 class TurnLog(Waiters):
-    """The newest entries of one leg of a turn that runs in this process: all that is not stored yet, and a few
-    of those that are. ``first_seq`` is the leg's first event."""
+    """The newest entries of one response of a turn that runs in this process: all that are not stored yet, and a few
+    stored ones. ``first_seq`` is the response's first event."""
 
     def __init__(self, turn: int, first_seq: int) -> None:
         super().__init__()
@@ -59,57 +59,56 @@ class TurnLog(Waiters):
         self.done = False
         self._entries: list[Entry] = []
         self._floor = (first_seq - 1, 0)
-        self._heavy = 0
+        self._event_bytes = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Add what happened, in order; the events among it have been committed."""
+        """Add entries in order; the events among them have been committed."""
         self._entries.extend(entries)
-        self._heavy += sum(size_of(entry) for entry in entries if not isinstance(entry, Delta))
+        self._event_bytes += sum(size_of(entry) for entry in entries if not isinstance(entry, Delta))
         last = entries[-1]
         if not isinstance(last, Delta) and last.type in LAST_TYPES:
             self.done = True
         self.wake()
 
-    def stored(self, upto: Cursor) -> None:
-        """Entries up to here can be read from the store: of these only the newest stay, and none where they
-        hold much."""
-        is_heavy = self._heavy > HEAVY
-        if not is_heavy and len(self._entries) <= 2 * KEPT:
+    def mark_stored(self, upto: Cursor) -> None:
+        """Tell that entries up to a cursor are stored: only the newest of them stay, and none if they are large."""
+        is_heavy = self._event_bytes > MAX_RETAINED_BYTES
+        if not is_heavy and len(self._entries) <= 2 * MAX_RETAINED:
             return
-        let_go = min(self._place(upto), len(self._entries) - (0 if is_heavy else KEPT))
-        if let_go > 0:
-            self._floor = position(self._entries[let_go - 1])
-            del self._entries[:let_go]
-            self._heavy = sum(size_of(entry) for entry in self._entries if not isinstance(entry, Delta))
+        count = min(self._index_after(upto), len(self._entries) - (0 if is_heavy else MAX_RETAINED))
+        if count > 0:
+            self._floor = position(self._entries[count - 1])
+            del self._entries[:count]
+            self._event_bytes = sum(size_of(entry) for entry in self._entries if not isinstance(entry, Delta))
 
-    def behind(self, after: Cursor, most: int) -> Sequence[Entry] | None:
-        """The next entries behind a cursor, at most so many; None for a reader that is too far behind: what
-        it needs is in the store."""
+    def entries_after(self, after: Cursor, limit: int) -> Sequence[Entry] | None:
+        """Return the next entries after a cursor, at most ``limit``; None for a reader that is too far behind and must
+        read the store."""
         if after < self._floor:
             return None
-        place = self._place(after)
-        return self._entries[place : place + most]
+        start = self._index_after(after)
+        return self._entries[start : start + limit]
 
-    def _place(self, after: Cursor) -> int:
+    def _index_after(self, after: Cursor) -> int:
         return bisect_right(self._entries, after, key=position)
 
     def finish(self) -> None:
-        """Nothing more will come, whatever was last."""
+        """Mark the log as done, whatever its last entry is."""
         self.done = True
         self.wake()
 
 
 class Hub:
-    """The live turns of this process, and the listeners of changes."""
+    """The live turns of this process, and the subscribers of changes."""
 
     def __init__(self) -> None:
         self._logs: dict[int, TurnLog] = {}
-        self._bells: set[Callable[[int, Sequence[tuple[int, int]]], None]] = set()
+        self._subscribers: set[Callable[[int, Sequence[tuple[int, int]]], None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ticker: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Belong to the running loop from now on."""
+        """Bind the hub to the running loop."""
         self._loop = asyncio.get_running_loop()
         self._tick()
 
@@ -128,7 +127,7 @@ class Hub:
     # ---------------------------------------------------------------------------------------- turns
 
     def open(self, turn: int, first_seq: int) -> TurnLog:
-        """A fresh log for a leg that begins."""
+        """Create the log of a response that begins."""
         log = self._logs[turn] = TurnLog(turn, first_seq)
         return log
 
@@ -136,9 +135,9 @@ class Hub:
         return self._logs.get(turn)
 
     def retire(self, log: TurnLog) -> None:
-        """Forget a finished log after a while; the store has it all."""
+        """Drop a finished log after `RETENTION_S`; the store has all of it."""
         assert self._loop is not None  # a log exists only after start
-        self._loop.call_later(KEEP_S, self._drop, log)
+        self._loop.call_later(RETENTION_S, self._drop, log)
 
     def _drop(self, log: TurnLog) -> None:
         if self._logs.get(log.turn) is log:
@@ -146,19 +145,19 @@ class Hub:
 
     # -------------------------------------------------------------------------------------- changes
 
-    def listen(self, bell: Callable[[int, Sequence[tuple[int, int]]], None]) -> Callable[[], None]:
-        """Call ``bell(seq, records)`` on the loop after each commit; returns what ends it."""
-        self._bells.add(bell)
-        return lambda: self._bells.discard(bell)
+    def subscribe(self, callback: Callable[[int, Sequence[tuple[int, int]]], None]) -> Callable[[], None]:
+        """Call ``callback(seq, records)`` on the loop after each commit; returns the function that unsubscribes."""
+        self._subscribers.add(callback)
+        return lambda: self._subscribers.discard(callback)
 
-    def ring(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
-        """Records changed (any thread): ``seq`` is the change feed's number after it."""
+    def notify(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
+        """Tell the subscribers that records changed (from any thread): ``seq`` is the change feed's number after it."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._ring, seq, records)
+            self._loop.call_soon_threadsafe(self._notify, seq, records)
 
-    def _ring(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
-        for bell in list(self._bells):
-            bell(seq, records)
+    def _notify(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
+        for callback in list(self._subscribers):
+            callback(seq, records)
 
 
 hub = Hub()

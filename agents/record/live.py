@@ -1,9 +1,8 @@
-"""Follow a turn: what is stored first, then what happens, without a gap between.
+"""Follows a turn: first its stored entries, then the live ones, without a gap between.
 
-A reader of a turn that runs in this process keeps up with its log in memory. One that is further
-behind than that log goes back, or whose turn ended or runs elsewhere, reads the store, a piece at a
-time: what a reader has not taken yet never waits in memory. Reading the store happens on a small pool
-of threads of its own.
+A reader of a turn that runs in this process reads its log in memory. One that is further behind than
+that log, or whose turn ended or runs in another process, reads the store in batches: nothing is queued
+in memory for a reader. The store is read on a small pool of threads of its own.
 """
 
 from __future__ import annotations
@@ -21,63 +20,64 @@ from agents.record.store import replay, turns
 T = TypeVar("T")
 
 POLL_S = 0.5
-"""How often a turn that runs in another process is looked at."""
-BATCH = 256
-"""Entries that a reader is given at once."""
+"""How often a turn that runs in another process is polled."""
+MAX_BATCH = 256
+"""Most entries that a reader gets at once."""
 
 
 async def follow(
-    turn: int, after: Cursor = START, *, until_leg: int | None = None, most: int = BATCH
+    turn: int, after: Cursor = START, *, until_response: int | None = None, limit: int = MAX_BATCH
 ) -> AsyncGenerator[Sequence[Entry], None]:
-    """A turn's entries behind a cursor, in order, at most so many at once; an empty list now and then is a
-    sign of life. It ends with the leg that event ``until_leg`` belongs to; without one, following goes on
-    over waiting and resumes until the turn is final."""
+    """Yield a turn's entries after a cursor, in order, at most ``limit`` at once; empty batches are keep-alives. It
+    ends with the response that event number ``until_response`` belongs to; without one it goes on over waiting and
+    resumes until the turn is final."""
     while True:
         log = hub.get(turn)
-        fresh = log.behind(after, most) if log else None
-        if log and not log.done and fresh is not None and not fresh:
+        entries = log.entries_after(after, limit) if log else None
+        if log and not log.done and entries is not None and not entries:
             yield ()
-            await _more(log, after)
+            await _wait_for_more(log, after)
             continue
         # the end of a turn that waited in vain never went through memory
-        if not fresh:
-            fresh = await read(replay.window, turn, after)
-        for batch in _cut(fresh, most):
-            end = None if until_leg is None else _leg_end(batch, until_leg)
+        if not entries:
+            entries = await read(replay.window, turn, after)
+        for batch in _batches(entries, limit):
+            end = None if until_response is None else _response_end(batch, until_response)
             if end is not None:
                 yield batch[:end]
                 return
             after = position(batch[-1])
             yield batch
-        if fresh:
+        if entries:
             continue
         state = await read(turns.state, turn)
-        if state is None or (state[1] <= after[0] + 1 and state[0] not in _GOING):
+        if state is None or (state[1] <= after[0] + 1 and state[0] not in _UNFINISHED):
             return
         if state[1] <= after[0] + 1:
             await asyncio.sleep(POLL_S)
             yield ()
 
 
-_GOING = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS, TurnStatus.AWAITING_INPUT)
+_UNFINISHED = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS, TurnStatus.AWAITING_INPUT)
 
 
-async def _more(log: TurnLog, after: Cursor) -> None:
-    """Until there is more behind a cursor, or a sign of life is due. It may have come since it was looked for."""
-    waits = log.behind(after, 1)
-    if waits is not None and not waits and not log.done:
+async def _wait_for_more(log: TurnLog, after: Cursor) -> None:
+    """Wait for entries after a cursor, or for a keep-alive. Checks again first: some may have arrived since the caller
+    looked."""
+    remaining = log.entries_after(after, 1)
+    if remaining is not None and not remaining and not log.done:
         await log.wait()
 
 
-def _cut(entries: Sequence[Entry], most: int) -> Iterator[Sequence[Entry]]:
-    for start in range(0, len(entries), most):
-        yield entries[start : start + most]
+def _batches(entries: Sequence[Entry], limit: int) -> Iterator[Sequence[Entry]]:
+    for start in range(0, len(entries), limit):
+        yield entries[start : start + limit]
 
 
-def _leg_end(batch: Sequence[Entry], until_leg: int) -> int | None:
-    """How many entries of a batch are of the leg with event ``until_leg`` or earlier ones, if the
-    leg ends in it."""
-    for place, entry in enumerate(batch, start=1):
-        if not isinstance(entry, Delta) and entry.seq >= until_leg and entry.type in LAST_TYPES:
-            return place
+def _response_end(batch: Sequence[Entry], until_response: int) -> int | None:
+    """Return how many entries of a batch belong to the response with event ``until_response`` or earlier ones; None
+    if the response does not end in the batch."""
+    for count, entry in enumerate(batch, start=1):
+        if not isinstance(entry, Delta) and entry.seq >= until_response and entry.type in LAST_TYPES:
+            return count
     return None

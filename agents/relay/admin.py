@@ -16,38 +16,38 @@ from agents.base.access import Actor
 from agents.base.ids import Kind
 from agents.base.schemas.wire import JSON
 from agents.base.store.encoding import unpack
-from agents.pages.admin.filters import Since, WordFilter
+from agents.pages.admin.filters import ChoiceFilter, SinceFilter
 from agents.relay import store as completions
 from agents.relay.models import ChatCompletion, CompletionStatus
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import StoreAdmin
-from agents.uikit.admin.cells import Owned, Worded
-from agents.uikit.admin.reach import newest
+from agents.uikit.admin.column_mixins import OwnershipColumns, StatusColumns
+from agents.uikit.admin.row_limits import newest_rows
 
 MESSAGES = 200
 """Messages of a conversation that are shown: the last, which were new."""
 
 
-class CompletionStatusFilter(WordFilter):
+class CompletionStatusFilter(ChoiceFilter):
     title, parameter_name, values = _("status"), "status", CompletionStatus
 
 
 @admin.register(ChatCompletion)
-class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
+class ChatCompletionAdmin(StatusColumns, OwnershipColumns, StoreAdmin):
     kind = Kind.COMPLETION
     id_columns = {Kind.COMPLETION: "pk"}
     delete_action = "manage"
     prefetched = ("owner",)
     deferred = ("body",)
     list_display = ("asked_at", "by_model", "state", "tokens_in", "tokens_out", "owned_by")
-    list_filter = (Since, CompletionStatusFilter)
+    list_filter = (SinceFilter, CompletionStatusFilter)
     search_help_text = _("An id, a model's name, or a part of it among the newest 200,000.")
     fieldsets = (
         (None, {"fields": ("public_id", "by_model", "state", "asked_at", "tokens_in", "tokens_out", "error_text")}),
         (_("What was said"), {"fields": ("asked", "answered")}),
         (_("As logged"), {"fields": ("metadata_text", "body_text"), "classes": ("collapse",)}),
-        (_("Access"), {"fields": ("owned_by", "scope_words"), "classes": ("collapse",)}),
+        (_("Access"), {"fields": ("owned_by", "scope_label"), "classes": ("collapse",)}),
     )
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
@@ -58,9 +58,9 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
         exact = rows.filter(model=text)
-        return exact if exact.exists() else newest(rows).filter(model__icontains=text)
+        return exact if exact.exists() else newest_rows(rows).filter(model__icontains=text)
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         completions.delete(actor, ids.openai(Kind.COMPLETION, key))
 
     @admin.display(description=_("id"))
@@ -69,11 +69,11 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
 
     @admin.display(description=_("asked at"))
     def asked_at(self, call: ChatCompletion) -> str:
-        return f"{format.moment(ids.key_time_us(call.pk))} UTC"
+        return f"{format.date_time(ids.key_time_us(call.pk))} UTC"
 
     @admin.display(description=_("model"))
     def by_model(self, call: ChatCompletion) -> str:
-        return columns.words(call.model)
+        return cell_html.text_cell(call.model)
 
     @admin.display(description=_("tokens in"))
     def tokens_in(self, call: ChatCompletion) -> str:
@@ -98,15 +98,15 @@ class ChatCompletionAdmin(Worded, Owned, StoreAdmin):
 
     @admin.display(description=_("error"))
     def error_text(self, call: ChatCompletion) -> str:
-        return columns.plain(_body(call).get("error"))
+        return cell_html.json_body(_body(call).get("error"))
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, call: ChatCompletion) -> str:
-        return columns.plain(_body(call).get("metadata"))
+        return cell_html.json_body(_body(call).get("metadata"))
 
     @admin.display(description=_("body"))
     def body_text(self, call: ChatCompletion) -> str:
-        return columns.code(columns.unpacked(call.encoding, call.body))
+        return cell_html.code(cell_html.decode_beginning(call.encoding, call.body))
 
 
 def _body(call: ChatCompletion) -> dict[str, JSON]:
@@ -121,8 +121,8 @@ def _body(call: ChatCompletion) -> dict[str, JSON]:
 
 def _talk(messages: list[JSON]) -> str:
     """Who said what, as text."""
-    said = [(_role(one), columns.code(text)) for one in messages for text in _texts(one)]
-    return render_to_string("admin/agents/talk.html", {"said": said}) if said else columns.NOTHING
+    said = [(_role(one), cell_html.code(text)) for one in messages for text in _texts(one)]
+    return render_to_string("admin/agents/talk.html", {"said": said}) if said else cell_html.NOTHING
 
 
 def _role(message: JSON) -> str:

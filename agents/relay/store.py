@@ -10,7 +10,7 @@ from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import portions, scopes
-from agents.base.store.encoding import pack, pieces, size_of, unpack
+from agents.base.store.encoding import chunks, pack, size_of, unpack
 from agents.base.store.portions import Sized
 from agents.base.store.writer import writer
 from agents.record.schemas.content import Usage
@@ -77,7 +77,7 @@ def get(actor: Actor, public: str, action: Action = "read") -> tuple[int, Iterat
     row = rows.filter(pk=_found(public)).values_list("encoding", "body").first()
     if row is None:
         raise _missing(public)
-    return size_of(*row), pieces(*row)
+    return size_of(*row), chunks(*row)
 
 
 def delete(actor: Actor, public: str) -> None:

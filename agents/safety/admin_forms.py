@@ -28,13 +28,13 @@ from agents.uikit.admin.named_forms import NamedForm, read_body, text_field
 class ShieldForm(NamedForm):
     """A shield. ``registration`` is the result."""
 
-    identifier = text_field(gettext_lazy("Name"), length=300, words=gettext_lazy("What agents name it by."))
+    identifier = text_field(gettext_lazy("Name"), length=300, help_text=gettext_lazy("What agents name it by."))
     provider = forms.ChoiceField(choices=[(name, name) for name in PROVIDERS])
     resource = text_field(
         gettext_lazy("Model"),
         length=300,
         required=False,
-        words=gettext_lazy("What llama-guard and moderation look with, as endpoint/model."),
+        help_text=gettext_lazy("What llama-guard and moderation look with, as endpoint/model."),
     )
     params = JsonField(
         label=gettext_lazy("Parameters"),
@@ -48,7 +48,7 @@ class ShieldForm(NamedForm):
         model = Shield
         fields: tuple[str, ...] = ()
 
-    places = {
+    field_names = {
         "shield_id": "identifier",
         "provider_id": "provider",
         "provider_shield_id": "resource",
@@ -63,7 +63,7 @@ class ShieldForm(NamedForm):
         new = Registration(body.shield_id, body.provider_id, body.provider_shield_id, body.params)
         shields.check_new(service().providers, ShieldSpec(new.identifier, new.provider, new.resource, dict(new.params)))
         if self.is_new and registered_shields.find(self.actor, new.identifier):
-            raise self._taken("shield_id")
+            raise self._name_conflict("shield_id")
         self.registration = new
 
 

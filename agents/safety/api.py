@@ -10,11 +10,11 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents.base.api.views import ApiView, Awaited, answer, data_list, nothing
+from agents.base.api.views import ApiView, Awaited, answer, data_list, no_content
 from agents.base.errors import InvalidRequest, NotFound
 from agents.loop import check_shields
+from agents.loop.caller_errors import told
 from agents.loop.current_service import service
-from agents.loop.failures import told
 from agents.loop.protocols.shields import Said, Shield, ShieldSpec, Touchpoint
 from agents.record.schemas.content import CompletionMessage, Message, SafetyViolation, text_of
 from agents.safety import shields as guards
@@ -69,7 +69,7 @@ class ShieldDetail(ApiView):
     @extend_schema(operation_id="unregister_shield", responses={204: None})
     def delete(self, request: Request, shield_id: str) -> HttpResponseBase:
         guards.unregister(service().providers, self.actor, shield_id)
-        return nothing()
+        return no_content()
 
 
 # ------------------------------------------------------------------------------------------- running

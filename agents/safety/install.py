@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agents.base.later import later
+from agents.base.lazy_import import lazy_import
 from agents.loop.extensions import extensions as loop
 
 
 def install() -> None:
-    loop.equip["safety"] = later("agents.safety.equipment.equip")
-    loop.shields = later("agents.safety.shields.shields")
+    loop.equip["safety"] = lazy_import("agents.safety.equipment.equip")
+    loop.shields = lazy_import("agents.safety.shields.shields")

@@ -8,7 +8,7 @@ from types import ModuleType
 from django.apps import apps
 
 from agents.base.subjects import installed, left_out
-from agents.record.store import attached
+from agents.record.store import deletion_hooks
 
 JOINING = ("logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
 """Those that register something, in their ``install``."""
@@ -24,7 +24,7 @@ def install() -> None:
         if subject not in without:
             import_module(f"agents.{subject}.install").install()
     for subject in without:
-        attached.add(subject, attached.of_tables(_tables(subject)))
+        deletion_hooks.add(subject, deletion_hooks.of_tables(_tables(subject)))
 
 
 def _tables(subject: str) -> list[type]:

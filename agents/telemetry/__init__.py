@@ -1,1 +1,1 @@
-"""Logs of agents that run elsewhere: spans and files in, turns and steps out; and our turns as spans."""
+"""Telemetry: the logs of agents that run elsewhere become turns and steps, and our turns are exported as spans."""

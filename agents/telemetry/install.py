@@ -1,23 +1,23 @@
-"""How logs of agents that run elsewhere join the server: they come in, and our turns go out as spans."""
+"""Installs telemetry in the server: logs of external agents come in, and our turns go out as spans."""
 
 from __future__ import annotations
 
-from agents.base.later import later
+from agents.base.lazy_import import lazy_import
 from agents.logs.wire.export import TURN_FORMATS, TurnFormat
 from agents.loop.background import backgrounds
-from agents.pages.places import places
-from agents.record.store import attached
-from agents.record.store.attached import Attached
-from agents.telemetry.store.external import sources
+from agents.pages.page_hooks import hooks
+from agents.record.store import deletion_hooks
+from agents.record.store.deletion_hooks import DeletionHooks
+from agents.telemetry.store.external import trace_deletion
 
 
 def install() -> None:
-    # a turn that is deleted is not made of its traces again
-    attached.add("telemetry", Attached(sources=sources.forget))
-    as_spans = later("agents.telemetry.wire.otlp_encoding.turn_line")
+    # deleting a turn also deletes its traces, so that it is not projected again
+    deletion_hooks.add("telemetry", DeletionHooks(sources=trace_deletion.delete_traces_of_turns))
+    as_spans = lazy_import("agents.telemetry.wire.otlp_encoding.turn_line")
     TURN_FORMATS["otlp"] = TurnFormat("application/x-ndjson", "otlp.jsonl", as_spans)
-    backgrounds["telemetry"] = later("agents.telemetry.runner.background.Background")
-    places.turn_origin = later("agents.telemetry.store.external.told.origin")
-    places.agent_service = later("agents.telemetry.store.external.told.service_of_agent")
-    places.span_lines = later("agents.telemetry.pages.external_spans.lines")
-    places.has_spans = True
+    backgrounds["telemetry"] = lazy_import("agents.telemetry.runner.background.Background")
+    hooks.turn_origin = lazy_import("agents.telemetry.store.external.provenance.origin")
+    hooks.agent_service = lazy_import("agents.telemetry.store.external.provenance.service_of_agent")
+    hooks.span_lines = lazy_import("agents.telemetry.pages.external_spans.raw_lines")
+    hooks.has_spans = True

@@ -16,14 +16,14 @@ _LANGSMITH: list[Route] = [
     ("runs/batch", reports.LangSmithBatch),
     ("runs/<str:run_id>", reports.LangSmithRun),
 ]
-_LANGFUSE: list[Route] = [("traces", otlp.Traces)]
+_LANGFUSE: list[Route] = [("traces", otlp.TracesView)]
 API = Routes(
     rest=[
         ("telemetry/spans", spans.SpanQuery),
-        ("traces", otlp.Traces),
-        ("logs", otlp.Logs),
-        ("metrics", otlp.Metrics),
-        ("traces/ingest", reports.AgentsTraces),
+        ("traces", otlp.TracesView),
+        ("logs", otlp.LogsView),
+        ("metrics", otlp.MetricsView),
+        ("traces/ingest", reports.AgentsSdkTraces),
         *imports.ROUTES,
     ],
     elsewhere=[("langsmith/", _LANGSMITH), ("api/public/otel/v1/", _LANGFUSE)],

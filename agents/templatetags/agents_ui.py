@@ -1,21 +1,21 @@
-"""For Django's templates what the rows have too: numbers as people read them, icons, statuses."""
+"""The filters and tags that Django's templates share with the Jinja2 ones: formats, icons, statuses."""
 
 from __future__ import annotations
 
 from django import template
 
 from agents.base.subjects import is_installed
-from agents.uikit import format, marks, sources
+from agents.uikit import elements, format, sources
 
 register = template.Library()
 
-for _filter in (format.duration, format.count, format.cost, format.iso, format.clock, format.day, format.moment):
+for _filter in (format.duration, format.count, format.cost, format.iso, format.clock, format.day, format.date_time):
     register.filter(_filter.__name__, _filter)
-register.filter("words", format.words)
+register.filter("readable_name", format.readable_name)
 register.filter("is_installed", is_installed)
-register.filter("source_word", sources.source_word)
+register.filter("source_label", sources.source_label)
 register.filter("share", format.percent)
 register.filter("svg", lambda number: f"{number:g}")  # a number of a drawing, in no language
-register.simple_tag(marks.icon)
-register.simple_tag(marks.status)
-register.simple_tag(marks.time)
+register.simple_tag(elements.icon)
+register.simple_tag(elements.status)
+register.simple_tag(elements.time)

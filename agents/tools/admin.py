@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from agents.base import redaction
 from agents.base.access import Actor
 from agents.base.ids import Kind
-from agents.base.run_sync import waited
+from agents.base.run_sync import run_on_loop
 from agents.loop.current_service import service
 from agents.record.schemas.content import ToolDef
 from agents.tools import store as toolgroups
@@ -24,9 +24,9 @@ from agents.tools.admin_forms import ToolGroupForm
 from agents.tools.models import ToolGroup
 from agents.tools.runner import toolgroups as asking
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ManagedAdmin
-from agents.uikit.admin.cells import Owned, When
+from agents.uikit.admin.column_mixins import OwnershipColumns, TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
 
 ASKED_AT_ONCE = 20
@@ -34,7 +34,7 @@ ASKED_AT_ONCE = 20
 
 
 @admin.register(ToolGroup)
-class ToolGroupAdmin(When, Owned, ManagedAdmin):
+class ToolGroupAdmin(TimestampColumns, OwnershipColumns, ManagedAdmin):
     kind = Kind.TOOLGROUP
     id_columns = {Kind.TOOLGROUP: "pk"}
     prefetched = ("owner",)
@@ -46,7 +46,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
     search_help_text = _("A public id, or a part of the name or the endpoint.")
     fieldsets = ((None, {"fields": ("name", "provider_id", "uri", "args", "headers")}),)
     _listing = (_("What it has"), {"fields": ("state", "note_text", "listed", "its_tools")})
-    _access = (_("Access"), {"fields": ("public_id", "header_names", "owned_by", "scope_words", "created")})
+    _access = (_("Access"), {"fields": ("public_id", "header_names", "owned_by", "scope_label", "created")})
     more_fieldsets = (_listing, _access)
     read_fieldsets = ((None, {"fields": ("title", "provider", "endpoint", "args_text")}), _listing, _access)
 
@@ -58,14 +58,14 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
     def save_model(self, request: HttpRequest, obj: ToolGroup, form: Any, change: bool) -> None:
         providers, actor = service().providers, actor_of(request)
         if change:
-            waited(asking.revise(providers, actor, obj.pk, form.group))
+            run_on_loop(asking.revise(providers, actor, obj.pk, form.group))
         else:
-            obj.pk = waited(asking.register(providers, actor, form.group, {}))
+            obj.pk = run_on_loop(asking.register(providers, actor, form.group, {}))
         note = toolgroups.get(actor, obj.pk).note
         if note:
             self.message_user(request, f"“{obj.name}”: {note}", messages.WARNING)
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         toolgroups.drop(actor, key)
 
     @admin.action(permissions=["change"], description=_("Ask selected groups what they have"))
@@ -75,7 +75,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
             words = _now("At most %(count)s at once: choose fewer.") % {"count": ASKED_AT_ONCE}
             self.message_user(request, words, messages.ERROR)
             return
-        faults = [waited(asking.ask_again(service().providers, actor_of(request), group.pk)) for group in chosen]
+        faults = [run_on_loop(asking.ask_again(service().providers, actor_of(request), group.pk)) for group in chosen]
         for group, fault in zip(chosen, faults, strict=True):
             if fault:
                 self.message_user(request, f"“{group.name}”: {fault.words}", messages.WARNING)
@@ -87,45 +87,45 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
 
     @admin.display(description=_("name"))
     def title(self, group: ToolGroup) -> str:
-        return columns.words(group.name)
+        return cell_html.text_cell(group.name)
 
     @admin.display(description=_("provider"))
     def provider(self, group: ToolGroup) -> str:
-        return columns.words(group.provider_id)
+        return cell_html.text_cell(group.provider_id)
 
     @admin.display(description=_("endpoint"))
     def endpoint(self, group: ToolGroup) -> str:
-        return columns.words(redaction.shown_url(group.uri))
+        return cell_html.text_cell(redaction.redacted_url(group.uri))
 
     @admin.display(description=_("arguments"))
     def args_text(self, group: ToolGroup) -> str:
-        return columns.code(group.args if group.args != "{}" else "")
+        return cell_html.code(group.args if group.args != "{}" else "")
 
     @admin.display(description=_("tools"))
     def tool_count(self, group: ToolGroup) -> str:
-        return format.whole(len(toolgroups.tools_of(group))) if group.listed_at else columns.NOTHING
+        return format.integer(len(toolgroups.tools_of(group))) if group.listed_at else cell_html.NOTHING
 
     @admin.display(description=_("state"))
     def state(self, group: ToolGroup) -> str:
         if group.listed_at:
-            return columns.state("completed", _now("answered"))
+            return cell_html.state("completed", _now("answered"))
         if group.note:
-            return columns.state("failed", _now("never answered"))
-        return columns.state("queued", _now("never asked"))
+            return cell_html.state("failed", _now("never answered"))
+        return cell_html.state("queued", _now("never asked"))
 
     @admin.display(description=_("when last asked"))
     def note_text(self, group: ToolGroup) -> str:
         """What was wrong then."""
-        return columns.words(group.note)
+        return cell_html.text_cell(group.note)
 
     @admin.display(description=_("listed"))
     def listed(self, group: ToolGroup) -> str:
-        return columns.moment(group.listed_at)
+        return cell_html.timestamp(group.listed_at)
 
     @admin.display(description=_("headers"))
     def header_names(self, group: ToolGroup) -> str:
         opened = toolgroups.opened(group)
-        return columns.words(", ".join(f"{name}: ***" for name in opened.headers))
+        return cell_html.text_cell(", ".join(f"{name}: ***" for name in opened.headers))
 
     @admin.display(description=_("tools"))
     def its_tools(self, group: ToolGroup) -> str:
@@ -133,7 +133,7 @@ class ToolGroupAdmin(When, Owned, ManagedAdmin):
             {"name": tool.name, "description": tool.description, "parameters": _parameters(tool)}
             for tool in toolgroups.tools_of(group)
         ]
-        return render_to_string("admin/agents/tools.html", {"tools": tools}) if tools else columns.NOTHING
+        return render_to_string("admin/agents/tools.html", {"tools": tools}) if tools else cell_html.NOTHING
 
 
 def _parameters(tool: ToolDef) -> str:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.base.errors import InvalidRequest
-from agents.base.run_sync import waited
+from agents.base.run_sync import run_on_loop
 from agents.loop.current_service import service
 from agents.tools import store as stored_groups
 from agents.tools.models import ToolGroup
@@ -29,7 +29,7 @@ class ToolGroupForm(NamedForm):
     left empty keeps them, as long as the URL stays, which they were given for."""
 
     name = text_field(
-        gettext_lazy("Name"), length=200, words=gettext_lazy("What agents name it by, such as mcp::orders.")
+        gettext_lazy("Name"), length=200, help_text=gettext_lazy("What agents name it by, such as mcp::orders.")
     )
     provider_id = forms.CharField(
         label=gettext_lazy("Provider"), max_length=100, initial=mcp.PROVIDER, widget=AdminTextInputWidget
@@ -52,7 +52,7 @@ class ToolGroupForm(NamedForm):
         model = ToolGroup
         fields: tuple[str, ...] = ()
 
-    places = {
+    field_names = {
         "toolgroup_id": "name",
         "provider_id": "provider_id",
         "mcp_endpoint": "uri",
@@ -78,7 +78,7 @@ class ToolGroupForm(NamedForm):
         assert group is not None  # it has a URL
         self._check_url(group.uri)
         if self.is_new and stored_groups.find(self.actor, group.name):
-            raise self._taken("toolgroup_id")
+            raise self._name_conflict("toolgroup_id")
         self.group = group
 
     def _headers(self, cleaned: dict[str, Any], args: Mapping[str, Any]) -> Any:
@@ -95,6 +95,6 @@ class ToolGroupForm(NamedForm):
 
     def _check_url(self, uri: str) -> None:
         try:
-            waited(service().providers.part(mcp.Mcp).check(uri))
+            run_on_loop(service().providers.part(mcp.Mcp).check(uri))
         except InvalidRequest as error:
             raise InvalidRequest(error.message, param="mcp_endpoint") from error

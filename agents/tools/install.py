@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from agents.base.later import later
+from agents.base.lazy_import import lazy_import
 from agents.loop.background import backgrounds
 from agents.loop.extensions import extensions as loop
 from agents.responses.runner.extensions import extensions as responses
 
 
 def install() -> None:
-    backgrounds["tools"] = later("agents.tools.runner.background.Background")
-    loop.equip["tools"] = later("agents.tools.runner.equipment.equip")
-    loop.find_group = later("agents.tools.runner.toolgroups.mcp_group")
-    loop.list_groups = later("agents.tools.runner.toolgroups.mcp_groups")
-    responses.web_search = later("agents.tools.runner.response_tools.web_search")
-    responses.code_interpreter = later("agents.tools.runner.response_tools.code_interpreter")
-    responses.mcp = later("agents.tools.runner.response_tools.mcp_source")
+    backgrounds["tools"] = lazy_import("agents.tools.runner.background.Background")
+    loop.equip["tools"] = lazy_import("agents.tools.runner.equipment.equip")
+    loop.find_group = lazy_import("agents.tools.runner.toolgroups.mcp_group")
+    loop.list_groups = lazy_import("agents.tools.runner.toolgroups.mcp_groups")
+    responses.web_search = lazy_import("agents.tools.runner.response_tools.web_search")
+    responses.code_interpreter = lazy_import("agents.tools.runner.response_tools.code_interpreter")
+    responses.mcp = lazy_import("agents.tools.runner.response_tools.mcp_source")

@@ -1,6 +1,6 @@
-"""Who looks at a page, and may they: the decorator every page wears.
+"""The decorator of every page: it finds the reader and checks what they may do.
 
-A page without it fails the route test; one whose reader is nobody leads to the login.
+A page without it fails the route test; it sends a reader who is not logged in to the login.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PageRequest(HttpRequest):
 
 
 def actor_of(request: HttpRequest) -> Actor:
-    """The logged-in user, or the local one where no login is asked for."""
+    """The logged-in user, or the local one where no login is required."""
     user = getattr(request, "user", None)
     if user is not None and user.is_authenticated:
         return keys.of_user_id(user.pk) or ANONYMOUS
@@ -41,7 +41,7 @@ def actor_of(request: HttpRequest) -> Actor:
 
 
 def page(action: Action | None) -> Callable[[View], View]:
-    """Declare what a page's reader must be allowed to do; None says: anyone."""
+    """Declare which action a page's reader must be allowed; None lets anyone in."""
 
     def decorate(view: View) -> View:
         @wraps(view)

@@ -1,7 +1,7 @@
-"""Charts: numbers in, geometry out. Pure; the drawing is ``templates/agents/charts/``.
+"""The geometry of charts: numbers in, positions out. Pure; ``templates/uikit/charts/`` draws them.
 
-Across, places are percent of the width; down, pixels. So a chart is as wide as its place without
-its words being stretched. Whatever a chart shows is also a table, with the same links.
+Horizontal positions are percent of the width, vertical ones pixels. So a chart fills its container without
+stretching its labels. Each chart also has a table with the same values and links.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
 from agents.base.timestamps import to_datetime
-from agents.uikit import format, spelling
+from agents.uikit import format, locale_formats
 
 HEIGHT = 120
-"""Pixels of what is drawn, without the words below it."""
-LOWEST = 1.5
-"""Pixels that the least bar has: what there is can be seen."""
-GAP = 0.18
-"""Share of a column that is left free."""
-MOST_LABELS = 6
-LAST_LABEL = 92
-"""Percent across where the last words may begin: they need some room."""
+"""Pixels of the plot, without the labels below it."""
+MIN_PART_HEIGHT = 1.5
+"""Pixels: a value above 0 is never too small to be seen."""
+COLUMN_GAP = 0.18
+"""Share of a slot that stays empty."""
+MAX_LABELS = 6
+MAX_LABEL_X = 92
+"""Percent of the width: a label further right would leave the chart."""
 
-Words = Callable[[float | None], str]
+Formatter = Callable[[float | None], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """``name`` is its class, ``title`` what it is called."""
+    """A series of values: ``name`` is its CSS class, ``title`` its heading."""
 
     name: str
     title: str
@@ -37,8 +37,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place across: its beginning (microseconds since 1970), its values in the order of the series (None
-    for no value), the list its rows are in, and the lists of each value where they are others."""
+    """The values of one period, in the order of the series (None for no value). ``at_us`` is where it begins
+    (microseconds since 1970), ``url`` the list of its rows, ``urls`` a list for each value where they differ."""
 
     at_us: int
     values: tuple[float | None, ...]
@@ -47,16 +47,16 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
-    """``at`` is percent across, or pixels down."""
+class AxisTick:
+    """A labelled position on an axis, in percent (x) or pixels (y)."""
 
-    at: float
+    position: float
     label: str
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a column."""
+class ColumnPart:
+    """The bar of one series within a column."""
 
     name: str
     y: float
@@ -64,52 +64,51 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """``x`` and ``width`` are the bar, ``left`` and ``full`` the place it stands in; ``title`` says it in
-    words."""
+class ChartColumn:
+    """The bar of a point, at ``x`` and ``width`` inside its slot; ``title`` has its values as text."""
 
-    left: float
-    full: float
+    slot_x: float
+    slot_width: float
     x: float
     width: float
-    parts: tuple[Part, ...]
+    parts: tuple[ColumnPart, ...]
     title: str
     url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
-    """A line in a box of 100 by `HEIGHT`."""
+class LinePath:
+    """An SVG path in a box of 100 by `HEIGHT`."""
 
     name: str
     d: str
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ChartCell:
     text: str
     url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A point as a row of the table."""
+class ChartRow:
+    """A point as a row of the chart's table."""
 
     at_us: int
     url: str
-    cells: tuple[Cell, ...]
+    cells: tuple[ChartCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """``label`` says in a sentence what is seen; without columns there is nothing to see."""
+    """A chart; ``label`` describes it in a sentence. It has no columns where there is nothing to plot."""
 
     series: tuple[Series, ...]
-    columns: tuple[Column, ...]
-    paths: tuple[Path, ...]
-    across: tuple[Tick, ...]
-    up: tuple[Tick, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[ChartColumn, ...]
+    paths: tuple[LinePath, ...]
+    x_ticks: tuple[AxisTick, ...]
+    y_ticks: tuple[AxisTick, ...]
+    rows: tuple[ChartRow, ...]
     label: str
     height: int = HEIGHT
 
@@ -118,54 +117,53 @@ def bars(
     points: Sequence[Point],
     series: Sequence[Series],
     *,
-    words: Words,
+    formatter: Formatter,
     label: str,
     zone: tzinfo = UTC,
-    least: float = 0,
+    min_step: float = 0,
 ) -> Chart:
-    """A column for each point, its values one upon the other, the first at the bottom. ``least`` is the
-    smallest distance its scale may have: 1 for what is counted in whole numbers."""
-    most = max((sum(filter(None, point.values)) for point in points), default=0)
-    top, up = scale(max(most, least), words, least=least)
-    return _chart(points, series, words, label, zone, (top, up), stacked_to=top)
+    """Stack the values of each point in a column, the first at the bottom. ``min_step`` is the smallest
+    distance between ticks: 1 for counts."""
+    maximum = max((sum(filter(None, point.values)) for point in points), default=0)
+    top, ticks = scale(max(maximum, min_step), formatter, min_step=min_step)
+    return replace(_chart(points, series, formatter, zone, top), y_ticks=ticks, label=label)
 
 
 def lines(
     points: Sequence[Point],
     series: Sequence[Series],
     *,
-    words: Words,
+    formatter: Formatter,
     label: str,
     zone: tzinfo = UTC,
     steps: Sequence[float] = (),
 ) -> Chart:
-    """A line for each of the series, broken where it has no value. ``steps`` are the distances its scale
-    may have, for units that are not counted in tens."""
-    most = max((value for point in points for value in point.values if value is not None), default=0)
-    top, up = scale(most, words, steps)
-    chart = _chart(points, series, words, label, zone, (top, up))
-    return replace(chart, paths=tuple(_paths(points, series, top)) if chart.columns else ())
+    """Draw a line for each of the series, broken where it has no value. ``steps`` are the allowed distances
+    between ticks, for units that are not decimal."""
+    maximum = max((value for point in points for value in point.values if value is not None), default=0)
+    top, ticks = scale(maximum, formatter, steps)
+    chart = _chart(points, series, formatter, zone)
+    paths = tuple(_paths(points, series, top)) if chart.columns else ()
+    return replace(chart, paths=paths, y_ticks=ticks, label=label)
 
 
 def _chart(
     points: Sequence[Point],
     series: Sequence[Series],
-    words: Words,
-    label: str,
+    formatter: Formatter,
     zone: tzinfo,
-    up: tuple[float, tuple[Tick, ...]],
     stacked_to: float | None = None,
 ) -> Chart:
-    """Without lines. Nothing of it stands where there is no number but 0."""
-    shown = points if any(value for point in points for value in point.values) else []
+    """A chart without lines, vertical ticks and label; it is empty where every value is 0 or missing."""
+    plotted = points if any(value for point in points for value in point.values) else []
     return Chart(
         series=tuple(series),
-        columns=tuple(_columns(shown, series, words, zone, stacked_to)),
+        columns=tuple(_columns(plotted, series, formatter, zone, stacked_to)),
         paths=(),
-        across=tuple(times([point.at_us for point in shown], zone)),
-        up=up[1],
-        rows=tuple(_rows(shown, words)),
-        label=label,
+        x_ticks=tuple(time_ticks([point.at_us for point in plotted], zone)),
+        y_ticks=(),
+        rows=tuple(_rows(plotted, formatter)),
+        label="",
     )
 
 
@@ -173,91 +171,98 @@ def _chart(
 
 
 def _columns(
-    points: Sequence[Point], series: Sequence[Series], words: Words, zone: tzinfo, top: float | None
-) -> Iterable[Column]:
+    points: Sequence[Point], series: Sequence[Series], formatter: Formatter, zone: tzinfo, top: float | None
+) -> Iterable[ChartColumn]:
     full = 100 / max(len(points), 1)
     for number, point in enumerate(points):
-        yield Column(
-            left=round(number * full, 3),
-            full=round(full, 3),
-            x=round((number + GAP / 2) * full, 3),
-            width=round(full * (1 - GAP), 3),
-            parts=() if top is None else tuple(stacked(point.values, [each.name for each in series], top)),
-            title=_title(point, series, words, zone),
+        yield ChartColumn(
+            slot_x=round(number * full, 3),
+            slot_width=round(full, 3),
+            x=round((number + COLUMN_GAP / 2) * full, 3),
+            width=round(full * (1 - COLUMN_GAP), 3),
+            parts=() if top is None else tuple(stacked_parts(point.values, [item.name for item in series], top)),
+            title=_title(point, series, formatter, zone),
             url=point.url if any(value is not None and value != 0 for value in point.values) else "",
         )
 
 
-def stacked(values: Sequence[float | None], names: Sequence[str], top: float, height: float = HEIGHT) -> list[Part]:
-    """One upon the other, from the bottom up."""
+def stacked_parts(
+    values: Sequence[float | None], names: Sequence[str], top: float, height: float = HEIGHT
+) -> list[ColumnPart]:
+    """The parts of a column, stacked from the bottom up."""
     parts, y = [], height
     for name, value in zip(names, values, strict=True):
         if value:
-            tall = min(max(value / top * height, LOWEST), y)
-            y -= tall
-            parts.append(Part(name, round(y, 2), round(tall, 2)))
+            part_height = min(max(value / top * height, MIN_PART_HEIGHT), y)
+            y -= part_height
+            parts.append(ColumnPart(name, round(y, 2), round(part_height, 2)))
     return parts
 
 
-def _title(point: Point, series: Sequence[Series], words: Words, zone: tzinfo) -> str:
+def _title(point: Point, series: Sequence[Series], formatter: Formatter, zone: tzinfo) -> str:
     when = to_datetime(point.at_us).astimezone(zone)
-    said = [
-        f"{each.title} {words(value)}" for each, value in zip(series, point.values, strict=True) if value is not None
+    parts = [
+        f"{item.title} {formatter(value)}"
+        for item, value in zip(series, point.values, strict=True)
+        if value is not None
     ]
-    return f"{format.date(when)}, {when:%H:%M}: {', '.join(said) or format.NOTHING}"
+    return f"{format.date(when)}, {when:%H:%M}: {', '.join(parts) or format.NOTHING}"
 
 
-def _rows(points: Sequence[Point], words: Words) -> Iterable[Row]:
+def _rows(points: Sequence[Point], formatter: Formatter) -> Iterable[ChartRow]:
     for point in points:
         urls = point.urls or (point.url,) * len(point.values)
-        cells = (Cell(words(value), url if value else "") for value, url in zip(point.values, urls, strict=True))
-        yield Row(point.at_us, point.url, tuple(cells))
+        cells = (
+            ChartCell(formatter(value), url if value else "") for value, url in zip(point.values, urls, strict=True)
+        )
+        yield ChartRow(point.at_us, point.url, tuple(cells))
 
 
 # --------------------------------------------------------------------------------------------- lines
 
 
-def _paths(points: Sequence[Point], series: Sequence[Series], top: float) -> Iterable[Path]:
-    for place, each in enumerate(series):
-        yield Path(each.name, path([point.values[place] for point in points], top))
+def _paths(points: Sequence[Point], series: Sequence[Series], top: float) -> Iterable[LinePath]:
+    for index, item in enumerate(series):
+        yield LinePath(item.name, line_path([point.values[index] for point in points], top))
 
 
-def path(values: Sequence[float | None], top: float, height: float = HEIGHT) -> str:
-    """A line through the middle of each value's column, for a box 100 wide; a value between two missing
+def line_path(values: Sequence[float | None], top: float, height: float = HEIGHT) -> str:
+    """An SVG path through the middle of each value's column, in a box 100 wide; a value between two missing
     ones is a dot."""
-    full, drawn = 100 / max(len(values), 1), []
+    column_width, commands = 100 / max(len(values), 1), []
     for number, value in enumerate(values):
         if value is None:
             continue
         joined = number > 0 and values[number - 1] is not None
-        lonely = not joined and (number + 1 == len(values) or values[number + 1] is None)
-        x, y = round((number + 0.5) * full, 3), round(height - value / top * height, 2)
-        drawn.append(f"{'L' if joined else 'M'}{x:g} {y:g}{'h0' if lonely else ''}")
-    return "".join(drawn)
+        is_alone = not joined and (number + 1 == len(values) or values[number + 1] is None)
+        x, y = round((number + 0.5) * column_width, 3), round(height - value / top * height, 2)
+        commands.append(f"{'L' if joined else 'M'}{x:g} {y:g}{'h0' if is_alone else ''}")
+    return "".join(commands)
 
 
 # --------------------------------------------------------------------------------------------- scales
 
 
 def scale(
-    most: float, words: Words, steps: Sequence[float] = (), *, least: float = 0, height: float = HEIGHT
-) -> tuple[float, tuple[Tick, ...]]:
-    """The value at the top, round and not below ``most``, and the lines up to it, at most four: their
-    distance is one of ``steps`` if any is long enough, and never below ``least``."""
-    step = next((each for each in steps if each * 4 >= most), 0) or max(_round_step(most), least)
-    count = max(math.ceil(round(most / step, 9)), 1)
+    maximum: float, formatter: Formatter, steps: Sequence[float] = (), *, min_step: float = 0, height: float = HEIGHT
+) -> tuple[float, tuple[AxisTick, ...]]:
+    """The value at the top, round and not below ``maximum``, and at most four ticks up to it. Their distance
+    is one of ``steps`` if any is long enough, and never below ``min_step``."""
+    step = next((distance for distance in steps if distance * 4 >= maximum), 0) or max(_round_step(maximum), min_step)
+    count = max(math.ceil(round(maximum / step, 9)), 1)
     top = count * step
     return top, tuple(
-        Tick(round(height - number * step / top * height, 2), words(number * step)) for number in range(1, count + 1)
+        AxisTick(round(height - number * step / top * height, 2), formatter(number * step))
+        for number in range(1, count + 1)
     )
 
 
-def _round_step(most: float) -> float:
-    """1, 2 or 5 times a power of ten, at most four of which reach ``most``."""
-    if most <= 0:
+def _round_step(maximum: float) -> float:
+    """1, 2 or 5 times a power of ten, at most four of which reach ``maximum``."""
+    if maximum <= 0:
         return 1.0
-    power = 10.0 ** math.floor(math.log10(most / 4))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power * 4 >= most * (1 - 1e-9))
+    power = 10.0 ** math.floor(math.log10(maximum / 4))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power * 4 >= maximum * (1 - 1e-9))
 
 
 DURATIONS = tuple(
@@ -267,61 +272,62 @@ DURATIONS = tuple(
         *(minutes * 60_000 for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440)),
     )
 )
-"""Distances of a scale of time, in milliseconds."""
+"""Distances between ticks of a duration, in milliseconds."""
 
 _MINUTES = (5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 10_080, 43_200)
 
 
-def times(starts_us: Sequence[int], zone: tzinfo) -> list[Tick]:
-    """Words below the columns: a few, where a round time begins."""
-    starts = [to_datetime(each).astimezone(zone) for each in starts_us]
+def time_ticks(starts_us: Sequence[int], zone: tzinfo) -> list[AxisTick]:
+    """A few labels below the columns, where a round time begins."""
+    starts = [to_datetime(start_us).astimezone(zone) for start_us in starts_us]
     minutes = [_minutes(start) for start in starts]
     for step in _MINUTES:
         begins = [number for number in range(1, len(minutes)) if minutes[number] // step != minutes[number - 1] // step]
-        if len(begins) <= MOST_LABELS:
+        if len(begins) <= MAX_LABELS:
             full = 100 / max(len(minutes), 1)
-            inside = [number for number in begins if number * full < LAST_LABEL]
-            return [Tick(round(number * full, 3), _when(starts[number], step)) for number in inside]
+            inside = [number for number in begins if number * full < MAX_LABEL_X]
+            return [AxisTick(round(number * full, 3), _time_label(starts[number], step)) for number in inside]
     return []
 
 
-def _minutes(moment: datetime) -> int:
+def _minutes(local_time: datetime) -> int:
     """Minutes of the wall clock since a Monday long ago."""
-    return int((moment.replace(tzinfo=None) - datetime(1969, 12, 29)).total_seconds() // 60)  # noqa: DTZ001 - of the wall
+    return int((local_time.replace(tzinfo=None) - datetime(1969, 12, 29)).total_seconds() // 60)  # noqa: DTZ001 - of the wall
 
 
-def _when(moment: datetime, step: int) -> str:
-    if step >= 1440 or (moment.hour, moment.minute) == (0, 0):
-        return spelling.day(moment)
-    return f"{moment:%H:%M}"
+def _time_label(local_time: datetime, step_minutes: int) -> str:
+    if step_minutes >= 1440 or (local_time.hour, local_time.minute) == (0, 0):
+        return locale_formats.day(local_time)
+    return f"{local_time:%H:%M}"
 
 
 # ----------------------------------------------------------------------------------------- in a table
 
 
 @dataclass(frozen=True, slots=True)
-class Spark:
-    """A line and the ground below it, in a box of 100 by ``height``; empty for nothing to draw."""
+class Sparkline:
+    """A line and the area below it, as SVG paths in a box of 100 by ``height``; empty without values."""
 
     line: str
     ground: str
     height: int
 
 
-def spark(values: Sequence[float], height: int = 20) -> Spark:
+def sparkline(values: Sequence[float], height: int = 20) -> Sparkline:
     """A small line without a scale, from 0 to the largest value."""
-    most = max(values, default=0)
-    if most <= 0 or len(values) < 2:
-        return Spark("", "", height)
+    maximum = max(values, default=0)
+    if maximum <= 0 or len(values) < 2:
+        return Sparkline("", "", height)
     inside = height - 2
     step = 100 / (len(values) - 1)
-    places = [
-        (round(number * step, 2), round(height - 1 - value / most * inside, 2)) for number, value in enumerate(values)
+    coordinates = [
+        (round(number * step, 2), round(height - 1 - value / maximum * inside, 2))
+        for number, value in enumerate(values)
     ]
-    line = "L".join(f"{x:g} {y:g}" for x, y in places)
-    return Spark(f"M{line}", f"M0 {height}L{line}L100 {height}Z", height)
+    line = "L".join(f"{x:g} {y:g}" for x, y in coordinates)
+    return Sparkline(f"M{line}", f"M0 {height}L{line}L100 {height}Z", height)
 
 
-def share(value: float, most: float) -> float:
-    """How long a bar in a table is, in percent of its place: what there is can be seen."""
-    return 0.0 if value <= 0 or most <= 0 else round(max(100 * value / most, 1.0), 2)
+def bar_percent(value: float, maximum: float) -> float:
+    """The length of a bar in a table, in percent; a value above 0 is never too short to be seen."""
+    return 0.0 if value <= 0 or maximum <= 0 else round(max(100 * value / maximum, 1.0), 2)

@@ -1,4 +1,4 @@
-"""Errors as pages, or as JSON where a program asked."""
+"""Render errors as pages, or as JSON for a program."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from django.template.loader import get_template
 from django.utils.translation import gettext as _
 
 from agents.base.errors import AgentsError, InvalidRequest, NotAllowed, NotFound, Unavailable
-from agents.base.store import trouble
+from agents.base.store import failures
 
-_TEMPLATES = {400: "400.html", 403: "403.html", 404: "404.html"}
+_TEMPLATES = {400: "uikit/errors/400.html", 403: "uikit/errors/403.html", 404: "uikit/errors/404.html"}
 
 
-def as_json(request: HttpRequest, error: AgentsError) -> HttpResponse:
+def json_response(request: HttpRequest, error: AgentsError) -> HttpResponse:
     """The API's error body."""
     body = error.body(getattr(request, "request_id", ""))
     return JsonResponse(body, status=error.status, headers=error.headers)
 
 
 def error_page(request: HttpRequest, error: AgentsError) -> HttpResponse:
-    """An expected error: its words on a page, or our JSON body for scripts of ours."""
+    """Render an expected error: its message on a page, or the JSON body for our scripts."""
     if request.headers.get("Accept", "").startswith("application/json"):
-        return as_json(request, error)
-    template = _TEMPLATES.get(error.status, "400.html" if error.status < 500 else "500.html")
+        return json_response(request, error)
+    template = _TEMPLATES.get(error.status, "uikit/errors/400.html" if error.status < 500 else "uikit/errors/500.html")
     response = render(request, template, {"error": error}, status=error.status)
     for name, value in error.headers.items():
         response[name] = value
@@ -41,27 +41,33 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return error_page(request, NotAllowed(_("This is not for you, or the form was too old: go back and try again.")))
 
 
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return render(request, "uikit/errors/403_csrf.html", status=403)
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return error_page(request, NotFound(_("There is no such page.")))
 
 
 def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
-    """What Django answers an error with that nobody expected, while that is being handled: trouble of the
-    store's, or our mistake. No database here: the failing request may have spoilt its connection."""
-    unavailable = _trouble(request, sys.exc_info()[1])
+    """Answer an unexpected error for Django, while the exception is being handled: the store is unavailable, or we
+    have a bug. Uses no database: the failing request may have broken its connection."""
+    unavailable = _store_unavailable(request, sys.exc_info()[1])
     error = unavailable or AgentsError(_("The server made a mistake; its log knows more."))
     if "text/html" not in request.headers.get("Accept", ""):
-        response = as_json(request, error)
+        response = json_response(request, error)
     else:
-        page = get_template("503.html" if unavailable else "500.html").render({"error": error, "request": request})
+        page = get_template("uikit/errors/503.html" if unavailable else "uikit/errors/500.html").render(
+            {"error": error, "request": request}
+        )
         response = HttpResponse(page, status=error.status, headers=error.headers)
     response._has_been_logged = unavailable is not None  # type: ignore[attr-defined]  # what Django asks before it tells
     return response
 
 
-def _trouble(request: HttpRequest, error: BaseException | None) -> Unavailable | None:
-    """The same as the API says, in the reader's words."""
-    found = trouble.unavailable(error, f"request={getattr(request, 'request_id', '')}") if error else None
-    if found is not None:
-        found.message = _("The server cannot reach its data, or not write it. Try again in a moment.")
-    return found
+def _store_unavailable(request: HttpRequest, error: BaseException | None) -> Unavailable | None:
+    """The API's error for an unavailable store, in the reader's language; None for any other error."""
+    unavailable = failures.unavailable(error, f"request={getattr(request, 'request_id', '')}") if error else None
+    if unavailable is not None:
+        unavailable.message = _("The server cannot reach its data, or not write it. Try again in a moment.")
+    return unavailable

@@ -1,7 +1,7 @@
-"""Numbers and moments as people read them: functions of values and of the reader's language
-(`spelling`), which is English below. No settings, no clock.
+"""Format numbers and times for people: functions of values and of the reader's language
+(`locale_formats`; the examples below are English). No settings, no clock.
 
-The browser says the same in ``static/js/time.js``; both write UTC until it has made times local.
+``static/js/time.js`` formats the same way in the browser; times are UTC until it has made them local.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 
 from agents.base.timestamps import to_datetime
-from agents.uikit import spelling
+from agents.uikit import locale_formats
 
 NOTHING = "–"
 """Shown where there is no value; an unknown cost is not a cost of 0."""
@@ -20,15 +20,15 @@ _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60, 3_600, 86_400
 
 def duration(ms: float | None) -> str:
     """Milliseconds as ``440 ms``, ``1.9 s``, ``2 m 05 s``, ``3 h 07 m``, ``2 d 04 h``."""
-    return NOTHING if ms is None else spelling.number(_duration(ms))
+    return NOTHING if ms is None else locale_formats.number(_duration(ms))
 
 
-def length(ms: float | None) -> str:
-    """A duration on a scale: ``1 s`` rather than ``1.0 s``, ``2 m`` rather than ``2 m 00 s``."""
+def scale_duration(ms: float | None) -> str:
+    """A duration on a chart's axis: ``1 s`` rather than ``1.0 s``, ``2 m`` rather than ``2 m 00 s``."""
     if ms is None:
         return NOTHING
     full = _duration(ms)
-    return spelling.number(full.replace(".0 s", " s").replace(" m 00 s", " m").replace(" h 00 m", " h"))
+    return locale_formats.number(full.replace(".0 s", " s").replace(" m 00 s", " m").replace(" h 00 m", " h"))
 
 
 def _duration(ms: float) -> str:
@@ -55,18 +55,18 @@ def count(number: int | None) -> str:
         return NOTHING
     for power, size in enumerate((1_000_000_000, 1_000_000)):
         if number >= size:
-            return spelling.large(_floor_tenth(number, size), power)
-    return whole(number)
+            return locale_formats.large(_floor_tenth(number, size), power)
+    return integer(number)
 
 
-def whole(number: int) -> str:
-    """``1,204,367``: every digit."""
-    return spelling.number(f"{number:,}")
+def integer(number: int) -> str:
+    """``1,204,367``, with every digit."""
+    return locale_formats.number(f"{number:,}")
 
 
 def decimal(number: float, places: int) -> str:
-    """``0.83``, with so many places."""
-    return spelling.number(f"{number:,.{places}f}")
+    """``0.83``, with so many decimal places."""
+    return locale_formats.number(f"{number:,.{places}f}")
 
 
 def _floor_tenth(number: int, size: int) -> str:
@@ -80,22 +80,22 @@ def cost(usd: float | None) -> str:
     if usd is None:
         return NOTHING
     if usd <= 0:
-        return spelling.dollars("0")
+        return locale_formats.dollars("0")
     if usd < 0.001:
-        return f"<{spelling.dollars('0.001')}"
-    return spelling.dollars(f"{usd:.3f}" if usd < 0.9995 else f"{usd:,.2f}")
+        return f"<{locale_formats.dollars('0.001')}"
+    return locale_formats.dollars(f"{usd:.3f}" if usd < 0.9995 else f"{usd:,.2f}")
 
 
 def dollars(usd: float, places: int) -> str:
-    """``$0.50``: an amount with so many places, whatever it is."""
-    return spelling.dollars(f"{usd:,.{places}f}")
+    """``$0.50``, with so many decimal places whatever the amount."""
+    return locale_formats.dollars(f"{usd:,.{places}f}")
 
 
-def percent(part: int, whole: int) -> str:
+def percent(part: int, total: int) -> str:
     """``2.1 %``; a few of very many are ``<0.1 %`` and all but a few ``>99.9 %``, never 0 or 100."""
-    if whole <= 0:
+    if total <= 0:
         return NOTHING
-    return spelling.number(_percent(100 * part / whole))
+    return locale_formats.number(_percent(100 * part / total))
 
 
 def _percent(share: float) -> str:
@@ -108,8 +108,8 @@ def _percent(share: float) -> str:
 
 def iso(at_us: int) -> str:
     """Microseconds since 1970 for ``datetime=``: ISO-8601 in UTC, to the millisecond."""
-    moment = to_datetime(at_us)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+    timestamp = to_datetime(at_us)
+    return f"{timestamp:%Y-%m-%dT%H:%M:%S}.{timestamp.microsecond // 1000:03}Z"
 
 
 def clock(at_us: int) -> str:
@@ -119,17 +119,17 @@ def clock(at_us: int) -> str:
 
 def day(at_us: int) -> str:
     """``20 Nov``, in UTC."""
-    return spelling.day(to_datetime(at_us))
+    return locale_formats.day(to_datetime(at_us))
 
 
-def moment(at_us: int) -> str:
+def date_time(at_us: int) -> str:
     """``20 Nov 2026, 14:32:07``, in UTC."""
     return f"{date(to_datetime(at_us))}, {clock(at_us)}"
 
 
 def date(at: datetime) -> str:
-    """``20 Nov 2026``, in the zone of the moment."""
-    return f"{spelling.day(at)} {at.year}"
+    """``20 Nov 2026``, in the time zone of ``at``."""
+    return f"{locale_formats.day(at)} {at.year}"
 
 
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
@@ -137,16 +137,16 @@ _CODE = re.compile(r"`{1,3}([^`]+)`{1,3}")
 _HEADING = re.compile(r"(?:^|(?<=\s))#{1,6}\s+(?=\S)")
 
 
-def plain(markdown: str) -> str:
-    """One line of an answer without the marks of bold, code and headings; all words stay."""
+def without_markdown(markdown: str) -> str:
+    """One line of an answer without the marks of bold, code and headings; the text itself stays."""
     return _BOLD.sub(r"\1", _CODE.sub(r"\1", _HEADING.sub("", markdown)))
 
 
-def words(name: str) -> str:
-    """A name of the wire for people: ``awaiting_input`` → awaiting input."""
+def readable_name(name: str) -> str:
+    """A name of the API for people: ``awaiting_input`` → awaiting input."""
     return name.replace("_", " ")
 
 
-def capitalised(word: str) -> str:
-    """A word as it begins a line."""
-    return word[:1].upper() + word[1:]
+def capitalize(text: str) -> str:
+    """The text with its first letter as a capital."""
+    return text[:1].upper() + text[1:]

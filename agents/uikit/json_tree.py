@@ -1,7 +1,7 @@
-"""A JSON value as a tree that is opened branch by branch: of each only its own members are read, so that
+"""Read a JSON value as a tree, one branch at a time: of each branch only its own members are decoded, so that
 ten megabytes open as quickly as ten lines.
 
-A branch is found by its path, member by member; what lies inside of others is skipped, not decoded. The
+A path leads to a branch, member by member; the contents of other members are skipped, not decoded. The
 text is hostile, and may be no JSON at all.
 """
 
@@ -17,15 +17,15 @@ from django.utils.safestring import SafeString
 
 from agents.uikit import json_view
 
-LARGEST = 32 * 1024 * 1024
-"""Bytes of a value that is read as a tree."""
-MEMBERS = 200
-"""Members of a branch shown at a time."""
-LEAF = 300
-"""Characters shown of a text or number."""
+MAX_BYTES = 32 * 1024 * 1024
+"""A larger value is shown as text."""
+PAGE_SIZE = 200
+"""Members of a branch on one page."""
+MAX_LEAF_CHARS = 300
+"""Characters shown of a string or number."""
 
 Path = tuple[int, ...]
-"""The places of the members on the way to a branch."""
+"""The index of each member on the way to a branch."""
 
 _PATH = re.compile(r"(\d{1,9}(\.\d{1,9}){0,199})?")
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -33,9 +33,9 @@ _items = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """``path`` leads to it where it can be opened; ``pointer`` is its JSON pointer; ``cut`` the size of a
-    leaf that is shown in part."""
+class TreeMember:
+    """A member of a branch. ``path`` leads to it where it can be opened; ``pointer`` is its JSON pointer; ``cut``
+    the full size where it is shown in part."""
 
     name: str
     kind: str
@@ -46,112 +46,112 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
-    """``first`` numbers the members shown, ``total`` counts all; ``trail`` are the branches around it, from
-    the outermost, each with its name and path."""
+class TreeBranch:
+    """One page of the members of a value, from number ``first`` on, of ``total``. ``trail`` has the enclosing
+    branches from the outermost on, each with its name and path."""
 
-    members: tuple[Member, ...]
+    members: tuple[TreeMember, ...]
     first: int
     total: int
     path: str
     trail: tuple[tuple[str, str], ...]
 
     @property
-    def behind(self) -> int:
+    def next_first(self) -> int:
         """The first member of the next page; 0 where there is none."""
-        return self.first + MEMBERS if self.first + MEMBERS < self.total else 0
+        return self.first + PAGE_SIZE if self.first + PAGE_SIZE < self.total else 0
 
     @property
-    def before(self) -> int:
-        """The first member of the page before."""
-        return max(self.first - MEMBERS, 0)
+    def previous_first(self) -> int:
+        """The first member of the previous page."""
+        return max(self.first - PAGE_SIZE, 0)
 
     @property
     def last(self) -> int:
-        """How many members there are up to the last one shown."""
+        """The number of the last member on the page, counted from 1."""
         return self.first + len(self.members)
 
 
 def read_path(text: str) -> Path | None:
-    """``3.0.12``; None for what is no path."""
+    """Parse a path such as ``3.0.12``; None if it is not one."""
     return tuple(map(int, filter(None, text.split(".")))) if _PATH.fullmatch(text) else None
 
 
-def branch(body: bytes, path: Path, first: int = 0) -> Branch | None:
-    """A branch of a value; None where there is none, or the value is no JSON."""
+def branch(body: bytes, path: Path, first: int = 0) -> TreeBranch | None:
+    """A branch of a value; None if it does not exist, or the value is not JSON."""
     try:
         return _branch(body, path, first)
     except (msgspec.DecodeError, RecursionError):
         return None
 
 
-def _branch(body: bytes, path: Path, first: int) -> Branch | None:
+def _branch(body: bytes, path: Path, first: int) -> TreeBranch | None:
     raw, trail = msgspec.Raw(body), list[tuple[str, str]]()
-    for depth, place in enumerate(path):
-        found = _child(raw, place)
-        if found is None:
+    for depth, index in enumerate(path):
+        child = _child(raw, index)
+        if child is None:
             return None
-        name, raw = found
+        name, raw = child
         trail.append((name, ".".join(map(str, path[: depth + 1]))))
-    inside = _inside(raw)
-    if inside is None:
+    children = _children(raw)
+    if children is None:
         return None
-    pointer = "".join(f"/{_escaped(name)}" for name, _path in trail)
-    every = list(inside)
-    shown = (
-        _member(name, value, (*path, place), pointer)
-        for place, (name, value) in enumerate(every[first : first + MEMBERS], first)
+    pointer = "".join(f"/{_escape_pointer(name)}" for name, _path in trail)
+    members = list(children)
+    page = (
+        _member(name, value, (*path, index), pointer)
+        for index, (name, value) in enumerate(members[first : first + PAGE_SIZE], first)
     )
-    return Branch(tuple(shown), first, len(every), ".".join(map(str, path)), tuple(trail))
+    return TreeBranch(tuple(page), first, len(members), ".".join(map(str, path)), tuple(trail))
 
 
 def value_at(body: bytes, path: Path) -> bytes | None:
-    """The JSON text of a member; None where there is none."""
+    """The JSON text of a member; None if it does not exist."""
     try:
         raw = msgspec.Raw(body)
-        for place in path:
-            found = _child(raw, place)
-            if found is None:
+        for index in path:
+            child = _child(raw, index)
+            if child is None:
                 return None
-            raw = found[1]
+            raw = child[1]
         return bytes(raw).strip()
     except (msgspec.DecodeError, RecursionError):
         return None
 
 
-def _child(raw: msgspec.Raw, place: int) -> tuple[str, msgspec.Raw] | None:
-    inside = _inside(raw)
-    return next(islice(inside, place, None), None) if inside is not None else None
+def _child(raw: msgspec.Raw, index: int) -> tuple[str, msgspec.Raw] | None:
+    children = _children(raw)
+    return next(islice(children, index, None), None) if children is not None else None
 
 
-def _inside(raw: msgspec.Raw) -> Iterator[tuple[str, msgspec.Raw]] | None:
-    """The members of an object or a list; None for what has none."""
+def _children(raw: msgspec.Raw) -> Iterator[tuple[str, msgspec.Raw]] | None:
+    """The members of an object or a list; None for any other value."""
     match bytes(memoryview(raw)[:64]).lstrip()[:1]:
         case b"{":
             return iter(_members.decode(raw).items())
         case b"[":
-            return ((str(place), value) for place, value in enumerate(_items.decode(raw)))
+            return ((str(index), value) for index, value in enumerate(_items.decode(raw)))
         case _:
             return None
 
 
-def _member(name: str, raw: msgspec.Raw, path: Path, pointer: str) -> Member:
-    text, here = memoryview(raw), f"{pointer}/{_escaped(name)}"
-    start = bytes(text[: LEAF * 4]).decode(errors="ignore").strip()
+def _member(name: str, raw: msgspec.Raw, path: Path, pointer: str) -> TreeMember:
+    text, own_pointer = memoryview(raw), f"{pointer}/{_escape_pointer(name)}"
+    start = bytes(text[: MAX_LEAF_CHARS * 4]).decode(errors="ignore").strip()
     if start[:1] in {"{", "["}:
-        size = json_view.size(len(text))
+        size = json_view.byte_size(len(text))
         end = "…" if len(text) > 80 else ""
-        beginning = json_view.coloured(f"{start[:80]}{end}")
+        beginning = json_view.highlight_json(f"{start[:80]}{end}")
         opens = ".".join(map(str, path)) if start.strip("{}[] \n") else ""
-        return Member(name, "branch" if opens else "leaf", beginning, opens, here, size if opens else "")
-    cut = json_view.size(len(text)) if len(text) > LEAF * 4 or len(start) > LEAF else ""
-    return Member(name, "leaf", json_view.coloured(start[:LEAF]), "", here, cut)
+        return TreeMember(name, "branch" if opens else "leaf", beginning, opens, own_pointer, size if opens else "")
+    cut = json_view.byte_size(len(text)) if len(text) > MAX_LEAF_CHARS * 4 or len(start) > MAX_LEAF_CHARS else ""
+    return TreeMember(name, "leaf", json_view.highlight_json(start[:MAX_LEAF_CHARS]), "", own_pointer, cut)
 
 
-def _escaped(name: str) -> str:
+def _escape_pointer(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
 def looks_like_json(start: bytes) -> bool:
-    """Whether a text that begins so may be an object or a list."""
+    """Whether a text with this beginning may be an object or a list."""
     return start.lstrip()[:1] in {b"{", b"["}

@@ -1,4 +1,4 @@
-"""The reader's choice of a language, kept in a cookie: without one the browser's wish holds."""
+"""Store the reader's language in a cookie; without one the browser's preference decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.uikit.access import PageRequest, page
 @page(None)
 @require_POST
 def choose(request: PageRequest) -> HttpResponse:
-    """Read on in ``language``; with ``back`` on the page where it was asked for."""
+    """Set the language to ``language``; with ``back`` return to the page with the form."""
     language = request.POST.get("language", "")
     if language not in dict(settings.LANGUAGES):
         raise InvalidRequest(f"language: say one of {', '.join(dict(settings.LANGUAGES))}.", param="language")
@@ -32,7 +32,7 @@ def choose(request: PageRequest) -> HttpResponse:
 
 
 def _target(request: PageRequest) -> str:
-    """The page that the browser names, where the form says that it can be asked for again."""
-    asked = request.headers.get("Referer", "") if "back" in request.POST else ""
-    ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
-    return asked if ours else settings.LOGIN_REDIRECT_URL
+    """The page that the browser came from if the form says that it can be loaded again, else the start page."""
+    referer = request.headers.get("Referer", "") if "back" in request.POST else ""
+    is_ours = url_has_allowed_host_and_scheme(referer, {request.get_host()}, require_https=request.is_secure())
+    return referer if is_ours else settings.LOGIN_REDIRECT_URL

@@ -1,9 +1,8 @@
-"""What models say, as safe HTML: Markdown without HTML, then an allow-list over the result.
+"""Render the Markdown of models as safe HTML: parse it without inline HTML, then apply an allow-list.
 
-The text is hostile. No HTML of its own passes, no image is fetched from anywhere, a link shows
-where it leads, and headings stay below the page's own. Code is highlighted in a few well-known
-languages only: a lexer is a set of regular expressions, and not all of them are kind to strangers.
-Knows nothing of turns and steps.
+The text is hostile. Its own HTML is escaped, no image is fetched, a link shows its target, and
+headings stay below those of the page. Code is highlighted in a few well-known languages only: a lexer
+is a set of regular expressions, and some take very long on hostile input. Knows nothing of turns and steps.
 """
 
 from __future__ import annotations
@@ -27,68 +26,69 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 
-_KIND_LEXERS = (
+_SAFE_LEXERS = (
     "bash c cpp css diff go html java javascript js json kotlin php py python ruby rust sh sql swift toml ts "
     "typescript xml yaml yml"
 )
-LANGUAGES = frozenset(_KIND_LEXERS.split())
-CODE_LIMIT = 4_000
-"""Characters of a code block beyond which it stays plain."""
-CELLS = 4_000
-"""Cells of a table, about: missing ones are filled in, so that a short text would become megabytes."""
+LANGUAGES = frozenset(_SAFE_LEXERS.split())
+MAX_CODE_CHARS = 4_000
+"""Characters of a code block that is highlighted."""
+MAX_CELLS = 4_000
+"""About how many cells a table may have: missing ones are filled in, so that a short text could become
+megabytes."""
 
 _MARKS = re.compile(r"[\\`*_\[\]<>~|&#]|^[^\S\n]*(?:[-+=]|\d+[.)])|^(?: {4}|\t)| {2}\n", re.MULTILINE)
-"""What may mean something in Markdown; most of what agents say has none of it."""
+"""Characters that may mean something in Markdown; most messages have none, and skip the parser."""
 
-_DEEP = re.compile(
+_TOO_DEEP = re.compile(
     r"^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){12,}|^[ \t]{30,}(?:[-+*]|\d{1,9}[.)])[ \t]", re.MULTILINE
 )
-"""Nested so deep that the parser would leave the words out."""
+"""Nesting so deep that the parser would drop the text."""
 
 _IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+")
 _PAGE_HEADINGS = 2
-"""Levels the page itself uses."""
+"""Levels of headings that the page itself uses."""
 
 
 class _Renderer(RendererHTML):
-    """Links say where they lead; images from outside become links."""
+    """Show the target of each link, and render external images as links."""
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
         token = tokens[idx]
         source = str(token.attrs.get("src", ""))
-        words = escape(token.content or "image")
+        label = escape(token.content or "image")
         if _IMAGE.fullmatch(source):
-            return f'<img src="{source}" alt="{words}">'
-        return f'<a href="{escape(source)}">{words}</a>{_target(source, "")}'
+            return f'<img src="{source}" alt="{label}">'
+        return f'<a href="{escape(source)}">{label}</a>{_target_label(source, "")}'
 
     def link_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        start = max(place for place in range(idx) if tokens[place].type == "link_open")
-        words = "".join(token.content for token in tokens[start + 1 : idx])
-        return "</a>" + _target(str(tokens[start].attrs.get("href", "")), words)
+        start = max(index for index in range(idx) if tokens[index].type == "link_open")
+        label = "".join(token.content for token in tokens[start + 1 : idx])
+        return "</a>" + _target_label(str(tokens[start].attrs.get("href", "")), label)
 
 
 def _settle_headings(state: StateCore) -> None:
-    """The first heading is the highest, and none is more than one level below the one before: a
-    reader that goes by headings finds no gap, wherever a model begins."""
+    """Renumber headings so that the first is the highest and no level is skipped: navigation by headings works
+    whatever level a model begins with."""
     above: list[int] = []
     for token in state.tokens:
         if token.type == "heading_open":
-            said = int(token.tag[1])
-            above = [*(level for level in above if level < said), said]
+            written = int(token.tag[1])
+            above = [*(level for level in above if level < written), written]
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(len(above) + _PAGE_HEADINGS, 6)}"
 
 
-def _target(url: str, words: str) -> str:
-    """Where a link leads, unless its words are just that."""
-    place = urlsplit(url).netloc or url.removeprefix("mailto:").partition("?")[0]
-    if not place or words in {url, place, url.removeprefix("mailto:")}:
+def _target_label(url: str, label: str) -> str:
+    """The host of a link, unless its text already says it."""
+    host = urlsplit(url).netloc or url.removeprefix("mailto:").partition("?")[0]
+    if not host or label in {url, host, url.removeprefix("mailto:")}:
         return ""
-    return f'<span class="target">{escape(place[:80])}</span>'
+    return f'<span class="target">{escape(host[:80])}</span>'
 
 
 def _highlight(code: str, language: str, attributes: str) -> str:
-    if language.lower() not in LANGUAGES or len(code) > CODE_LIMIT:
+    if language.lower() not in LANGUAGES or len(code) > MAX_CODE_CHARS:
         return ""
     return str(highlight(code, get_lexer_by_name(language.lower()), HtmlFormatter(nowrap=True)))
 
@@ -129,10 +129,10 @@ _cleaner = nh3.Cleaner(
 
 @lru_cache(maxsize=512)
 def to_html(text: str) -> SafeString:
-    """Markdown as HTML that may stand in a page. Cached: a finished text never changes."""
-    if not _MARKS.search(text) or _DEEP.search(text):
+    """Render Markdown as HTML that is safe in a page. Cached: a finished text never changes."""
+    if not _MARKS.search(text) or _TOO_DEEP.search(text):
         return plain(text)
-    parser = _with_tables if _cells(text) <= CELLS else _without_tables
+    parser = _with_tables if _cells(text) <= MAX_CELLS else _without_tables
     return mark_safe(_cleaner.clean(parser.render(text)))  # noqa: S308 - cleaned
 
 
@@ -142,7 +142,7 @@ def _cells(text: str) -> int:
 
 
 def plain(text: str) -> SafeString:
-    """Text without any marks: paragraphs and lines."""
+    """Render text without Markdown, as paragraphs and lines."""
     paragraphs = (part.strip("\n") for part in re.split(r"\n[ \t]*\n", text))
     html = "".join(f"<p>{escape(part)}</p>".replace("\n", "<br>") for part in paragraphs if part.strip())
     return mark_safe(html)  # noqa: S308 - escaped

@@ -1,7 +1,7 @@
-"""The Jinja2 environment of what is rendered by the hundred: rows of lists, steps of a turn.
+"""The Jinja2 environment for fragments that a page has by the hundred: rows of lists, steps of a turn.
 
-Six times faster than Django's templates; the same file serves the first load, a filter's result
-and a live arrival.
+Six times faster than Django's templates; the same file renders the first load, a filter's result
+and a live update.
 """
 
 from __future__ import annotations
@@ -13,32 +13,39 @@ from django.templatetags.static import static
 from django.utils.translation import gettext, ngettext
 from jinja2 import Environment, StrictUndefined
 
-from agents.uikit import format, highlight, marks, sources
+from agents.uikit import elements, format, sources
 
 
 def environment(**options: Any) -> Environment:
-    """Made once by Django's Jinja2 backend."""
+    """The environment; Django's Jinja2 backend calls this once."""
     options.setdefault("undefined", StrictUndefined)
-    made = Environment(  # noqa: S701 - the backend turns autoescape on
+    jinja = Environment(  # noqa: S701 - the backend turns autoescape on
         **options, trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.i18n"]
     )
-    made.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]  # of the extension
-    made.filters |= {
-        each.__name__: each
-        for each in (format.duration, format.count, format.cost, format.iso, format.clock, format.day, format.words)
+    jinja.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]  # of the extension
+    jinja.filters |= {
+        function.__name__: function
+        for function in (
+            format.duration,
+            format.count,
+            format.cost,
+            format.iso,
+            format.clock,
+            format.day,
+            format.readable_name,
+        )
     }
-    made.globals |= {
+    jinja.globals |= {
         "static": static,
-        "icon": marks.icon,
-        "status": marks.status,
-        "time": marks.time,
-        "type_word": marks.type_word,
-        "source_word": sources.source_word,
-        "pieces": highlight.pieces,
+        "icon": elements.icon,
+        "status": elements.status,
+        "time": elements.time,
+        "type_label": elements.type_label,
+        "source_label": sources.source_label,
     }
-    return made
+    return jinja
 
 
 def fragment(template: str, **values: Any) -> str:
-    """One of these templates, filled in."""
+    """Render one of these templates."""
     return get_template(template, using="rows").render(values)

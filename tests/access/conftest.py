@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from tests.access.matrix import World, make_world
-from tests.inprocess import idle_service, open_database
+from tests.support.inprocess import idle_service, open_database
 
 
 @pytest.fixture

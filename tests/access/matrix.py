@@ -19,19 +19,19 @@ from agents.base.models.people import ApiKey, GroupAttributes, User
 from agents.base.store import keys
 from agents.base.store.registered import Registration
 from agents.feedback.store import feedback
-from agents.feedback.store.feedback import Judgement
+from agents.feedback.store.feedback import FeedbackContent
 from agents.knowledge.store import files, indexing, vector_dbs, vector_files, vector_stores, vectors
 from agents.knowledge.store.files import NewFile
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument
 from agents.knowledge.store.vector_files import Wanted
 from agents.knowledge.store.vector_stores import NewStore
 from agents.logs.store import saved_views
-from agents.logs.store.saved_views import View
+from agents.logs.store.saved_views import StoredView
 from agents.loop.store.registered_models import registered_models
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import StepStarted
 from agents.record.store import agents, sessions
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 from agents.relay import store as completions
 from agents.relay.models import CompletionStatus
 from agents.relay.store import Record
@@ -43,12 +43,12 @@ from agents.telemetry.models.imports import Import
 from agents.telemetry.models.traces import Trace
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.store import import_jobs
-from agents.telemetry.store.external import inbox, sources, unmatched
+from agents.telemetry.store.external import inbox, trace_deletion, unmatched
 from agents.telemetry.store.external.projector import projector
 from agents.telemetry.store.import_jobs import NewImport
-from tests.builders import make_agent, make_response, make_session, make_turn
-from tests.cases import sparing
-from tests.runtime.play import LOOKUP
+from tests.loop.play import LOOKUP
+from tests.support.builders import make_agent, make_response, make_session, make_turn
+from tests.support.cases import sparing
 
 # ---------------------------------------------------------------------------------------------- actors
 
@@ -174,19 +174,19 @@ def build(owner: Actor, name: str, *, played: bool = True) -> Chain:
     named = {param: ids.public(KINDS[param], key) for param, key in zip(KINDS, numbers, strict=False)}
     db = make_vector_db(owner, f"db/{canary}-{ids.new_key()}", words)
     named["other_id"] = named["turn_id"]
-    named["view_id"] = saved_views.create(owner, View("", words, f'"{words}"', "turn", shared=False)).public_id
+    named["view_id"] = saved_views.create(owner, StoredView("", words, f'"{words}"', "turn", shared=False)).public_id
     named["import_id"] = import_jobs.create(owner, NewImport(words, 1, "auto", words, words)).public_id
     named["trace_id"] = make_trace(owner, words)
-    named["feedback_id"] = make_feedback(owner, About(session, failed.turn), words)
+    named["feedback_id"] = make_feedback(owner, RecordTarget(session, failed.turn), words)
     more = {"vector_db_id": db, **make_registered(owner, canary), "completion_id": make_completion(owner, words)}
     more |= {**make_files(owner, words), **make_conversation(owner, words)}
     more["response_id"] = make_response(owner, f"think {words}\nsay {words}", said=words).public_id
     return Chain(name, canary, {**named, "key_id": make_key(owner, words)[0], **more})
 
 
-def make_feedback(owner: Actor, about: About, words: str) -> str:
+def make_feedback(owner: Actor, about: RecordTarget, words: str) -> str:
     """What the owner says of a record."""
-    return ids.public(ids.Kind.FEEDBACK, feedback.add(owner, about, Judgement(rating="down", comment=words)))
+    return ids.public(ids.Kind.FEEDBACK, feedback.add(owner, about, FeedbackContent(rating="down", comment=words)))
 
 
 def make_trace(owner: Actor, words: str) -> str:
@@ -319,7 +319,9 @@ def make_world() -> World:
     saved_views.delete(owner, gone.ids["view_id"])
     ApiKey.objects.filter(name__contains="gone").delete()
     Import.objects.unscoped("gone").filter(name__contains="gone").delete()
-    sources.drop(Trace.objects.unscoped("gone").filter(foreign_id__contains="gone").values_list("pk", flat=True))
+    trace_deletion.delete_traces(
+        Trace.objects.unscoped("gone").filter(foreign_id__contains="gone").values_list("pk", flat=True)
+    )
     everyone = [
         Who("anonymous"),
         _person("outsider", outsider),

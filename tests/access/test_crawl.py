@@ -20,8 +20,8 @@ from agents.server.api.urls import routes
 from agents.server.pages.urls import urlpatterns
 from tests.access.asking import leaks
 from tests.access.matrix import Chain, World, build
-from tests.depth import deep
-from tests.inprocess import told
+from tests.support.depth import deep
+from tests.support.inprocess import told
 
 pytestmark = pytest.mark.corpus
 

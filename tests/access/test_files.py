@@ -14,7 +14,7 @@ from agents.knowledge.models.files import File
 from agents.knowledge.models.vector_dbs import VectorDocument
 from tests.access.asking import leaks
 from tests.access.matrix import FEW, Target, World, api_status
-from tests.inprocess import told
+from tests.support.inprocess import told
 
 RUN: Action = "run"
 

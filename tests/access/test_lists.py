@@ -12,13 +12,13 @@ from django.test import Client
 from agents.base.access import Actor
 from agents.base.models.people import User
 from agents.base.store import keys
-from agents.logs.store import logs, numbers
+from agents.logs.store import numbers, turn_log
 from agents.query.parser import parse
 from agents.server.api.urls import routes
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
 from tests.access.matrix import KINDS, Who, World, api_status
-from tests.cases import sparing
-from tests.inprocess import told
+from tests.support.cases import sparing
+from tests.support.inprocess import told
 
 LEVELS = ("session", "turn", "response", "step")
 SEARCHES = (
@@ -111,8 +111,8 @@ def test_counts_are_of_what_may_be_seen(name: str, turns: int, world: World) -> 
     assert numbers.stats(actor, every).count == turns
     for facet in numbers.facets(actor, every, ["status", "model"]):
         assert sum(value.count for value in facet.values) == turns
-    assert len(logs.turns_page(actor, every).rows) == turns
-    assert not logs.turns_page(actor, every, limit=turns or 1).has_older
+    assert len(turn_log.turns_page(actor, every).rows) == turns
+    assert not turn_log.turns_page(actor, every, limit=turns or 1).has_older
 
 
 @pytest.mark.parametrize("name", ["outsider", "owner"])

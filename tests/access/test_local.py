@@ -16,7 +16,7 @@ from agents.base.store import keys
 from agents.record.models.agents import Agent
 from agents.server.routing import websocket
 from tests.access.matrix import make_key, make_user
-from tests.inprocess import idle_service
+from tests.support.inprocess import idle_service
 
 CLIENT = Client()
 """Made once: a client loads the middleware at its first request."""

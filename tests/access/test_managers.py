@@ -19,9 +19,8 @@ from agents.base.access import Actor
 from agents.base.models.scoped import Scoped, ScopedQuerySet, UnscopedQuery
 from agents.record.models.agents import Agent, Session
 from agents.record.models.turns import Step, Turn
-from tests.builders import Recorded, make_turn
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests import ROOT
+from tests.support.builders import Recorded, make_turn
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from agents.base.access import ACTIONS
 from agents.base.api.views import ApiView
-from agents.feedback.api import FeedbackAll, FeedbackOne
+from agents.feedback.api import FeedbackCollection, FeedbackDetail
 from agents.forks.api import TurnFork
 from agents.knowledge.api.files import FileList
 from agents.knowledge.api.vector_dbs import RagInsertion, RagSearch, VectorDBDetail, VectorInsertion, VectorSearch
@@ -27,12 +27,18 @@ from agents.responses.api.responses import ResponseCancel, ResponseCreate
 from agents.safety.api import ShieldDetail
 from agents.server.api.urls import routes
 from agents.telemetry.api.imports import ImportList
-from agents.telemetry.api.reports import AgentsTraces, LangSmithBatch, LangSmithMultipart, LangSmithRun, LangSmithRuns
+from agents.telemetry.api.reports import (
+    AgentsSdkTraces,
+    LangSmithBatch,
+    LangSmithMultipart,
+    LangSmithRun,
+    LangSmithRuns,
+)
 from agents.tools.api.tools import ToolGroupDetail
 from tests.access.asking import PARAM, Cell, ask, filled, leaks
 from tests.access.matrix import EVERYONE, OWNED, Target, Who, World, api_status
-from tests.cases import sparing
-from tests.inprocess import told
+from tests.support.cases import sparing
+from tests.support.inprocess import told
 
 # ------------------------------------------------------------------------------------------- declared
 
@@ -70,8 +76,9 @@ def test_a_view_that_declares_nothing_cannot_be_defined() -> None:
 
 # ------------------------------------------------------------------------------------------------ API
 
+SIGNALS = (("TracesView", "Spans"), ("LogsView", "Logs"), ("MetricsView", "Metrics"))
 BODIES: dict[str, dict[str, Any]] = {
-    "FeedbackAll": {"turn_id": "nobody's", "rating": "up"},
+    "FeedbackCollection": {"turn_id": "nobody's", "rating": "up"},
     "ViewAll": {"name": "by the matrix", "q": "status:failed"},
     "ViewOne": {"name": "by the matrix"},
     **{name: {"tags": ["by the matrix"]} for name in ("TurnTags", "SessionTags", "StepTags")},
@@ -105,8 +112,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "Invocation": {"tool_name": "lookup_order", "kwargs": {"order": "8841"}},
     "AgentList": {"agent_config": {"model": "scripted/fast", "instructions": "by the matrix"}},
     "SessionCreate": {"session_name": "by the matrix"},
-    "AgentsTraces": {"data": []},
-    **{name: {f"resource{what}": []} for name, what in (("Traces", "Spans"), ("Logs", "Logs"), ("Metrics", "Metrics"))},
+    "AgentsSdkTraces": {"data": []},
+    **{name: {f"resource{what}": []} for name, what in SIGNALS},
     **{name: {"name": "by the matrix"} for name in ("LangSmithRuns", "LangSmithRun")},
     "LangSmithBatch": {"post": []},
     "TurnCreate": {"messages": [{"role": "user", "content": "hello"}], "stream": False},
@@ -114,9 +121,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "TurnResume": {"tool_responses": [{"call_id": "c", "tool_name": "t", "content": "r"}], "stream": False},
 }
 DONE: dict[tuple[str, type[ApiView]], int] = {
-    ("get", FeedbackAll): 400,
-    ("post", FeedbackAll): 404,
-    ("delete", FeedbackOne): 204,
+    ("get", FeedbackCollection): 400,
+    ("post", FeedbackCollection): 404,
+    ("delete", FeedbackDetail): 204,
     ("post", ViewAll): 201,
     ("delete", ViewOne): 204,
     ("delete", VectorDBDetail): 204,
@@ -125,7 +132,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     **dict.fromkeys([("post", view) for view in (VectorInsertion, VectorSearch, RagInsertion, RagSearch)], 404),
     ("post", FileList): 415,
     ("post", ImportList): 415,
-    ("post", AgentsTraces): 204,
+    ("post", AgentsSdkTraces): 204,
     ("post", LangSmithBatch): 202,
     ("post", LangSmithMultipart): 415,
     ("post", LangSmithRuns): 400,

@@ -12,7 +12,7 @@ from agents.base.access import Action
 from agents.knowledge.models.vector_dbs import Chunk
 from tests.access.asking import leaks
 from tests.access.matrix import FEW, Target, World, api_status
-from tests.inprocess import told
+from tests.support.inprocess import told
 
 ROADS: dict[str, Any] = {
     "vector-io/insert": lambda db: {"vector_db_id": db, "chunks": [{"content": "zebra", "metadata": {}}]},

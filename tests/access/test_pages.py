@@ -18,8 +18,8 @@ from agents.base.models.people import User
 from agents.server.pages.urls import urlpatterns
 from tests.access.asking import PARAM, Cell, filled, leaks
 from tests.access.matrix import OWNED, Target, Who, World, page_status
-from tests.cases import sparing
-from tests.inprocess import told
+from tests.support.cases import sparing
+from tests.support.inprocess import told
 
 FORMS: dict[str, dict[str, str]] = {
     "agent-new": {"name": "by the matrix", "model": "scripted/fast", "instructions": "x"},

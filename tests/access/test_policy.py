@@ -21,8 +21,8 @@ from agents.base.store.sql import columns
 from agents.record.models.agents import Agent, Session
 from agents.record.models.turns import Turn
 from agents.record.store import agents, read_turns
-from tests.builders import make_agent, make_session, make_turn
 from tests.conftest import Clock, actor
+from tests.support.builders import make_agent, make_session, make_turn
 
 # ------------------------------------------------------------------------------------------- the rule
 

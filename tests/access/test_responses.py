@@ -12,7 +12,7 @@ from agents.base.access import Action
 from agents.record.models.turns import Item, Turn
 from tests.access.asking import leaks
 from tests.access.matrix import FEW, World, api_status
-from tests.inprocess import told
+from tests.support.inprocess import told
 
 RUN: Action = "run"
 ROADS = {"previous_response_id": "response_id", "conversation": "conversation_id"}

@@ -23,8 +23,8 @@ from agents.safety.store import registered_shields
 from agents.tools import store as toolgroups
 from agents.tools.store import NewGroup
 from tests.access.matrix import make_key, make_user
-from tests.builders import make_agent, make_session
-from tests.inprocess import inline_service, told
+from tests.support.builders import make_agent, make_session
+from tests.support.inprocess import inline_service, told
 
 HELLO = [{"role": "user", "content": "hello"}]
 TOOL = ToolDef(name="greet", description="Says hello.", parameters=[])

@@ -24,7 +24,7 @@ from agents.server.routing import websocket
 from agents.server.socket import lists, topics
 from tests.access.asking import leaks as all_leaks
 from tests.access.matrix import FEW, Chain, Who, World
-from tests.cases import sparing
+from tests.support.cases import sparing
 
 HOST = b"testserver"
 UNAUTHENTICATED = 4401
@@ -88,7 +88,7 @@ def named_topics(world: World) -> list[tuple[str, str]]:
 
 def beginning(who: Who, world: World) -> str:
     """The cursor before all changes; the keys for one action are the owner's."""
-    return feed_cursor.told(Actor(who.name, who.login or world.owner.user_id), 0)
+    return feed_cursor.at(Actor(who.name, who.login or world.owner.user_id), 0)
 
 
 def leaks(told: str, who: Who, world: World, asked: str = "") -> list[str]:
@@ -170,7 +170,7 @@ def test_not_even_that_something_changed_is_told(name: str, world: World) -> Non
         async with socket(headers(who)) as ws:
             await ws.connect()
             await said(ws, "logs", q="status:failed")
-            hub.ring(LATER, [(ChangeKind.TURN, green), (ChangeKind.TURN, gone), (ChangeKind.TURN, red)])
+            hub.notify(LATER, [(ChangeKind.TURN, green), (ChangeKind.TURN, gone), (ChangeKind.TURN, red)])
             if "red" not in who.sees:
                 assert await ws.receive_nothing(timeout=4 * topics.LIST_TICK_S)
                 return
@@ -192,13 +192,13 @@ def test_cursors_go_on_at_their_own_times(world: World, monkeypatch: pytest.Monk
             await ws.connect()
             frames = await said(ws, "logs")
             for _ in range(3):
-                hub.ring(LATER, [(ChangeKind.TURN, key)])
+                hub.notify(LATER, [(ChangeKind.TURN, key)])
                 frames.append(await ws.receive_json_from(timeout=5))
             assert [(frame["op"], frame["events"]) for frame in frames[2:]] == [("events", [])] * 3
             cursors = [frame["cursor"] for frame in (frames[0], *frames[2:])]
             assert len({*cursors}) == 4
             assert len({len(cursor) for cursor in cursors}) == 1
-            before, *_, after = (feed_cursor.number(Actor("outsider", who.login), cursor) for cursor in cursors)
+            before, *_, after = (feed_cursor.seq_of(Actor("outsider", who.login), cursor) for cursor in cursors)
             assert (before, after) == (await sync_to_async(changes.latest)(), LATER)
 
     async_to_sync(flow)()
@@ -279,7 +279,7 @@ def test_a_list_says_what_it_shows_no_longer(world: World) -> None:
             await ws.connect()
             await said(ws, "logs", q=f"turn:{fresh.ids['turn_id']} OR status:failed")
             await sync_to_async(sessions.delete)(world.owner, sessions.key_of(fresh.ids["session_id"]))
-            hub.ring(LATER, [(ChangeKind.TURN, key)])
+            hub.notify(LATER, [(ChangeKind.TURN, key)])
             frame = await ws.receive_json_from(timeout=5)
             assert frame["events"] == [{"type": "gone", "id": fresh.ids["turn_id"]}]
 
@@ -309,7 +309,7 @@ def test_a_list_says_that_a_turn_is_gone_which_it_sent_to_catch_up(
             frames = await said(ws, "logs", after=beginning(world.who["owner"], world))
             assert fresh.ids["turn_id"] in [event["id"] for event in frames[0]["events"]]
             await sync_to_async(delete_session_of)(world, fresh)
-            hub.ring(LATER, [(ChangeKind.TURN, key)])
+            hub.notify(LATER, [(ChangeKind.TURN, key)])
             assert gone([await ws.receive_json_from(timeout=5)]) == [fresh.ids["turn_id"]]
 
     async_to_sync(flow)()
@@ -346,7 +346,7 @@ def test_what_is_shown_stays_remembered(world: World, monkeypatch: pytest.Monkey
             await said(newer, "logs")
             await said(older, "logs", shown=[fresh.ids["turn_id"]])
             await sync_to_async(delete_session_of)(world, fresh)
-            hub.ring(LATER, [(ChangeKind.TURN, key)])
+            hub.notify(LATER, [(ChangeKind.TURN, key)])
             assert gone([await older.receive_json_from(timeout=5)]) == [fresh.ids["turn_id"]]
 
     async_to_sync(flow)()
@@ -366,7 +366,7 @@ def test_naming_turns_tells_nothing_of_them(name: str, world: World) -> None:
             await ws.connect()
             frames = await said(ws, "logs", shown=named)
             assert sorted(gone(frames[:1])) == sorted(named)
-            hub.ring(LATER, [(ChangeKind.TURN, key)])
+            hub.notify(LATER, [(ChangeKind.TURN, key)])
             assert await ws.receive_nothing(timeout=4 * topics.LIST_TICK_S)
 
     async_to_sync(flow)()

@@ -16,16 +16,16 @@ from django.test import Client
 
 from agents.base.access import Actor
 from agents.base.models.people import User
-from agents.base.schemas.identity import Asked
+from agents.base.schemas.identity import TokenRequest
 from agents.base.store import tokens
 from agents.identity import background as identity
 from agents.server.api.urls import routes
 from tests.access.asking import PARAM, Cell, ask, filled
 from tests.access.matrix import OWNED, Chain, Target, build, make_key, make_user
-from tests.cases import sparing
-from tests.inprocess import idle_service, told
-from tests.server import issuer as issuers
-from tests.server.issuer import CLIENT, SECRET, Issuer
+from tests.support.cases import sparing
+from tests.support.inprocess import idle_service, told
+from tests.support.live import issuer as issuers
+from tests.support.live.issuer import CLIENT, SECRET, Issuer
 
 LONG = "alice" * 60
 NAMED: dict[str, dict[str, Any]] = {
@@ -110,10 +110,10 @@ def known(_database: None, settings: Any, issuer: Issuer) -> Iterator[Issuer]:
     settings.REQUIRE_LOGIN = True
     settings.AUTH_PROVIDER = {"type": "jwks", "uri": f"{issuer.base}/keys", "issuer": issuer.base}
     logging.getLogger("django.request").setLevel(logging.CRITICAL)  # most are refused, as they should be
-    tokens.use(identity.identify())
+    tokens.use_provider(identity.identify())
     with idle_service():
         yield issuer
-    tokens.use(None)
+    tokens.use_provider(None)
     issuer.people.clear()
     logging.getLogger("django.request").setLevel(logging.NOTSET)
 
@@ -123,12 +123,12 @@ def asked(known: Issuer, settings: Any) -> Issuer:
     """The same issuer, asked for what it knows of each token."""
     more = {"url": f"{known.base}/introspect", "client_id": CLIENT, "client_secret": SECRET}
     settings.AUTH_PROVIDER = {"type": "introspection", **more}
-    tokens.use(identity.identify())
+    tokens.use_provider(identity.identify())
     return known
 
 
 def by_token(token: str) -> Actor:
-    return tokens.actor_of(token, Asked())
+    return tokens.actor_of(token, TokenRequest())
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_one_name_of_two_claims_is_two_people(asked: Issuer) -> None:
 
 def test_one_name_of_two_issuers_is_two_people(known: Issuer, settings: Any) -> None:
     settings.AUTH_PROVIDER = {"type": "jwks", "uri": f"{known.base}/keys"}
-    tokens.use(identity.identify())
+    tokens.use_provider(identity.identify())
     one, other = (known.token("alice", iss=iss) for iss in ("https://one.example", "https://other.example"))
     chain = build(by_token(one), "alice", played=False)
     assert opened(Client(), chain, {"Authorization": f"Bearer {other}"}) == []

@@ -25,9 +25,9 @@ from tests.access.asking import Cell
 from tests.access.matrix import Who, World
 from tests.access.test_matrix import every_route
 from tests.access.test_sockets import headers, page_headers, said, socket
-from tests.admin.test_access import group
-from tests.inprocess import close_readers
-from tests.postgresql import free_port
+from tests.identity.test_admin import group
+from tests.support.inprocess import close_readers
+from tests.support.postgresql import free_port
 
 Trouble = Callable[[], Any]
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.server import held_model
-from tests.server.caller import Caller
-from tests.server.held_model import HeldModel
-from tests.server.process import ServerProcess, running
+from tests.support.live.caller import Caller
+from tests.support.live.held_model import HeldModel
+from tests.support.live.process import ServerProcess, running
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
@@ -25,13 +24,6 @@ ARGUMENTS = (
 PATIENCE_MS = 15_000
 
 expect.set_options(timeout=PATIENCE_MS)
-
-
-@pytest.fixture(scope="session")
-def held() -> Iterator[HeldModel]:
-    """The model whose answers a test holds: ``held/held`` on the server."""
-    with held_model.serving() as model:
-        yield model
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import time
 from typing import Any
 from urllib.parse import quote
 
-from tests.server.caller import Caller
+from tests.support.live.caller import Caller
 
 PATIENCE_S = 30.0
 

@@ -12,8 +12,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.elsewhere import reported
-from tests.ingest import reports
-from tests.server.caller import Caller, script
+from tests.support.live.caller import Caller, script
+from tests.telemetry.reading import reports
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 

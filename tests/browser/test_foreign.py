@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.elsewhere import reported
-from tests.ingest import reports
-from tests.server.caller import Caller
+from tests.support.live.caller import Caller
+from tests.telemetry.reading import reports
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_live_pages import is_over
-from tests.depth import deep
-from tests.server.caller import Caller, Talk
-from tests.server.held_model import HeldModel
-from tests.server.process import ServerProcess, running
-from tests.ui.payloads import PAYLOADS, mixed
+from tests.support.depth import deep
+from tests.support.live.caller import Caller, Talk
+from tests.support.live.held_model import HeldModel
+from tests.support.live.process import ServerProcess, running
+from tests.support.pages.script_payloads import PAYLOADS, mixed
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -26,7 +26,7 @@ TEXTS = [*PAYLOADS[:: deep(24, 1)], *map(mixed, [random.Random(7)] * deep(3, 200
 FILL = """
 import json, sys
 from agents.base.store import keys
-from tests.ui.test_hostile_text import store
+from tests.pages.test_hostile_text import store
 rows = store(keys.local(), json.loads({texts!r}))
 print(json.dumps([*rows.agents, *rows.sessions, *rows.turns]))
 """

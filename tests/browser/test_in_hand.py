@@ -13,9 +13,9 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.elsewhere import reported
 from tests.browser.test_accessibility import DESK
-from tests.ingest import reports
-from tests.server.caller import Caller, Talk, script
-from tests.server.held_model import HeldModel
+from tests.support.live.caller import Caller, Talk, script
+from tests.support.live.held_model import HeldModel
+from tests.telemetry.reading import reports
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.server.caller import Caller, Talk, answer_to, script, tool
-from tests.server.held_model import HeldModel
-from tests.server.mcp_process import McpProcess, served
-from tests.server.process import ServerProcess
+from tests.support.live.caller import Caller, Talk, answer_to, script, tool
+from tests.support.live.held_model import HeldModel
+from tests.support.live.mcp_process import McpProcess, served
+from tests.support.live.process import ServerProcess
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.server.caller import Caller, Talk
-from tests.server.held_model import HeldModel
-from tests.server.process import eventually
+from tests.support.live.caller import Caller, Talk
+from tests.support.live.held_model import HeldModel
+from tests.support.live.process import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_accessibility import DESK, LOOKS, found
-from tests.server.caller import Caller, script
+from tests.support.live.caller import Caller, script
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.browser.test_accessibility import DESK, LOOKS, found
-from tests.server.caller import Caller, Talk, script
-from tests.server.process import eventually
+from tests.support.live.caller import Caller, Talk, script
+from tests.support.live.process import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agents.query.parser import parse
-from agents.query.record import AgentRecord, Row, SessionRecord, StepRecord, TurnRecord
 from agents.query.tree import Level, Query
+from tests.query.records import AgentRecord, Row, SessionRecord, StepRecord, TurnRecord
 
 NOON = 1_795_176_000_000_000
 """2026-11-20 12:00 UTC, a Friday, in microseconds."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from agents.query.describe import describe
-from agents.query.fields import FIELDS, FREE_TEXT, PRESENCE, Field, bare_id, find, level_of
-from agents.query.record import AgentRecord, ResponseRecord, SessionRecord, StepRecord, TurnRecord
-from agents.query.tree import Query, Term, leaves
+from agents.query.fields import FIELDS, FREE_TEXT, PRESENCE, QueryField, canonical_id, find_field, level_of
+from agents.query.tree import FieldTerm, Query, leaves
+from tests.query.records import AgentRecord, ResponseRecord, SessionRecord, StepRecord, TurnRecord
 
 EVERY = pytest.mark.parametrize("field", FIELDS.values(), ids=list(FIELDS))
 
@@ -28,7 +28,7 @@ def test_it_has_the_first_set_and_no_more() -> None:
 
 
 @EVERY
-def test_its_columns_are_those_of_the_records(field: Field) -> None:
+def test_its_columns_are_those_of_the_records(field: QueryField) -> None:
     records: dict[str, type[AgentRecord | SessionRecord | TurnRecord | ResponseRecord | StepRecord]] = {
         "agent": AgentRecord,
         "session": SessionRecord,
@@ -44,9 +44,9 @@ def test_its_columns_are_those_of_the_records(field: Field) -> None:
 
 
 @EVERY
-def test_its_example_is_a_query_with_a_sentence(field: Field, read: Callable[..., Query]) -> None:
+def test_its_example_is_a_query_with_a_sentence(field: QueryField, read: Callable[..., Query]) -> None:
     (term,) = leaves(read(field.sample).tree)
-    assert isinstance(term, Term)
+    assert isinstance(term, FieldTerm)
     assert term.field == field.name
     assert len(describe(read(field.sample)).split()) >= 2
     assert field.help
@@ -54,7 +54,7 @@ def test_its_example_is_a_query_with_a_sentence(field: Field, read: Callable[...
 
 
 @EVERY
-def test_the_parser_takes_its_operators(field: Field, read: Callable[..., Query]) -> None:
+def test_the_parser_takes_its_operators(field: QueryField, read: Callable[..., Query]) -> None:
     name = field.sample.partition(":")[0]
     value = field.example.lstrip("<>").partition("..")[0]
     plain = value.replace("*", "x") if field.kind == "data" else value
@@ -63,7 +63,7 @@ def test_the_parser_takes_its_operators(field: Field, read: Callable[..., Query]
         compared = "5" if field.kind == "data" and op in (">", ">=", "<", "<=", "..") else value
         text = f"{compared}.." if op == ".." else written.get(op, op + compared)
         (term,) = leaves(read(f"{name}:{text}").tree)
-        assert isinstance(term, Term)
+        assert isinstance(term, FieldTerm)
         assert term.op == op
 
 
@@ -82,10 +82,10 @@ def test_a_term_looks_at_its_own_row_else_above_else_below() -> None:
 
 
 def test_it_finds_dotted_names() -> None:
-    assert find(["Tokens", "IN"]) == (FIELDS["tokens.in"], ())
-    assert find(["meta", "a", 0]) == (FIELDS["meta"], ("a", 0))
-    assert find(["tokens", "foo"]) is None
-    assert find(["status", "a"]) is None
+    assert find_field(["Tokens", "IN"]) == (FIELDS["tokens.in"], ())
+    assert find_field(["meta", "a", 0]) == (FIELDS["meta"], ("a", 0))
+    assert find_field(["tokens", "foo"]) is None
+    assert find_field(["status", "a"]) is None
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_it_finds_dotted_names() -> None:
     ],
 )
 def test_it_compares_ids_in_one_spelling(text: str, bare: str) -> None:
-    assert bare_id(text) == bare
+    assert canonical_id(text) == bare

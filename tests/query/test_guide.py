@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from agents.query.fields import FIELDS
 from agents.query.tree import Query
+from tests import ROOT
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "queries.md").read_text()
+GUIDE = (ROOT / "docs" / "queries.md").read_text()
 
 
 def test_every_field_has_its_row() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.query.matches import matches
-from agents.query.record import Row, StepRecord
 from agents.query.tree import Query
+from tests.query.oracle import matches
+from tests.query.records import Row, StepRecord
 
 HOUR_US = 3_600_000_000
 

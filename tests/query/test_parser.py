@@ -8,7 +8,7 @@ import pytest
 
 from agents.base.errors import QuerySyntax
 from agents.query.scanner import caret
-from agents.query.tree import And, Not, Or, Query, Scope, Term, Text, Whole, Words, leaves
+from agents.query.tree import And, ExactValue, FieldTerm, FreeText, LevelScope, Not, Or, Query, SearchPhrase, leaves
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_it_reads_a_text_into_its_normal_form(read: Callable[..., Query], text: 
 
 
 def test_it_builds_the_typed_tree(read: Callable[..., Query]) -> None:
-    failed = Term(field="status", op="=", value=Whole(text="failed"))
-    refund = Text(words=Words(text="refund", prefix=True))
-    said = Term(field="in", op="contains", value=Words(text="late fee"))
-    tool = Term(field="tool", op="has")
+    failed = FieldTerm(field="status", op="=", value=ExactValue(text="failed"))
+    refund = FreeText(words=SearchPhrase(text="refund", prefix=True))
+    said = FieldTerm(field="in", op="contains", value=SearchPhrase(text="late fee"))
+    tool = FieldTerm(field="tool", op="has")
     assert read('status:error refund* OR -in:"late fee" OR no(step)(has:tool)').tree == Or(
-        nodes=(And(nodes=(failed, refund)), Not(node=said), Scope(quantifier="no", level="step", node=tool))
+        nodes=(And(nodes=(failed, refund)), Not(node=said), LevelScope(quantifier="no", level="step", node=tool))
     )
 
 

@@ -12,26 +12,26 @@ from hypothesis import strategies as st
 from agents.base.errors import QuerySyntax
 from agents.query.chips import chips, hints
 from agents.query.describe import describe
-from agents.query.matches import matches
 from agents.query.parser import from_json, parse
-from agents.query.record import Row, SessionRecord, StepRecord, TurnRecord
 from agents.query.scanner import caret
 from agents.query.tree import (
     And,
     Count,
+    ExactValue,
+    FieldTerm,
+    FreeText,
+    LevelScope,
     Node,
     Pattern,
     Query,
-    Scope,
-    Term,
-    Text,
-    Whole,
-    Words,
+    SearchPhrase,
     all_of,
     any_of,
     negation,
 )
-from agents.query.writer import absolute, normalise, written
+from agents.query.writer import absolute, normalise, tree_text
+from tests.query.oracle import matches
+from tests.query.records import Row, SessionRecord, StepRecord, TurnRecord
 from tests.query.texts import CONDITIONS, SCRAPS, SIGNS, TERMS
 
 NOON = 1_795_176_000_000_000
@@ -110,29 +110,29 @@ def test_what_is_well_written_is_read(text: str) -> None:
 anything = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=12)
 searchable = anything.map(lambda text: f"a{text}") | st.sampled_from(["AND", "a*", '"a', "a\\", "-a", "a:b", "退"])
 filled = anything.filter(lambda text: bool(text.strip()))
-words = st.builds(Words, text=searchable, prefix=st.booleans()) | st.builds(
-    Words, text=searchable, inside=st.just(value=True)
+words = st.builds(SearchPhrase, text=searchable, prefix=st.booleans()) | st.builds(
+    SearchPhrase, text=searchable, inside=st.just(value=True)
 )
 patterns = st.builds(Pattern, parts=st.lists(anything | st.just(""), min_size=2, max_size=3).map(tuple)).filter(
     lambda pattern: bool("*".join(pattern.parts).strip())
 )
 leaves = (
-    st.builds(Text, words=words)
-    | st.builds(Term, field=st.sampled_from(["in", "error"]), op=st.just("contains"), value=words)
+    st.builds(FreeText, words=words)
+    | st.builds(FieldTerm, field=st.sampled_from(["in", "error"]), op=st.just("contains"), value=words)
     | st.builds(
-        Term,
+        FieldTerm,
         field=st.sampled_from(["agent", "tag", "tool"]),
         op=st.sampled_from(["=", "!="]),
-        value=st.builds(Whole, text=filled) | patterns,
+        value=st.builds(ExactValue, text=filled) | patterns,
     )
     | st.builds(
-        Term,
+        FieldTerm,
         field=st.just("meta"),
         path=st.lists(anything | st.integers(-1, 999), min_size=1, max_size=3).map(tuple),
         op=st.just("="),
-        value=st.builds(Whole, text=filled),
+        value=st.builds(ExactValue, text=filled),
     )
-    | st.builds(Term, field=st.sampled_from(["user", "tokens.in"]), op=st.just("has"))
+    | st.builds(FieldTerm, field=st.sampled_from(["user", "tokens.in"]), op=st.just("has"))
 )
 
 
@@ -140,7 +140,7 @@ def grown(nodes: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     several = st.lists(nodes, min_size=1, max_size=3)
     levels = st.sampled_from(["agent", "session", "turn", "response", "step"])
     quantifiers = st.sampled_from(["any", "all", "no", "first", "last"])
-    inside = st.builds(Scope, quantifier=quantifiers, level=levels, node=nodes)
+    inside = st.builds(LevelScope, quantifier=quantifiers, level=levels, node=nodes)
     signs, empty = st.sampled_from(["=", "!=", ">="]), st.just(And(nodes=()))
     counted = st.builds(Count, level=levels, node=nodes | empty, op=signs, value=st.just(2))
     return several.map(all_of) | several.map(any_of) | nodes.map(negation) | inside | counted
@@ -152,7 +152,7 @@ trees = st.recursive(leaves, grown, max_leaves=12)
 @settings(max_examples=300, deadline=None)
 @given(trees)
 def test_a_written_tree_reads_back_as_itself(tree: Node) -> None:
-    found = attempt(written(tree))
+    found = attempt(tree_text(tree))
     if isinstance(found, Query):
         assert found.tree == tree
     else:

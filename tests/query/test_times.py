@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from agents.base.errors import InvalidRequest, QuerySyntax
-from agents.query.tree import Period, Query, Term
+from agents.query.tree import FieldTerm, Period, Query
 
 
 def us(text: str) -> int:
@@ -16,7 +16,7 @@ def us(text: str) -> int:
 
 
 def period(query: Query) -> Period:
-    assert isinstance(query.tree, Term)
+    assert isinstance(query.tree, FieldTerm)
     assert isinstance(query.tree.value, Period)
     return query.tree.value
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.base.words import LONGEST, fold, index_text, words
+from agents.base.tokenizer import MAX_WORD, fold, index_text, tokens
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,18 @@ from agents.base.words import LONGEST, fold, index_text, words
     ],
 )
 def test_it_finds_the_words(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert tokens(text) == expected
     assert index_text(text) == " ".join(expected)
 
 
 def test_it_reads_ascii_like_any_other_text() -> None:
     every = "".join(map(chr, range(128)))
-    assert words(every) == words(every + "→")
+    assert tokens(every) == tokens(every + "→")
 
 
 @pytest.mark.parametrize("letter", ["x", "é"])
 def test_it_cuts_a_word_that_would_outgrow_the_index(letter: str) -> None:
-    assert words(f"a {letter * 9_000} b") == ["a", letter * LONGEST, "b"]
+    assert tokens(f"a {letter * 9_000} b") == ["a", letter * MAX_WORD, "b"]
 
 
 @given(st.text())
@@ -59,4 +59,4 @@ def test_an_index_that_splits_at_blanks_sees_the_same_words(texts: list[str]) ->
     index.executemany("INSERT INTO found VALUES (?)", [(index_text(text),) for text in texts])
     seen = {term for (term,) in index.execute("SELECT term FROM terms")}
     index.close()
-    assert seen == {word for text in texts for word in words(text)}
+    assert seen == {word for text in texts for word in tokens(text)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
 
-from agents.query.fields import FIELDS, Field
+from agents.query.fields import FIELDS, QueryField
 from agents.query.tree import LEVELS
 
 VALUES = {
@@ -29,7 +29,7 @@ VALUES = {
 }
 
 
-def term_texts(field: Field) -> list[str]:
+def term_texts(field: QueryField) -> list[str]:
     name = field.sample.partition(":")[0]
     values = VALUES.get(field.name) or VALUES[field.unit or field.kind]
     lists = [f"({first} OR {last})" for first, last in pairwise(values)] + [

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.sdks import environments, facts, trial
 from tests.sdks.environments import CannotInstall
 from tests.sdks.trial import Expected, ProgramFailed, Seen
-from tests.server.process import running
+from tests.support.live.process import running
 
 
 @dataclass

@@ -11,7 +11,7 @@ import subprocess
 import venv
 from pathlib import Path
 
-from tests.server.process import KEPT
+from tests.support.live.process import KEPT
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -6,7 +6,7 @@ import html
 import re
 import shlex
 
-from tests.server.caller import Caller
+from tests.support.live.caller import Caller
 
 _COPIED = re.compile(r"<code>(.*?)</code></pre>", re.DOTALL)
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from tests.sdks import page
 from tests.sdks.environments import HERE
-from tests.server.caller import Caller, script
-from tests.server.process import KEPT, ServerProcess
+from tests.support.live.caller import Caller, script
+from tests.support.live.process import KEPT, ServerProcess
 
 MODEL = "scripted/fast"
 RUN_S, WAIT_S, LOOK_S = 120, 15.0, 0.2

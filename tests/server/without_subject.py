@@ -55,7 +55,7 @@ def main(missing: str) -> None:
     call_command("check")
     assert (COMMANDS.get(missing) in get_commands()) is False
     setup_databases(verbosity=0, interactive=False)
-    from tests.inprocess import inline_service
+    from tests.support.inprocess import inline_service
 
     with inline_service():
         walk(missing)
@@ -143,7 +143,7 @@ def turn_of(client: Any) -> dict[str, Any]:
 
 
 def answer_of(client: Any, path: str, body: dict[str, Any] | None = None) -> Any:
-    from tests.inprocess import body_of
+    from tests.support.inprocess import body_of
 
     sent = client.get(path) if body is None else client.post(path, body, content_type="application/json")
     raw = body_of(sent)

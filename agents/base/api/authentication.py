@@ -1,4 +1,4 @@
-"""Who sends a request: the one authenticator of ``/v1``. Cookies are never read here."""
+"""Authenticates the requests of ``/v1``. Cookies are never read here."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from django.http import HttpRequest
 
 from agents.base.access import ANONYMOUS, Actor
 from agents.base.errors import NotAuthenticated
-from agents.base.schemas.identity import Asked
+from agents.base.schemas.identity import TokenRequest
 from agents.base.store import keys, tokens
 
 SECRETS = frozenset({"authorization", "cookie", "x-llamastack-provider-data"})
-"""Headers an identity provider is not told."""
+"""Headers that an identity provider does not get."""
 
 
 def actor_of(request: HttpRequest) -> Actor:
-    """The actor behind an API request. Raises NotAuthenticated for a key or token that is not good."""
-    return actor_of_header(request.headers.get("Authorization", ""), asked_of(request))
+    """Return the actor of an API request. Raises NotAuthenticated for an invalid key or token."""
+    return actor_of_header(request.headers.get("Authorization", ""), token_request_of(request))
 
 
-def asked_of(request: HttpRequest) -> Asked:
-    """A request, as far as an identity provider may be told of it."""
+def token_request_of(request: HttpRequest) -> TokenRequest:
+    """Return what an identity provider gets of a request: all but its secrets."""
     headers = {name: value for name, value in request.headers.items() if name.lower() not in SECRETS}
-    return Asked(request.path, headers, {name: str(value) for name, value in request.GET.items()})
+    return TokenRequest(request.path, headers, {name: str(value) for name, value in request.GET.items()})
 
 
-def actor_of_header(authorization: str, asked: Asked) -> Actor:
-    """The same for the value of an ``Authorization`` header. A Bearer that is not one of our keys is
-    a token where somebody knows tokens, and counts as none elsewhere (clients send ``none``, …)."""
+def actor_of_header(authorization: str, request: TokenRequest) -> Actor:
+    """Return the actor of an ``Authorization`` header. A Bearer that is not one of our keys is a token where an
+    identity provider is configured, and counts as none elsewhere (clients send ``none``, …)."""
     secret = _bearer(authorization)
     if secret.startswith(keys.PREFIX):
         return keys.of_secret(secret)
-    if secret and tokens.are_known():
-        return tokens.actor_of(secret, asked)
+    if secret and tokens.has_provider():
+        return tokens.actor_of(secret, request)
     return ANONYMOUS if settings.REQUIRE_LOGIN else keys.local()
 
 
@@ -45,29 +45,29 @@ def _bearer(authorization: str) -> str:
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 
-def token_again(authorization: str, asked: Callable[[], Asked]) -> Callable[[], Actor] | None:
-    """What asks anew whose the token of an ``Authorization`` header is; None where it has none."""
+def reidentifier(authorization: str, token_request: Callable[[], TokenRequest]) -> Callable[[], Actor] | None:
+    """Return a function that identifies the token of an ``Authorization`` header again; None where it has none."""
     secret = _bearer(authorization)
-    if not secret or secret.startswith(keys.PREFIX) or not tokens.are_known():
+    if not secret or secret.startswith(keys.PREFIX) or not tokens.has_provider():
         return None
-    return partial(tokens.actor_of, secret, asked())
+    return partial(tokens.actor_of, secret, token_request())
 
 
 def actor_of_sender(request: HttpRequest) -> Actor:
-    """The same of a program that reports what it did: these put a key where their makers thought of, and
-    some forget to decode it."""
+    """Return the actor of a program that reports traces. Exporters put the key into different headers, some
+    percent-encoded."""
     headers = request.headers
-    given = headers.get("Authorization", "").replace("%20", " ", 1)
+    authorization = headers.get("Authorization", "").replace("%20", " ", 1)
     plain = headers.get("x-api-key") or headers.get("api-key") or headers.get("api_key") or ""
-    if given.lower().startswith("basic "):
-        plain, given = _password(given[6:]), ""
-    if not given and plain:
-        given = f"Bearer {plain}"
-    return actor_of_header(given, Asked(request.path, {}, {}))
+    if authorization.lower().startswith("basic "):
+        plain, authorization = _password(authorization[6:]), ""
+    if not authorization and plain:
+        authorization = f"Bearer {plain}"
+    return actor_of_header(authorization, TokenRequest(request.path, {}, {}))
 
 
 def _password(encoded: str) -> str:
-    """What stands behind the colon of Basic's credentials; '' of what is none."""
+    """Return the password of Basic credentials; '' where they cannot be decoded."""
     try:
         return base64.b64decode(encoded.strip(), validate=True).decode().partition(":")[2]
     except (ValueError, UnicodeDecodeError):
@@ -75,7 +75,7 @@ def _password(encoded: str) -> str:
 
 
 def refuse(actor: Actor) -> NotAuthenticated:
-    """What an anonymous caller is told."""
+    """Return the error for an anonymous caller."""
     return NotAuthenticated(
         "Authentication required: send an API key as 'Authorization: Bearer ask_…'.",
         code="missing_api_key",

@@ -1,4 +1,4 @@
-"""Reading a form with files: the one kind of request that is no JSON.
+"""Reads forms with files: the only requests whose body is no JSON.
 
 It is parsed by Django, which puts files on disk as it reads.
 """
@@ -20,14 +20,14 @@ FORM = "multipart/form-data"
 
 
 def read_form(request: HttpRequest) -> tuple[Any, Any]:
-    """The fields and the files of a form. Raises UnsupportedMedia, TooLarge, InvalidRequest."""
+    """Return the fields and the files of a form. Raises UnsupportedMedia, TooLarge, InvalidRequest."""
     if request.content_type != FORM:
         raise UnsupportedMedia(f"Content-Type must be {FORM}, not {(request.content_type or '')[:80] or 'absent'}.")
     return _parsed(request)
 
 
 def check_size(file: UploadedFile[Any]) -> None:
-    """Raises TooLarge."""
+    """Raise TooLarge for a file above the limit of the settings."""
     if (file.size or 0) > settings.MAX_UPLOAD_MB * 2**20:
         raise TooLarge(f"file: it is larger than {settings.MAX_UPLOAD_MB} MiB.", param="file")
 
@@ -48,6 +48,6 @@ def _parsed(request: HttpRequest) -> tuple[Any, Any]:
 
 def _close(handler: TemporaryFileUploadHandler) -> None:
     """Close the file that was being read: Django closes those that are complete."""
-    begun = getattr(handler, "file", None)
-    if begun is not None:
-        begun.close()
+    file = getattr(handler, "file", None)
+    if file is not None:
+        file.close()

@@ -1,8 +1,7 @@
-"""Answers that may be large: a small one is sent as it is, a large one waits on disk until its reader has
-taken it.
+"""Responses that may be large: a small one is sent from memory, a large one is spooled to disk first.
 
-What makes a large answer holds a part of it in memory at a time, and only a few are made at once: a
-reader who takes his time holds none of it.
+Building a large response holds a part of it in memory at a time, and only a few are built at once. A slow
+reader holds no memory.
 """
 
 from __future__ import annotations
@@ -21,84 +20,86 @@ from agents.base.errors import RateLimited
 from agents.base.shares import Shares, caller
 
 JSON = "application/json"
-SMALL = 512 * 1024
-"""Bytes of an answer that stays in memory."""
-PART = 64 * 1024
-"""Bytes that are read from disk at a time."""
-QUICK = 16 * 1024
-"""Bytes of an answer that is made whoever else is making one."""
+MAX_IN_MEMORY = 512 * 1024
+"""Largest response that is sent from memory, in bytes."""
+READ_SIZE = 64 * 1024
+"""Bytes read from disk at a time."""
+MAX_UNSHARED = 16 * 1024
+"""Largest response, in bytes, that is built without waiting for others."""
 
 
-class _Makers(Shares):
-    """Who makes an answer that is not quick. As many as two cores can: more at once would take more memory, be no
-    faster, and keep everybody else from Python's lock."""
+class _Generators(Shares):
+    """Slots for building responses above `MAX_UNSHARED`. Two, as for two cores: more at once would take more memory,
+    be no faster, and keep other threads from Python's lock."""
 
     def refusal(self, held: int, waiting: int) -> RateLimited:
         raise AssertionError("all of them wait")
 
 
-_makers = _Makers(2, share=1)
-"""One caller makes one at a time."""
+_generators = _Generators(2, share=1)
+"""One caller builds one at a time."""
 
 
 @contextmanager
-def _making() -> Iterator[None]:
-    """For sync code: waits until it is the caller's turn."""
+def _generation_slot() -> Iterator[None]:
+    """Hold a slot of `_generators`. For sync code: it waits until it is the caller's turn."""
     granted = threading.Event()
-    place = _makers.enter(caller.get(), let_in=True)
+    slot = _generators.enter(caller.get(), admitted=True)
     try:
-        if not _makers.when_granted(place, granted.set):
+        if not _generators.when_granted(slot, granted.set):
             granted.wait()
         yield
     finally:
-        _makers.leave(place)
+        _generators.leave(slot)
 
 
 def answer(
     weight: int,
-    pieces: Iterable[bytes],
+    chunks: Iterable[bytes],
     *,
     status: int = 200,
     content_type: str = JSON,
     headers: dict[str, str] | None = None,
 ) -> HttpResponseBase:
-    """An answer made of these pieces, which are about ``weight`` bytes together. For sync code: it may wait
-    for others that are being made."""
-    rest, first = iter(pieces), list[bytes]()
-    if weight <= QUICK and _takes_all(rest, first, QUICK):
-        return HttpResponse(b"".join(first), status=status, content_type=content_type, headers=headers)
-    with _making():
-        if weight <= SMALL and _takes_all(rest, first, SMALL):
-            return HttpResponse(b"".join(first), status=status, content_type=content_type, headers=headers)
-        return _kept(chain(first, rest), status, content_type, headers)
+    """Build a response from chunks that are about ``weight`` bytes together. For sync code: it may wait for other
+    responses that are being built."""
+    remaining, buffered = iter(chunks), list[bytes]()
+    if weight <= MAX_UNSHARED and _fits(remaining, buffered, MAX_UNSHARED):
+        return HttpResponse(b"".join(buffered), status=status, content_type=content_type, headers=headers)
+    with _generation_slot():
+        if weight <= MAX_IN_MEMORY and _fits(remaining, buffered, MAX_IN_MEMORY):
+            return HttpResponse(b"".join(buffered), status=status, content_type=content_type, headers=headers)
+        return _spooled(chain(buffered, remaining), status, content_type, headers)
 
 
-def _takes_all(pieces: Iterator[bytes], out: list[bytes], most: int) -> bool:
-    """Put pieces to those that are there until they are too much together; whether that were all."""
+def _fits(chunks: Iterator[bytes], out: list[bytes], limit: int) -> bool:
+    """Move chunks to ``out`` until they exceed ``limit`` bytes together; tell whether those were all."""
     size = sum(map(len, out))
-    while size <= most:
-        piece = next(pieces, None)
-        if piece is None:
+    while size <= limit:
+        chunk = next(chunks, None)
+        if chunk is None:
             return True
-        out.append(piece)
-        size += len(piece)
+        out.append(chunk)
+        size += len(chunk)
     return False
 
 
-def whole(
+def ready_answer(
     body: bytes, *, status: int = 200, content_type: str = JSON, headers: dict[str, str] | None = None
 ) -> HttpResponseBase:
-    """An answer that is made already."""
-    if len(body) <= SMALL:
+    """Build a response from a complete body."""
+    if len(body) <= MAX_IN_MEMORY:
         return HttpResponse(body, status=status, content_type=content_type, headers=headers)
-    return _kept((body,), status, content_type, headers)
+    return _spooled((body,), status, content_type, headers)
 
 
-def _kept(pieces: Iterable[bytes], status: int, content_type: str, headers: dict[str, str] | None) -> HttpResponseBase:
+def _spooled(
+    chunks: Iterable[bytes], status: int, content_type: str, headers: dict[str, str] | None
+) -> HttpResponseBase:
     spool = _Spool()
     try:
-        for piece in pieces:
-            spool.write(piece)
+        for chunk in chunks:
+            spool.write(chunk)
     except BaseException:
         spool.close()
         raise
@@ -107,24 +108,24 @@ def _kept(pieces: Iterable[bytes], status: int, content_type: str, headers: dict
 
 
 class _Spool:
-    """A file without a name that is read once, from its start."""
+    """A temporary file without a name that is written, then read once from its start."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(prefix="answer-")  # noqa: SIM115 - closed by `close`
         self.size = 0
 
-    def write(self, piece: bytes) -> None:
-        self._file.write(piece)
-        self.size += len(piece)
+    def write(self, chunk: bytes) -> None:
+        self._file.write(chunk)
+        self.size += len(chunk)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         # on the loop: what was just written is read from the system's memory
         self._file.seek(0)
-        while part := self._file.read(PART):
+        while part := self._file.read(READ_SIZE):
             yield part
 
     def close(self) -> None:
-        """Django calls it once the answer is sent or its reader has gone."""
+        """Close the file. Django calls it once the response is sent or its reader has disconnected."""
         self._file.close()
 
     __del__ = close  # of one that was never sent

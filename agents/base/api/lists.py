@@ -1,4 +1,4 @@
-"""The lists of OpenAI's API as they are sent."""
+"""Encodes the lists of OpenAI's API."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from agents.base.api import large_answers
 
 encode = msgspec.json.encode
 
-Pieces = Iterable[bytes]
-"""A value as JSON, in pieces."""
+JsonChunks = Iterable[bytes]
+"""A value as JSON, in chunks."""
 
 
 def list_json(
-    values: Iterable[Pieces], names: Sequence[str], *, more: bool, weight: int = 0, nothing: str | None = ""
+    values: Iterable[JsonChunks], names: Sequence[str], *, has_more: bool, weight: int = 0, empty_id: str | None = ""
 ) -> HttpResponseBase:
-    """``{"object": "list", "data": […], "first_id", "last_id", "has_more"}`` of objects as JSON, which are about
-    ``weight`` bytes together. ``nothing`` is what the ids of an empty list are."""
-    first, last = (names[0], names[-1]) if names else (nothing, nothing)
-    tail = b'],"first_id":%b,"last_id":%b,"has_more":%b}' % (encode(first), encode(last), encode(more))
+    """Build ``{"object": "list", "data": […], "first_id", "last_id", "has_more"}`` from objects as JSON, which are
+    about ``weight`` bytes together. ``empty_id`` stands for the ids of an empty list."""
+    first, last = (names[0], names[-1]) if names else (empty_id, empty_id)
+    tail = b'],"first_id":%b,"last_id":%b,"has_more":%b}' % (encode(first), encode(last), encode(has_more))
     return large_answers.answer(weight, array(b'{"object":"list","data":[', values, tail))
 
 
-def array(head: bytes, values: Iterable[Pieces], tail: bytes) -> Iterator[bytes]:
-    """Values with commas between, one after the other."""
+def array(head: bytes, values: Iterable[JsonChunks], tail: bytes) -> Iterator[bytes]:
+    """Join values with commas, between ``head`` and ``tail``."""
     yield head
-    for place, pieces in enumerate(values):
-        yield b"," if place else b""
-        yield from pieces
+    for position, chunks in enumerate(values):
+        yield b"," if position else b""
+        yield from chunks
     yield tail

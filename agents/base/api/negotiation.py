@@ -1,4 +1,4 @@
-"""What DRF asks for by name: no negotiation by Accept, JSON in and out, one error body.
+"""The classes and hooks that DRF's settings name: no negotiation by Accept, JSON in and out, one error body.
 
 Every client sends ``Accept: application/json`` also when it wants a stream, so the header says
 nothing. In a module of its own because DRF imports these names while it is itself being imported.
@@ -22,7 +22,7 @@ from rest_framework.renderers import JSONRenderer
 
 from agents.base.api import large_answers
 from agents.base.errors import AgentsError, InvalidRequest, NotFound, TooLarge, UnsupportedMedia, type_of
-from agents.base.store import trouble
+from agents.base.store import failures
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 class ByBody(BaseContentNegotiation):
-    """Takes the first of everything."""
+    """Content negotiation that takes the first parser and renderer."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
         return parsers[0]
@@ -42,46 +42,46 @@ class ByBody(BaseContentNegotiation):
 
 
 class RawJsonParser(JSONParser):
-    """Named for the API description; bodies are read by `read_body`."""
+    """A parser for the API description only; bodies are read by `read_body`."""
 
 
 class WireRenderer(JSONRenderer):
-    """Named for the API description; views answer with ready bytes."""
+    """A renderer for the API description only; views answer with ready bytes."""
 
 
 def json_response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponseBase:
-    """An answer of ready JSON."""
-    return large_answers.whole(body, status=status, headers=headers)
+    """Build a response from encoded JSON."""
+    return large_answers.ready_answer(body, status=status, headers=headers)
 
 
 def error_response(error: AgentsError, request: HttpRequest | None = None) -> HttpResponse:
-    """The one error body."""
+    """Build the response of an error: the one error body."""
     body = msgspec.json.encode(error.body(getattr(request, "request_id", "")))
     return HttpResponse(body, status=error.status, content_type=large_answers.JSON, headers=error.headers)
 
 
 def to_response(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """DRF's exception hook."""
+    """Turn an exception of a view into a response (DRF's exception handler)."""
     request = getattr(context.get("request"), "_request", None)
     if isinstance(error, exceptions.APIException):
-        error = _translated(error)
+        error = _from_drf(error)
     return error_response(for_caller(error, request), request)
 
 
 def for_caller(error: Exception, request: HttpRequest | None) -> AgentsError:
-    """What is told of any error. What is neither raised on purpose nor trouble of the store's is a mistake of
-    ours: it is logged and answered without its words."""
+    """Return the error that a caller gets for any exception. One that is neither raised on purpose nor a failure of
+    the store is our bug: it is logged, and answered without its message."""
     if isinstance(error, AgentsError):
         return error
     where = f"request={getattr(request, 'request_id', '')}"
-    unavailable = trouble.unavailable(error, where)
+    unavailable = failures.unavailable(error, where)
     if unavailable is not None:
         return unavailable
     log.error("%s: unexpected error", where, exc_info=error)
     return AgentsError("The server made a mistake; its log knows more under this request id.")
 
 
-def _translated(error: exceptions.APIException) -> AgentsError:
+def _from_drf(error: exceptions.APIException) -> AgentsError:
     ours = AgentsError(str(error.detail))
     ours.status, ours.type = error.status_code, type_of(error.status_code)
     if isinstance(error, exceptions.NotFound):
@@ -93,8 +93,8 @@ def _translated(error: exceptions.APIException) -> AgentsError:
 
 
 def read_json(request: HttpRequest) -> Any:
-    """The decoded JSON of a request's body; an empty body is an empty object. Raises InvalidRequest,
-    TooLarge, UnsupportedMedia. NUL characters, which one database cannot store, become U+2400."""
+    """Decode the JSON of a request's body; an empty body is an empty object. Raises InvalidRequest,
+    TooLarge, UnsupportedMedia. NUL characters, which PostgreSQL cannot store, become U+2400."""
     body = _bytes(request)
     if not body:
         return {}
@@ -119,14 +119,14 @@ def _bytes(request: HttpRequest) -> bytes:
 
 
 def _refuse_extremes(value: Any, *, numbers: bool) -> None:
-    """Raises InvalidRequest for what is nested too deeply, and, if asked to look, for whole numbers
-    beyond 64 bits: they could be stored, but never be encoded again."""
+    """Raise InvalidRequest for JSON that is nested too deeply, and with ``numbers`` for whole numbers beyond 64
+    bits: they could be stored, but never be encoded again."""
     depth, level = 0, [value]
     while level:
         depth += 1
         if depth > MAX_DEPTH:
             raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.", code="invalid_json")
-        if numbers and not all(-(2**63) <= one < 2**64 for one in level if isinstance(one, int)):
+        if numbers and not all(-(2**63) <= item < 2**64 for item in level if isinstance(item, int)):
             raise InvalidRequest("The body holds a whole number beyond 64 bits; send it as text.", code="invalid_json")
         level = [
             inner
@@ -137,7 +137,7 @@ def _refuse_extremes(value: Any, *, numbers: bool) -> None:
 
 
 def read_body(request: HttpRequest, model: type[BaseModel]) -> Any:
-    """A request's body as a value of ``model``. Raises InvalidRequest naming the field."""
+    """Parse a request's body as a value of ``model``. Raises InvalidRequest naming the field."""
     value = read_json(request)
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.", code="invalid_json")
@@ -150,17 +150,17 @@ def read_body(request: HttpRequest, model: type[BaseModel]) -> Any:
 
 
 def invalid(error: ValidationError) -> InvalidRequest:
-    """A validation error as a sentence about its first field, with all of them in ``detail``."""
+    """Turn a validation error into a sentence about its first field, with the first 20 in ``detail``."""
     errors = error.errors(include_url=False, include_input=False, include_context=False)
-    told = [
-        {"type": one["type"], "loc": [shortened(part) for part in one["loc"]], "msg": shortened(one["msg"])}
-        for one in errors[:20]
+    details = [
+        {"type": entry["type"], "loc": [shortened(part) for part in entry["loc"]], "msg": shortened(entry["msg"])}
+        for entry in errors[:20]
     ]
-    place = ".".join(map(str, told[0]["loc"])) or "body"
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return InvalidRequest(f"{place}: {told[0]['msg']}{more}", param=place, detail={"errors": told})
+    location = ".".join(map(str, details[0]["loc"])) or "body"
+    suffix = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return InvalidRequest(f"{location}: {details[0]['msg']}{suffix}", param=location, detail={"errors": details})
 
 
 def shortened(part: Any) -> Any:
-    """A part of an error without the megabyte somebody sent."""
+    """Cut a text of an error to 200 characters: callers may send megabytes."""
     return f"{part[:200]}…" if isinstance(part, str) and len(part) > 200 else part

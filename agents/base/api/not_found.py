@@ -1,4 +1,4 @@
-"""What is not there: JSON for an unknown path under ``/v1``."""
+"""The view for unknown paths under ``/v1``: 404 as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agents.base.api.views import ApiView
 from agents.base.errors import NotFound
 
 
-class Missing(ApiView):
+class UnknownPathView(ApiView):
     schema = None
     actions = dict.fromkeys(("get", "post", "put", "patch", "delete"))
 

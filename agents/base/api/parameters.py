@@ -1,4 +1,4 @@
-"""What stands in the query of more than one route, as the description of the API says it."""
+"""Query parameters that several routes share, for the API description."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BEFORE = OpenApiParameter("before", str, description="The id of one of those tha
 AFTER_ALONE = OpenApiParameter("after", str, description="The id of one of those that are listed.")
 
 
-def number(name: str, most: int = 999_999) -> OpenApiParameter:
-    """A whole number from one."""
-    return OpenApiParameter(name, {"type": "integer", "minimum": 1, "maximum": most})
+def number(name: str, maximum: int = 999_999) -> OpenApiParameter:
+    """Describe a parameter that is a whole number from 1."""
+    return OpenApiParameter(name, {"type": "integer", "minimum": 1, "maximum": maximum})
 
 
 def names(name: str, description: str) -> OpenApiParameter:
-    """Names with commas between them."""
+    """Describe a parameter that is a comma-separated list of names."""
     return OpenApiParameter(name, str, description=f"{description}, with commas between them.")
 
 

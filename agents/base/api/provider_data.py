@@ -1,7 +1,7 @@
-"""What a caller sends along for providers: ``X-LlamaStack-Provider-Data``, a JSON object as text.
+"""Reads the caller's data for providers: the header ``X-LlamaStack-Provider-Data``, a JSON object as text.
 
 It holds secrets (keys, headers of MCP servers): read here once, handed to the run, never stored,
-never logged, and no error says more of it than which name is wrong.
+never logged, and an error names the wrong key only.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import msgspec
 from django.http import HttpRequest
 
 from agents.base.errors import InvalidRequest
-from agents.base.sent_headers import HEADERS_KEY, checked_headers
+from agents.base.forwarded_headers import HEADERS_KEY, validate_headers
 
 HEADER = "X-LlamaStack-Provider-Data"
 
 
 def provider_data(request: HttpRequest) -> dict[str, Any]:
-    """The object of that header. One that is none counts as absent, as it does upstream: clients send
-    it with every request. Raises InvalidRequest for headers in it that could not be sent."""
+    """Decode the header. A value that is no JSON object counts as absent, as it does upstream: clients send it
+    with every request. Raises InvalidRequest for headers in it that could not be sent."""
     value = _decoded(request.headers.get(HEADER, ""))
     by_url = value.get(HEADERS_KEY) or {}
     if not isinstance(by_url, dict):
         raise InvalidRequest(f"{HEADER}: {HEADERS_KEY} must be an object of URLs.", param=HEADER)
     for headers in by_url.values():
-        checked_headers(headers, f"{HEADER}: {HEADERS_KEY}")
+        validate_headers(headers, f"{HEADER}: {HEADERS_KEY}")
     return value
 
 

@@ -1,7 +1,7 @@
-"""The base of all API views: who acts and may they; a body in, bytes out; streams and waiting.
+"""The base of all API views: authentication and permissions, bodies in, bytes out, streams, waiting.
 
-A view is sync and must not wait for a turn: its thread would be held all the time. It hands back
-an `Awaited`, and the innermost middleware awaits what is inside, on the loop.
+A view is sync and must not wait for a turn: its thread would be held all the time. It returns
+an `Awaited`, and the innermost middleware awaits its work on the loop.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rest_framework.views import APIView
 from agents.base import open_streams, sse
 from agents.base.access import Action, Actor, require
 from agents.base.api import negotiation
-from agents.base.api.authentication import actor_of, asked_of, refuse, token_again
+from agents.base.api.authentication import actor_of, refuse, reidentifier, token_request_of
 from agents.base.api.waiting import Awaited as Awaited
 from agents.base.api.waiting import while_allowed
 from agents.base.errors import InvalidRequest
 
 Declared = Action | None
 
-PAGE, PAGE_CAP = 100, 1000
+DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
 
 
 class ApiView(APIView):
@@ -42,8 +42,8 @@ class ApiView(APIView):
     request: Request
     actor: Actor
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
         handled = {method for method in cls.http_method_names if hasattr(cls, method)} - {"options"}
         undeclared = ", ".join(sorted(handled - set(cls.actions)))
         if undeclared:
@@ -64,20 +64,20 @@ class ApiView(APIView):
         open_streams.begin(request._request, self.actor)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        answered = super().finalize_response(request, response, *args, **kwargs)
-        if not isinstance(answered, Awaited | StreamingHttpResponse):
-            return answered
+        final = super().finalize_response(request, response, *args, **kwargs)
+        if not isinstance(final, Awaited | StreamingHttpResponse):
+            return final
         plain = request._request
-        again = token_again(plain.headers.get("Authorization", ""), partial(asked_of, plain))
-        return while_allowed(answered, self.actor, again)
+        reidentify = reidentifier(plain.headers.get("Authorization", ""), partial(token_request_of, plain))
+        return while_allowed(final, self.actor, reidentify)
 
     @staticmethod
     def identify(request: HttpRequest) -> Actor:
-        """Who asks. Raises NotAuthenticated."""
+        """Return the actor of a request. Raises NotAuthenticated."""
         return actor_of(request)
 
     def body(self, model: type[BaseModel]) -> Any:
-        """The request's body as a value of ``model``. Raises InvalidRequest."""
+        """Parse the request's body as a value of ``model``. Raises InvalidRequest."""
         return negotiation.read_body(self.request._request, model)
 
     @property
@@ -86,39 +86,39 @@ class ApiView(APIView):
 
 
 def answer(value: BaseModel, status: int = 200) -> HttpResponseBase:
-    """A Pydantic value as JSON, nulls kept."""
+    """Build a response from a Pydantic value as JSON, nulls included."""
     return negotiation.json_response(as_json(value), status)
 
 
 def as_json(value: BaseModel) -> bytes:
-    """A Pydantic value as JSON, nulls kept."""
+    """Encode a Pydantic value as JSON, nulls included."""
     return value.__pydantic_serializer__.to_json(value)
 
 
 def data_list(items: Iterable[Any]) -> HttpResponseBase:
-    """``{"data": […]}`` of plain JSON values."""
+    """Build ``{"data": […]}`` from plain JSON values."""
     return negotiation.json_response(msgspec.json.encode({"data": list(items)}))
 
 
-def nothing() -> HttpResponseBase:
-    """204: done, nothing to say."""
+def no_content() -> HttpResponseBase:
+    """Build a response with status 204 and no body."""
     return HttpResponse(status=204)
 
 
 def stream(frames: AsyncIterator[bytes]) -> StreamingHttpResponse:
-    """A stream of server-sent events."""
+    """Build a response that streams server-sent events."""
     return StreamingHttpResponse(frames, headers=sse.HEADERS)
 
 
 def page_bounds(request: HttpRequest) -> tuple[int, int]:
-    """(start, limit) of a Llama Stack list. ``limit`` absent is a page, -1 as many as allowed."""
+    """Parse (start, limit) of a Llama Stack list. Without ``limit`` it is `DEFAULT_LIMIT`; -1 means `MAX_LIMIT`."""
     start = _number(request, "start_index", 0)
-    limit = _number(request, "limit", PAGE)
+    limit = _number(request, "limit", DEFAULT_LIMIT)
     if start < 0:
         raise InvalidRequest("start_index: must not be negative.", param="start_index")
     if limit < -1 or limit == 0:
         raise InvalidRequest("limit: must be positive, or -1 for as many as allowed.", param="limit")
-    return start, PAGE_CAP if limit == -1 else min(limit, PAGE_CAP)
+    return start, MAX_LIMIT if limit == -1 else min(limit, MAX_LIMIT)
 
 
 def _number(request: HttpRequest, name: str, default: int) -> int:
@@ -130,8 +130,8 @@ def _number(request: HttpRequest, name: str, default: int) -> int:
     return int(raw)
 
 
-def listed(request: HttpRequest, name: str) -> list[str] | None:
-    """A list in the query, in any of the clients' spellings: commas, brackets, repeated."""
+def query_list(request: HttpRequest, name: str) -> list[str] | None:
+    """Parse a list in the query, in any of the clients' spellings: commas, brackets, repeated. None if absent."""
     raw = [*request.GET.getlist(name), *request.GET.getlist(f"{name}[]")]
     if not raw:
         return None

@@ -1,4 +1,4 @@
-"""Answers that take their time: they end with the rights they were asked for with."""
+"""Responses that are awaited or streamed, and end when the caller loses its rights."""
 
 from __future__ import annotations
 
@@ -13,35 +13,37 @@ from django.http.response import HttpResponseBase
 from agents.base import rights, sse
 from agents.base.access import Actor
 from agents.base.errors import AgentsError
-from agents.base.rights import Again
+from agents.base.rights import Reidentify
 
 R = TypeVar("R", bound=HttpResponseBase)
 
 
 class Awaited(HttpResponse):
-    """A place for an answer that has to be waited for on the loop."""
+    """A placeholder for a response that is awaited on the loop; ``work`` makes it."""
 
     def __init__(self, work: Callable[[], Awaitable[HttpResponseBase]]) -> None:
         super().__init__()
         self.work = work
 
 
-def while_allowed(response: R, actor: Actor, again: Again | None = None) -> R:
-    """The same answer; one that is waited for or streamed lasts no longer than the actor's rights."""
+def while_allowed(response: R, actor: Actor, reidentify: Reidentify | None = None) -> R:
+    """Bind a response that is awaited or streamed to the actor's rights; any other is returned as it is."""
     if isinstance(response, Awaited):
-        response.work = partial(_waited, response.work, actor, again)
+        response.work = partial(_await_allowed, response.work, actor, reidentify)
     elif isinstance(response, StreamingHttpResponse) and response.is_async:
-        told = response.headers.get("Content-Type", "").startswith("text/event-stream")
+        is_event_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
         parts = aiter(response.streaming_content)  # type: ignore[arg-type]  # it is asynchronous
-        response.streaming_content = rights.parts_while_allowed(actor, again, parts, _last if told else None)
+        response.streaming_content = rights.parts_while_allowed(
+            actor, reidentify, parts, _last_frame if is_event_stream else None
+        )
     return response
 
 
-async def _waited(
-    work: Callable[[], Awaitable[HttpResponseBase]], actor: Actor, again: Again | None
+async def _await_allowed(
+    work: Callable[[], Awaitable[HttpResponseBase]], actor: Actor, reidentify: Reidentify | None
 ) -> HttpResponseBase:
-    return while_allowed(await rights.while_allowed(actor, again, work), actor, again)
+    return while_allowed(await rights.while_allowed(actor, reidentify, work), actor, reidentify)
 
 
-def _last(error: AgentsError) -> bytes:
+def _last_frame(error: AgentsError) -> bytes:
     return sse.frame(msgspec.json.encode(error.body()))

@@ -1,4 +1,4 @@
-"""Column types: the time-ordered key, a moment in microseconds, and text that both databases take."""
+"""Column types: the time-ordered key, a timestamp in microseconds, and text that both databases take."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class KeyField(_KeyBase):
 
 
 class MomentField(_MomentBase):
-    """A moment: microseconds since 1970 in the table, an aware ``datetime`` in Python. Eight
+    """A timestamp: microseconds since 1970 in the table, an aware ``datetime`` in Python. Eight
     bytes on both databases, and compared without parsing."""
 
-    # those of the base would compare a moment with the bounds of an integer
+    # those of the base would compare a datetime with the bounds of an integer
     validators: Any = []
     _pyi_private_set_type: Any
     _pyi_private_get_type: Any
@@ -64,7 +64,7 @@ class MomentField(_MomentBase):
 
 
 def storable(value: Any) -> Any:
-    """A text with its NUL characters, which PostgreSQL cannot hold, as U+2400; anything else as it is."""
+    """Replace NUL characters of a text, which PostgreSQL cannot hold, by U+2400; return other values as they are."""
     return value.replace("\0", "\u2400") if isinstance(value, str) and "\0" in value else value
 
 
@@ -73,7 +73,7 @@ if TYPE_CHECKING:  # the plug-in finds the columns' types under these names
 else:
 
     class ShortText(models.CharField):
-        """A ``CharField`` of `storable` text: what tools, models and forms say may hold anything."""
+        """A ``CharField`` of `storable` text: the output of tools, models and forms may hold anything."""
 
         def get_prep_value(self, value):
             return storable(super().get_prep_value(value))

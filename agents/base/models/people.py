@@ -16,7 +16,7 @@ class User(AbstractUser):
 
 
 class GroupAttributes(models.Model):
-    """What a group gives its members: ``{"roles": ["admin"], "teams": ["support"]}``."""
+    """The attributes that a group gives its members: ``{"roles": ["admin"], "teams": ["support"]}``."""
 
     group = models.OneToOneField(Group, on_delete=models.CASCADE, related_name="attributes")
     attributes = models.JSONField(default=dict, blank=True)
@@ -29,8 +29,8 @@ class GroupAttributes(models.Model):
 
 
 class ApiKey(models.Model):
-    """A key of the API. The secret is shown once; only its SHA-256 is kept. What it may do is its
-    actions *and* its user's rights at the time, so removing a user kills its keys."""
+    """A key of the API. The secret is shown once; only its SHA-256 is stored. A key is allowed its
+    actions *and* its user's rights at the time, so removing a user disables its keys."""
 
     id = KeyField()
     name = ShortText(max_length=100)

@@ -1,4 +1,4 @@
-"""The columns of what is registered by name over the API."""
+"""The common columns of tables whose rows are registered by name over the API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agents.base.models.scoped import Scoped
 
 
 class Registered(Scoped):
-    """What is used by a name: ``provider`` says by whose hands, ``resource`` how it is called there."""
+    """A row that is used by its name: ``provider`` is who implements it, ``resource`` its name there."""
 
     id = KeyField()
     identifier = ShortText(max_length=300)

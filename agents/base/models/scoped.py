@@ -1,4 +1,4 @@
-"""Managers that refuse to run a query nobody has scoped.
+"""Managers that refuse to run a query without a scope.
 
 Every query of a guarded table says on whose behalf it runs: ``visible_to(actor, action)``, or
 ``unscoped("reason")`` inside the store. One that says neither raises before it reaches the
@@ -18,7 +18,7 @@ from agents.base.models.fields import MomentField
 
 
 class UnscopedQuery(RuntimeError):
-    """A query of a guarded table was about to run for nobody."""
+    """A query of a guarded table was about to run without an actor or a reason."""
 
 
 class ScopedQuerySet(models.QuerySet[Any, Any]):
@@ -27,7 +27,7 @@ class ScopedQuerySet(models.QuerySet[Any, Any]):
     scoped = False
 
     def visible_to(self, actor: Actor, action: Action = "read") -> Self:
-        """The rows the actor may see. Rows without attributes are for their owner and for admins.
+        """Keep the rows that the actor may see. Rows without attributes are for their owner and for admins.
         Raises NotAllowed where it may not do ``action`` at all."""
         require(actor, action)
         rows = self.unscoped("visible_to")
@@ -39,7 +39,7 @@ class ScopedQuerySet(models.QuerySet[Any, Any]):
         return Q(owner_id=actor.user_id) if actor.user_id is not None else Q(pk__in=())
 
     def unscoped(self, reason: str) -> Self:
-        """All rows. ``reason`` says, for the reader, why no actor is asked."""
+        """Keep all rows. ``reason`` tells the reader of the code why no actor is needed."""
         rows = self.all()
         rows.scoped = True
         return rows
@@ -92,15 +92,15 @@ class ScopedQuerySet(models.QuerySet[Any, Any]):
         return deleted
 
     def raw(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: no rule can be put on a statement written by hand."""
-        raise UnscopedQuery(f"{self.model.__name__}: a raw query asks for nobody")
+        """Raise UnscopedQuery: no rule can be added to a statement written by hand."""
+        raise UnscopedQuery(f"{self.model.__name__}: a raw query has no actor")
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         self._check()
         return super().explain(*args, **kwargs)
 
     def resolve_expression(self, *args: Any, **kwargs: Any) -> Any:
-        """As a part of another query."""
+        """Check a query that becomes a part of another one."""
         self._check()
         return super().resolve_expression(*args, **kwargs)
 
@@ -125,8 +125,8 @@ class ScopedQuerySet(models.QuerySet[Any, Any]):
 
 
 def visible_where(actor: Actor, action: Action = "read") -> tuple[str, list[int]]:
-    """The rule of `visible_to` as SQL over ``owner_id`` and ``scope_id``, with its values: for the
-    few single-row reads that every request makes. A test holds the two equal."""
+    """Return the rule of `visible_to` as SQL over ``owner_id`` and ``scope_id``, with its values: for the
+    few single-row reads that every request makes. A test checks that the two agree."""
     require(actor, action)
     if actor.is_admin:
         return "1 = 1", []
@@ -138,7 +138,7 @@ def visible_where(actor: Actor, action: Action = "read") -> tuple[str, list[int]
     return f"({' OR '.join(parts) or '1 = 0'})", [*owned, *scopes]
 
 
-class ThroughTurn(ScopedQuerySet):
+class TurnScopedQuerySet(ScopedQuerySet):
     """Rows that are as visible as their turn."""
 
     def visible_to(self, actor: Actor, action: Action = "read") -> Self:
@@ -153,7 +153,7 @@ class ThroughTurn(ScopedQuerySet):
 
 
 class Scoped(models.Model):
-    """A root row: who owns it, and the attributes it carries."""
+    """A root row, with its owner and the attributes that decide who sees it."""
 
     owner = models.ForeignKey(
         "agents.User", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
@@ -170,14 +170,14 @@ class Scoped(models.Model):
 
 
 class RemovableQuerySet(ScopedQuerySet):
-    """Rows that nobody sees any more once they are being removed."""
+    """Rows that are invisible to everybody from the start of their removal."""
 
     def visible_to(self, actor: Actor, action: Action = "read") -> Self:
         return super().visible_to(actor, action).filter(removed_at=None)
 
 
 class Removable(Scoped):
-    """A root row that may hold so much that it is deleted piece by piece: ``removed_at`` says since when."""
+    """A root row that may be so large that it is deleted in several jobs: ``removed_at`` is when that began."""
 
     removed_at = MomentField(null=True, blank=True, editable=False)
 

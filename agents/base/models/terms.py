@@ -27,7 +27,7 @@ class Term(models.Model):
 
     kind = models.SmallIntegerField(choices=TermKind.choices)
     value = ShortText(max_length=300)
-    folded = ShortText(max_length=1000, blank=True, help_text="as it is compared: agents.base.words.fold")
+    folded = ShortText(max_length=1000, blank=True, help_text="as it is compared: agents.base.tokenizer.fold")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "value"], name="term_value")]

@@ -1,12 +1,12 @@
 """The body of every error of the API, as `agents.base.errors` makes it: OpenAI's ``error`` object, and the
-words again as ``detail``, because older Llama Stack clients read that."""
+message again as ``detail``, because older Llama Stack clients read that."""
 
 from __future__ import annotations
 
-from agents.base.schemas.wire import JSON, Sent
+from agents.base.schemas.wire import JSON, WireOutput
 
 
-class ErrorObject(Sent):
+class ErrorObject(WireOutput):
     """``param`` names the field, ``detail`` has all that was wrong with a body. An error in a query has the
     ``position`` of the character where it stands, and what may have been meant."""
 
@@ -19,7 +19,7 @@ class ErrorObject(Sent):
     suggestion: str | None = None
 
 
-class ErrorBody(Sent):
+class ErrorBody(WireOutput):
     """``request_id`` is in the log, too."""
 
     error: ErrorObject

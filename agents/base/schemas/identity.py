@@ -1,4 +1,4 @@
-"""Attributes of people and programs, and who a token belongs to."""
+"""Attributes of users and programs, and the identity behind a token."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ be those of every operator."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request, as far as an identity provider may be told of it: without its secrets."""
+class TokenRequest:
+    """The request that a token came with, as an identity provider gets it: without secrets."""
 
     path: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -25,9 +25,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a token belongs to: ``name`` is what they are called, ``owner`` whose rows theirs are, which no
-    other issuer, claim or name shares. ``until`` is when the token ends, in seconds since 1970, where it
-    says so."""
+    """The user that a token belongs to: ``name`` for display, ``owner`` a unique id of the owner of rows, which no
+    other issuer, claim or name shares. ``until`` is when the token expires, in seconds since 1970, if that is
+    known."""
 
     name: str
     owner: str

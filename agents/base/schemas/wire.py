@@ -29,7 +29,7 @@ JSON = Any
 
 @dataclass(frozen=True, slots=True)
 class null_is:
-    """Take null for a field's default: clients write out every field they know."""
+    """Replace null by a field's default: clients write out every field they know."""
 
     default: object
 
@@ -46,7 +46,7 @@ class null_is:
 
 @dataclass(frozen=True, slots=True)
 class at_most:
-    """Refuse what takes more than so many KiB as JSON: it is listed, or found with others, without pages."""
+    """Refuse values of more than so many KiB as JSON: they are sent in lists without pages."""
 
     kib: int
 
@@ -63,16 +63,16 @@ SmallJson = Annotated[dict[str, Any], at_most(16)]
 """A value of the caller's own that lists show."""
 
 _NO_SCHEMAS = frozenset({"serialization", "metadata", "default"})
-"""Parts of a schema that hold none, or not of what is read."""
+"""Parts of a schema that hold no schemas, or none of input."""
 
 
 def _exact(schema: Any) -> Any:
-    """A schema of Pydantic's core in which flags and numbers are taken for nothing else."""
+    """Make a schema of Pydantic's core strict about booleans and numbers."""
     match schema:
         case {"type": "bool"}:
             return {**schema, "strict": True}
         case {"type": "int"}:
-            return core_schema.no_info_before_validator_function(_whole, {**schema, "strict": True})
+            return core_schema.no_info_before_validator_function(_integral, {**schema, "strict": True})
         case {"type": "float"}:
             return {**schema, "strict": True}
         case dict():
@@ -85,71 +85,71 @@ def _exact(schema: Any) -> Any:
             return schema
 
 
-def _whole(value: Any) -> Any:
-    """JSON knows one kind of number: 5.0 is 5."""
+def _integral(value: Any) -> Any:
+    """Turn a float like 5.0 into an int: JSON has one kind of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class Described(GenerateJsonSchema):
-    """Says of what is read all that holds for it: the word that tells the types of a union apart is needed though a
-    lone value may do without, and a whole number has at most 64 bits."""
+class RequestSchemaGenerator(GenerateJsonSchema):
+    """Generates JSON schemas that state all rules of input: the discriminator of a union is required, though a lone
+    value may do without, and an integer has at most 64 bits."""
 
     def generate(self, schema: CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
-        made = super().generate(schema, mode)
+        json_schema = super().generate(schema, mode)
         if mode == "validation":
-            _tell_words(made, made.get("$defs", {}))
-        return made
+            _require_discriminators(json_schema, json_schema.get("$defs", {}))
+        return json_schema
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
-        made = super().int_schema(schema)
+        json_schema = super().int_schema(schema)
         if self.mode == "validation":
-            if "exclusiveMinimum" not in made:
-                made.setdefault("minimum", -(2**63))
-            if "exclusiveMaximum" not in made:
-                made.setdefault("maximum", 2**63 - 1)
-        return made
+            if "exclusiveMinimum" not in json_schema:
+                json_schema.setdefault("minimum", -(2**63))
+            if "exclusiveMaximum" not in json_schema:
+                json_schema.setdefault("maximum", 2**63 - 1)
+        return json_schema
 
 
-def _tell_words(node: Any, types: dict[str, Any]) -> None:
+def _require_discriminators(node: Any, types: dict[str, Any]) -> None:
     if isinstance(node, list):
         for inner in node:
-            _tell_words(inner, types)
+            _require_discriminators(inner, types)
     elif isinstance(node, dict):
         if isinstance(node.get("discriminator"), dict):
-            word = node["discriminator"]["propertyName"]
+            property_name = node["discriminator"]["propertyName"]
             for ref in node["discriminator"]["mapping"].values():
                 kind = types[ref.rpartition("/")[2]]
-                kind["required"] = list(dict.fromkeys([*kind.get("required", ()), word]))
+                kind["required"] = list(dict.fromkeys([*kind.get("required", ()), property_name]))
         for inner in node.values():
-            _tell_words(inner, types)
+            _require_discriminators(inner, types)
 
 
 class Wire(BaseModel):
     """A frozen value on the wire. Unknown fields of a request are ignored (newer clients must
-    not break), and non-finite numbers refused; a flag or a number in other clothes (``0`` for false, ``"5"``)
+    not break), and non-finite numbers refused; a boolean or a number of another type (``0`` for false, ``"5"``)
     is refused as well, as the description says."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        made = handler(source)
-        return made if cls.model_config.get("extra") == "forbid" else _exact(made)
+        schema = handler(source)
+        return schema if cls.model_config.get("extra") == "forbid" else _exact(schema)
 
     @classmethod
     def model_json_schema(
         cls,
         by_alias: bool | None = None,
         ref_template: str = DEFAULT_REF_TEMPLATE,
-        schema_generator: type[GenerateJsonSchema] = Described,
+        schema_generator: type[GenerateJsonSchema] = RequestSchemaGenerator,
         mode: JsonSchemaMode = "validation",
         **options: Any,
     ) -> dict[str, Any]:
         return super().model_json_schema(by_alias, ref_template, schema_generator, mode, **options)
 
 
-class Sent(Wire):
-    """A value only we send: an undeclared field is our own mistake."""
+class WireOutput(Wire):
+    """A value that only we send: an undeclared field is a bug of ours."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -162,12 +162,12 @@ def iso(at_us: int) -> str:
 
 @lru_cache(maxsize=8192)
 def _second(seconds: int) -> str:
-    """What is slow about it, remembered: the moments of a session lie close together."""
+    """Format a second, cached: the timestamps of a session lie close together, and formatting is slow."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
-def _moment(value: Any) -> Any:
-    """Read a moment: microseconds as they are, ISO-8601 text or a datetime converted. Without a zone it is UTC."""
+def _parse_timestamp(value: Any) -> Any:
+    """Parse a timestamp: microseconds as they are, ISO-8601 text or a datetime converted. Without a zone it is UTC."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     if isinstance(value, datetime):
@@ -175,12 +175,12 @@ def _moment(value: Any) -> Any:
     return value
 
 
-Moment = Annotated[
+Timestamp = Annotated[
     int,
-    BeforeValidator(_moment, json_schema_input_type=int | str),
+    BeforeValidator(_parse_timestamp, json_schema_input_type=int | str),
     PlainSerializer(iso, return_type=str, when_used="json"),
 ]
-"""A moment: microseconds since 1970 inside, ISO-8601 UTC in JSON."""
+"""A timestamp: microseconds since 1970 inside, ISO-8601 UTC in JSON."""
 
 
 def _key_of(kind: ids.Kind) -> Any:

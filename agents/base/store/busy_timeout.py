@@ -1,5 +1,5 @@
-"""How long a connection waits while somebody else writes. Only SQLite has one place for writing; its readers
-never wait."""
+"""Sets how long a connection waits for another writer. Only SQLite has a single write lock; its readers never
+wait."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from django.db import connection
 
 
 @contextmanager
-def waiting_at_most(seconds: float) -> Iterator[None]:
-    """Within the block this thread's connection waits no longer than that."""
+def lock_timeout(seconds: float) -> Iterator[None]:
+    """Limit the wait of this thread's connection for the write lock, within the block."""
     if connection.vendor != "sqlite":
         yield
         return
-    _wait(seconds)
+    _set_timeout(seconds)
     try:
         yield
     finally:
-        _wait(connection.settings_dict["OPTIONS"]["timeout"])
+        _set_timeout(connection.settings_dict["OPTIONS"]["timeout"])
 
 
-def _wait(seconds: float) -> None:
+def _set_timeout(seconds: float) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA busy_timeout={round(seconds * 1000)}")

@@ -1,7 +1,7 @@
-"""The change feed: what changed, in commit order, for everything that follows the rows.
+"""The change feed: the changed records in commit order, for everything that follows the rows.
 
 A job *notes* changes while it writes; at the end of the transaction they become rows, each record
-once; after the commit the doorbell rings with them.
+once; after the commit the listeners are notified.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ _pending = threading.local()
 _LOCK = 0x61676E74
 """PostgreSQL advisory lock: numbers of the feed are taken in commit order."""
 
-AT_ONCE = 1_000
-"""Rows of one statement: databases bound its values."""
+ROWS_PER_INSERT = 1_000
+"""Rows of one statement: databases limit its values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """Changes of one commit: the feed's number after it, and (kind, key) pairs in order."""
+class ChangeBatch:
+    """The changes of one commit: the feed's number after it, and (kind, key) pairs in order."""
 
     seq: int
     records: tuple[tuple[int, int], ...]
 
 
-_listeners: list[Callable[[Changed], None]] = []
+_listeners: list[Callable[[ChangeBatch], None]] = []
 
 
-def listen(listener: Callable[[Changed], None]) -> Callable[[], None]:
+def listen(listener: Callable[[ChangeBatch], None]) -> Callable[[], None]:
     """Call ``listener`` after each commit that changed something, from the writing thread.
     Returns the function that ends it."""
     _listeners.append(listener)
@@ -47,11 +47,11 @@ def note(kind: ChangeKind, key: int, *, deleted: bool = False) -> None:
 
 
 def forget() -> None:
-    """Drop what was noted: the transaction did not happen."""
+    """Drop the noted changes: the transaction was rolled back."""
     _pending.__dict__.pop("noted", None)
 
 
-def flush() -> Changed | None:
+def flush() -> ChangeBatch | None:
     """Write the noted changes as rows, as the last thing of a transaction."""
     noted: dict[tuple[int, int], bool] = _pending.__dict__.pop("noted", {})
     if not noted:
@@ -60,13 +60,13 @@ def flush() -> Changed | None:
         # without it a row that commits late would get a number readers are already past
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-    rows = [(kind, key, gone) for (kind, key), gone in noted.items()]
-    seqs = [_insert(rows[start : start + AT_ONCE]) for start in range(0, len(rows), AT_ONCE)]
-    return Changed(seqs[-1], tuple(noted))
+    rows = [(kind, key, deleted) for (kind, key), deleted in noted.items()]
+    seqs = [_insert(rows[start : start + ROWS_PER_INSERT]) for start in range(0, len(rows), ROWS_PER_INSERT)]
+    return ChangeBatch(seqs[-1], tuple(noted))
 
 
 def _insert(rows: list[tuple[int, int, bool]]) -> int:
-    """The feed's number after these rows."""
+    """Insert rows, and return the feed's number after them."""
     marks = ", ".join(["(%s, %s, %s)"] * len(rows))
     with connection.cursor() as cursor:
         sql = f"INSERT INTO agents_change (kind, key, deleted) VALUES {marks} RETURNING seq"  # noqa: S608 - marks only
@@ -74,37 +74,37 @@ def _insert(rows: list[tuple[int, int, bool]]) -> int:
         return max(int(row[0]) for row in cursor.fetchall())
 
 
-def ring(changed: Changed | None) -> None:
-    """Tell the listeners, after the commit."""
+def notify(changed: ChangeBatch | None) -> None:
+    """Notify the listeners, after the commit."""
     if changed is not None:
         for listener in list(_listeners):
             listener(changed)
 
 
 def latest() -> int:
-    """The number of the newest change, 0 when there is none."""
+    """Return the number of the newest change, 0 when there is none."""
     return Change.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
 
 
-KEPT = 200_000
-"""Changes that stay; a reader further behind loads its page again."""
+MAX_CHANGES = 200_000
+"""Changes that are retained; a reader further behind loads its page again."""
 
 
 def prune() -> int:
     """Delete the oldest changes, in the caller's transaction; returns how many."""
-    deleted, _ = Change.objects.filter(seq__lte=latest() - KEPT).delete()
+    deleted, _ = Change.objects.filter(seq__lte=latest() - MAX_CHANGES).delete()
     return deleted
 
 
-def forgotten(seq: int) -> bool:
-    """Whether changes behind ``seq`` have been deleted, so that nobody knows what they were."""
+def is_pruned(seq: int) -> bool:
+    """Tell whether changes after ``seq`` have been deleted, so that a reader there has missed some."""
     oldest = Change.objects.order_by("seq").values_list("seq", flat=True).first()
     return oldest is not None and oldest > seq + 1
 
 
-def after(seq: int, limit: int = 1000) -> Changed | None:
-    """Changes behind ``seq``, at most ``limit`` rows; None when there are none."""
+def after(seq: int, limit: int = 1000) -> ChangeBatch | None:
+    """Return the changes after ``seq``, at most ``limit`` rows; None when there are none."""
     rows = list(Change.objects.filter(seq__gt=seq).order_by("seq").values_list("seq", "kind", "key")[:limit])
     if not rows:
         return None
-    return Changed(rows[-1][0], tuple(dict.fromkeys((kind, key) for _, kind, key in rows)))
+    return ChangeBatch(rows[-1][0], tuple(dict.fromkeys((kind, key) for _, kind, key in rows)))

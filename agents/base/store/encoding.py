@@ -1,4 +1,4 @@
-"""Bodies at rest: JSON as it is up to 1 KiB, zstd from there."""
+"""Compresses stored bodies: JSON as it is below 1 KiB, zstd from there."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ HEADER = 18
 
 
 def pack(body: bytes) -> tuple[int, bytes]:
-    """(encoding, stored bytes)."""
+    """Return (encoding, stored bytes) of a body."""
     if len(body) < THRESHOLD:
         return PLAIN, body
     return ZSTD, pack_always(body)
 
 
 def pack_always(body: bytes) -> bytes:
-    """Compressed whatever its size; unpacked with `ZSTD`."""
-    if len(body) > KEPT_FOR:
+    """Compress a body of any size; it is unpacked with `ZSTD`."""
+    if len(body) > MAX_POOLED:
         return _compressor().compress(body)
     return _threads.compressor.compress(body)
 
 
-KEPT_FOR = 128 * 1024
-"""Bytes up to which a thread uses the same compressor again: for larger ones it takes megabytes and keeps them."""
+MAX_POOLED = 128 * 1024
+"""Largest body, in bytes, for a thread's own compressor: for larger ones it allocates megabytes and keeps them."""
 
 
 def _compressor() -> zstandard.ZstdCompressor:
@@ -37,7 +37,7 @@ def _compressor() -> zstandard.ZstdCompressor:
 
 
 class _Threads(threading.local):
-    """Each thread's own pair: they are not safe to share, and making one costs more than a few kilobytes do."""
+    """Each thread's own pair: they are not thread-safe, and creating one costs more than packing a few kilobytes."""
 
     def __init__(self) -> None:
         self.compressor = _compressor()
@@ -48,23 +48,23 @@ _threads = _Threads()
 
 
 def size_of(encoding: int, header: bytes | memoryview) -> int:
-    """The bytes of a body by the beginning of what is stored: exactly where it is packed, else at most."""
+    """Return the size of a body by the first stored bytes: exact where it is compressed, else an upper bound."""
     return THRESHOLD if encoding == PLAIN else int(zstandard.frame_content_size(bytes(header)))
 
 
 def unpack(encoding: int, stored: bytes | memoryview) -> bytes:
-    """The body again."""
+    """Return the body."""
     if encoding == PLAIN:
         return bytes(stored)
     return _threads.decompressor.decompress(stored, max_output_size=LIMIT)
 
 
-PIECE = 256 * 1024
+CHUNK = 256 * 1024
 
 
-def pieces(encoding: int, stored: bytes | memoryview) -> Iterator[bytes]:
-    """The body again, piece by piece."""
+def chunks(encoding: int, stored: bytes | memoryview) -> Iterator[bytes]:
+    """Yield the body in chunks."""
     if encoding == PLAIN:
         yield bytes(stored)
     else:
-        yield from zstandard.ZstdDecompressor().read_to_iter(bytes(stored), write_size=PIECE)
+        yield from zstandard.ZstdDecompressor().read_to_iter(bytes(stored), write_size=CHUNK)

@@ -1,4 +1,4 @@
-"""Who a key or a user is: the one place where actors are made.
+"""API keys and users: the only module that makes actors.
 
 A key is ``ask_`` + 43 random characters + a checksum of 6, so that a scanner can tell a real one
 offline. Only its SHA-256 is stored: a random secret needs no slow hash.
@@ -24,19 +24,19 @@ from agents.base.timestamps import to_datetime, to_us, us_or_none
 PREFIX = "ask_"
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _RANDOM, _CHECK = 43, 6
-FRESH_S = 2.0
-"""How long an answer is remembered; a revoked key stops working this much later at most."""
-USED_EVERY_US = 60_000_000
+CACHE_TTL_S = 2.0
+"""How long an actor is cached; a revoked key stops working this much later at most."""
+USE_INTERVAL_US = 60_000_000
 LOCAL = "local"
-OF_ISSUERS = "token:"
-"""What the names of users begin with who came by a token of an identity provider."""
+ISSUED_USER_PREFIX = "token:"
+"""Prefix of the names of users that came with a token of an identity provider."""
 
-_known: dict[str, tuple[float, Actor]] = {}
+_cache: dict[str, tuple[float, Actor]] = {}
 
 
 def forget() -> None:
     """Empty the cache."""
-    _known.clear()
+    _cache.clear()
 
 
 # ------------------------------------------------------------------------------------------ the secret
@@ -45,19 +45,19 @@ def forget() -> None:
 def _base62(number: int, width: int) -> str:
     digits = ""
     for _ in range(width):
-        number, rest = divmod(number, 62)
-        digits = _ALPHABET[rest] + digits
+        number, digit = divmod(number, 62)
+        digits = _ALPHABET[digit] + digits
     return digits
 
 
 def new_secret() -> str:
-    """A new key's secret."""
+    """Generate the secret of a new key."""
     body = "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM))
     return PREFIX + body + _base62(zlib.crc32(body.encode()), _CHECK)
 
 
 def is_well_formed(secret: str) -> bool:
-    """Whether a text can be one of our keys at all: prefix, length and checksum."""
+    """Tell whether a text can be one of our keys: prefix, length and checksum."""
     body, check = secret[len(PREFIX) : -_CHECK], secret[-_CHECK:]
     if not secret.startswith(PREFIX) or len(body) != _RANDOM:
         return False
@@ -72,13 +72,13 @@ def _digest(secret: str) -> str:
 
 
 def _attributes_of_users(users: Collection[int]) -> dict[int, Attributes]:
-    """What the groups of each give it."""
+    """Merge the attributes of each user's groups."""
     merged: dict[int, dict[str, frozenset[str]]] = {user: {} for user in users}
     rows = GroupAttributes.objects.filter(group__user__in=users).values_list("group__user", "attributes")
     for user, raw in rows:
-        mine = merged[user]
+        own = merged[user]
         for category, values in attributes_of(raw).items():
-            mine[category] = mine.get(category, frozenset()) | values
+            own[category] = own.get(category, frozenset()) | values
     return dict(merged)
 
 
@@ -87,30 +87,30 @@ _ROLE_ACTIONS: tuple[tuple[str, frozenset[Action]], ...] = (
     (OPERATOR_ROLE, frozenset({"read", "run", "ingest"})),
     (READER_ROLE, frozenset({"read"})),
 )
-"""The first role a user has decides what it may do; one with none of them may do everything with
-what is its own."""
+"""The first of these roles that a user has decides what it may do; a user without any may do everything with
+its own rows."""
 
 
 def actions_of(attributes: Attributes) -> frozenset[Action]:
-    """What someone with these attributes may do."""
+    """Return the actions that these attributes allow."""
     roles = attributes.get("roles", frozenset())
     return next((actions for role, actions in _ROLE_ACTIONS if role in roles), ACTIONS)
 
 
 def _cached(name: str) -> Actor | None:
-    found = _known.get(name)
-    return found[1] if found and time.monotonic() - found[0] < FRESH_S else None
+    entry = _cache.get(name)
+    return entry[1] if entry and time.monotonic() - entry[0] < CACHE_TTL_S else None
 
 
-def _keep(name: str, actor: Actor) -> Actor:
-    if len(_known) > 10_000:
-        _known.clear()
-    _known[name] = time.monotonic(), actor
+def _remember(name: str, actor: Actor) -> Actor:
+    if len(_cache) > 10_000:
+        _cache.clear()
+    _cache[name] = time.monotonic(), actor
     return actor
 
 
 def of_user(user: User) -> Actor:
-    """The actor a logged-in user is."""
+    """Return the actor of a logged-in user."""
     return _user_actor(user, _attributes_of_users([user.pk])[user.pk])
 
 
@@ -119,17 +119,17 @@ def _user_actor(user: User, attributes: Attributes) -> Actor:
 
 
 def of_user_id(user_id: int) -> Actor | None:
-    """The same by id, remembered for a moment; None when there is no such active user."""
+    """Return the actor of a user by id, cached for `CACHE_TTL_S`; None when there is no such active user."""
     name = f"user:{user_id}"
     actor = _cached(name)
     if actor is None:
         user = User.objects.filter(pk=user_id, is_active=True).first()
-        actor = _keep(name, of_user(user)) if user else None
+        actor = _remember(name, of_user(user)) if user else None
     return actor
 
 
 def of_name(username: str) -> Actor | None:
-    """The actor of the active user of this name; the local one is made if it is not there yet."""
+    """Return the actor of the active user of this name; the local user is created if it is missing."""
     if username == LOCAL:
         return local()
     user = User.objects.filter(username=username, is_active=True).first()
@@ -140,25 +140,25 @@ _LOCAL_ATTRIBUTES: Attributes = {"roles": frozenset({ADMIN_ROLE})}
 
 
 def local() -> Actor:
-    """The built-in user of a server bound to loopback: admin in the product, not in Django's admin."""
+    """Return the built-in user of a server bound to loopback: admin in the product, not in Django's admin."""
     actor = _cached(LOCAL)
     if actor is not None:
         return actor
-    user = User.objects.filter(username=LOCAL).first() or writer.write(_make_local)
-    return _keep(LOCAL, _user_actor(user, _LOCAL_ATTRIBUTES))
+    user = User.objects.filter(username=LOCAL).first() or writer.write(_create_local)
+    return _remember(LOCAL, _user_actor(user, _LOCAL_ATTRIBUTES))
 
 
-def _make_local() -> User:
-    user, made = User.objects.get_or_create(username=LOCAL, defaults={"first_name": "Local user"})
-    if made:
+def _create_local() -> User:
+    user, created = User.objects.get_or_create(username=LOCAL, defaults={"first_name": "Local user"})
+    if created:
         user.set_unusable_password()
         user.save(update_fields=["password"])
     return user
 
 
 def of_secret(secret: str) -> Actor:
-    """The actor of an API key: its user's rights at this moment, narrowed by the key's actions.
-    Raises NotAuthenticated for an unknown, revoked or expired key, or one whose user is gone."""
+    """Return the actor of an API key: its user's current rights, narrowed by the key's actions.
+    Raises NotAuthenticated for an unknown, revoked or expired key, or one whose user was deleted."""
     digest = _digest(secret)
     actor = _cached(digest)
     if actor is not None:
@@ -169,7 +169,7 @@ def of_secret(secret: str) -> Actor:
         raise NotAuthenticated("This API key is not valid.", code="invalid_api_key")
     _note_use(key, now)
     user = local() if key.user.username == LOCAL else of_user(key.user)
-    return _keep(digest, _narrowed(user, key))
+    return _remember(digest, _narrowed(user, key))
 
 
 def _narrowed(user: Actor, key: ApiKey) -> Actor:
@@ -179,7 +179,7 @@ def _narrowed(user: Actor, key: ApiKey) -> Actor:
 
 
 def _note_use(key: ApiKey, now: int) -> None:
-    if key.last_used_at and now - to_us(key.last_used_at) < USED_EVERY_US:
+    if key.last_used_at and now - to_us(key.last_used_at) < USE_INTERVAL_US:
         return
     rows = ApiKey.objects.filter(pk=key.pk)
     writer.submit(lambda: rows.update(last_used_at=to_datetime(now)))
@@ -190,9 +190,9 @@ def _note_use(key: ApiKey, now: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a user or key may do at this moment. ``actor`` is None for somebody who came by a token:
-    what it may do is the issuer's to say, here only that its user is not switched off. ``ends_at`` is
-    when the key expires, in microseconds since 1970."""
+    """The current rights of a user or key. ``actor`` is None for a user of an identity provider: its rights are the
+    issuer's to state, here only that the user is not disabled. ``ends_at`` is when the key expires, in microseconds
+    since 1970."""
 
     actor: Actor | None
     ends_at: int | None = None
@@ -201,29 +201,29 @@ class Rights:
         return self.ends_at is not None and self.ends_at <= now_us
 
 
-def rights(whom: Collection[tuple[int, int | None]]) -> dict[tuple[int, int | None], Rights]:
-    """The rights of users, by (user id, key id or None), of those who still have any. Three queries."""
-    users = User.objects.in_bulk({user for user, _ in whom})
+def rights(holders: Collection[tuple[int, int | None]]) -> dict[tuple[int, int | None], Rights]:
+    """Return the rights by (user id, key id or None), of those who still have any. Three queries."""
+    users = User.objects.in_bulk({user for user, _ in holders})
     attributes = _attributes_of_users(users)
-    given = ApiKey.objects.filter(revoked_at=None).in_bulk({key for _, key in whom if key is not None})
-    found = {(user, key): _rights(users.get(user), key, attributes, given) for user, key in whom}
-    return {name: right for name, right in found.items() if right is not None}
+    api_keys = ApiKey.objects.filter(revoked_at=None).in_bulk({key for _, key in holders if key is not None})
+    all_rights = {(user, key): _rights(users.get(user), key, attributes, api_keys) for user, key in holders}
+    return {name: right for name, right in all_rights.items() if right is not None}
 
 
 def _rights(
-    user: User | None, key: int | None, attributes: Mapping[int, Attributes], given: Mapping[int, ApiKey]
+    user: User | None, key: int | None, attributes: Mapping[int, Attributes], api_keys: Mapping[int, ApiKey]
 ) -> Rights | None:
-    if user is None or (key is not None and key not in given):
+    if user is None or (key is not None and key not in api_keys):
         return None
     is_local = user.username == LOCAL
     if not user.is_active and not (is_local and key is None):
         return None
-    if key is None and user.username.startswith(OF_ISSUERS):
+    if key is None and user.username.startswith(ISSUED_USER_PREFIX):
         return Rights(None)
     actor = _user_actor(user, _LOCAL_ATTRIBUTES if is_local else attributes[user.pk])
     if key is None:
         return Rights(actor)
-    return Rights(_narrowed(actor, given[key]), us_or_none(given[key].expires_at))
+    return Rights(_narrowed(actor, api_keys[key]), us_or_none(api_keys[key].expires_at))
 
 
 # ------------------------------------------------------------------------------------------- managing
@@ -231,7 +231,7 @@ def _rights(
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key as its owner sees it: never its secret. Moments are microseconds since 1970."""
+    """A key as its owner sees it: never its secret. Times are microseconds since 1970."""
 
     public_id: str
     name: str
@@ -245,10 +245,10 @@ class KeyRecord:
 
 
 def create(actor: Actor, *, name: str, actions: Sequence[str], expires_at_us: int | None = None) -> tuple[str, str]:
-    """Make a key for the acting user; returns (public id, secret): the only time it is shown.
+    """Create a key for the acting user; returns (public id, secret), which is shown only now.
     Raises InvalidRequest."""
-    wrong = [action for action in actions if action not in ACTIONS]
-    if wrong or not actions:
+    unknown = [action for action in actions if action not in ACTIONS]
+    if unknown or not actions:
         raise InvalidRequest(f"actions: choose from {', '.join(sorted(ACTIONS))}.", param="actions")
     if not name.strip() or len(name) > 100:
         raise InvalidRequest("name: 1 to 100 characters.", param="name")
@@ -270,7 +270,7 @@ def create(actor: Actor, *, name: str, actions: Sequence[str], expires_at_us: in
 
 
 def listing(actor: Actor) -> list[KeyRecord]:
-    """The actor's own keys, and for an admin everyone's; newest first, at most 500."""
+    """List the actor's own keys, and for an admin everyone's; newest first, at most 500."""
     rows = ApiKey.objects.select_related("user").order_by("-id")
     if not actor.is_admin:
         rows = rows.filter(user_id=actor.user_id or 0)
@@ -291,12 +291,12 @@ def listing(actor: Actor) -> list[KeyRecord]:
 
 
 def revoke(actor: Actor, public_id: str) -> None:
-    """End a key at once. Raises NotFound for one that is not the actor's."""
+    """Revoke a key at once. Raises NotFound for one that is not the actor's."""
     key = ids.parse(ids.Kind.KEY, public_id)
     rows = ApiKey.objects.filter(pk=key or 0)
     if not actor.is_admin:
         rows = rows.filter(user_id=actor.user_id or 0)
-    moment = to_datetime(ids.now_us())
-    if not writer.write(lambda: rows.filter(revoked_at=None).update(revoked_at=moment)) and not rows.exists():
+    now = to_datetime(ids.now_us())
+    if not writer.write(lambda: rows.filter(revoked_at=None).update(revoked_at=now)) and not rows.exists():
         raise NotFound("This key was not found.")
     forget()

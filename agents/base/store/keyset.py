@@ -1,4 +1,4 @@
-"""Pages of a list by keys: behind or before a row, either way round."""
+"""Keyset pagination: pages after or before a row, in either order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The same with the keys that the ids mean."""
+    """A page like `Cursor`, with keys instead of public ids."""
 
     after: int | None
     before: int | None
@@ -33,17 +33,17 @@ class Bounds:
     newest_first: bool
 
 
-def cut(sized: list[Sized[K]], bounds: Bounds, more: bool) -> tuple[list[Sized[K]], bool]:
-    """Of a page's rows, with their sizes, those nearest to where it begins that it may hold; and whether there are
-    more behind them, as ``more`` says of all."""
+def cut(sized: list[Sized[K]], bounds: Bounds, has_more: bool) -> tuple[list[Sized[K]], bool]:
+    """Cut a page's rows, with their sizes, to what a page may hold, from where it begins; also tell whether there are
+    more, where ``has_more`` says so for the uncut rows."""
     backwards = bounds.before is not None and bounds.after is None
-    shown, is_cut = portions.page(reversed(sized) if backwards else sized, bounds.limit)
-    return shown[::-1] if backwards else shown, more or is_cut
+    kept_rows, is_cut = portions.page(reversed(sized) if backwards else sized, bounds.limit)
+    return kept_rows[::-1] if backwards else kept_rows, has_more or is_cut
 
 
 def page(rows: Any, bounds: Bounds, *columns: str) -> tuple[list[Sequence[Any]], bool]:
-    """These columns of a page of a queryset, and whether there are more rows the way it was read (towards
-    older ones, for a page that ends ``before`` a row of a list that begins with the newest: newer ones)."""
+    """Read columns of a page of a queryset, and tell whether there are more rows in the direction it was read
+    (towards older ones; for a page that ends ``before`` a row of a newest-first list, newer ones)."""
     descending = bounds.newest_first
     if bounds.after is not None:
         rows = rows.filter(pk__lt=bounds.after) if descending else rows.filter(pk__gt=bounds.after)
@@ -51,6 +51,6 @@ def page(rows: Any, bounds: Bounds, *columns: str) -> tuple[list[Sequence[Any]],
         rows = rows.filter(pk__gt=bounds.before) if descending else rows.filter(pk__lt=bounds.before)
     backwards = bounds.before is not None and bounds.after is None
     rows = rows.order_by("-pk" if descending != backwards else "pk")
-    found = list(rows.values_list(*columns)[: bounds.limit + 1])
-    shown = found[: bounds.limit]
-    return shown[::-1] if backwards else shown, len(found) > bounds.limit
+    rows_read = list(rows.values_list(*columns)[: bounds.limit + 1])
+    page_rows = rows_read[: bounds.limit]
+    return page_rows[::-1] if backwards else page_rows, len(rows_read) > bounds.limit

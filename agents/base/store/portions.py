@@ -1,7 +1,7 @@
-"""Rows that may be large, a portion at a time.
+"""Pages and batches of large rows, limited by bytes.
 
-Whoever lists such rows asks for their sizes first. A page ends where it holds enough, before its limit if
-need be, and the rows of it are read in groups: many small ones together, a large one alone.
+Lists of such rows read the sizes first. A page ends where it holds enough bytes, before its limit if
+need be, and its rows are read in groups: many small ones together, a large one alone.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from agents.base.store.sql import columns
 K = TypeVar("K")
 
 PAGE_BYTES = 4 * 2**20
-"""What the rows of one page may hold together. A row that is larger is a page of its own."""
+"""Most bytes of the rows of one page. A larger row is a page of its own."""
 TOGETHER_BYTES = 2**20
-"""What is read by one statement."""
+"""Most bytes read by one statement."""
 Sized = tuple[K, int]
-"""What a row is known by, and its bytes."""
+"""The key of a row, and its bytes."""
 
 
 def bytes_of(column: str) -> str:
-    """SQL for the bytes of a text. PostgreSQL knows them without reading it."""
+    """Return SQL for the bytes of a text. PostgreSQL knows them without reading it."""
     return f"LENGTH(CAST({column} AS BLOB))" if connection.vendor == "sqlite" else f"OCTET_LENGTH({column})"
 
 
 def sizes(model: type[Model], field: str, keys: Sequence[int]) -> Iterator[int]:
-    """The bytes of a text of these rows, in their order; nothing of a row that is gone. No text is read."""
+    """Yield the bytes of a text of these rows, in their order; 0 for a row that was deleted. No text is read."""
     table, [column] = model._meta.db_table, columns(model, field)
     if connection.vendor != "sqlite":
         with connection.cursor() as cursor:
             marks = ", ".join(["%s"] * len(keys)) or "NULL"
             cursor.execute(f"SELECT id, OCTET_LENGTH({column}) FROM {table} WHERE id IN ({marks})", list(keys))  # noqa: S608 - names of ours
-            found = dict(cursor.fetchall())
-        yield from (found.get(key, 0) for key in keys)
+            size_by_key = dict(cursor.fetchall())
+        yield from (size_by_key.get(key, 0) for key in keys)
         return
     connection.ensure_connection()
     for key in keys:
@@ -52,7 +52,7 @@ def sizes(model: type[Model], field: str, keys: Sequence[int]) -> Iterator[int]:
 
 
 class _Header(Func):
-    """The beginning of a packed body, which says how large it is."""
+    """SQL for the first bytes of a packed body, which hold its size."""
 
     function = "SUBSTR"
     template = f"%(function)s(%(expressions)s, 1, {encoding.HEADER})"
@@ -60,30 +60,29 @@ class _Header(Func):
 
 
 def packed_sizes(rows: Any) -> dict[int, int]:
-    """The bytes of the bodies of these rows once they are unpacked, by their keys."""
-    found = rows.values_list("pk", "encoding", _Header("body"))
-    return {key: encoding.size_of(kind, head) for key, kind, head in found}
+    """Return the unpacked sizes of the bodies of these rows, by their keys."""
+    headers = rows.values_list("pk", "encoding", _Header("body"))
+    return {key: encoding.size_of(kind, head) for key, kind, head in headers}
 
 
 def page(sized: Iterable[Sized[K]], limit: int) -> tuple[list[Sized[K]], bool]:
-    """The first of these rows, at least one, at most so many and as much as a page may hold; and whether
-    there are more behind them."""
-    shown, weight = list[Sized[K]](), 0
+    """Take the first of these rows, at least one, at most ``limit`` and `PAGE_BYTES`; tell whether there are more."""
+    rows, weight = list[Sized[K]](), 0
     for key, size in sized:
         weight += size
-        if len(shown) == limit or (shown and weight > PAGE_BYTES):
-            return shown, True
-        shown.append((key, size))
-    return shown, False
+        if len(rows) == limit or (rows and weight > PAGE_BYTES):
+            return rows, True
+        rows.append((key, size))
+    return rows, False
 
 
-def groups(sized: Iterable[Sized[K]], most: int | None = None, limit: int | None = None) -> Iterator[list[K]]:
-    """What has a size in groups, each of at most ``most`` together (of rows: what may be read at once) and at most
-    ``limit`` of them; one that is larger is a group of its own."""
-    most = TOGETHER_BYTES if most is None else most
+def groups(sized: Iterable[Sized[K]], max_size: int | None = None, limit: int | None = None) -> Iterator[list[K]]:
+    """Group keys with sizes, each group of at most ``max_size`` together (by default `TOGETHER_BYTES`) and at most
+    ``limit`` keys; a larger one is a group of its own."""
+    max_size = TOGETHER_BYTES if max_size is None else max_size
     group, weight = list[K](), 0
     for key, size in sized:
-        if group and (weight + size > most or len(group) == limit):
+        if group and (weight + size > max_size or len(group) == limit):
             yield group
             group, weight = [], 0
         group.append(key)
@@ -93,5 +92,5 @@ def groups(sized: Iterable[Sized[K]], most: int | None = None, limit: int | None
 
 
 def weight(sized: Sequence[Sized[Any]]) -> int:
-    """The bytes of all of them."""
+    """Return the sum of the sizes."""
     return sum(size for _, size in sized)

@@ -1,7 +1,7 @@
-"""Whether the store can be written: asked by those who send requests elsewhere when it cannot.
+"""Checks whether the store can be written, for load balancers.
 
-A look costs little and is shared for a second. It takes the place for writing and gives it back, which
-says nothing of the room there is: that is asked of the disk, and of how the last writes went.
+A check costs little and is cached for a second. It takes the write lock and releases it, which says
+nothing of free space: for that it checks the disk, and how the last writes went.
 """
 
 from __future__ import annotations
@@ -14,74 +14,74 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from agents.base.store import trouble
-from agents.base.store.busy_timeout import waiting_at_most
+from agents.base.store import failures
+from agents.base.store.busy_timeout import lock_timeout
 
-ROOM = 64 * 2**20
+MIN_FREE_BYTES = 64 * 2**20
 """Bytes that must be free on the disk: SQLite's log alone may grow to that."""
-KEPT_S = 1.0
-"""How long a look counts, and how long it waits for the place to write."""
+CACHE_S = 1.0
+"""How long a result is cached, and how long a check waits for the write lock."""
 RECENT_S = 5.0
-"""How long a write that failed counts."""
+"""How long a failed write counts."""
 
 
 _lock = threading.Lock()
-_words, _until = "", 0.0
-"""The newest look, and until when it counts."""
+_problem, _until = "", 0.0
+"""The newest result, and until when it is cached."""
 
 
 def problem() -> str:
-    """What keeps the store from being written, in words for everybody; empty when nothing does."""
-    global _words, _until
+    """Return why the store cannot be written, as a text without details; empty when it can."""
+    global _problem, _until
     with _lock:
         if time.monotonic() >= _until:
-            _words = _look()
-            _until = time.monotonic() + KEPT_S
-        return _words
+            _problem = _check()
+            _until = time.monotonic() + CACHE_S
+        return _problem
 
 
 def forget() -> None:
-    """The next to ask has a look."""
+    """Drop the cached result."""
     global _until
     _until = 0.0
 
 
-def _look() -> str:
+def _check() -> str:
     try:
-        found = trouble.noted.recent(RECENT_S) or _trouble_with_room() or _trouble_with_place()
+        failure = failures.failure_log.recent(RECENT_S) or _space_failure() or _write_failure()
     except Exception as error:
-        found = trouble.of(error)
-        if found is None:
+        failure = failures.classify(error)
+        if failure is None:
             raise
-        trouble.noted.note(found, error, "readyz")
-    return f"the database {found.words}" if found else ""
+        failures.failure_log.record(failure, error, "readyz")
+    return f"the database {failure.message}" if failure else ""
 
 
-def _trouble_with_room() -> trouble.Trouble | None:
+def _space_failure() -> failures.StoreFailure | None:
     free = min(_free(folder) for folder in _folders())
-    return trouble.FULL if free < ROOM else None
+    return failures.FULL if free < MIN_FREE_BYTES else None
 
 
 def _folders() -> set[Path]:
-    """Where this process keeps what it writes."""
-    kept = {Path(settings.DATA_DIR)}
+    """Return the folders that this process writes to."""
+    folders = {Path(settings.DATA_DIR)}
     if connection.vendor == "sqlite":
-        kept.add(Path(connection.settings_dict["NAME"]).parent)
-    return {folder for folder in kept if folder.is_dir()} or {Path("/")}
+        folders.add(Path(connection.settings_dict["NAME"]).parent)
+    return {folder for folder in folders if folder.is_dir()} or {Path("/")}
 
 
 def _free(folder: Path) -> int:
-    facts = os.statvfs(folder)
-    return facts.f_bavail * facts.f_frsize
+    stats = os.statvfs(folder)
+    return stats.f_bavail * stats.f_frsize
 
 
-def _trouble_with_place() -> trouble.Trouble | None:
+def _write_failure() -> failures.StoreFailure | None:
     if connection.in_atomic_block:
         return None
-    with waiting_at_most(KEPT_S), connection.cursor() as cursor:
+    with lock_timeout(CACHE_S), connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("BEGIN IMMEDIATE")
             cursor.execute("ROLLBACK")
             return None
         cursor.execute("SHOW transaction_read_only")  # also where another server has taken this one's place
-        return trouble.READ_ONLY if cursor.fetchone()[0] == "on" else None
+        return failures.READ_ONLY if cursor.fetchone()[0] == "on" else None

@@ -1,7 +1,7 @@
-"""What is registered over the API by name, such as shields and models, for those who see it.
+"""Registries of named resources, such as shields and models, with visibility.
 
-A name belongs to those who see it: somebody else's row of the same name is neither told nor in the
-way. Who sees several of one name uses the oldest, so that nobody can put another in its place.
+Names are per visibility: a row of the same name that the actor cannot see is neither revealed nor in the
+way. An actor that sees several rows of a name uses the oldest, so that nobody can replace it by another.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from agents.base.store import scopes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 
-LISTED = 1000
+MAX_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What was registered: ``resource`` is its name at the ``provider``."""
+    """A registered resource: ``resource`` is its name at the ``provider``."""
 
     identifier: str
     provider: str
@@ -40,31 +40,31 @@ class Registry:
         self._table, self._noun = table, noun
 
     def find(self, actor: Actor, identifier: str, action: Action = "read") -> Registration | None:
-        """The one of this name that the actor may see."""
+        """Return the registration of this name that the actor may see, None if there is none."""
         row = self._rows(actor, action).filter(identifier=identifier).order_by("id").first()
         return _registration(row) if row else None
 
     def listing(self, actor: Actor, action: Action = "read") -> list[Registration]:
-        """Those the actor may see, the oldest first, each name once; at most `LISTED` rows."""
-        found: dict[str, Registration] = {}
-        for row in self._rows(actor, action).order_by("id")[:LISTED]:
-            found.setdefault(row.identifier, _registration(row))
-        return list(found.values())
+        """List what the actor may see, the oldest first, each name once; at most `MAX_LISTED` rows."""
+        registrations: dict[str, Registration] = {}
+        for row in self._rows(actor, action).order_by("id")[:MAX_LISTED]:
+            registrations.setdefault(row.identifier, _registration(row))
+        return list(registrations.values())
 
     def add(self, actor: Actor, new: Registration) -> int:
-        """Register it; returns its key. The same again changes nothing; another of a name that the
-        actor sees is a Conflict."""
+        """Add a registration; returns its key. The same again changes nothing; a different one under a name that the
+        actor sees raises Conflict."""
         try:
             return writer.write(lambda: self._add(actor, new))
         except IntegrityError as error:  # another process was first
-            raise self._taken(new) from error
+            raise self._name_conflict(new) from error
 
     def _add(self, actor: Actor, new: Registration) -> int:
-        there = self._rows(actor, "manage").filter(identifier=new.identifier).order_by("id").first()
-        if there is not None and _registration(there) == new:
-            return int(there.pk)
-        if there is not None:
-            raise self._taken(new)
+        existing = self._rows(actor, "manage").filter(identifier=new.identifier).order_by("id").first()
+        if existing is not None and _registration(existing) == new:
+            return int(existing.pk)
+        if existing is not None:
+            raise self._name_conflict(new)
         row = self._table(
             identifier=new.identifier,
             provider=new.provider,
@@ -78,12 +78,12 @@ class Registry:
         return int(row.pk)
 
     def revise(self, actor: Actor, key: int, new: Registration) -> None:
-        """Change one under its name: what uses the name uses this from now on. Raises NotFound."""
+        """Change a registration and keep its name: users of the name get the new one. Raises NotFound."""
         changes = {"provider": new.provider, "resource": new.resource, "params": new.params}
         self._change(actor, key, lambda rows: int(rows.update(**changes)))
 
     def delete(self, actor: Actor, identifier: str) -> None:
-        """Forget the one of this name. Raises NotFound."""
+        """Delete the registration of this name. Raises NotFound."""
 
         def job() -> int:
             rows = self._rows(actor, "manage").filter(identifier=identifier).order_by("id")
@@ -94,7 +94,7 @@ class Registry:
             raise NotFound(f"{self._noun} '{identifier[:200]}' not found.")
 
     def drop(self, actor: Actor, key: int) -> None:
-        """Forget this one: of several of a name, it need not be the one that is used. Raises NotFound."""
+        """Delete a registration by key: of several with one name, it need not be the one in use. Raises NotFound."""
         self._change(actor, key, lambda rows: int(rows.delete()[0]))
 
     def _change(self, actor: Actor, key: int, change: Callable[[Any], int]) -> None:
@@ -105,9 +105,9 @@ class Registry:
         if not writer.write(job):
             raise NotFound(f"This {self._noun.lower()} was not found.")
 
-    def _taken(self, new: Registration) -> Conflict:
-        words = f"{self._noun} '{new.identifier[:200]}' is registered already, otherwise than this; delete it first."
-        return Conflict(words, code="already_registered")
+    def _name_conflict(self, new: Registration) -> Conflict:
+        message = f"{self._noun} '{new.identifier[:200]}' is registered already, otherwise than this; delete it first."
+        return Conflict(message, code="already_registered")
 
     def _rows(self, actor: Actor, action: Action = "read") -> Any:
         return self._table.objects.visible_to(actor, action)

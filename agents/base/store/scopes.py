@@ -1,4 +1,4 @@
-"""The small table of distinct attribute sets, cached in the process."""
+"""Reads and writes the small table of distinct attribute sets, cached in the process."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from agents.base.models.scopes import Scope
 
 _cache: tuple[float, dict[int, Attributes]] = (0.0, {})
 _ids: dict[frozenset[tuple[str, frozenset[str]]], int] = {}
-FRESH_S = 2.0
+CACHE_TTL_S = 2.0
 """Another process may add a scope; it is seen here this much later at most."""
 
 
 def all_scopes() -> Mapping[int, Attributes]:
-    """Every scope's attributes by id."""
+    """Return every scope's attributes by id."""
     global _cache
     loaded_at, scopes = _cache
-    if time.monotonic() - loaded_at > FRESH_S:
+    if time.monotonic() - loaded_at > CACHE_TTL_S:
         rows = Scope.objects.values_list("pk", "attributes")
         scopes = {key: attributes_of(raw) for key, raw in rows}
         _cache = (time.monotonic(), scopes)
@@ -35,25 +35,25 @@ def forget() -> None:
 
 
 def scope_of(attributes: Attributes) -> int:
-    """The id of the scope with exactly these attributes, made if it is new. Writes."""
+    """Return the id of the scope with exactly these attributes; create it if it is new. Writes."""
     name = frozenset(attributes.items())
     if name not in _ids:
-        _ids[name] = _find_or_make(attributes)
+        _ids[name] = _find_or_create(attributes)
     return _ids[name]
 
 
-def _find_or_make(attributes: Attributes) -> int:
+def _find_or_create(attributes: Attributes) -> int:
     plain = {category: sorted(values) for category, values in sorted(attributes.items())}
     digest = hashlib.sha256(json.dumps(plain).encode()).hexdigest()
-    scope, made = Scope.objects.get_or_create(digest=digest, defaults={"attributes": plain})
-    if made:
+    scope, created = Scope.objects.get_or_create(digest=digest, defaults={"attributes": plain})
+    if created:
         forget()
     return int(scope.pk)
 
 
 def scope_for(actor: Actor) -> int:
-    """The scope of what an actor creates: its own attributes but for the roles that only say what
-    it may do. Writes."""
+    """Return the scope of rows that an actor creates: its own attributes without the roles that only grant
+    actions. Writes."""
     roles = actor.attributes.get("roles", frozenset()) - GRANTING_ROLES
     attributes = {**actor.attributes, "roles": roles}
     return scope_of({category: values for category, values in attributes.items() if values})

@@ -1,7 +1,7 @@
-"""Secrets of others at rest: sealed with a key of this server, and each bound to where it belongs.
+"""Encrypts stored secrets with a key of this server, and binds each to its context.
 
-The key is made of ``SECRET_KEY``; what was sealed under ``SECRET_KEY_FALLBACKS`` can still be opened.
-The cipher is imported when it is first needed.
+The key is derived from ``SECRET_KEY``; secrets encrypted under ``SECRET_KEY_FALLBACKS`` can still be
+decrypted. The cipher is imported when it is first needed.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from django.conf import settings
 _PURPOSE = b"agents: secrets at rest"
 
 
-def seal(place: str, secrets: dict[str, str]) -> str:
-    """Secrets that are for ``place`` (a URL) alone; nothing becomes the empty text."""
+def seal(context: str, secrets: dict[str, str]) -> str:
+    """Encrypt secrets for one ``context`` (such as a URL) alone; no secrets become the empty text."""
     if not secrets:
         return ""
-    text = msgspec.json.encode({"place": place, "secrets": secrets})
+    text = msgspec.json.encode({"place": context, "secrets": secrets})
     return str(_cipher(_keys()).encrypt(text).decode())
 
 
-def unseal(place: str, token: str) -> dict[str, str] | None:
-    """The secrets for this place; None where they cannot be opened, or are for another."""
+def unseal(context: str, token: str) -> dict[str, str] | None:
+    """Decrypt the secrets of this context; None where they cannot be decrypted, or belong to another."""
     if not token:
         return {}
     from cryptography.fernet import InvalidToken
 
     try:
-        held = msgspec.json.decode(_cipher(_keys()).decrypt(token.encode()))
+        content = msgspec.json.decode(_cipher(_keys()).decrypt(token.encode()))
     except InvalidToken:
         return None
-    return dict(held["secrets"]) if held["place"] == place else None
+    return dict(content["secrets"]) if content["place"] == context else None
 
 
 def _keys() -> tuple[str, ...]:
@@ -47,5 +47,5 @@ def _cipher(keys: tuple[str, ...]) -> Any:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-    made = [HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key.encode()) for key in keys]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in made])
+    derived = [HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key.encode()) for key in keys]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in derived])

@@ -1,7 +1,7 @@
-"""Statements of the hot path, made once from the models' own columns.
+"""Prepared SQL for the hot path, built once from the models' own columns.
 
 Django builds each query anew, which costs ten times what SQLite needs to run it; a turn's record is
-some twenty statements. Values are given as the columns hold them, moments as microseconds; only NUL
+some twenty statements. Values are passed as the columns hold them, timestamps as microseconds; only NUL
 characters are made `storable` here.
 """
 
@@ -22,30 +22,30 @@ Row = Sequence[Any]
 
 
 def columns(model: type[models.Model], names: str) -> list[str]:
-    """The columns of these fields (attribute names, separated by blanks)."""
+    """Return the columns of these fields (attribute names, separated by blanks)."""
     by_name = {field.attname: str(field.column) for field in model._meta.concrete_fields}
     return [by_name[name] for name in names.split()]
 
 
 def _has_text(model: type[models.Model], names: str) -> bool:
-    """Whether one of these fields may hold text."""
-    wanted = set(names.split())
-    found = [field for field in model._meta.concrete_fields if field.attname in wanted]
-    return not all(isinstance(field, _WITHOUT_TEXT) for field in found)
+    """Tell whether one of these fields may hold text."""
+    attributes = set(names.split())
+    fields = [field for field in model._meta.concrete_fields if field.attname in attributes]
+    return not all(isinstance(field, _WITHOUT_TEXT) for field in fields)
 
 
 _WITHOUT_TEXT = (models.IntegerField, models.BooleanField, models.BinaryField, models.ForeignKey)
-"""Fields of keys and numbers, and of bytes: those that refer to another table refer to its key."""
+"""Fields of numbers and bytes; foreign keys hold numbers, too."""
 
 
 def _storable(row: Row) -> Row:
-    # asked here first: a call for each value of each row would cost more than the rest
+    # checked here first: a call for each value of each row would cost more than everything else
     return [storable(value) if isinstance(value, str) and "\0" in value else value for value in row]
 
 
 class Insert:
-    """``INSERT`` of these fields. With ``once``, a row that is there already is left as it is; with
-    ``replace`` (a key column), its other columns are overwritten."""
+    """``INSERT`` of these fields. With ``once``, an existing row is left as it is; with ``replace`` (a key
+    column), its other columns are overwritten."""
 
     def __init__(self, model: type[models.Model], names: str, *, once: bool = False, replace: str = "") -> None:
         cols = columns(model, names)
@@ -59,19 +59,19 @@ class Insert:
         self._has_text = _has_text(model, names)
         self.text = "{} VALUES {}{}".format(*self._parts)
 
-    def one(self, *row: Any) -> int:
-        """Write a row; returns 0 where it was there already and is left as it is."""
+    def execute(self, *row: Any) -> int:
+        """Insert a row; returns 0 where it exists and is left as it is."""
         with connection.cursor() as cursor:
             cursor.execute(self.text, _storable(row))
             return int(cursor.rowcount)
 
-    def many(self, rows: Iterable[Row]) -> None:
+    def execute_many(self, rows: Iterable[Row]) -> None:
         insert_many(*self._parts, rows, has_text=self._has_text)
 
 
 class Select:
-    """``SELECT`` of these fields; ``where`` is SQL with marks. Rows that it ``locks`` stay as they were read to the
-    end of the transaction; SQLite needs no word for that: its transactions write one after the other."""
+    """``SELECT`` of these fields; ``where`` is SQL with marks. ``locks`` locks the rows to the end of the transaction;
+    SQLite needs no clause for that: its transactions write one after the other."""
 
     def __init__(self, model: type[models.Model], names: str, where: str, *, locks: bool = False) -> None:
         self._text = f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE {where}"  # noqa: S608 - names of ours
@@ -94,13 +94,13 @@ class Select:
             return row
 
 
-AMONG = 500
-"""Values that one statement is asked for."""
+MAX_VALUES = 500
+"""Most values of one ``IN (…)``."""
 
 
 class SelectAmong:
-    """``SELECT`` of these fields of the rows that have one of many values in a field; ``where`` is more SQL with
-    marks, ``order`` what they are sorted by among those of one statement."""
+    """``SELECT`` of these fields for many values of one field, in several statements; ``where`` is more SQL with
+    marks, ``order`` sorts the rows of each statement."""
 
     def __init__(self, model: type[models.Model], names: str, field: str, where: str = "TRUE", order: str = "") -> None:
         [column] = columns(model, field)
@@ -108,21 +108,23 @@ class SelectAmong:
         self._head = f"SELECT {', '.join(columns(model, names))} FROM {table} WHERE {where} AND {column} IN "  # noqa: S608 - names of ours
 
     def all(self, among: Sequence[Any], *values: Any) -> Iterator[tuple[Any, ...]]:
-        """``values`` are those of ``where``."""
-        for start in range(0, len(among), AMONG):
-            some = among[start : start + AMONG]
+        """Yield the rows; ``values`` are the parameters of ``where``."""
+        for start in range(0, len(among), MAX_VALUES):
+            chunk = among[start : start + MAX_VALUES]
             with connection.cursor() as cursor:
-                cursor.execute(f"{self._head}({', '.join(['%s'] * len(some))}){self._order}", [*values, *some])
-                found = cursor.fetchall()
-            yield from found
+                cursor.execute(f"{self._head}({', '.join(['%s'] * len(chunk))}){self._order}", [*values, *chunk])
+                rows = cursor.fetchall()
+            yield from rows
 
 
 class VisibleRow:
-    """One row of a guarded table by its key, if the actor may see it."""
+    """``SELECT`` of one row of a guarded table by its key, if the actor may see it."""
 
     def __init__(self, model: type[models.Model], names: str) -> None:
-        there = "removed_at IS NULL AND " if issubclass(model, Removable) else ""
-        self._head = f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE id = %s AND {there}"  # noqa: S608 - names of ours
+        not_removed = "removed_at IS NULL AND " if issubclass(model, Removable) else ""
+        self._head = (
+            f"SELECT {', '.join(columns(model, names))} FROM {model._meta.db_table} WHERE id = %s AND {not_removed}"  # noqa: S608 - names of ours
+        )
 
     def get(self, actor: Actor, key: int, action: Action = "read") -> tuple[Any, ...] | None:
         where, values = visible_where(actor, action)
@@ -133,7 +135,7 @@ class VisibleRow:
 
 
 class Update:
-    """Changes of one row, gathered and written by one statement. An *expression* is SQL over the
+    """``UPDATE`` of one row: collects changes and writes them by one statement. An *expression* is SQL over the
     row's own columns, with marks."""
 
     def __init__(self, model: type[models.Model]) -> None:
@@ -159,41 +161,41 @@ class Update:
         self._sums[column] = start, so_far + amount
         self._parts[column] = f"{start} + %s", [so_far + amount]
 
-    def express(self, column: str, expression: str, *values: Any) -> None:
+    def set_expression(self, column: str, expression: str, *values: Any) -> None:
         self._parts[column] = expression, list(values)
 
     def __bool__(self) -> bool:
         return bool(self._parts)
 
-    def write(self, key_column: str, key: int, and_where: str = "", *more: Any) -> int:
-        """Write them, to the row with this key; returns how many rows were changed."""
+    def write(self, key_column: str, key: int, and_where: str = "", *params: Any) -> int:
+        """Write the changes to the row with this key; returns how many rows were changed."""
         if not self._parts:
             return 0
         changes = ", ".join(f"{column} = {text}" for column, (text, _) in self._parts.items())
-        values = [value for _, some in self._parts.values() for value in some]
+        values = [value for _, bound in self._parts.values() for value in bound]
         text = f"UPDATE {self._table} SET {changes} WHERE {key_column} = %s {and_where}"  # noqa: S608 - names of ours
         with connection.cursor() as cursor:
-            cursor.execute(text, [*values, key, *more])
+            cursor.execute(text, [*values, key, *params])
             return int(cursor.rowcount)
 
 
 def insert_many(head: str, marks: str, tail: str, rows: Iterable[Row], *, has_text: bool = True) -> None:
-    """Insert rows: ``head`` is the statement before its VALUES, ``marks`` are those of a row in their parentheses,
-    ``tail`` says what is to be done about a row that is there already, ``has_text`` whether one may hold text."""
-    found = [_storable(row) for row in rows] if has_text else list(rows)
-    if not found:
+    """Insert rows: ``head`` is the statement before its VALUES, ``marks`` are those of a row in parentheses,
+    ``tail`` is its ON CONFLICT clause, ``has_text`` tells whether a row may hold text."""
+    encoded = [_storable(row) for row in rows] if has_text else list(rows)
+    if not encoded:
         return
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            _insert_together(cursor.cursor, (head, marks, tail), found)
-        elif not tail and len(found) >= COPIED:
-            _copy(cursor.cursor, head, found)
+            _insert_batches(cursor.cursor, (head, marks, tail), encoded)
+        elif not tail and len(encoded) >= MIN_COPY_ROWS:
+            _copy(cursor.cursor, head, encoded)
         else:
-            cursor.executemany(f"{head} VALUES {marks}{tail}", found)
+            cursor.executemany(f"{head} VALUES {marks}{tail}", encoded)
 
 
-COPIED = 500
-"""Rows that are worth PostgreSQL's COPY: it takes them at a fraction of what statements cost."""
+MIN_COPY_ROWS = 500
+"""Rows from which PostgreSQL's COPY is used: it costs a fraction of statements."""
 
 
 def _copy(cursor: Any, head: str, rows: Sequence[Row]) -> None:
@@ -203,19 +205,19 @@ def _copy(cursor: Any, head: str, rows: Sequence[Row]) -> None:
             copy.write_row(row)
 
 
-TOGETHER = (512, 128, 16, 1)
-"""Rows of one statement, the largest first: few kinds of statements, which SQLite keeps prepared."""
+BATCH_SIZES = (512, 128, 16, 1)
+"""Rows of one statement, the largest first: few distinct statements, which SQLite keeps prepared."""
 
 
-def _insert_together(cursor: Cursor, parts: tuple[str, str, str], rows: Sequence[Row]) -> None:
-    # past `executemany`, which gives away Python's lock for each row, and past Django's cursor, which would
-    # look through thousands of marks: with threads that compute, a writer waits longer for the lock than it writes
+def _insert_batches(cursor: Cursor, parts: tuple[str, str, str], rows: Sequence[Row]) -> None:
+    # avoids `executemany`, which releases Python's lock for each row, and Django's cursor, which would scan
+    # thousands of marks: with computing threads, a writer waits longer for the lock than it writes
     start = 0
     with connection.wrap_database_errors:
-        for size in TOGETHER:
+        for size in BATCH_SIZES:
             while len(rows) - start >= size:
-                some = rows[start : start + size]
-                Cursor.execute(cursor, _text_of(parts, size), [value for row in some for value in row])
+                batch = rows[start : start + size]
+                Cursor.execute(cursor, _text_of(parts, size), [value for row in batch for value in row])
                 start += size
 
 
@@ -227,10 +229,10 @@ def _text_of(parts: tuple[str, str, str], rows: int) -> str:
 
 def execute_many(text: str, rows: Iterable[Row]) -> None:
     """Run a statement once for each row of values."""
-    found = [_storable(row) for row in rows]
-    if found:
+    encoded = [_storable(row) for row in rows]
+    if encoded:
         with connection.cursor() as cursor:
-            cursor.executemany(text, found)
+            cursor.executemany(text, encoded)
 
 
 def execute(text: str, *values: Any) -> int:

@@ -1,7 +1,7 @@
-"""What SQLite's planner knows of the tables: how many rows share a value of an index.
+"""Keeps the statistics of SQLite's query planner fresh: how many rows share a value of an index.
 
-Without that it takes every index for as good as any other, and reads all turns of a status for each session. It learns
-it by itself only when it is told to look, a few hundred rows of each index at a time. (PostgreSQL looks by itself.)
+Without them it takes every index for as good as any other, and reads all turns of a status for each session. SQLite
+collects them only on ANALYZE, here from a few hundred rows of each index. (PostgreSQL has autovacuum.)
 """
 
 from __future__ import annotations
@@ -12,62 +12,62 @@ from collections.abc import Callable
 from django.apps import apps
 from django.db import DatabaseError, connection
 
-from agents.base.store import trouble
+from agents.base.store import failures
 from agents.base.store.writer import writer
 
-ROWS = 400
-"""Rows of an index that are looked at, about."""
-OLD_S = 6 * 3600.0
-"""When it is looked at again, though the store has not grown much."""
-GROWN = 2
-"""How many times larger a store is that is looked at again at once."""
+ANALYSIS_ROWS = 400
+"""About how many rows of an index are sampled."""
+MAX_AGE_S = 6 * 3600.0
+"""Age at which the statistics are renewed although the store has not grown much."""
+GROWTH_FACTOR = 2
+"""Growth of the store at which the statistics are renewed at once."""
 
 
-class Statistics:
-    """What one process has seen to: `renew` is called again and again, and does something where it is time."""
+class PlannerStatistics:
+    """Renews the statistics from time to time: `renew` is called periodically, and runs when it is due."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._looked: tuple[float, int] | None = None
+        self._last_run: tuple[float, int] | None = None
 
     def renew(self) -> bool:
-        """Look at the tables, as one short job of the writer; returns whether it was time, and went well. What others
-        have open already goes by it as soon as there is any, and by newer ones when it is opened anew."""
+        """Analyze the tables, as one short job of the writer; returns whether it was due and succeeded. Open
+        connections use the first statistics at once, and newer ones when they are opened again."""
         if connection.vendor != "sqlite" or not self._is_time():
             return False
         try:
-            pages = writer.write(_look)
+            pages = writer.write(_analyze)
         except DatabaseError as error:
-            if trouble.unavailable(error, "looking at the tables") is None:
+            if failures.unavailable(error, "looking at the tables") is None:
                 raise
             return False  # a file that is held, full or may only be read: the next time may find it otherwise
-        self._looked = self._clock(), pages
+        self._last_run = self._clock(), pages
         return True
 
     def _is_time(self) -> bool:
-        if self._looked is None:
+        if self._last_run is None:
             return True
-        at, pages = self._looked
-        return self._clock() - at >= OLD_S or _pages() >= pages * GROWN
+        at, pages = self._last_run
+        return self._clock() - at >= MAX_AGE_S or _pages() >= pages * GROWTH_FACTOR
 
 
-def _look() -> int:
-    """How many pages of the store are in use."""
+def _analyze() -> int:
+    """Analyze the tables; returns how many pages of the store are in use."""
     with connection.cursor() as cursor:
-        cursor.execute(f"PRAGMA analysis_limit={ROWS}").fetchall()
+        cursor.execute(f"PRAGMA analysis_limit={ANALYSIS_ROWS}").fetchall()
         for table in _tables():
             cursor.execute(f"ANALYZE {table}")
     return _pages()
 
 
 def _tables() -> list[str]:
-    """Those with more than a key: of the others it would only learn how long they are, by reading them."""
+    """Return the tables with more than a key: of the others ANALYZE would only count the rows, by reading them."""
     models = apps.get_app_config("agents").get_models()
-    return [one._meta.db_table for one in models if one._meta.indexes or one._meta.constraints]
+    return [model._meta.db_table for model in models if model._meta.indexes or model._meta.constraints]
 
 
 def _pages() -> int:
-    """Those in use: what was deleted leaves others behind, which are filled first."""
+    """Count the pages in use, without the free ones that deletions leave."""
     with connection.cursor() as cursor:
         [(pages,)] = cursor.execute("PRAGMA page_count").fetchall()
         [(free,)] = cursor.execute("PRAGMA freelist_count").fetchall()

@@ -1,16 +1,16 @@
-"""Interned strings: a small number for each model, tool and error type, cached in the process."""
+"""Interns strings: a small number for each model, tool and error type, cached in the process."""
 
 from __future__ import annotations
 
 import threading
 
 from agents.base.models.terms import Term, TermKind
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 
 _ids: dict[tuple[int, str], int] = {}
 _values: dict[int, str] = {}
 _lock = threading.Lock()
-LENGTH = 300
+MAX_LENGTH = 300
 
 
 def forget() -> None:
@@ -21,8 +21,8 @@ def forget() -> None:
 
 
 def intern(kind: TermKind, value: str) -> int | None:
-    """The number of a string, made if it is new; None for the empty string. Writes."""
-    value = value[:LENGTH]
+    """Return the number of a string, interned if it is new; None for the empty string. Writes."""
+    value = value[:MAX_LENGTH]
     if not value:
         return None
     key = (int(kind), value)
@@ -35,15 +35,15 @@ def intern(kind: TermKind, value: str) -> int | None:
 
 
 def find(kind: TermKind, value: str) -> int | None:
-    """The number of a string if it is known. Only reads."""
-    found = _ids.get((int(kind), value))
-    if found is None:
-        found = Term.objects.filter(kind=int(kind), value=value).values_list("pk", flat=True).first()
-    return found
+    """Return the number of a string; None if it is not interned. Only reads."""
+    number = _ids.get((int(kind), value))
+    if number is None:
+        number = Term.objects.filter(kind=int(kind), value=value).values_list("pk", flat=True).first()
+    return number
 
 
 def text(number: int | None) -> str:
-    """The string of a number; empty for None."""
+    """Return the string of a number; empty for None."""
     if number is None:
         return ""
     if number not in _values:
@@ -56,7 +56,7 @@ def text(number: int | None) -> str:
 
 
 def texts(numbers: set[int | None]) -> dict[int | None, str]:
-    """The strings of several numbers, in one query for those not cached."""
+    """Return the strings of several numbers, in one query for those not cached."""
     missing = [number for number in numbers if number is not None and number not in _values]
     if missing:
         rows = dict(Term.objects.filter(pk__in=missing).values_list("pk", "value"))
@@ -66,5 +66,5 @@ def texts(numbers: set[int | None]) -> dict[int | None, str]:
 
 
 def all_of(kind: TermKind) -> list[str]:
-    """Every string of a kind, sorted: choices for a filter."""
+    """Return the first 500 strings of a kind, sorted: choices for a filter."""
     return list(Term.objects.filter(kind=int(kind)).order_by("value").values_list("value", flat=True)[:500])

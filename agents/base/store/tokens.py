@@ -1,5 +1,5 @@
-"""Actors behind tokens that others issue: who they are is asked of the identity provider of the
-settings, once in a while; here they get a user of their own, so that what they make is theirs."""
+"""Actors of tokens of an identity provider. The provider of the settings identifies a token, cached for
+seconds; each identity gets a user here, which owns the rows it creates."""
 
 from __future__ import annotations
 
@@ -9,53 +9,53 @@ from collections.abc import Callable
 
 from agents.base.access import Actor
 from agents.base.models.people import User
-from agents.base.schemas.identity import Asked, Identity
+from agents.base.schemas.identity import Identity, TokenRequest
 from agents.base.store import keys
 from agents.base.store.writer import writer
 
-FRESH_S = 5.0
-"""How long an answer is believed: a right that was taken away ends this much later at most."""
-_LONGEST, _DIGEST = 140, "sha256"
+CACHE_TTL_S = 5.0
+"""How long an identity is cached: a right that was taken away ends this much later at most."""
+_MAX_OWNER, _DIGEST = 140, "sha256"
 
-Identify = Callable[[str, Asked], Identity]
+Identify = Callable[[str, TokenRequest], Identity]
 _identify: Identify | None = None
-_known: dict[str, tuple[float, Actor]] = {}
+_cache: dict[str, tuple[float, Actor]] = {}
 
 
-def use(identify: Identify | None) -> None:
-    """Say who tells whose a token is: raises NotAuthenticated, Unavailable. None: nobody."""
+def use_provider(identify: Identify | None) -> None:
+    """Set the function that identifies tokens (it raises NotAuthenticated, Unavailable); None: no provider."""
     global _identify
     _identify = identify
-    _known.clear()
+    _cache.clear()
 
 
-def are_known() -> bool:
-    """Whether there is somebody who knows tokens."""
+def has_provider() -> bool:
+    """Tell whether an identity provider is configured."""
     return _identify is not None
 
 
-def actor_of(token: str, asked: Asked) -> Actor:
-    """The actor behind a token. Raises NotAuthenticated, Unavailable."""
+def actor_of(token: str, request: TokenRequest) -> Actor:
+    """Return the actor of a token. Raises NotAuthenticated, Unavailable."""
     assert _identify is not None  # `are_known`
     name = hashlib.sha256(token.encode(errors="replace")).hexdigest()
-    found = _known.get(name)
-    if found and time.monotonic() < found[0]:
-        return found[1]
-    identity = _identify(token, asked)
+    entry = _cache.get(name)
+    if entry and time.monotonic() < entry[0]:
+        return entry[1]
+    identity = _identify(token, request)
     actor = _actor(identity)
-    if len(_known) > 10_000:
-        _known.clear()
-    _known[name] = time.monotonic() + _fresh_s(identity), actor
+    if len(_cache) > 10_000:
+        _cache.clear()
+    _cache[name] = time.monotonic() + _ttl_s(identity), actor
     return actor
 
 
-def _fresh_s(identity: Identity) -> float:
-    return FRESH_S if identity.until is None else max(min(FRESH_S, identity.until - time.time()), 0.0)
+def _ttl_s(identity: Identity) -> float:
+    return CACHE_TTL_S if identity.until is None else max(min(CACHE_TTL_S, identity.until - time.time()), 0.0)
 
 
 def _actor(identity: Identity) -> Actor:
     name = _username(identity.owner)
-    user = User.objects.filter(username=name).first() or writer.write(lambda: _make_user(name, identity.name))
+    user = User.objects.filter(username=name).first() or writer.write(lambda: _find_or_create_user(name, identity.name))
     if not user.is_active:
         return Actor(name)
     attributes = identity.attributes
@@ -63,16 +63,16 @@ def _actor(identity: Identity) -> Actor:
 
 
 def _username(owner: str) -> str:
-    """One for each owner: what is too long is kept by its digest, behind a word that no other name has there."""
-    if len(owner) <= _LONGEST:
-        return keys.OF_ISSUERS + owner
-    return f"{keys.OF_ISSUERS}{_DIGEST} {hashlib.sha256(owner.encode()).hexdigest()}"
+    """Return the name of an owner's user: a digest for a long owner, behind a word that no other name has there."""
+    if len(owner) <= _MAX_OWNER:
+        return keys.ISSUED_USER_PREFIX + owner
+    return f"{keys.ISSUED_USER_PREFIX}{_DIGEST} {hashlib.sha256(owner.encode()).hexdigest()}"
 
 
-def _make_user(name: str, principal: str) -> User:
-    """Without a password: it enters by its token only."""
-    user, made = User.objects.get_or_create(username=name, defaults={"first_name": principal[:150]})
-    if made:
+def _find_or_create_user(name: str, principal: str) -> User:
+    """Return the user of an identity, created without a password if it is new."""
+    user, created = User.objects.get_or_create(username=name, defaults={"first_name": principal[:150]})
+    if created:
         user.set_unusable_password()
         user.save(update_fields=["password"])
     return user

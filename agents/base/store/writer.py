@@ -3,11 +3,11 @@
 A job is a function that writes. Jobs that wait together are committed together, so that the price
 of a durable commit (an fsync) is shared; the caller's future is resolved only after the commit.
 When one job of a group fails, the group is rolled back and its jobs run again one by one; one that
-met another process's transaction (a deadlock, a serialisation failure) is simply run again: a job
+conflicted with another process's transaction (a deadlock, a serialisation failure) is retried: a job
 must therefore have no effect but on the database.
 
-Callers take turns (`shares.caller`), and a group is committed before it has taken long: small writes do not wait
-for all that somebody else has sent.
+Callers take turns (`shares.caller`), and a group is committed after `MAX_GROUP_S`: small writes do not wait
+for the whole backlog of another caller.
 
 Outside a server (commands, tests) there is no thread: jobs run at once, in the caller's own
 connection.
@@ -29,72 +29,72 @@ from django.db import close_old_connections, connection, transaction
 from django.db.utils import DatabaseError, InterfaceError, OperationalError
 
 from agents.base import shares
-from agents.base.shares import Caller, Lines
-from agents.base.store import changes, scopes, terms, trouble
-from agents.base.store.busy_timeout import waiting_at_most
+from agents.base.shares import Caller, FairQueue
+from agents.base.store import changes, failures, scopes, terms
+from agents.base.store.busy_timeout import lock_timeout
 
 log = logging.getLogger(__name__)
 
-GROUP = 256
-"""Jobs in one commit at most."""
-SLICE_S = 0.05
-"""When jobs of a group have taken so long, they are committed, and the others come later."""
+MAX_JOBS = 256
+"""Most jobs of one commit."""
+MAX_GROUP_S = 0.05
+"""When the jobs of a group have taken this long, they are committed, and the others follow later."""
 CHECKPOINT_BYTES = 32 * 1024 * 1024
 """Size of SQLite's log at which the writer itself folds it into the file: steady readers starve
 the automatic checkpoint."""
 
-MET = frozenset({"40001", "40P01"})
-"""PostgreSQL's codes of transactions that got in each other's way: serialisation failure, deadlock."""
-MEETINGS, APART_S = 10, 0.05
-"""How often a job may meet others, and how long it waits at most before it is run again."""
+CONFLICT_STATES = frozenset({"40001", "40P01"})
+"""PostgreSQL's codes of conflicting transactions: serialisation failure, deadlock."""
+MAX_TRIES, MAX_RETRY_DELAY_S = 10, 0.05
+"""How often a conflicting job is tried, and how long it waits at most before the next try."""
 
-HELD_S, BRIEFLY_S = 5.0, 0.5
-"""For so long after the store was found held, writes wait so long."""
+HELD_PERIOD_S, SHORT_TIMEOUT_S = 5.0, 0.5
+"""After the store was found locked, writes wait only this long for the lock, for that period."""
 
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]", Caller]
 
 
-class _Waiting:
-    """Jobs that wait."""
+class _JobQueue:
+    """The queue of jobs; thread-safe."""
 
     def __init__(self) -> None:
-        self._lines: Lines[Job] = Lines()
+        self._queue: FairQueue[Job] = FairQueue()
         self._changed = threading.Condition()
-        self._ended = False
+        self._closed = False
 
     def put(self, job: Job) -> None:
         with self._changed:
-            self._lines.put(job[2], job)
+            self._queue.put(job[2], job)
             self._changed.notify()
 
     def put_back(self, jobs: Sequence[Job]) -> None:
-        """These were taken, and come first when the next are."""
+        """Put back jobs that were taken, as the next ones."""
         with self._changed:
             for job in reversed(jobs):
-                self._lines.put_back(job[2], job)
+                self._queue.put_back(job[2], job)
 
-    def end(self, ended: bool = True) -> None:
-        """No more jobs come, or some do again."""
+    def close(self, closed: bool = True) -> None:
+        """Close the queue, or open it again."""
         with self._changed:
-            self._ended = ended
+            self._closed = closed
             self._changed.notify()
 
     def wait(self) -> list[Job] | None:
-        """The next jobs, as soon as there are any; None once no more come."""
+        """Wait for the next jobs, and return them; None once the queue is closed and empty."""
         with self._changed:
-            self._changed.wait_for(lambda: self._lines or self._ended)
+            self._changed.wait_for(lambda: self._queue or self._closed)
             return self._take() or None
 
     def take(self) -> list[Job]:
-        """The next jobs, none if there are none."""
+        """Return the next jobs without waiting."""
         with self._changed:
             return self._take()
 
     def _take(self) -> list[Job]:
         group: list[Job] = []
-        while self._lines and len(group) < GROUP:
-            group.append(self._lines.take())
+        while self._queue and len(group) < MAX_JOBS:
+            group.append(self._queue.take())
         return group
 
 
@@ -102,7 +102,7 @@ class Writer:
     """The writer thread. `start` it once a process; `stop` finishes what is queued."""
 
     def __init__(self) -> None:
-        self._jobs = _Waiting()
+        self._jobs = _JobQueue()
         self._thread: threading.Thread | None = None
         self.commits = 0
 
@@ -111,14 +111,14 @@ class Writer:
         return self._thread is not None
 
     def start(self) -> None:
-        self._jobs.end(False)
+        self._jobs.close(False)
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self._thread.start()
 
     def stop(self, timeout_s: float = 30.0) -> None:
         if self._thread is None:
             return
-        self._jobs.end()
+        self._jobs.close()
         self._thread.join(timeout_s)
         self._thread = None
 
@@ -138,16 +138,16 @@ class Writer:
     def _work(self) -> None:
         while (group := self._jobs.wait()) is not None:
             self._commit(group)
-            del group  # it may hold much, and the next may be long in coming
+            del group  # frees its memory: the next job may come much later
         connection.close()
 
     def _commit(self, group: list[Job]) -> None:
         try:
-            with _patience():
-                results = _through([job for job, *_ in group], MEETINGS if len(group) == 1 else 1)
+            with _wait_limit():
+                results = _run_together([job for job, *_ in group], MAX_TRIES if len(group) == 1 else 1)
         except Exception as error:  # noqa: BLE001 - whatever a job raises belongs to its caller
-            _mend(error)
-            if len(group) == 1 or _befalls_all(error):
+            _recover(error)
+            if len(group) == 1 or _affects_all(error):
                 self._refuse(group, error)
             else:
                 for job in group:
@@ -160,68 +160,68 @@ class Writer:
         _checkpoint()
 
     def _refuse(self, group: list[Job], error: Exception) -> None:
-        """With what waits behind it, if the store takes nothing at all: one after the other would each wait
-        as long again."""
+        """Fail a group, and all queued jobs where the store takes no writes at all: each of them would wait for the
+        timeout again."""
         while group:
             for _, future, _ in group:
                 future.set_exception(error)
-            group = self._jobs.take() if _befalls_all(error) else []
+            group = self._jobs.take() if _affects_all(error) else []
 
 
-def _patience() -> AbstractContextManager[None]:
-    """Whoever comes while somebody else holds the store for long does not wait as long as the first."""
-    held = trouble.noted.recent(HELD_S) is trouble.HELD
-    return waiting_at_most(BRIEFLY_S) if held else nullcontext()
+def _wait_limit() -> AbstractContextManager[None]:
+    """Shorten the wait for the write lock while another process holds it for long: only the first waits in full."""
+    held = failures.failure_log.recent(HELD_PERIOD_S) is failures.HELD
+    return lock_timeout(SHORT_TIMEOUT_S) if held else nullcontext()
 
 
-def _befalls_all(error: BaseException) -> bool:
-    """Whether the store is in trouble, so that other jobs would fare no better."""
-    found = trouble.of(error)
-    return found is not None and not found.of_one
+def _affects_all(error: BaseException) -> bool:
+    """Tell whether the store itself has failed, so that other jobs would fail as well."""
+    failure = failures.classify(error)
+    return failure is not None and not failure.single_statement
 
 
-def _through(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
-    """The results of jobs in one transaction, of the first ones where they take long; it gets so many tries
-    against those of other processes."""
+def _run_together(jobs: list[Callable[[], Any]], tries: int) -> list[Any]:
+    """Run jobs in one transaction, only the first ones if they take long; return their results. Conflicts with other
+    processes are retried, up to ``tries`` in all."""
     for _ in range(tries - 1):
         try:
             return _transact(jobs)
         except DatabaseError as error:
-            if not has_met(error) or connection.in_atomic_block:
+            if not is_conflict(error) or connection.in_atomic_block:
                 raise
-            _forget()
-            time.sleep(random.uniform(0, APART_S))  # noqa: S311 - so that they do not meet again
+            _reset_caches()
+            time.sleep(random.uniform(0, MAX_RETRY_DELAY_S))  # noqa: S311 - so that they do not meet again
     return _transact(jobs)
 
 
-def has_met(error: BaseException) -> bool:
-    """Whether a transaction failed only because of another: it may be run again."""
-    return getattr(error.__cause__, "sqlstate", None) in MET
+def is_conflict(error: BaseException) -> bool:
+    """Tell whether a transaction failed only because of another one: it may be run again."""
+    return getattr(error.__cause__, "sqlstate", None) in CONFLICT_STATES
 
 
 def _transact(jobs: list[Callable[[], Any]]) -> list[Any]:
-    until = time.monotonic() + SLICE_S
+    deadline = time.monotonic() + MAX_GROUP_S
     results = []
     with transaction.atomic():
         for job in jobs:
             results.append(job())
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 break
-        noted = changes.flush()
-    changes.ring(noted)
+        batch = changes.flush()
+    changes.notify(batch)
     return results
 
 
-def _forget() -> None:
-    """What the failed transaction made us believe is not so."""
-    for believed in (changes, terms, scopes):
-        believed.forget()
+def _reset_caches() -> None:
+    """Drop cached rows and noted changes of a failed transaction: they were rolled back."""
+    for module in (changes, terms, scopes):
+        module.forget()
 
 
-def _mend(error: BaseException) -> None:
-    """Forget, and drop a dead connection."""
-    _forget()
-    if trouble.unavailable(error, "a write") is not None:
+def _recover(error: BaseException) -> None:
+    """Reset the caches, and drop a dead connection."""
+    _reset_caches()
+    if failures.unavailable(error, "a write") is not None:
         close_old_connections()
     elif isinstance(error, OperationalError | InterfaceError):  # it may have spoilt the connection all the same
         log.warning("a write failed: %s", error)
@@ -230,9 +230,9 @@ def _mend(error: BaseException) -> None:
 
 def _run_inline(job: Callable[[], Any], future: Future[Any]) -> None:
     try:
-        future.set_result(_through([job], MEETINGS)[0])
+        future.set_result(_run_together([job], MAX_TRIES)[0])
     except Exception as error:  # noqa: BLE001 - handed to the caller, as the thread does
-        _forget()
+        _reset_caches()
         future.set_exception(error)
 
 
@@ -249,12 +249,12 @@ def _checkpoint() -> None:
 
 
 def _fold() -> None:
-    """What is committed is safe in the log: where the file has no room, the next time may find some."""
+    """Checkpoint SQLite's log. A failure loses nothing: the log holds all commits, and the next try may succeed."""
     try:
-        with waiting_at_most(0.2), connection.cursor() as cursor:
+        with lock_timeout(0.2), connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except DatabaseError as error:
-        if trouble.unavailable(error, "the log") is None:
+        if failures.unavailable(error, "the log") is None:
             log.warning("the log could not be folded in: %s", error)
 
 

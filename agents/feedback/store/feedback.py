@@ -1,8 +1,8 @@
-"""What people say of sessions, turns and steps: thumbs, named scores, comments. The rows they are about
-belong to others; whoever calls has checked that the actor may see them (`agents.record.store.targets`).
+"""Stores and reads feedback on sessions, turns and steps: ratings, named scores, comments. The rows they are on belong
+to others; callers have checked that the actor may see them (`agents.record.store.targets`).
 
-An author (who is logged in, and whom an application names) has one thumb for a record and one score of
-each name: a later one takes the place of the earlier. Comments add up.
+An author (the user who is logged in, with the name that an application gives) has one rating for a record and one score
+of each name: a later one replaces the earlier. Comments add up.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from agents.base.models.terms import TermKind
 from agents.base.store import terms
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
-from agents.base.words import index_text
+from agents.base.tokenizer import index_text
 from agents.feedback.models import Feedback, Rating
 from agents.record.models.turns import Turn
 from agents.record.store import targets
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 
 RATINGS = {each.label: each.value for each in Rating}
-MOST = 200
-"""Judgements of one author about one record."""
+MAX_PER_AUTHOR = 200
+"""Feedback entries of one author on one record."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """``rating`` is ``up`` or ``down``; ``name`` and ``value`` are a score; ``author`` is whom an
-    application names, where nobody is logged in."""
+class FeedbackContent:
+    """The content of a feedback entry. ``rating`` is ``up`` or ``down``; ``name`` and ``value`` are a score; ``author``
+    is the name that an application gives for its end user."""
 
     rating: str | None = None
     name: str = ""
@@ -44,17 +44,17 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A judgement as it is shown. ``created_at``, ``updated_at`` in microseconds; ``own`` is that the
-    reader speaks there for itself, ``mine`` that it may take it back."""
+class FeedbackEntry:
+    """A stored feedback entry, for one reader. ``created_at``, ``updated_at`` are in microseconds; ``by_reader`` says
+    that the reader gave it under its own name, ``can_withdraw`` that it may withdraw it."""
 
     key: int
-    about: About
-    judgement: Judgement
+    target: RecordTarget
+    content: FeedbackContent
     created_at: int
     updated_at: int
-    own: bool
-    mine: bool
+    by_reader: bool
+    can_withdraw: bool
 
     @property
     def public_id(self) -> str:
@@ -64,109 +64,112 @@ class Said:
 # ------------------------------------------------------------------------------------------- writing
 
 
-def add(actor: Actor, about: About, said: Judgement) -> int:
-    """Store a judgement; returns its key. Raises as `judge`."""
-    return judge(actor, about, [said])[0]
+def add(actor: Actor, target: RecordTarget, content: FeedbackContent) -> int:
+    """Store one entry; returns its key. Raises as `submit`."""
+    return submit(actor, target, [content])[0]
 
 
-def judge(actor: Actor, about: About, said: Sequence[Judgement], names: Collection[str] = ()) -> list[int]:
-    """Store judgements and tag the record with ``names``, all or nothing; returns their keys. Raises
-    NotFound for a record that was deleted meanwhile, InvalidRequest when the author has said too much."""
-    keys = [ids.new_key() for _ in said]
+def submit(
+    actor: Actor, target: RecordTarget, contents: Sequence[FeedbackContent], tags: Collection[str] = ()
+) -> list[int]:
+    """Store entries and tag the record, all or nothing; returns the keys of the entries. Raises NotFound for a record
+    that was deleted meanwhile, InvalidRequest when the author has too many entries on it."""
+    keys = [ids.new_key() for _ in contents]
 
     def job() -> list[int]:
-        targets.hold(about)
-        stored = [_put(actor, key, about, each) for key, each in zip(keys, said, strict=True)]
-        targets.tag(about, names)
-        targets.tell(about)
+        targets.lock(target)
+        stored = [_store(actor, key, target, content) for key, content in zip(keys, contents, strict=True)]
+        targets.tag(target, tags)
+        targets.note_change(target)
         return stored
 
     return writer.write(job)
 
 
-def _put(actor: Actor, key: int, about: About, said: Judgement) -> int:
-    now, author = ids.now_us(), said.author or actor.name[:200]
-    name = terms.intern(TermKind.SCORE, said.name)
-    rows = list(_earlier(actor, about, author).order_by("pk"))
-    row = _same(rows, said, name)
+def _store(actor: Actor, key: int, target: RecordTarget, content: FeedbackContent) -> int:
+    now, author = ids.now_us(), content.author or actor.name[:200]
+    score_term = terms.intern(TermKind.SCORE, content.name)
+    rows = list(_rows_of_author(actor, target, author).order_by("pk"))
+    row = _row_to_update(rows, content, score_term)
     if row is None:
-        if len(rows) >= MOST:
-            raise InvalidRequest(f"{author} has said {MOST} things of this already.", code="too_much_feedback")
-        row = Feedback(pk=key, **_place(about), author_id=actor.user_id, author_name=author, created_at=now)
+        if len(rows) >= MAX_PER_AUTHOR:
+            raise InvalidRequest(
+                f"{author} has said {MAX_PER_AUTHOR} things of this already.", code="too_much_feedback"
+            )
+        row = Feedback(pk=key, **_target_columns(target), author_id=actor.user_id, author_name=author, created_at=now)
     for other in rows:
         if other.pk != row.pk:
-            _take_from(other, said, name)
-    if said.rating:
-        row.rating = RATINGS[said.rating]
-    if name is not None:
-        row.name_id, row.value = name, said.value
-    if said.comment:
-        row.comment, row.words = said.comment, f" {index_text(said.comment)} "
+            _clear_replaced(other, content, score_term)
+    if content.rating:
+        row.rating = RATINGS[content.rating]
+    if score_term is not None:
+        row.name_id, row.value = score_term, content.value
+    if content.comment:
+        row.comment, row.words = content.comment, f" {index_text(content.comment)} "
     row.updated_at = now
     row.save()
     return int(row.pk)
 
 
-def unrate(actor: Actor, about: About) -> None:
-    """Take one's own thumb back; a comment that came with it stays."""
+def remove_rating(actor: Actor, target: RecordTarget) -> None:
+    """Remove the actor's own rating; a comment that came with it stays."""
 
     def job() -> None:
-        for row in _earlier(actor, about, actor.name[:200]).exclude(rating=None):
-            _take_from(row, Judgement(rating="up"), None)
-        targets.tell(about)
+        for row in _rows_of_author(actor, target, actor.name[:200]).exclude(rating=None):
+            _clear_replaced(row, FeedbackContent(rating="up"), None)
+        targets.note_change(target)
 
     writer.write(job)
 
 
-def _earlier(actor: Actor, about: About, author: str) -> QuerySet[Feedback]:
-    """What an author has said of a record."""
-    return Feedback.objects.filter(**_place(about), author_id=actor.user_id, author_name=author)
+def _rows_of_author(actor: Actor, target: RecordTarget, author: str) -> QuerySet[Feedback]:
+    """The entries of an author on a record."""
+    return Feedback.objects.filter(**_target_columns(target), author_id=actor.user_id, author_name=author)
 
 
-def _place(about: About) -> dict[str, Any]:
-    return {"session_id": about.session, "turn_id": about.turn, "step_id": about.step}
+def _target_columns(target: RecordTarget) -> dict[str, Any]:
+    return {"session_id": target.session, "turn_id": target.turn, "step_id": target.step}
 
 
-def _same(rows: Sequence[Feedback], said: Judgement, name: int | None) -> Feedback | None:
-    """The row that is to say it: that of the earlier thumb, score or like comment, unless this brings
-    another comment along."""
+def _row_to_update(rows: Sequence[Feedback], content: FeedbackContent, score_term: int | None) -> Feedback | None:
+    """The row that new content updates: that of the earlier rating, score or equal comment, unless the content has
+    another comment."""
     for row in rows:
-        meant = (said.rating and row.rating is not None) or (name is not None and row.name_id == name)
-        if said.comment:
-            meant = row.comment == said.comment or (bool(meant) and not row.comment)
-        if meant:
+        is_match = (content.rating and row.rating is not None) or (score_term is not None and row.name_id == score_term)
+        if content.comment:
+            is_match = row.comment == content.comment or (bool(is_match) and not row.comment)
+        if is_match:
             return row
     return None
 
 
-def _take_from(row: Feedback, said: Judgement, name: int | None) -> None:
-    """An earlier thumb or score that no longer counts; its comment stays."""
-    takes_thumb = bool(said.rating) and row.rating is not None
-    takes_score = name is not None and row.name_id == name
-    if not takes_thumb and not takes_score:
+def _clear_replaced(row: Feedback, content: FeedbackContent, score_term: int | None) -> None:
+    """Clear an earlier rating or score that new content replaces; its comment stays."""
+    clears_rating = bool(content.rating) and row.rating is not None
+    clears_score = score_term is not None and row.name_id == score_term
+    if not clears_rating and not clears_score:
         return
-    row.rating = None if takes_thumb else row.rating
-    row.name_id, row.value = (None, None) if takes_score else (row.name_id, row.value)
+    row.rating = None if clears_rating else row.rating
+    row.name_id, row.value = (None, None) if clears_score else (row.name_id, row.value)
     if row.rating is None and row.name_id is None and not row.comment:
         row.delete()
     else:
         row.save()
 
 
-def withdraw(actor: Actor, public_id: str) -> About:
-    """Take a judgement back: one's own, or anyone's for an admin. Returns what it was about. Raises
-    NotFound."""
+def withdraw(actor: Actor, public_id: str) -> RecordTarget:
+    """Delete an entry: the actor's own, or anyone's for an admin. Returns its record. Raises NotFound."""
     key = ids.parse(ids.Kind.FEEDBACK, public_id)
-    mine = Q() if actor.is_admin else Q(author_id=actor.user_id or 0)
+    condition = Q() if actor.is_admin else Q(author_id=actor.user_id or 0)
 
-    def job() -> About:
-        row = Feedback.objects.filter(mine, pk=key or 0).first()
+    def job() -> RecordTarget:
+        row = Feedback.objects.filter(condition, pk=key or 0).first()
         if row is None:
             raise NotFound(f"Feedback '{public_id[:80]}' not found.")
-        about = About(row.session_id, row.turn_id, row.step_id)
+        target = RecordTarget(row.session_id, row.turn_id, row.step_id)
         row.delete()
-        targets.tell(about)
-        return about
+        targets.note_change(target)
+        return target
 
     return writer.write(job)
 
@@ -174,63 +177,65 @@ def withdraw(actor: Actor, public_id: str) -> About:
 # ------------------------------------------------------------------------------------------- reading
 
 
-def of_turn(actor: Actor, turn: int) -> list[Said]:
-    """What was said of a turn and its steps, oldest first."""
-    return _found(actor, Q(turn_id=turn))
+def of_turn(actor: Actor, turn: int) -> list[FeedbackEntry]:
+    """The feedback on a turn and its steps, oldest first."""
+    return _entries(actor, Q(turn_id=turn))
 
 
-def of_session(actor: Actor, session: int) -> list[Said]:
-    """What was said of a session itself, oldest first."""
-    return _found(actor, Q(session_id=session, turn=None))
+def of_session(actor: Actor, session: int) -> list[FeedbackEntry]:
+    """The feedback on a session itself, oldest first."""
+    return _entries(actor, Q(session_id=session, turn=None))
 
 
-def of_keys(actor: Actor, keys: Collection[int]) -> list[Said]:
-    """These judgements, in the order of their keys here."""
-    found = {one.key: one for one in _found(actor, Q(pk__in=list(keys)))}
-    return [found[key] for key in dict.fromkeys(keys) if key in found]
+def of_keys(actor: Actor, keys: Collection[int]) -> list[FeedbackEntry]:
+    """The entries with these keys, in the order of the keys."""
+    entries = {entry.key: entry for entry in _entries(actor, Q(pk__in=list(keys)))}
+    return [entries[key] for key in dict.fromkeys(keys) if key in entries]
 
 
-def page(actor: Actor, about: About, *, after: int | None = None, limit: int = 100) -> tuple[list[Said], bool]:
-    """What was said of a record and all that is below it, newest first, behind ``after``; and whether
+def page(
+    actor: Actor, target: RecordTarget, *, after: int | None = None, limit: int = 100
+) -> tuple[list[FeedbackEntry], bool]:
+    """A page of the feedback on a record and all that is below it, newest first, after the key ``after``; and whether
     there is more."""
-    condition = _below(actor, about)
+    condition = _within(actor, target)
     if after is not None:
         condition &= Q(pk__lt=after)
     rows = list(_rows(condition).order_by("-pk")[: limit + 1])
-    return [_said(actor, row) for row in rows[:limit]], len(rows) > limit
+    return [_entry(actor, row) for row in rows[:limit]], len(rows) > limit
 
 
-def _below(actor: Actor, about: About) -> Q:
-    if about.step is not None:
-        return Q(step_id=about.step)
-    if about.turn is not None:
-        return Q(turn_id=about.turn)
-    seen = Turn.objects.visible_to(actor).filter(session_id=about.session)
-    return Q(session_id=about.session) & (Q(turn=None) | Q(turn_id__in=seen.values("pk")))
+def _within(actor: Actor, target: RecordTarget) -> Q:
+    if target.step is not None:
+        return Q(step_id=target.step)
+    if target.turn is not None:
+        return Q(turn_id=target.turn)
+    visible = Turn.objects.visible_to(actor).filter(session_id=target.session)
+    return Q(session_id=target.session) & (Q(turn=None) | Q(turn_id__in=visible.values("pk")))
 
 
-def of_turns(turns: Collection[int]) -> Mapping[int, list[Judgement]]:
-    """What was said of these turns themselves."""
-    found: dict[int, list[Judgement]] = {}
+def of_turns(turns: Collection[int]) -> Mapping[int, list[FeedbackContent]]:
+    """The feedback on these turns themselves, by turn."""
+    by_turn: dict[int, list[FeedbackContent]] = {}
     for row in _rows(Q(turn_id__in=list(turns), step=None)):
-        found.setdefault(row.turn_id, []).append(_judgement(row))
-    return found
+        by_turn.setdefault(row.turn_id, []).append(_content(row))
+    return by_turn
 
 
-def _found(actor: Actor, condition: Q) -> list[Said]:
-    return [_said(actor, row) for row in _rows(condition)]
+def _entries(actor: Actor, condition: Q) -> list[FeedbackEntry]:
+    return [_entry(actor, row) for row in _rows(condition)]
 
 
-def _said(actor: Actor, row: Feedback) -> Said:
+def _entry(actor: Actor, row: Feedback) -> FeedbackEntry:
     by_actor = actor.user_id is not None and row.author_id == actor.user_id
-    return Said(
+    return FeedbackEntry(
         row.pk,
-        About(row.session_id, row.turn_id, row.step_id),
-        _judgement(row),
+        RecordTarget(row.session_id, row.turn_id, row.step_id),
+        _content(row),
         to_us(row.created_at),
         to_us(row.updated_at),
-        own=by_actor and row.author_name == actor.name[:200],
-        mine=by_actor or actor.is_admin,
+        by_reader=by_actor and row.author_name == actor.name[:200],
+        can_withdraw=by_actor or actor.is_admin,
     )
 
 
@@ -238,27 +243,27 @@ def _rows(condition: Q) -> QuerySet[Feedback]:
     return Feedback.objects.filter(condition).select_related("name").order_by("pk")
 
 
-def _judgement(row: Feedback) -> Judgement:
+def _content(row: Feedback) -> FeedbackContent:
     rating = Rating(row.rating).label if row.rating is not None else None
-    return Judgement(rating, row.name.value if row.name else "", row.value, row.comment, row.author_name)
+    return FeedbackContent(rating, row.name.value if row.name else "", row.value, row.comment, row.author_name)
 
 
 # ------------------------------------------------------------------------------------------- deletion
 
 
-def drop_of_sessions(sessions: Sequence[int]) -> None:
-    """Delete what was said of these sessions and all in them, within the caller's transaction."""
+def delete_of_sessions(sessions: Sequence[int]) -> None:
+    """Delete the feedback on these sessions and all in them, within the caller's transaction."""
     Feedback.objects.filter(session_id__in=sessions)._raw_delete("default")
 
 
-def drop_of_turns(turns: Sequence[int]) -> None:
+def delete_of_turns(turns: Sequence[int]) -> None:
     Feedback.objects.filter(turn_id__in=turns)._raw_delete("default")
 
 
-def drop_of_steps(steps: Sequence[int]) -> None:
+def delete_of_steps(steps: Sequence[int]) -> None:
     Feedback.objects.filter(step_id__in=steps)._raw_delete("default")
 
 
 def merge_steps(steps: Sequence[int]) -> None:
-    """What was said of these steps is said of their turn from now on."""
+    """Move the feedback on these steps to their turn."""
     Feedback.objects.filter(step_id__in=steps).update(step=None)

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 
 JSON = dict[str, Any]
 Texts = Mapping[str, str]
 
 
-def detail_of(step: StepValue) -> JSON:
+def detail_of(step: StepSnapshot) -> JSON:
     """A step's detail; empty where there is none that can be read."""
     return _object(step.detail)
 
@@ -26,7 +26,7 @@ def _object(encoded: bytes | None) -> JSON:
     return found if isinstance(found, dict) else {}
 
 
-def texts_of(step: StepValue, detail: JSON) -> dict[str, str]:
+def texts_of(step: StepSnapshot, detail: JSON) -> dict[str, str]:
     """The texts of a step by name, those that are there."""
     found = {**_TEXTS[step.type](detail), "error": step.error.message if step.error else ""}
     return {name: text for name, text in found.items() if text}

@@ -15,8 +15,8 @@ from agents.forks.comparison.alignment import Element, Pair, align
 from agents.forks.schemas.comparison import Comparison, Difference, PairCounts, StepPair, StepSide, TextDifference
 from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import Origin
-from agents.record.schemas.turns import StepValue, TurnValue
-from agents.uikit.text_differences import WORDS, pieces
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
+from agents.uikit.text_diff import MAX_PARTS, diff
 
 _WORD = re.compile(r"\w+")
 CLOSENESS = 4_000
@@ -29,16 +29,16 @@ MOST = 1_000_000
 class Side:
     """A turn with the steps of it that are compared, how many it has, and what it ran with, by name."""
 
-    turn: TurnValue
+    turn: TurnSnapshot
     row: TurnRow
-    steps: Sequence[StepValue]
+    steps: Sequence[StepSnapshot]
     total: int
     parameters: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    step: StepValue
+    step: StepSnapshot
     detail: dict[str, Any]
     texts: dict[str, str]
 
@@ -58,7 +58,7 @@ class _Reader:
         self._left = MOST
 
     def text(self, name: str, a: str, b: str, *, cut: bool = False) -> TextDifference:
-        found = pieces(a, b, WORDS if self._left > 0 else 0)
+        found = diff(a, b, MAX_PARTS if self._left > 0 else 0)
         self._left -= 0 if a == b else len(a) + len(b)
         return TextDifference(name=name, same=a == b, pieces=found, cut=cut)
 
@@ -85,7 +85,7 @@ def compare(a: Side, b: Side, fork: int | None = None) -> Comparison:
     )
 
 
-def _read(steps: Sequence[StepValue]) -> list[_Step]:
+def _read(steps: Sequence[StepSnapshot]) -> list[_Step]:
     out = []
     for step in steps:
         detail = content.detail_of(step)
@@ -126,7 +126,7 @@ def _difference(name: str, a: Any, b: Any) -> Difference:
     return Difference(name=name, a=a, b=b, same=a == b, change=b - a if numbers else None)
 
 
-def _words(reader: _Reader, a: TurnValue, b: TurnValue) -> list[TextDifference]:
+def _words(reader: _Reader, a: TurnSnapshot, b: TurnSnapshot) -> list[TextDifference]:
     said = reader.text("input", content.said(a.input_messages), content.said(b.input_messages))
     answered = reader.text("output", content.answered(a.output_message), content.answered(b.output_message))
     return [said, answered]

@@ -20,8 +20,8 @@ from agents.forks.store import comparison_input
 from agents.logs.schemas.rows import TurnRow
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
-from agents.uikit.marks import type_word
-from agents.uikit.text_differences import Piece, pieces
+from agents.uikit.elements import type_label
+from agents.uikit.text_diff import DiffPart, diff
 
 WINDOW = 100
 """Rows of steps on one page; steps that are the same and follow each other are one row."""
@@ -47,7 +47,7 @@ def compare_choice(request: PageRequest) -> HttpResponse:
         return redirect("turn-compare", found["a"][0], found["b"][0])
     wrong = [name for name, text in given.items() if text and not found[name]]
     status = 400 if wrong else 200
-    return render(request, "agents/compare_choice.html", {**given, "wrong": wrong}, status=status)
+    return render(request, "forks/comparison_choice.html", {**given, "wrong": wrong}, status=status)
 
 
 @page("read")
@@ -72,7 +72,7 @@ def compare_page(request: PageRequest, turn_id: str, other_id: str) -> HttpRespo
         "all_url": "?",
         "only_url": "?only=differences",
     }
-    return render(request, "agents/compare.html", context)
+    return render(request, "forks/comparison.html", context)
 
 
 def _start(request: HttpRequest, count: int) -> int:
@@ -139,7 +139,7 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "duration": format.duration,
     "count": format.count,
     "cost": format.cost,
-    "words": lambda text: format.words(text) if text else format.NOTHING,
+    "words": lambda text: format.readable_name(text) if text else format.NOTHING,
     "code": lambda text: str(text or format.NOTHING),
     "status": str,
 }
@@ -204,21 +204,21 @@ _NAMES = {
 
 
 def _name(name: str) -> str:
-    return gettext(_NAMES[name]) if name in _NAMES else format.words(name)
+    return gettext(_NAMES[name]) if name in _NAMES else format.readable_name(name)
 
 
 def _text(one: TextDifference) -> Words:
     return _words(one.name, one.pieces, same=one.same, cut=one.cut)
 
 
-def _words(name: str, found: Sequence[Piece], *, same: bool, cut: bool = False) -> Words:
+def _words(name: str, found: Sequence[DiffPart], *, same: bool, cut: bool = False) -> Words:
     sides_ = [
         list(_runs(piece for piece in found if piece.op in ops)) for ops in (("same", "deleted"), ("same", "inserted"))
     ]
     return Words(_name(name), same, cut, sides_[0], sides_[1])
 
 
-def _runs(found: Iterable[Piece]) -> Iterator[Run]:
+def _runs(found: Iterable[DiffPart]) -> Iterator[Run]:
     """Pieces no longer than a page can bear, each cut said."""
     for piece in found:
         most = 2 * AROUND if piece.op == "same" else LONGEST
@@ -238,7 +238,7 @@ def _runs(found: Iterable[Piece]) -> Iterator[Run]:
 
 def _parameter(one: Difference) -> Words:
     a, b = _laid_out(one.a), _laid_out(one.b)
-    return _words(one.name, pieces(a, b), same=one.same)
+    return _words(one.name, diff(a, b), same=one.same)
 
 
 def _laid_out(value: Any) -> str:
@@ -291,11 +291,11 @@ def _row(found: Comparison, pair: StepPair) -> Row:
         kind=pair.kind,
         kind_words=gettext(_KINDS[pair.kind]) if pair.kind in _KINDS else "",
         type=pair.type,
-        type_words=type_word(pair.type),
+        type_words=type_label(pair.type),
         first=_half(found.a, pair.a),
         second=_half(found.b, pair.b),
         texts=[_text(one) for one in pair.texts],
-        values=[_words(one.name, pieces(str(one.a), str(one.b)), same=False) for one in pair.values],
+        values=[_words(one.name, diff(str(one.a), str(one.b)), same=False) for one in pair.values],
     )
 
 

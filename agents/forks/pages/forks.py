@@ -19,13 +19,13 @@ from agents.forks.runner.fork import Asked
 from agents.forks.schemas.forks import ForkTurn
 from agents.forks.store import comparison_input
 from agents.logs.pages import turn_summary
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.loop.current_service import service
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import agents, read_turns, step_pages, turns
 from agents.uikit.access import PageRequest, page
-from agents.uikit.marks import type_word
-from agents.uikit.replies import turn_reply
+from agents.uikit.elements import type_label
+from agents.uikit.http_responses import turn_reply
 
 STRATEGIES = ("greedy", "top_p", "top_k")
 LONGEST = 200_000
@@ -39,8 +39,8 @@ class Chosen:
     """A turn with the step it is to be forked from, and the form as it is filled in before anything is
     changed. ``left_empty`` are fields that are too long for it."""
 
-    turn: TurnValue
-    step: StepValue
+    turn: TurnSnapshot
+    step: StepSnapshot
     form: Form
     left_empty: frozenset[str] = field(default_factory=frozenset)
 
@@ -71,11 +71,11 @@ def _chosen(actor: Actor, turn_id: str, step_id: str) -> Chosen:
     return Chosen(head, step, form, left_empty)
 
 
-def _step(turn: TurnValue, step_id: str) -> StepValue:
+def _step(turn: TurnSnapshot, step_id: str) -> StepSnapshot:
     """The step that is asked for, else the first. Raises NotFound."""
     key = ids.parse(ids.Kind.STEP, step_id)
     number = int(step_id) - 1 if step_id.isdecimal() and len(step_id) < 8 else 0
-    found = step_pages.some(turn.key, [key]) if key is not None else step_pages.steps(turn.key, number, 1)
+    found = step_pages.steps_by_key(turn.key, [key]) if key is not None else step_pages.steps(turn.key, number, 1)
     if not found or (key is None and step_id and not step_id.isdecimal()):
         raise NotFound(f"Step '{step_id[:80]}' not found.")
     return found[0]
@@ -84,7 +84,7 @@ def _step(turn: TurnValue, step_id: str) -> StepValue:
 # ------------------------------------------------------------------------------------------ the form
 
 
-def _filled(actor: Actor, turn: TurnValue, step: StepValue) -> tuple[Form, frozenset[str]]:
+def _filled(actor: Actor, turn: TurnSnapshot, step: StepSnapshot) -> tuple[Form, frozenset[str]]:
     """The fields as the turn has them; those that are too long are left empty."""
     parameters = comparison_input.parameters(actor, turn.key)
     form = {
@@ -114,12 +114,12 @@ def _sampling(parameters: Mapping[str, Any]) -> Form:
     return {name: "" if found.get(name) is None else str(found[name]) for name in names}
 
 
-def _result(step: StepValue) -> str:
+def _result(step: StepSnapshot) -> str:
     answers = content.detail_of(step).get("tool_responses") or [{}]
     return content.words_of(answers[0].get("content"))
 
 
-def _question(turn: TurnValue) -> str:
+def _question(turn: TurnSnapshot) -> str:
     return content.last_of_user(turn.input_messages)
 
 
@@ -160,7 +160,7 @@ def _number(name: str, text: str) -> float | None:
 
 def _shown(request: PageRequest, chosen: Chosen, form: Form, error: AgentsError | None = None) -> HttpResponse:
     turn, step = chosen.turn, chosen.step
-    rows = logs.turn_rows(request.actor, [turn.key])
+    rows = turn_log.turn_rows(request.actor, [turn.key])
     context = {
         "turn_id": ids.public(ids.Kind.TURN, turn.key),
         "row": rows[0] if rows else None,
@@ -168,7 +168,7 @@ def _shown(request: PageRequest, chosen: Chosen, form: Form, error: AgentsError 
         "step_id": ids.public(ids.Kind.STEP, step.key),
         "place": step.number + 1,
         "step_url": turn_summary.step_url(turn, step.number),
-        "type": type_word(step.type),
+        "type": type_label(step.type),
         "steps": _others(turn, step),
         "form": form,
         "left_empty": chosen.left_empty,
@@ -179,13 +179,13 @@ def _shown(request: PageRequest, chosen: Chosen, form: Form, error: AgentsError 
         "error": error,
         "field": (error.param or "").rpartition(".")[2] if error else "",
     }
-    return render(request, "agents/fork.html", context, status=error.status if error else 200)
+    return render(request, "forks/fork.html", context, status=error.status if error else 200)
 
 
-def _others(turn: TurnValue, step: StepValue) -> list[tuple[int, str, bool]]:
+def _others(turn: TurnSnapshot, step: StepSnapshot) -> list[tuple[int, str, bool]]:
     """The steps near the chosen one, to choose another: place, words, whether it is the one."""
     near = step_pages.steps(turn.key, max(step.number - 50, 0), 101)
     return [
-        (one.number + 1, f"{one.number + 1}. {type_word(one.type)} {one.name[:60]}", one.key == step.key)
+        (one.number + 1, f"{one.number + 1}. {type_label(one.type)} {one.name[:60]}", one.key == step.key)
         for one in near
     ]

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_noop
 from agents.base import ids
 from agents.forks.comparison import content
 from agents.forks.comparison.turns import origin_of
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 
 _WORDS = {
     "taken_over": gettext_noop("taken over"),
@@ -18,7 +18,7 @@ _WORDS = {
 }
 
 
-def words(step: StepValue) -> str:
+def words(step: StepSnapshot) -> str:
     """``taken over``; nothing of a step that was done here and now."""
     if not step.detail or b'"origin":' not in step.detail:
         return ""
@@ -30,6 +30,6 @@ def of(how: str) -> str:
     return _(_WORDS[how])
 
 
-def fork_url(turn: TurnValue, step: StepValue) -> str:
+def fork_url(turn: TurnSnapshot, step: StepSnapshot) -> str:
     """Where a turn is forked from a step, once it is over or waits."""
     return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/fork/?step={ids.public(ids.Kind.STEP, step.key)}"

@@ -21,15 +21,15 @@ from agents.loop.run import Run
 from agents.loop.schemas.turns import CreateTurn
 from agents.loop.service import Service, Started
 from agents.record.schemas.agents import ForkSettings
-from agents.record.schemas.chat import paired
+from agents.record.schemas.chat import paired_history
 from agents.record.schemas.content import TextItem, TurnMessage, UserMessage
-from agents.record.schemas.turns import MESSAGES, StepValue, TurnValue
+from agents.record.schemas.turns import MESSAGES, StepSnapshot, TurnSnapshot
 from agents.record.store import agents as agent_store
 from agents.record.store import forks, history, read_turns, retries, start_turn, turns
 from agents.record.store.forks import NewFork
 from agents.record.store.retries import Retry
-from agents.record.store.start_turn import NewLeg, NewTurn
-from agents.record.store.turns import TurnPlace
+from agents.record.store.start_turn import NewResponse, NewTurn
+from agents.record.store.turns import TurnTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Asked:
 class Source:
     """What is forked, and where. ``messages`` are those that the fork begins with."""
 
-    place: TurnPlace
-    value: TurnValue
-    step: StepValue
+    place: TurnTarget
+    value: TurnSnapshot
+    step: StepSnapshot
     messages: Sequence[TurnMessage]
 
 
@@ -102,7 +102,7 @@ def _start(service: Service, asked: Asked, source: Source, made: Made) -> Starte
 
 def _before(made: Made, source: Source) -> list[bytes]:
     before = history.before_turn(made.new.key)
-    return paired(before, _answered(source.messages)) if made.restarts else before
+    return paired_history(before, _answered(source.messages)) if made.restarts else before
 
 
 def _answered(messages: Sequence[TurnMessage]) -> list[str]:
@@ -122,10 +122,10 @@ def _source(asked: Asked) -> Source:
     return Source(place, value, step, _reworded(messages, asked.body.changes.input))
 
 
-def check(actor: Actor, turn: int) -> TurnPlace:
+def check(actor: Actor, turn: int) -> TurnTarget:
     """Where a turn stands that can be forked. Raises NotFound, Conflict while it runs, InvalidRequest for one
     that was run elsewhere or is not wholly kept."""
-    place = turns.place(actor, turn, action="run")
+    place = turns.target(actor, turn, action="run")
     place.check_here()
     if place.is_live:
         raise Conflict("The turn is still running: fork it once it is over.", code="turn_running")
@@ -134,7 +134,7 @@ def check(actor: Actor, turn: int) -> TurnPlace:
     return place
 
 
-def step_of(turn: TurnValue, name: int | str) -> StepValue:
+def step_of(turn: TurnSnapshot, name: int | str) -> StepSnapshot:
     """A step of a turn by its id, or its place from 1. Raises InvalidRequest."""
     text = str(name)
     key = ids.parse(ids.Kind.STEP, text)
@@ -147,7 +147,7 @@ def step_of(turn: TurnValue, name: int | str) -> StepValue:
     raise InvalidRequest(words, param="step", code="unknown_step")
 
 
-def _check_changes(body: ForkTurn, step: StepValue) -> None:
+def _check_changes(body: ForkTurn, step: StepSnapshot) -> None:
     changes = body.changes
     if changes.tool_result is not None and not takes_result(step):
         words = "changes.tool_result: only a step that ran a tool has a result to change."
@@ -157,7 +157,7 @@ def _check_changes(body: ForkTurn, step: StepValue) -> None:
         raise InvalidRequest(words, param="changes.input")
 
 
-def takes_result(step: StepValue) -> bool:
+def takes_result(step: StepSnapshot) -> bool:
     """Whether a step has a result that a fork may change."""
     return step.type == "tool_execution" and b'"approval":"' not in (step.detail or b"")
 
@@ -186,7 +186,7 @@ def _of_agent(service: Service, asked: Asked, source: Source) -> Made:
     actor, place, changes = asked.actor, source.place, asked.body.changes
     assert place.agent is not None  # the caller looked
     agent_store.check_enabled(agent_store.get(actor, place.agent, "run"))
-    config = service.config_of(actor, place).model_copy(update=changes.given)
+    config = service.config_of(actor, place).model_copy(update=changes.changed_values)
     body = CreateTurn.model_validate({"messages": [], **msgspec.json.decode(place.request or "{}")})
     key = ids.new_key()
     run = build(
@@ -200,12 +200,12 @@ def _of_agent(service: Service, asked: Asked, source: Source) -> Made:
     )
     if run.documents is not None:  # a model is told the names they were stored by first
         run = replace(run, documents=run.documents.named_by(forks.root_of(place.key)))
-    new = _new(asked, source, key, run, NewLeg(ids.new_key(), asked.raw, model=run.model, retry=asked.retry))
+    new = _new(asked, source, key, run, NewResponse(ids.new_key(), asked.raw, model=run.model, retry=asked.retry))
     before = ForkSettings.model_validate_json(forks.settings_of(place.key))
-    settings = ForkSettings(**{**before.given, **changes.given})
+    settings = ForkSettings(**{**before.changed_values, **changes.changed_values})
     fork = replace(_fork(asked, source), settings=settings.model_dump_json(exclude_none=True))
     new = replace(new, agent=place.agent, revision=place.revision, request=place.request, fork=fork)
-    return Made(new, [run] * place.leg_count)
+    return Made(new, [run] * place.response_count)
 
 
 def _of_responses(service: Service, asked: Asked, source: Source) -> Made:
@@ -224,7 +224,7 @@ def _of_responses(service: Service, asked: Asked, source: Source) -> Made:
     return Made(new, runs, restarts=True)
 
 
-def _new(asked: Asked, source: Source, key: int, run: Run, leg: NewLeg) -> NewTurn:
+def _new(asked: Asked, source: Source, key: int, run: Run, leg: NewResponse) -> NewTurn:
     """What both APIs' forks have in common."""
     items = forks.inputs(source.place.key) if asked.body.changes.input is None else None
     return NewTurn(
@@ -236,7 +236,7 @@ def _new(asked: Asked, source: Source, key: int, run: Run, leg: NewLeg) -> NewTu
         provider=run.inference.name,
         messages=source.messages,
         request="{}",
-        leg=replace(leg, items=items),
+        response=replace(leg, items=items),
         queued=False,
     )
 

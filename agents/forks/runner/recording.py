@@ -15,7 +15,7 @@ from agents.record.schemas.events import (
     ToolDetail,
     TurnResumed,
 )
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import replay
 
 _DETAILS: dict[str, type[StepDetail]] = {
@@ -27,7 +27,9 @@ _DETAILS: dict[str, type[StepDetail]] = {
 }
 
 
-def make(source: TurnValue, step: StepValue, *, replays: bool, edited: Content | None, legs: Sequence[NextLeg]) -> Tape:
+def make(
+    source: TurnSnapshot, step: StepSnapshot, *, replays: bool, edited: Content | None, legs: Sequence[NextLeg]
+) -> Tape:
     """The tape of a fork from a step on. What servers say of their tools is asked again: the tools have to
     be there to be called."""
     over = [_recorded(one) for one in source.steps if one.completed_at is not None and one.detail]
@@ -41,17 +43,17 @@ def make(source: TurnValue, step: StepValue, *, replays: bool, edited: Content |
     )
 
 
-def detail_of(step: StepValue) -> StepDetail:
+def detail_of(step: StepSnapshot) -> StepDetail:
     return _DETAILS[step.type].model_validate_json(step.detail or b"{}")
 
 
-def call_id(step: StepValue) -> str | None:
+def call_id(step: StepSnapshot) -> str | None:
     """The id of the call that a tool's step is."""
     detail = detail_of(step)
     return detail.tool_calls[0].call_id if isinstance(detail, ToolDetail) and detail.tool_calls else None
 
 
-def _recorded(step: StepValue) -> RecordedStep:
+def _recorded(step: StepSnapshot) -> RecordedStep:
     return RecordedStep(step.key, step.type, step.name, detail_of(step), step.status, step.error)  # type: ignore[arg-type]  # a step that is over is completed or failed, which its type does not know
 
 

@@ -17,8 +17,8 @@ from agents.loop.run import Run
 from agents.loop.service import Service
 from agents.record.models.choices import Api
 from agents.record.schemas.content import GreedyStrategy, SamplingParams, TopKStrategy, TurnMessage
-from agents.record.store.start_turn import NewLeg
-from agents.record.store.turns import TurnPlace
+from agents.record.store.start_turn import NewResponse
+from agents.record.store.turns import TurnTarget
 from agents.responses.runner import responses as runs
 from agents.responses.runner.responses import Asked
 from agents.responses.schemas.requests import CreateResponse
@@ -37,12 +37,12 @@ class AskedLeg:
     request: JSON
 
 
-def legs_of(actor: Actor, place: TurnPlace) -> list[AskedLeg]:
+def legs_of(actor: Actor, place: TurnTarget) -> list[AskedLeg]:
     """The legs of a turn. Raises InvalidRequest for one that was not run by this API, or not wholly kept."""
     found = responses.of_turn(actor, place.key, "run")
     if not found:
         raise InvalidRequest("This turn was not run here: it cannot be forked.", code="not_forkable")
-    if len(found) != place.leg_count:
+    if len(found) != place.response_count:
         words = "A response of this turn was deleted: what it asked for is not known any more."
         raise InvalidRequest(words, code="not_forkable")
     return [AskedLeg(record, msgspec.json.decode(responses.request_of(record))) for record in found]
@@ -100,7 +100,7 @@ def run_of(
 
 def new_leg(
     legs: Sequence[AskedLeg], place: int, body: CreateResponse, changes: ForkChanges
-) -> tuple[NewLeg, CreateResponse]:
+) -> tuple[NewResponse, CreateResponse]:
     """The one leg of a fork: asked as the leg that it was forked in, with the input of the first, and where
     that continued."""
     first = legs[0].request
@@ -114,7 +114,7 @@ def new_leg(
     conversation = (settings.get("conversation") or {}).get("id")
     told = settings_json(asked, conversation=conversation).decode()
     raw = msgspec.json.encode(request)
-    return NewLeg(ids.new_key(), raw, Api.RESPONSES, model=asked.model, settings=told), asked
+    return NewResponse(ids.new_key(), raw, Api.RESPONSES, model=asked.model, settings=told), asked
 
 
 _CHANGEABLE = {"model", "instructions", "temperature", "top_p", "max_output_tokens"}

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from agents.base.schemas.wire import Sent, StepKey, TurnKey
+from agents.base.schemas.wire import StepKey, TurnKey, WireOutput
 from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import Origin, StepStatus, StepType
-from agents.uikit.text_differences import Piece
+from agents.uikit.text_diff import DiffPart
 
 
-class TextDifference(Sent):
+class TextDifference(WireOutput):
     """A text of both, by name (``said``, ``arguments``, ``result``, …). ``cut``: it is longer, and its
     beginning and its size were compared."""
 
     name: str
     same: bool
-    pieces: list[Piece]
+    pieces: list[DiffPart]
     cut: bool = False
 
 
-class Difference(Sent):
+class Difference(WireOutput):
     """A value of both; ``change`` is the second less the first, where both are numbers."""
 
     name: str
@@ -30,7 +30,7 @@ class Difference(Sent):
     change: float | None = None
 
 
-class StepSide(Sent):
+class StepSide(WireOutput):
     """``place`` counts the steps of the turn from 1."""
 
     id: StepKey
@@ -44,7 +44,7 @@ class StepSide(Sent):
     origin: Origin | None = None
 
 
-class StepPair(Sent):
+class StepPair(WireOutput):
     """Steps that answer to each other, or one that is in one turn only. ``values`` are those that differ,
     ``texts`` all texts of a pair that is not the same."""
 
@@ -56,14 +56,14 @@ class StepPair(Sent):
     texts: list[TextDifference] = []
 
 
-class PairCounts(Sent):
+class PairCounts(WireOutput):
     same: int = 0
     changed: int = 0
     deleted: int = 0
     inserted: int = 0
 
 
-class Comparison(Sent):
+class Comparison(WireOutput):
     """``source`` says which of them is a fork of the other. ``in_order``: too much differs to find the best
     alignment, so that like steps are paired in order. ``left_out``: steps of both that are beyond those that
     are compared. ``parameters`` are what the turns ran with."""

@@ -25,7 +25,7 @@ class ForkChanges(ForkSettings):
 
     @property
     def settings(self) -> ForkSettings:
-        return ForkSettings(**self.given)
+        return ForkSettings(**self.changed_values)
 
 
 class ForkTurn(Wire):

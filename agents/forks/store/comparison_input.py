@@ -11,7 +11,7 @@ from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.forks.comparison.turns import Side, compare
 from agents.forks.schemas.comparison import Comparison
-from agents.logs.store import logs
+from agents.logs.store import turn_log
 from agents.record.models.turns import Turn
 from agents.record.schemas.agents import ForkSettings
 from agents.record.store import agents, forks, read_turns, step_pages, turns
@@ -66,9 +66,9 @@ def _fork(actor: Actor, a: int, b: int) -> int | None:
 
 def side(actor: Actor, key: int) -> Side:
     """A turn. Raises NotFound, also for one the actor may not see."""
-    turn, rows = read_turns.head(actor, key), logs.turn_rows(actor, [key])
+    turn, rows = read_turns.head(actor, key), turn_log.turn_rows(actor, [key])
     if not rows:
-        raise turns.missing(key)
+        raise turns.not_found(key)
     steps = step_pages.steps(key, 0, STEPS)
     return Side(
         turn, rows[0], steps, step_pages.landmarks(key, failed=False, waits=False).total, parameters(actor, key)
@@ -86,6 +86,6 @@ def parameters(actor: Actor, key: int) -> Mapping[str, Any]:
         config = agents.revision_config(actor, *row)
     except NotFound:
         return {}
-    config = config.model_copy(update=ForkSettings.model_validate_json(forks.settings_of(key)).given)
+    config = config.model_copy(update=ForkSettings.model_validate_json(forks.settings_of(key)).changed_values)
     told = config.model_dump(mode="json", exclude_none=True)
     return {name: told.get(name) for name in _CONFIG}

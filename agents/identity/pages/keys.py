@@ -1,7 +1,7 @@
-"""The page of API keys: which there are, making one, revoking one.
+"""The page of API keys: lists, creates and revokes them.
 
-A secret is shown on the answer to the form that made it and nowhere else: it is in no URL, no
-session and no cache.
+A secret is shown in the response to the form that created it and nowhere else: it is in no URL, no session and no
+cache.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ LIFETIMES: dict[str, tuple[str, int | None]] = {
     "365": (gettext_noop("1 year"), 365),
     "never": (gettext_noop("never"), None),
 }
-USUAL_LIFETIME = "90"
+DEFAULT_LIFETIME = "90"
 ACTIONS = {
     "read": gettext_noop("see agents, sessions, turns and logs"),
     "run": gettext_noop("start, continue and cancel turns"),
     "ingest": gettext_noop("report runs from elsewhere"),
     "manage": gettext_noop("make, change and delete agents"),
 }
-"""In the order of the form, with what each allows."""
-USUAL_ACTIONS = ("read", "run")
+"""The actions in the order of the form, with their descriptions."""
+DEFAULT_ACTIONS = ("read", "run")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A key in the list. ``state`` is active, expired or revoked; ``ends_us`` is when it was, or will be, no more."""
+class KeyRow:
+    """A key in the list. ``state`` is active, expired or revoked; ``ends_us`` is when it ended or will end."""
 
     key: KeyRecord
     state: str
@@ -57,14 +57,14 @@ class Shown:
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("secret")
 def key_list(request: PageRequest) -> HttpResponse:
-    """The keys; to a POST, the same page with a new one's secret on it."""
+    """Render the keys; a POST creates one, and renders the same page with its secret."""
     if request.method != "POST":
         return _page(request)
     try:
-        public_id, secret = _created(request)
+        public_id, secret = _create(request)
     except InvalidRequest as error:
         return _page(request, error=error, status=400)
-    return _page(request, made=public_id, secret=secret, status=201)
+    return _page(request, created_id=public_id, secret=secret, status=201)
 
 
 @page("read")
@@ -74,11 +74,11 @@ def revoke(request: PageRequest, key_id: str) -> HttpResponse:
     return redirect("keys")
 
 
-def _created(request: PageRequest) -> tuple[str, str]:
+def _create(request: PageRequest) -> tuple[str, str]:
     actions = request.POST.getlist("actions")
     if not set(actions) <= request.actor.actions:
         raise InvalidRequest(_("You can give a key only what you may do yourself."), param="actions")
-    lifetime = request.POST.get("expires", USUAL_LIFETIME)
+    lifetime = request.POST.get("expires", DEFAULT_LIFETIME)
     if lifetime not in LIFETIMES:
         raise InvalidRequest(_("Choose how long the key lives."), param="expires")
     days = LIFETIMES[lifetime][1]
@@ -90,43 +90,43 @@ def _created(request: PageRequest) -> tuple[str, str]:
 def _page(
     request: PageRequest,
     *,
-    made: str = "",
+    created_id: str = "",
     secret: str = "",
     error: InvalidRequest | None = None,
     status: int = 200,
 ) -> HttpResponse:
     context = {
-        "rows": _rows(request.actor, made),
-        "made": made,
+        "rows": _rows(request.actor, created_id),
+        "made": created_id,
         "secret": secret,
         "error": error,
-        "form": _form(request, given=error is not None),
+        "form": _form(request, was_refused=error is not None),
         "base_url": request.build_absolute_uri("/")[:-1],
         "shows_owner": request.actor.is_admin,
     }
-    return render(request, "agents/key_list.html", context, status=status)
+    return render(request, "identity/keys.html", context, status=status)
 
 
-def _rows(actor: Actor, made: str) -> list[Shown]:
-    """The keys that work first; a new one on top of all."""
-    rows = [_shown(key, ids.now_us()) for key in keys.listing(actor)]
-    return sorted(rows, key=lambda row: (row.key.public_id != made, row.state != "active"))
+def _rows(actor: Actor, created_id: str) -> list[KeyRow]:
+    """The rows of the list: active keys first, the new one on top."""
+    rows = [_key_row(key, ids.now_us()) for key in keys.listing(actor)]
+    return sorted(rows, key=lambda row: (row.key.public_id != created_id, row.state != "active"))
 
 
-def _shown(key: KeyRecord, now: int) -> Shown:
+def _key_row(key: KeyRecord, now: int) -> KeyRow:
     ends = key.revoked_at or key.expires_at
     state = "revoked" if key.revoked_at else "expired" if ends is not None and ends <= now else "active"
-    return Shown(key, state, ends)
+    return KeyRow(key, state, ends)
 
 
-def _form(request: HttpRequest, *, given: bool) -> dict[str, Any]:
-    """What the form shows: what was typed where that was refused, else the usual."""
+def _form(request: HttpRequest, *, was_refused: bool) -> dict[str, Any]:
+    """The values of the form: those that were sent where they were refused, else the defaults."""
     actor: Actor = request.actor  # type: ignore[attr-defined]  # set by `page`
-    usual = (request.GET["may"],) if request.GET.get("may") in ACTIONS else USUAL_ACTIONS
-    chosen = request.POST.getlist("actions") if given else usual
-    lifetime = request.POST.get("expires", "") if given else USUAL_LIFETIME
+    usual = (request.GET["may"],) if request.GET.get("may") in ACTIONS else DEFAULT_ACTIONS
+    chosen = request.POST.getlist("actions") if was_refused else usual
+    lifetime = request.POST.get("expires", "") if was_refused else DEFAULT_LIFETIME
     return {
-        "name": request.POST.get("name", "") if given else "",
-        "actions": [(name, _(words), name in chosen) for name, words in ACTIONS.items() if name in actor.actions],
-        "lifetimes": [(value, _(words), value == lifetime) for value, (words, _days) in LIFETIMES.items()],
+        "name": request.POST.get("name", "") if was_refused else "",
+        "actions": [(name, _(label), name in chosen) for name, label in ACTIONS.items() if name in actor.actions],
+        "lifetimes": [(value, _(label), value == lifetime) for value, (label, _days) in LIFETIMES.items()],
     }

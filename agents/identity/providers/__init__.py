@@ -1,1 +1,1 @@
-"""Who is behind a token that is not one of our keys: asked of whoever issued it."""
+"""Identity providers: they ask the issuer of a token, which is not one of our keys, for its identity."""

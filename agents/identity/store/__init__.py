@@ -1,1 +1,1 @@
-"""Writes and reads accounts and keys, and turns keys and tokens into actors."""
+"""Writes and reads accounts, their links and device cookies."""

@@ -1,8 +1,7 @@
-"""Accounts: the first superuser, by a link that works once, passwords, and devices that were logged in.
+"""Manages accounts: the first superuser, by a link that works once, passwords, and device cookies.
 
-There is no default password: whoever reads the server's terminal opens the link and sets the
-first one. A link is bound to the state of its account, so it dies with the first password that
-is set, the next login, or its age.
+There is no default password: the person who reads the server's terminal opens the link and sets the first one. A link
+is bound to the state of its account, so it expires with the first password that is set, the next login, or its age.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from agents.base.store import keys
 from agents.base.store.writer import writer
 
 SUPERUSER = "admin"
-"""The first superuser's name, unless another is asked for."""
-ADMINS = "admins"
-"""The group of the product's admins; a superuser made here belongs to it."""
+"""The default name of the first superuser."""
+ADMIN_GROUP = "admins"
+"""The group of the product's admins; a superuser created here belongs to it."""
 LINK_AGE_S = 15 * 60
 _SALT = "agents.welcome"
 _DEVICE_SALT = "agents.device"
 
 
 def admin_link(base_url: str) -> str | None:
-    """A link for the first superuser, made on the way; None as soon as one has a password.
-    ``base_url`` has no slash at its end."""
+    """A link for the first superuser, who is created if missing; None as soon as one has a password. ``base_url`` has
+    no slash at its end."""
     superusers = User.objects.filter(is_superuser=True, is_active=True)
     if superusers.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists():
         return None
@@ -41,8 +40,8 @@ def admin_link(base_url: str) -> str | None:
 
 
 def link_for(username: str, base_url: str) -> str:
-    """Make ``username`` a superuser and return a link that lets its reader set the password. An
-    account that has one keeps it until then. Raises InvalidRequest."""
+    """Make ``username`` a superuser and return a link for setting the password. An account that has one keeps it until
+    then. Raises InvalidRequest."""
     user = writer.write(lambda: _superuser(username))
     keys.forget()
     return f"{base_url}/welcome/{_token(user)}"
@@ -51,7 +50,7 @@ def link_for(username: str, base_url: str) -> str:
 def _superuser(username: str) -> User:
     if username == keys.LOCAL:
         raise InvalidRequest(f"'{keys.LOCAL}' is the built-in user and has no login.", param="username")
-    user = User.objects.filter(username=username).first() or _made(username)
+    user = User.objects.filter(username=username).first() or _create_user(username)
     if not (user.is_superuser and user.is_staff and user.is_active):
         user.is_superuser = user.is_staff = user.is_active = True
         user.save(update_fields=["is_superuser", "is_staff", "is_active"])
@@ -59,7 +58,7 @@ def _superuser(username: str) -> User:
     return user
 
 
-def _made(username: str) -> User:
+def _create_user(username: str) -> User:
     user = User(username=username)
     user.set_unusable_password()
     try:
@@ -71,8 +70,8 @@ def _made(username: str) -> User:
 
 
 def _admins() -> Group:
-    group, made = Group.objects.get_or_create(name=ADMINS)
-    if made:
+    group, is_new = Group.objects.get_or_create(name=ADMIN_GROUP)
+    if is_new:
         GroupAttributes.objects.create(group=group, attributes={"roles": [ADMIN_ROLE]})
     return group
 
@@ -81,7 +80,7 @@ def _admins() -> Group:
 
 
 def _state(user: User) -> str:
-    """Changes with the password and with each login."""
+    """A hash that changes with the password and with each login."""
     state = f"{user.pk}:{user.password}:{user.last_login}:{user.is_active}"
     return salted_hmac(_SALT, state, algorithm="sha256").hexdigest()[:32]
 
@@ -90,16 +89,16 @@ def _token(user: User) -> str:
     return signing.dumps([user.pk, _state(user)], salt=_SALT)
 
 
-def of_token(token: str) -> User:
-    """The account a link was made for. Raises NotFound when it was used, is too old, or never was."""
-    gone = NotFound("This link was used already, or is older than 15 minutes. Print a new one: manage.py admin_link")
+def user_of_link(token: str) -> User:
+    """The account that a link is for. Raises NotFound where the link was used, is too old, or is not one of ours."""
+    error = NotFound("This link was used already, or is older than 15 minutes. Print a new one: manage.py admin_link")
     try:
         key, state = signing.loads(token, salt=_SALT, max_age=LINK_AGE_S)
-    except signing.BadSignature as error:
-        raise gone from error
+    except signing.BadSignature as bad_signature:
+        raise error from bad_signature
     user = User.objects.filter(pk=key).first()
     if user is None or not constant_time_compare(state, _state(user)):
-        raise gone
+        raise error
     return user
 
 
@@ -108,7 +107,7 @@ def use_link(token: str, password: str) -> User:
     hashed = make_password(password)  # slow on purpose, so before the transaction
 
     def job() -> User:
-        user = of_token(token)
+        user = user_of_link(token)
         user.password = hashed
         user.save(update_fields=["password"])
         return user
@@ -132,20 +131,20 @@ def set_password(user_id: int, password: str) -> User:
 # ---------------------------------------------------------------------------------------------- devices
 
 
-def device_of(user: AbstractBaseUser) -> str:
-    """A signed note that a device was logged in to this account. It dies with the password."""
+def device_cookie(user: AbstractBaseUser) -> str:
+    """A signed cookie of a device that was logged in to this account. It expires with the password."""
     return signing.dumps([user.get_username(), secrets.token_urlsafe(12), _password_state(user)], salt=_DEVICE_SALT)
 
 
-def known_device(note: str, username: str) -> str:
-    """Which device a note was given to, '' when it is none of this account's."""
+def device_of_cookie(cookie: str, username: str) -> str:
+    """The device that a cookie was set on, '' where it is not one of this account."""
     try:
-        name, device, state = signing.loads(note, salt=_DEVICE_SALT)
+        name, device, state = signing.loads(cookie, salt=_DEVICE_SALT)
     except signing.BadSignature:
         return ""
     user = User.objects.filter(username=username).first() if name == username else None
-    known = user is not None and constant_time_compare(state, _password_state(user))
-    return str(device) if known else ""
+    is_valid = user is not None and constant_time_compare(state, _password_state(user))
+    return str(device) if is_valid else ""
 
 
 def _password_state(user: AbstractBaseUser) -> str:

@@ -11,7 +11,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
-from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.cursors import CURSOR_PARAMETERS, cursor
 from agents.base.api.forms import FORM
 from agents.base.api.views import ApiView, answer
 from agents.base.reading import read
@@ -51,7 +51,9 @@ class FileList(ApiView):
         return answer(file_object(files.create(self.actor, new, upload.blocks(BLOCK))))
 
     @extend_schema(
-        operation_id="list_files", parameters=[*CURSOR, OpenApiParameter("purpose", str)], responses=FileListObject
+        operation_id="list_files",
+        parameters=[*CURSOR_PARAMETERS, OpenApiParameter("purpose", str)],
+        responses=FileListObject,
     )
     def get(self, request: Request) -> HttpResponseBase:
         asked = request._request

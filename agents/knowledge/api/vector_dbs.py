@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents.base.api.views import ApiView, Awaited, answer, data_list, nothing
+from agents.base.api.views import ApiView, Awaited, answer, data_list, no_content
 from agents.knowledge.runner import rag
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.vector_dbs import (
@@ -76,7 +76,7 @@ class VectorDBDetail(ApiView):
     @extend_schema(operation_id="unregister_vector_db", responses={204: None})
     def delete(self, request: Request, vector_db_id: str) -> HttpResponseBase:
         vector_dbs.delete(self.actor, vector_db_id)
-        return nothing()
+        return no_content()
 
 
 class _LibraryView(ApiView):
@@ -98,7 +98,7 @@ class VectorInsertion(_LibraryView):
         async def work(library: Library) -> HttpResponseBase:
             db = await library.find(self.actor, body.vector_db_id)
             await library.insert_chunks(db, body.chunks)
-            return nothing()
+            return no_content()
 
         return self._await(work)
 
@@ -131,7 +131,7 @@ class RagInsertion(_LibraryView):
         async def work(library: Library) -> HttpResponseBase:
             db = await library.find(self.actor, body.vector_db_id)
             await library.insert(db, body.documents, body.chunk_size_in_tokens)
-            return nothing()
+            return no_content()
 
         return self._await(work)
 

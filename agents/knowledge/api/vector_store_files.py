@@ -10,7 +10,7 @@ from rest_framework.request import Request
 
 from agents.base import ids
 from agents.base.api import large_answers
-from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.cursors import CURSOR_PARAMETERS, cursor
 from agents.base.api.lists import array
 from agents.base.api.views import ApiView, answer, as_json
 from agents.base.errors import InvalidRequest
@@ -38,7 +38,7 @@ from agents.loop.current_service import service
 STATUSES = ("in_progress", "completed", "failed", "cancelled")
 POLL_MS = "200"
 """How soon to ask again, for clients that wait: most files take less than a second."""
-_LISTED = [*CURSOR, OpenApiParameter("filter", str, enum=STATUSES)]
+_LISTED = [*CURSOR_PARAMETERS, OpenApiParameter("filter", str, enum=STATUSES)]
 
 
 def _object(store: str, file: StoreFile) -> StoreFileObject:

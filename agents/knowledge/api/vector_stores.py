@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from agents.base import ids
-from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.cursors import CURSOR_PARAMETERS, cursor
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.knowledge.runner import file_search
 from agents.knowledge.runner.file_search import Found
@@ -77,7 +77,7 @@ class VectorStoreList(ApiView):
         public = ids.openai(ids.Kind.VECTOR_STORE, made.store)
         return answer(store_object(vector_stores.get(self.actor, public, "manage")))
 
-    @extend_schema(operation_id="list_vector_stores", parameters=CURSOR, responses=VectorStoreListObject)
+    @extend_schema(operation_id="list_vector_stores", parameters=CURSOR_PARAMETERS, responses=VectorStoreListObject)
     def get(self, request: Request) -> HttpResponseBase:
         found, has_more = vector_stores.listing(self.actor, cursor(request._request))
         data = [store_object(store) for store in found]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from agents.base.access import Actor
 from agents.base.reading import read
-from agents.base.words import words
+from agents.base.tokenizer import tokens
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.filters import Filter
 from agents.knowledge.schemas.vector_dbs import SearchParams
@@ -103,5 +103,5 @@ def _scores(
 
 
 def _share(query: str, text: str) -> float:
-    asked = set(words(query))
-    return len(asked & set(words(text))) / len(asked) if asked else 0.0
+    asked = set(tokens(query))
+    return len(asked & set(tokens(text))) / len(asked) if asked else 0.0

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from agents.base.schemas.wire import Sent, Wire
+from agents.base.schemas.wire import Wire, WireOutput
 
 Purpose = Literal[
     "assistants",
@@ -43,7 +43,7 @@ class FileUpload(FileForm):
     file: Annotated[Any, WithJsonSchema({"type": "string", "format": "binary"})]
 
 
-class FileObject(Sent):
+class FileObject(WireOutput):
     """Times in seconds since 1970; ``expires_at`` is null for a file that stays."""
 
     id: str
@@ -57,7 +57,7 @@ class FileObject(Sent):
     status_details: str | None = None
 
 
-class FileList(Sent):
+class FileList(WireOutput):
     object: Literal["list"] = "list"
     data: list[FileObject]
     first_id: str | None
@@ -65,7 +65,7 @@ class FileList(Sent):
     has_more: bool
 
 
-class FileDeleted(Sent):
+class FileDeleted(WireOutput):
     id: str
     object: Literal["file"] = "file"
     deleted: bool = True

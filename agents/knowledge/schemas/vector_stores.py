@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from agents.base.schemas.wire import Sent, Wire, null_is
+from agents.base.schemas.wire import Wire, WireOutput, null_is
 
 PAIRS, KEY, VALUE = 16, 64, 512
 CHUNK_TOKENS, OVERLAP_TOKENS = 800, 400
@@ -97,7 +97,7 @@ class UpdateVectorStore(Wire):
     metadata: Attributes = {}
 
 
-class FileCounts(Sent):
+class FileCounts(WireOutput):
     in_progress: int = 0
     completed: int = 0
     failed: int = 0
@@ -105,7 +105,7 @@ class FileCounts(Sent):
     total: int = 0
 
 
-class VectorStoreObject(Sent):
+class VectorStoreObject(WireOutput):
     """Times in seconds since 1970. ``usage_bytes`` are the texts of its files."""
 
     id: str
@@ -121,7 +121,7 @@ class VectorStoreObject(Sent):
     metadata: dict[str, Any]
 
 
-class VectorStoreList(Sent):
+class VectorStoreList(WireOutput):
     object: Literal["list"] = "list"
     data: list[VectorStoreObject]
     first_id: str | None
@@ -129,7 +129,7 @@ class VectorStoreList(Sent):
     has_more: bool
 
 
-class VectorStoreDeleted(Sent):
+class VectorStoreDeleted(WireOutput):
     id: str
     object: Literal["vector_store.deleted"] = "vector_store.deleted"
     deleted: bool = True
@@ -161,12 +161,12 @@ class SearchVectorStore(Wire):
     search_mode: Literal["keyword", "vector", "hybrid"] | None = None
 
 
-class FoundText(Sent):
+class FoundText(WireOutput):
     type: Literal["text"] = "text"
     text: str
 
 
-class SearchHit(Sent):
+class SearchHit(WireOutput):
     """A chunk of a file. ``score`` from 0 to 1, comparable within one answer."""
 
     file_id: str
@@ -176,7 +176,7 @@ class SearchHit(Sent):
     content: list[FoundText]
 
 
-class SearchResults(Sent):
+class SearchResults(WireOutput):
     """Best first."""
 
     object: Literal["vector_store.search_results.page"] = "vector_store.search_results.page"
@@ -231,12 +231,12 @@ class CreateFileBatch(Wire):
         return self.files or [AttachFile(file_id=one).model_copy(update=shared) for one in self.file_ids]
 
 
-class StoreFileError(Sent):
+class StoreFileError(WireOutput):
     code: ErrorCode
     message: str
 
 
-class StoreFileObject(Sent):
+class StoreFileObject(WireOutput):
     """A file in a store. ``usage_bytes`` is its text."""
 
     id: str
@@ -250,7 +250,7 @@ class StoreFileObject(Sent):
     chunking_strategy: StaticStrategy
 
 
-class StoreFileList(Sent):
+class StoreFileList(WireOutput):
     object: Literal["list"] = "list"
     data: list[StoreFileObject]
     first_id: str | None
@@ -258,13 +258,13 @@ class StoreFileList(Sent):
     has_more: bool
 
 
-class StoreFileDeleted(Sent):
+class StoreFileDeleted(WireOutput):
     id: str
     object: Literal["vector_store.file.deleted"] = "vector_store.file.deleted"
     deleted: bool = True
 
 
-class StoreFileContent(Sent):
+class StoreFileContent(WireOutput):
     """A file's text in chunks, in order: as OpenAI's page (``data``) and as Llama Stack has it (``content``)."""
 
     object: Literal["vector_store.file_content.page"] = "vector_store.file_content.page"
@@ -277,7 +277,7 @@ class StoreFileContent(Sent):
     content: list[FoundText]
 
 
-class FileBatchObject(Sent):
+class FileBatchObject(WireOutput):
     id: str
     object: Literal["vector_store.file_batch"] = "vector_store.file_batch"
     created_at: int

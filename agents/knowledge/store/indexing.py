@@ -88,7 +88,7 @@ def said_of(document_id: str, name: str, attributes: Mapping[str, Any]) -> dict[
 
 def _add(document: int, db: int, chunks: Sequence[NewChunk], shapes: Sequence[str], metadata: str) -> None:
     keys = [ids.new_key() for _ in chunks]
-    _ADD_CHUNK.many(
+    _ADD_CHUNK.execute_many(
         (key, db, document, place, chunk.text, chunk.tokens, metadata, chunk.embedding)
         for place, (key, chunk) in enumerate(zip(keys, chunks, strict=True))
     )
@@ -126,7 +126,7 @@ def fail_lost(now_us: int, mine: frozenset[int] = frozenset()) -> int:
     lost = [
         Work(key, number)
         for key, number, owner, until in found
-        if key not in mine and (until is None or until < now or closing.is_gone(owner))
+        if key not in mine and (until is None or until < now or closing.is_process_dead(owner))
     ]
     for work in lost:
         fail(work, "server_error", "The server stopped while it read the file; add it again.")

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection
 
 from agents.base.store.sql import execute
-from agents.base.words import words
+from agents.base.tokenizer import tokens
 
 LONGEST = 200
 """Characters of a word that count here."""
@@ -36,7 +36,7 @@ def _prefix(db: int) -> str:
 
 def _marked(db: int, text: str) -> list[str]:
     prefix = _prefix(db)
-    return [prefix + word[:LONGEST] for word in words(text)]
+    return [prefix + word[:LONGEST] for word in tokens(text)]
 
 
 def shaped(db: int, text: str) -> str:

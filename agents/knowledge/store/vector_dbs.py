@@ -228,8 +228,8 @@ def _insert(db: int, documents: Sequence[NewDocument], shaped: Sequence[Sequence
                 (ids.new_key(), db, key, place, chunk.text, chunk.tokens, _json(chunk.metadata), chunk.embedding)
             )
             texts.append((chunks[-1][0], shape))
-    _ADD_DOCUMENT.many(rows)
-    _ADD_CHUNK.many(chunks)
+    _ADD_DOCUMENT.execute_many(rows)
+    _ADD_CHUNK.execute_many(chunks)
     passages.index(texts)
 
 

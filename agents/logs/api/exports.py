@@ -1,8 +1,8 @@
-"""``/v1/logs/<level>/export``: everything a query accepts, as a stream of lines or of a table.
+"""``/v1/logs/<level>/export``: stream all rows a query accepts, as lines or as a table.
 
-A piece of rows is read, off the loop, when the client has taken the one before; when the client goes,
-the generator is closed and nothing more is read. What can be refused is refused before the first byte;
-a piece that cannot be read later breaks the connection off, so that nobody takes a part for the whole.
+A batch of rows is read, off the event loop, when the client has consumed the one before; when the client
+disconnects, the generator is closed and nothing more is read. Errors in the request are reported before the
+first byte; a batch that cannot be read later aborts the connection, so that no client takes a part for all.
 """
 
 from __future__ import annotations
@@ -27,127 +27,130 @@ from agents.base.reading import read
 from agents.base.timestamps import to_datetime
 from agents.llama_stack.wire import turn_json
 from agents.logs.store import export
-from agents.logs.store.export import Piece
+from agents.logs.store.export import ExportBatch
 from agents.logs.wire.export import (
     TURN_FORMATS,
     TYPES,
-    Encoder,
+    RowEncoder,
     encoder,
-    ending,
+    file_ending,
     line,
     media_type,
     read_format,
-    with_whole,
+    with_turn,
 )
 from agents.query import parser
 from agents.query.tree import Level, Query
 from agents.record.schemas.records import TurnRecord
-from agents.record.store import read_turns, whole_records
+from agents.record.store import read_turns, turn_records
 
 TRUE, FALSE = frozenset({"1", "true", "yes"}), frozenset({"", "0", "false", "no"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be exported, and how; ``whole`` with all of each turn."""
+class ExportRequest:
+    """The parameters of an export; with ``whole`` each row includes its full turn."""
 
     actor: Actor
     query: Query
     format: str
-    encoder: Encoder
+    encoder: RowEncoder
     whole: bool = False
 
 
-def wanted(actor: Actor, level: Level, given: Mapping[str, str]) -> Wanted:
-    """What the parameters of a request ask for. Raises InvalidRequest naming the one that is wrong."""
-    query = parser.read(given.get("q", ""), now_us=ids.now_us(), zone=given.get("tz") or "UTC", level=level)
-    format_, whole = read_format(given.get("format", "")), _flag(given, "whole")
-    if format_ in TURN_FORMATS and level == "turn" and not given.get("fields"):
-        return Wanted(actor, query, format_, Encoder(b"", _nothing), whole=True)
-    if whole and (format_ != "jsonl" or level != "turn" or given.get("fields")):
+def read_request(actor: Actor, level: Level, params: Mapping[str, str]) -> ExportRequest:
+    """Read the parameters of a request. Raises InvalidRequest with the name of the wrong one."""
+    query = parser.read(params.get("q", ""), now_us=ids.now_us(), zone=params.get("tz") or "UTC", level=level)
+    format_, whole = read_format(params.get("format", "")), _flag(params, "whole")
+    if format_ in TURN_FORMATS and level == "turn" and not params.get("fields"):
+        return ExportRequest(actor, query, format_, RowEncoder(b"", _no_rows), whole=True)
+    if whole and (format_ != "jsonl" or level != "turn" or params.get("fields")):
         raise InvalidRequest("whole: only turns as jsonl, with all their fields, can be had whole.", param="whole")
-    fields = [name.strip() for name in given.get("fields", "").split(",") if name.strip()]
-    made = encoder(format_, level, fields, bom=_flag(given, "bom"))
-    return Wanted(actor, query, format_, made, whole)
+    fields = [name.strip() for name in params.get("fields", "").split(",") if name.strip()]
+    row_encoder = encoder(format_, level, fields, bom=_flag(params, "bom"))
+    return ExportRequest(actor, query, format_, row_encoder, whole)
 
 
-def _nothing(rows: Sequence[Any]) -> bytes:
+def _no_rows(rows: Sequence[Any]) -> bytes:
     return b""
 
 
-def _flag(given: Mapping[str, str], name: str) -> bool:
-    text = given.get(name, "").lower()
+def _flag(params: Mapping[str, str], name: str) -> bool:
+    text = params.get(name, "").lower()
     if text not in TRUE | FALSE:
         raise InvalidRequest(f"{name}: true or false.", param=name)
     return text in TRUE
 
 
-async def answer(asked: Wanted) -> HttpResponseBase:
-    """The stream, once the first rows are there. Raises Unavailable."""
-    first = await read(export.piece, asked.actor, asked.query)
+async def answer(export_request: ExportRequest) -> HttpResponseBase:
+    """Return the stream once the first rows have been read. Raises Unavailable."""
+    first = await read(export.batch, export_request.actor, export_request.query)
     stamp = to_datetime(ids.now_us()).strftime("%Y%m%d-%H%M%S")
+    name = f"{export_request.query.level}s-{stamp}.{file_ending(export_request.format)}"
     headers = {
-        "Content-Disposition": f'attachment; filename="{asked.query.level}s-{stamp}.{ending(asked.format)}"',
+        "Content-Disposition": f'attachment; filename="{name}"',
         "X-Accel-Buffering": "no",
     }
-    return StreamingHttpResponse(_parts(asked, first), content_type=media_type(asked.format), headers=headers)
+    return StreamingHttpResponse(
+        _chunks(export_request, first), content_type=media_type(export_request.format), headers=headers
+    )
 
 
-async def _parts(asked: Wanted, first: Piece) -> AsyncIterator[bytes]:
-    if asked.encoder.head:
-        yield asked.encoder.head
-    found = first
+async def _chunks(export_request: ExportRequest, first: ExportBatch) -> AsyncIterator[bytes]:
+    if export_request.encoder.head:
+        yield export_request.encoder.head
+    batch = first
     while True:
-        for work in _work(asked, found):
-            part = await read(work)
-            if part:
-                yield part
-        if found.after is None:
+        for work in _encoders(export_request, batch):
+            chunk = await read(work)
+            if chunk:
+                yield chunk
+        if batch.after is None:
             break
-        found = await read(export.piece, asked.actor, asked.query, found.after)
-    tail = await read(asked.encoder.tail)
+        batch = await read(export.batch, export_request.actor, export_request.query, batch.after)
+    tail = await read(export_request.encoder.tail)
     if tail:
         yield tail
 
 
-def _work(asked: Wanted, found: Piece) -> Iterator[Callable[[], bytes]]:
-    """What makes bytes of a piece; whole turns one by one, as each may be large."""
-    if asked.whole:
-        turn_format = TURN_FORMATS.get(asked.format)
-        whole = partial(_turn, turn_format.encode) if turn_format else _whole
-        yield from (partial(whole, asked.actor, row) for row in found.rows)
-    elif found.rows:
-        yield partial(asked.encoder.encode, found.rows)
+def _encoders(export_request: ExportRequest, batch: ExportBatch) -> Iterator[Callable[[], bytes]]:
+    """Yield functions that encode a batch; full turns one by one, as each may be large."""
+    if export_request.whole:
+        turn_format = TURN_FORMATS.get(export_request.format)
+        encode_turn = partial(_turn, turn_format.encode) if turn_format else _with_turn
+        yield from (partial(encode_turn, export_request.actor, row) for row in batch.rows)
+    elif batch.rows:
+        yield partial(export_request.encoder.encode, batch.rows)
 
 
-def _whole(actor: Actor, row: Any) -> bytes:
-    """A row with all of its turn; nothing where that was deleted meanwhile."""
+def _with_turn(actor: Actor, row: Any) -> bytes:
+    """Encode a row with its full turn; nothing where that was deleted meanwhile."""
     try:
         turn = read_turns.turn(actor, row.id)
-        return with_whole(line(row), turn_json(turn), whole_records.encoded(whole_records.of_value(actor, turn)))
+        return with_turn(line(row), turn_json(turn), turn_records.encoded(turn_records.of_snapshot(actor, turn)))
     except NotFound:
         return b""
 
 
 def _turn(encode: Callable[[TurnRecord], bytes], actor: Actor, row: Any) -> bytes:
-    """A turn in a format of whole turns; nothing where it was deleted meanwhile."""
+    """Encode a turn in a format of full turns; nothing where it was deleted meanwhile."""
     try:
-        return encode(whole_records.read(actor, row.id))
+        return encode(turn_records.read(actor, row.id))
     except NotFound:
         return b""
 
 
-def sync_parts(asked: Wanted) -> Iterator[bytes]:
-    """The same for those who write to a file."""
-    yield asked.encoder.head
+def sync_chunks(export_request: ExportRequest) -> Iterator[bytes]:
+    """Yield the same without asyncio, for a command that writes a file."""
+    yield export_request.encoder.head
     after: int | None = None
     while True:
-        found = export.piece(asked.actor, asked.query, after)
-        yield from (work() for work in _work(asked, found))
-        if found.after is None:
+        batch = export.batch(export_request.actor, export_request.query, after)
+        yield from (work() for work in _encoders(export_request, batch))
+        if batch.after is None:
             break
-        after = found.after
-    yield asked.encoder.tail()
+        after = batch.after
+    yield export_request.encoder.tail()
 
 
 # ---------------------------------------------------------------------------------------------- routes
@@ -164,9 +167,11 @@ class _Export(ApiView):
     actions = {"get": "read"}
     level: ClassVar[Level]
 
-    def told(self, request: Request) -> HttpResponseBase:
-        asked = wanted(self.actor, self.level, {name: str(text) for name, text in request._request.GET.items()})
-        return Awaited(lambda: answer(asked))
+    def respond(self, request: Request) -> HttpResponseBase:
+        export_request = read_request(
+            self.actor, self.level, {name: str(text) for name, text in request._request.GET.items()}
+        )
+        return Awaited(lambda: answer(export_request))
 
 
 def _view(level: Level) -> type[ApiView]:
@@ -183,7 +188,7 @@ def _view(level: Level) -> type[ApiView]:
         },
     )
     def get(self: _Export, request: Request) -> HttpResponseBase:
-        return self.told(request)
+        return self.respond(request)
 
     return type(f"{level.title()}Export", (_Export,), {"level": level, "get": get, "__doc__": _Export.__doc__})
 

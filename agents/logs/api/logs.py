@@ -1,4 +1,4 @@
-"""``/v1/logs``: the same rows the pages show, under the same query."""
+"""``/v1/logs``: list the same rows as the pages, under the same query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agents.query import parser
 from agents.query.describe import describe
 from agents.query.tree import Level, Query
 
-PAGE, CAP = 50, 1000
+PAGE, MAX_PAGE = 50, 1000
 KINDS: dict[Level, ids.Kind] = {
     "session": ids.Kind.SESSION,
     "turn": ids.Kind.TURN,
@@ -42,29 +42,29 @@ class _Log(ApiView):
         if after is not None and before is not None:
             raise InvalidRequest("before: either after or before, not both.", param="before")
         if _oldest_first(request):  # behind a row are then the newer ones
-            found = listing.page(
+            page = listing.page(
                 self.actor, query, after=before, before=after, limit=_limit(request), oldest_first=before is None
             )
-            keys, more = found.keys[::-1], found.has_newer if before is None else found.has_older
+            keys, more = page.keys[::-1], page.has_newer if before is None else page.has_older
         else:
-            found = listing.page(self.actor, query, after=after, before=before, limit=_limit(request))
-            keys, more = found.keys, found.has_newer if before is not None else found.has_older
-        last = keys[-1] if keys else None
-        if found.searched_to is not None:
-            last = found.searched_to
+            page = listing.page(self.actor, query, after=after, before=before, limit=_limit(request))
+            keys, more = page.keys, page.has_newer if before is not None else page.has_older
+        last_key = keys[-1] if keys else None
+        if page.searched_to is not None:
+            last_key = page.searched_to
         return answer(
             self.answers(
                 data=rows.of(self.level, keys),
                 has_more=more,
-                searched_to=found.searched_to_us,
+                searched_to=page.searched_to_us,
                 first_id=public(self.level, keys[0]) if keys else None,
-                last_id=public(self.level, last) if last is not None else None,
+                last_id=public(self.level, last_key) if last_key is not None else None,
                 query=echo(query),
             )
         )
 
 
-class TurnLog(_Log):
+class TurnLogView(_Log):
     """Turns under a query, newest first."""
 
     level, answers = "turn", TurnPage
@@ -74,7 +74,7 @@ class TurnLog(_Log):
         return self.listed(request._request)
 
 
-class SessionLog(_Log):
+class SessionLogView(_Log):
     """Sessions under a query, newest first."""
 
     level, answers = "session", SessionLogPage
@@ -84,7 +84,7 @@ class SessionLog(_Log):
         return self.listed(request._request)
 
 
-class StepLog(_Log):
+class StepLogView(_Log):
     """Steps under a query, newest first."""
 
     level, answers = "step", StepLogPage
@@ -94,7 +94,7 @@ class StepLog(_Log):
         return self.listed(request._request)
 
 
-class ResponseLog(_Log):
+class ResponseLogView(_Log):
     """Responses of OpenAI's API under a query, newest first."""
 
     level, answers = "response", ResponseLogPage
@@ -105,18 +105,18 @@ class ResponseLog(_Log):
 
 
 def read_query(request: HttpRequest, level: Level = "turn") -> Query:
-    """The query of a request, as text or as a tree in JSON. Raises QuerySyntax."""
+    """Parse the query of a request, a text or a tree in JSON. Raises QuerySyntax."""
     zone = request.GET.get("tz") or "UTC"
     return parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone, level=level)
 
 
 def echo(query: Query) -> QueryEcho:
-    """How a query was understood."""
+    """Return the query as it was understood."""
     return QueryEcho(text=query.text, tree=query.tree.model_dump(mode="json"), sentence=describe(query))
 
 
 def public(level: Level, key: int) -> str:
-    """The id of a row: of a response that of OpenAI's API."""
+    """Return the public id of a row: of a response that of OpenAI's API."""
     return ids.openai(ids.Kind.RESPONSE, key) if level == "response" else ids.public(KINDS[level], key)
 
 
@@ -134,7 +134,7 @@ def _limit(request: HttpRequest) -> int:
     raw = request.GET.get("limit") or str(PAGE)
     if not raw.isdecimal() or len(raw) > 6 or not int(raw):
         raise InvalidRequest("limit: a positive whole number is needed.", param="limit")
-    return min(int(raw), CAP)
+    return min(int(raw), MAX_PAGE)
 
 
 def _oldest_first(request: HttpRequest) -> bool:

@@ -1,4 +1,4 @@
-"""``/v1/logs/<level>/facets``, ``histogram`` and ``stats``: counts over all that a query accepts."""
+"""``/v1/logs/<level>/facets``, ``histogram`` and ``stats``: count over all rows that a query accepts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from agents.base.api.parameters import QUERY, ZONE, names, number
-from agents.base.api.views import ApiView, answer, listed
+from agents.base.api.views import ApiView, answer, query_list
 from agents.base.errors import InvalidRequest
 from agents.logs.api.logs import echo, read_query
 from agents.logs.schemas.numbers import FacetsAnswer, HistogramAnswer, StatsAnswer
@@ -40,55 +40,55 @@ class _Numbers(ApiView):
         return read_query(request, self.level)
 
     @abstractmethod
-    def told(self, request: HttpRequest) -> HttpResponseBase:
-        """The answer."""
+    def respond(self, request: HttpRequest) -> HttpResponseBase:
+        """Compute the numbers and return the response."""
 
 
-class Facets(_Numbers):
+class FacetsView(_Numbers):
     """How many rows have which value of a field. A field the query constrains by a condition of its
     own is counted without it."""
 
-    def told(self, request: HttpRequest) -> HttpResponseBase:
+    def respond(self, request: HttpRequest) -> HttpResponseBase:
         query = self.query(request)
-        by = listed(request, "by") or DEFAULTS[self.level]
+        by = query_list(request, "by") or DEFAULTS[self.level]
         limit = _number(request, "limit", numbers.LIMIT, LIMIT_CAP)
         return answer(FacetsAnswer(data=numbers.facets(self.actor, query, by, limit), query=echo(query)))
 
 
-class Histogram(_Numbers):
+class HistogramView(_Numbers):
     """Rows over time, by how they ended; the buckets' counts sum up to ``total``."""
 
-    def told(self, request: HttpRequest) -> HttpResponseBase:
+    def respond(self, request: HttpRequest) -> HttpResponseBase:
         query = self.query(request)
-        buckets = _number(request, "buckets", numbers.BUCKETS, numbers.MOST_BUCKETS)
+        buckets = _number(request, "buckets", numbers.BUCKETS, numbers.MAX_BUCKETS)
         data, width = numbers.histogram(self.actor, query, buckets, zone=_zone(request))
         total = sum(bucket.completed + bucket.failed + bucket.stopped + bucket.live for bucket in data)
         return answer(HistogramAnswer(data=data, width=width, total=total, query=echo(query)))
 
 
-class Statistics(_Numbers):
+class StatisticsView(_Numbers):
     """Sums and percentiles of all rows, and of groups of them: ``by`` one or two fields or lengths of
     time."""
 
-    def told(self, request: HttpRequest) -> HttpResponseBase:
-        query, by = self.query(request), listed(request, "by") or []
+    def respond(self, request: HttpRequest) -> HttpResponseBase:
+        query, by = self.query(request), query_list(request, "by") or []
         limit = _number(request, "limit", numbers.GROUPS, GROUP_CAP)
         data = numbers.stats(self.actor, query)
         if not by:
             return answer(StatsAnswer(data=data, query=echo(query)))
-        found = numbers.groups(self.actor, query, by, limit, _zone(request))
-        return answer(StatsAnswer(data=data, by=found.by, groups=found.groups, more=found.more, query=echo(query)))
+        groups = numbers.groups(self.actor, query, by, limit, _zone(request))
+        return answer(StatsAnswer(data=data, by=groups.by, groups=groups.groups, more=groups.more, query=echo(query)))
 
 
 def _zone(request: HttpRequest) -> ZoneInfo:
-    """The viewer's zone, which reading the query has found to be one."""
+    """Return the viewer's zone; parsing the query has checked it before."""
     return ZoneInfo(request.GET.get("tz") or "UTC")
 
 
-def _number(request: HttpRequest, name: str, default: int, most: int) -> int:
+def _number(request: HttpRequest, name: str, default: int, maximum: int) -> int:
     raw = request.GET.get(name) or str(default)
-    if not raw.isdecimal() or len(raw) > 6 or not 1 <= int(raw) <= most:
-        raise InvalidRequest(f"{name}: a whole number from 1 to {most} is needed.", param=name)
+    if not raw.isdecimal() or len(raw) > 6 or not 1 <= int(raw) <= maximum:
+        raise InvalidRequest(f"{name}: a whole number from 1 to {maximum} is needed.", param=name)
     return int(raw)
 
 
@@ -104,16 +104,16 @@ def _view(
         responses=answered,
     )
     def get(self: _Numbers, request: Request) -> HttpResponseBase:
-        return self.told(request._request)
+        return self.respond(request._request)
 
     return type(f"{level.title()}{kind.__name__}", (kind,), {"level": level, "get": get, "__doc__": kind.__doc__})
 
 
 _BY = names("by", "Fields of the rows")
 _KINDS: tuple[tuple[type[_Numbers], str, Any, Sequence[OpenApiParameter]], ...] = (
-    (Facets, "facets", FacetsAnswer, [_BY, number("limit", LIMIT_CAP)]),
-    (Histogram, "histogram", HistogramAnswer, [number("buckets", numbers.MOST_BUCKETS)]),
-    (Statistics, "stats", StatsAnswer, [_BY, number("limit", GROUP_CAP)]),
+    (FacetsView, "facets", FacetsAnswer, [_BY, number("limit", LIMIT_CAP)]),
+    (HistogramView, "histogram", HistogramAnswer, [number("buckets", numbers.MAX_BUCKETS)]),
+    (StatisticsView, "stats", StatsAnswer, [_BY, number("limit", GROUP_CAP)]),
 )
 ROUTES: list[tuple[str, type[ApiView]]] = [
     (f"logs/{level}s/{name}", _view(kind, name, level, answered, parameters))

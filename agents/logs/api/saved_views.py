@@ -1,4 +1,4 @@
-"""``/v1/logs/views``: queries that somebody keeps under a name."""
+"""``/v1/logs/views``: create, list, change and delete saved views."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents.base.api.views import ApiView, answer, nothing
+from agents.base.api.views import ApiView, answer, no_content
 from agents.logs.schemas.saved_views import CreateView, UpdateView, View, ViewList
 from agents.logs.store import saved_views
 
@@ -21,14 +21,14 @@ class ViewAll(ApiView):
     @extend_schema(operation_id="list_views", responses=ViewList)
     def get(self, request: Request) -> HttpResponseBase:
         return answer(
-            ViewList(data=[_shown(view) for view in (*saved_views.BUILT_IN, *saved_views.listing(self.actor))])
+            ViewList(data=[_view_object(view) for view in (*saved_views.BUILT_IN, *saved_views.listing(self.actor))])
         )
 
     @extend_schema(operation_id="create_view", request=CreateView, responses={201: View})
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateView = self.body(CreateView)
-        made = saved_views.View("", body.name, body.q, body.level, tuple(body.columns), body.shared)
-        return answer(_shown(saved_views.create(self.actor, made)), 201)
+        view = saved_views.StoredView("", body.name, body.q, body.level, tuple(body.columns), body.shared)
+        return answer(_view_object(saved_views.create(self.actor, view)), 201)
 
 
 class ViewOne(ApiView):
@@ -38,25 +38,25 @@ class ViewOne(ApiView):
 
     @extend_schema(operation_id="get_view", responses=View)
     def get(self, request: Request, view_id: str) -> HttpResponseBase:
-        found = next((view for view in saved_views.BUILT_IN if view.public_id == view_id), None)
-        return answer(_shown(found or saved_views.get(self.actor, view_id)))
+        built_in = next((view for view in saved_views.BUILT_IN if view.public_id == view_id), None)
+        return answer(_view_object(built_in or saved_views.get(self.actor, view_id)))
 
     @extend_schema(operation_id="update_view", request=UpdateView, responses=View)
     def patch(self, request: Request, view_id: str) -> HttpResponseBase:
-        given = self.body(UpdateView).model_dump(exclude_none=True)
-        if "q" in given:
-            given["query"] = given.pop("q")
-        if "columns" in given:
-            given["columns"] = tuple(given["columns"])
-        return answer(_shown(saved_views.update(self.actor, view_id, given)))
+        changes = self.body(UpdateView).model_dump(exclude_none=True)
+        if "q" in changes:
+            changes["query"] = changes.pop("q")
+        if "columns" in changes:
+            changes["columns"] = tuple(changes["columns"])
+        return answer(_view_object(saved_views.update(self.actor, view_id, changes)))
 
     @extend_schema(operation_id="delete_view", responses={204: None})
     def delete(self, request: Request, view_id: str) -> HttpResponseBase:
         saved_views.delete(self.actor, view_id)
-        return nothing()
+        return no_content()
 
 
-def _shown(view: saved_views.View) -> View:
+def _view_object(view: saved_views.StoredView) -> View:
     return View(
         id=view.public_id,
         name=view.name,

@@ -1,4 +1,4 @@
-"""Views of the logs that somebody keeps: a query with a name."""
+"""The table of saved views of the logs: queries with a name."""
 
 from __future__ import annotations
 

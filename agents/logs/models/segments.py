@@ -1,4 +1,4 @@
-"""Columns beside the rows: what numbers over many turns are counted from."""
+"""The tables of column segments: compact copies of the rows, from which numbers over many turns are computed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from django.db.models import Q
 
 
 class Segment(models.Model):
-    """A run of turns with their steps and responses, sealed into columns: those whose keys lie above
+    """Consecutive turns with their steps and responses, sealed into columns: those whose keys are above
     ``low`` and up to ``high``. The live segments tile the keys from 0 to the last one's ``high``.
-    Never changed but for ``seq``: one that has become stale is replaced, and dies.
+    Only ``seq`` ever changes: a stale segment is replaced and deleted.
 
-    ``seq`` is the number of the change feed up to which it holds what the rows say. A segment that is
+    ``seq`` is the number in the change feed up to which it agrees with the rows. A segment that is
     not ``live`` is still being written, or waits for its deletion."""
 
     low = models.BigIntegerField()
@@ -31,8 +31,8 @@ class Segment(models.Model):
 
 
 class SegmentColumn(models.Model):
-    """One column of a segment (``turn.status``), packed by `agents.logs.store.numbers.columns`. ``least``
-    and ``most`` of its values tell what cannot be found in it; null when it has none."""
+    """One column of a segment (``turn.status``), packed by `agents.logs.store.numbers.columns`. ``least`` and
+    ``most`` are the minimum and maximum of its values, by which scans skip segments; null when it has none."""
 
     segment = models.ForeignKey(Segment, on_delete=models.CASCADE, related_name="columns", db_index=False)
     name = models.CharField(max_length=40)
@@ -42,7 +42,7 @@ class SegmentColumn(models.Model):
 
     class Meta:
         constraints = [
-            # the columns that a question needs, segment by segment
+            # the columns that a request needs, segment by segment
             models.UniqueConstraint(fields=["segment", "name"], name="segment_column"),
         ]
 

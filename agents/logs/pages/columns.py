@@ -1,4 +1,4 @@
-"""Which columns a list shows: those it begins with, or those that the URL or the reader's cookie names."""
+"""Choose the columns of a list: the default ones, or those in the URL or the reader's cookie."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
-from agents.logs.pages.lists import ALWAYS, COLUMNS, MORE, NUMBERS, TITLES, TITLES_HERE
+from agents.logs.pages.lists import ALWAYS, COLUMNS, MORE, NUMBERS, TITLES, TITLES_OF_LEVEL
 from agents.query.tree import Level
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ListColumn:
     name: str
     title: str
     shown: bool
@@ -20,29 +20,33 @@ class Column:
     fixed: bool
 
 
-def columns(request: HttpRequest, level: Level) -> list[Column]:
-    """All columns of a level in their order, and which are shown."""
-    shown = _chosen(request, level)
+def columns(request: HttpRequest, level: Level) -> list[ListColumn]:
+    """Return all columns of a level in order, with whether they are shown."""
+    visible = _chosen(request, level)
     return [
-        Column(
-            name, gettext(TITLES_HERE.get((level, name), TITLES[name])), name in shown, name in NUMBERS, name in ALWAYS
+        ListColumn(
+            name,
+            gettext(TITLES_OF_LEVEL.get((level, name), TITLES[name])),
+            name in visible,
+            name in NUMBERS,
+            name in ALWAYS,
         )
-        for name in every(level)
+        for name in all_names(level)
     ]
 
 
-def every(level: Level) -> tuple[str, ...]:
-    """The usual ones with the others before the status, which stays last."""
-    *usual, last = COLUMNS[level]
-    return (*usual, *MORE[level], last)
+def all_names(level: Level) -> tuple[str, ...]:
+    """Return the names of all columns: the optional ones come before the status, which stays last."""
+    *usual, status = COLUMNS[level]
+    return (*usual, *MORE[level], status)
 
 
-def hidden(found: list[Column]) -> str:
-    """The classes by which a table hides what is not shown."""
-    return " ".join(f"no-{column.name}" for column in found if not column.shown)
+def hidden_classes(columns_: list[ListColumn]) -> str:
+    """Return the CSS classes by which a table hides columns."""
+    return " ".join(f"no-{column.name}" for column in columns_ if not column.shown)
 
 
 def _chosen(request: HttpRequest, level: Level) -> set[str]:
-    asked = request.GET.getlist("col") or request.COOKIES.get(f"columns-{level}", "").split(".")
-    known = {name for name in asked if name in every(level)}
-    return known | ALWAYS if known else {*COLUMNS[level]}
+    names = request.GET.getlist("col") or request.COOKIES.get(f"columns-{level}", "").split(".")
+    valid = {name for name in names if name in all_names(level)}
+    return valid | ALWAYS if valid else {*COLUMNS[level]}

@@ -1,4 +1,4 @@
-"""The file of everything that a list shows and goes on to show."""
+"""Download all rows of a list as a file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LEVELS: dict[str, Level] = {name: level for level in exports.LEVELS for name in 
 
 @page("read")
 def log_export(request: PageRequest) -> HttpResponseBase:
-    """``q``, ``level``, ``format``, ``fields``, ``whole``, ``bom`` as the API takes them, under the reader's login."""
+    """Export under the reader's login; the parameters and ``level`` are those of the API."""
     level = LEVELS.get(request.GET.get("level") or "turn")
     if level is None:
         raise InvalidRequest(f"level: say one of {', '.join(exports.LEVELS)}.", param="level")
-    given = {name: str(text) for name, text in request.GET.items()}
-    asked = exports.wanted(request.actor, level, {**given, "tz": zone_of(request)})
-    return Awaited(lambda: exports.answer(asked))
+    params = {name: str(text) for name, text in request.GET.items()}
+    export_request = exports.read_request(request.actor, level, {**params, "tz": zone_of(request)})
+    return Awaited(lambda: exports.answer(export_request))

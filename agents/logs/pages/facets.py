@@ -1,7 +1,7 @@
-"""The column of facets beside the logs: what can be chosen, with counts, as links that edit the query.
+"""Build the column of facets beside the logs: values with counts, as links that edit the query.
 
-A click includes a value, the small minus excludes it, a click on what is chosen takes it back.
-Every link is a whole query in a URL; nothing is remembered anywhere else.
+A click includes a value, the small minus excludes it, a click on a chosen value removes it again.
+Every link has a complete query in its URL; there is no other state.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from django.utils.translation import gettext, gettext_noop
 
 from agents.base.errors import QuerySyntax
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 from agents.query.chips import with_term, without_term
-from agents.query.tree import Not, Period, Query, Term, Whole, conjuncts, disjuncts
-from agents.uikit.marks import status_word, type_word
-from agents.uikit.sources import source_word
+from agents.query.tree import ExactValue, FieldTerm, Not, Period, Query, conjuncts, disjuncts
+from agents.uikit.elements import status_label, type_label
+from agents.uikit.sources import source_label
 
-SHOWN = 8
+VISIBLE_VALUES = 8
 """Values of a facet before "more"."""
 
 _TITLES = {
@@ -38,13 +38,13 @@ _PERIODS = {
     "-7d": gettext_noop("last 7 days"),
     "today": gettext_noop("today"),
 }
-_WORDS: Mapping[str, Callable[[str], str]] = {"status": status_word, "type": type_word, "source": source_word}
+_LABELS: Mapping[str, Callable[[str], str]] = {"status": status_label, "type": type_label, "source": source_label}
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """``state`` is ``in``, ``out`` or empty; ``share`` of the largest count, in hundredths. Without
-    ``url`` it can only be read: no query can name it. ``exclude`` is empty where it makes no sense."""
+class FacetLink:
+    """A value of a facet. ``state`` is ``in``, ``out`` or empty; ``share`` the percentage of the largest count.
+    Without ``url`` it is plain text: no query can contain it. ``exclude`` is empty where it makes no sense."""
 
     name: str
     count: int | None
@@ -55,48 +55,50 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
+class FacetMenu:
     name: str
     title: str
-    values: tuple[Value, ...]
-    more: tuple[Value, ...] = ()
+    values: tuple[FacetLink, ...]
+    more: tuple[FacetLink, ...] = ()
 
 
 Choices = Mapping[str, Sequence[tuple[str, str, int]]]
-"""By field: what a query says, what people read, how many rows have it."""
+"""By field: (value in a query, label, number of rows)."""
 Link = Callable[[str], str]
-"""Leads to the list under a query."""
+"""Returns the URL of the list under a query."""
 
 
-def facets(query: Query, choices: Choices, link: Link) -> list[Facet]:
-    """Time first, then what the store counted, in the order of the titles; empty ones left out."""
+def facets(query: Query, choices: Choices, link: Link) -> list[FacetMenu]:
+    """Build the facets: time first, then the counted fields in the order of the titles, without empty ones."""
     states = dict(_states(query))
-    found = [_periods(query, states, link)]
+    menus = [_periods(query, states, link)]
     for field, title in _TITLES.items():
         values = _values(query, field, choices.get(field, ()), states, link)
         if values:
-            found.append(_facet(field, gettext(title), values))
-    return found
+            menus.append(_facet(field, gettext(title), values))
+    return menus
 
 
-def _facet(field: str, title: str, values: Sequence[Value]) -> Facet:
-    """The most frequent ones, and those already chosen, before the rest."""
-    rest = values[SHOWN:]
-    chosen = [value for value in rest if value.state]
-    return Facet(field, title, (*values[:SHOWN], *chosen), tuple(value for value in rest if not value.state))
+def _facet(field: str, title: str, values: Sequence[FacetLink]) -> FacetMenu:
+    """Put the most frequent values, and those already chosen, before the others."""
+    further = values[VISIBLE_VALUES:]
+    chosen = [value for value in further if value.state]
+    return FacetMenu(
+        field, title, (*values[:VISIBLE_VALUES], *chosen), tuple(value for value in further if not value.state)
+    )
 
 
 def _values(
     query: Query, field: str, counted: Sequence[tuple[str, str, int]], states: Mapping[tuple[str, str], str], link: Link
-) -> list[Value]:
-    most = max((count for _, _, count in counted), default=0)
-    word = _WORDS.get(field)
-    there = {fold(value) for value, _, _ in counted}
+) -> list[FacetLink]:
+    maximum = max((count for _, _, count in counted), default=0)
+    word = _LABELS.get(field)
+    counted_values = {fold(value) for value, _, _ in counted}
     # what was chosen can be taken back, also where nothing has it
-    gone = [(value, value, 0) for name, value in states if name == field and value not in there]
+    uncounted = [(value, value, 0) for name, value in states if name == field and value not in counted_values]
     return [
-        _value(query, field, value, word(value) if word else label, states, link, count=count, most=most)
-        for value, label, count in (*counted, *gone)
+        _value(query, field, value, word(value) if word else label, states, link, count=count, maximum=maximum)
+        for value, label, count in (*counted, *uncounted)
     ]
 
 
@@ -109,8 +111,8 @@ def _value(
     link: Link,
     *,
     count: int | None = None,
-    most: int = 0,
-) -> Value:
+    maximum: int = 0,
+) -> FacetLink:
     state = states.get((field, fold(value)), "")
     url = exclude = ""
     try:
@@ -120,22 +122,22 @@ def _value(
             exclude = link(with_term(query.text, field, value, exclude=True))
     except QuerySyntax:
         pass  # a name no query can hold, or a query that would grow too long: shown, not offered
-    share = round(100 * count / most) if count and most else 0
-    return Value(name, count, max(share, 1) if count else 0, state, url, exclude)
+    share = round(100 * count / maximum) if count and maximum else 0
+    return FacetLink(name, count, max(share, 1) if count else 0, state, url, exclude)
 
 
-def _periods(query: Query, states: Mapping[tuple[str, str], str], link: Link) -> Facet:
+def _periods(query: Query, states: Mapping[tuple[str, str], str], link: Link) -> FacetMenu:
     values = tuple(_value(query, "started", text, gettext(name), states, link) for text, name in _PERIODS.items())
-    return Facet("started", gettext("Started"), values)
+    return FacetMenu("started", gettext("Started"), values)
 
 
 def _states(query: Query) -> Iterator[tuple[tuple[str, str], str]]:
-    """What the query's conditions choose and exclude: (field, folded value) → in, out."""
+    """Yield the values that the query's conditions choose and exclude: (field, folded value), ``in`` or ``out``."""
     for node in conjuncts(query.tree):
         inner, state = (node.node, "out") if isinstance(node, Not) else (node, "in")
-        for each in disjuncts(inner):
-            match each:
-                case Term(field=field, op="=", value=Whole(text=text)):
+        for condition in disjuncts(inner):
+            match condition:
+                case FieldTerm(field=field, op="=", value=ExactValue(text=text)):
                     yield (field, fold(text)), state
-                case Term(field="started", value=Period(text=text)) if text:
+                case FieldTerm(field="started", value=Period(text=text)) if text:
                     yield ("started", fold(text)), state

@@ -1,4 +1,4 @@
-"""The rows of a list over time, as bars stacked by outcome; each leads to the list of its time."""
+"""Draw the rows of a list over time, as bars stacked by outcome; each links to the list of its interval."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _OUTCOMES = ("completed", "live", "stopped", "failed")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a bar: ``outcome`` is its colour."""
+class BarSegment:
+    """A segment of a bar; ``outcome`` determines its colour."""
 
     outcome: str
     y: float
@@ -30,12 +30,12 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """``low`` and ``high`` are its time as a query writes it, ``title`` what it says in words."""
+class HistogramBar:
+    """A bar; ``low`` and ``high`` are its interval as a query writes it, ``title`` its description."""
 
     x: float
     width: float
-    parts: tuple[Part, ...]
+    parts: tuple[BarSegment, ...]
     title: str
     url: str
     low: str
@@ -43,26 +43,26 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
-    """``first_us`` and ``last_us`` are its ends; ``label`` says in words what it shows."""
+class HistogramChart:
+    """The chart; ``first_us`` and ``last_us`` are its ends, ``label`` describes it for screen readers."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[HistogramBar, ...]
     label: str
     first_us: int
     last_us: int
     width: str
 
 
-def drawn(
+def chart(
     buckets: Sequence[Bucket], width: str, query: Query, link: Callable[[str], str], zone: tzinfo
-) -> Histogram | None:
-    """The bars of these buckets; None where there are none to tell apart."""
+) -> HistogramChart | None:
+    """Draw the bars of these buckets; None for fewer than two."""
     if len(buckets) < 2:
         return None
-    most = max(map(_total, buckets)) or 1
+    maximum = max(map(_total, buckets)) or 1
     step = WIDTH / len(buckets)
-    bars = tuple(_bar(bucket, number * step, step, most, query, link, zone) for number, bucket in enumerate(buckets))
-    return Histogram(bars, _label(buckets), buckets[0].from_us, buckets[-1].to_us, _length(width))
+    bars = tuple(_bar(bucket, number * step, step, maximum, query, link, zone) for number, bucket in enumerate(buckets))
+    return HistogramChart(bars, _label(buckets), buckets[0].from_us, buckets[-1].to_us, _length(width))
 
 
 def _total(bucket: Bucket) -> int:
@@ -70,13 +70,13 @@ def _total(bucket: Bucket) -> int:
 
 
 def _bar(
-    bucket: Bucket, x: float, step: float, most: int, query: Query, link: Callable[[str], str], zone: tzinfo
-) -> Bar:
-    low, high = _written(bucket.from_us), _written(bucket.to_us)
-    return Bar(
+    bucket: Bucket, x: float, step: float, maximum: int, query: Query, link: Callable[[str], str], zone: tzinfo
+) -> HistogramBar:
+    low, high = _query_time(bucket.from_us), _query_time(bucket.to_us)
+    return HistogramBar(
         x=round(x, 2),
         width=round(step * (1 - _GAP), 2),
-        parts=tuple(_parts(bucket, most)),
+        parts=tuple(_parts(bucket, maximum)),
         title=_title(bucket, zone),
         url=_url(query, f"{low}..{high}", link) if _total(bucket) else "",
         low=low,
@@ -84,16 +84,16 @@ def _bar(
     )
 
 
-def _parts(bucket: Bucket, most: int) -> list[Part]:
-    """From the bottom up; what there is can be seen."""
-    found, y = [], float(HEIGHT)
+def _parts(bucket: Bucket, maximum: int) -> list[BarSegment]:
+    """Stack the segments from the bottom up; each has a minimal height."""
+    segments, y = [], float(HEIGHT)
     for outcome in _OUTCOMES:
         count = getattr(bucket, outcome)
         if count:
-            height = max(count / most * HEIGHT, 1.5)
+            height = max(count / maximum * HEIGHT, 1.5)
             y -= height
-            found.append(Part(outcome, round(max(y, 0), 2), round(height, 2)))
-    return found
+            segments.append(BarSegment(outcome, round(max(y, 0), 2), round(height, 2)))
+    return segments
 
 
 def _url(query: Query, period: str, link: Callable[[str], str]) -> str:
@@ -103,28 +103,28 @@ def _url(query: Query, period: str, link: Callable[[str], str]) -> str:
         return ""
 
 
-def _written(at_us: int) -> str:
-    moment = to_datetime(at_us)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _query_time(at_us: int) -> str:
+    time = to_datetime(at_us)
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _title(bucket: Bucket, zone: tzinfo) -> str:
     start = to_datetime(bucket.from_us).astimezone(zone)
-    words = {
+    labels = {
         "completed": gettext("completed"),
         "failed": gettext("failed"),
         "stopped": gettext("cancelled or interrupted"),
         "live": gettext("running or waiting"),
     }
-    counts = [f"{format.count(getattr(bucket, name))} {words[name]}" for name in words if getattr(bucket, name)]
+    counts = [f"{format.count(getattr(bucket, name))} {labels[name]}" for name in labels if getattr(bucket, name)]
     return f"{format.date(start)}, {start:%H:%M:%S}: {', '.join(counts) or gettext('none')}"
 
 
 def _length(width: str) -> str:
-    """How long a bar is, in the reader's language: from ``30 minutes``."""
+    """Translate the length of a bar's interval, such as ``30 minutes``."""
     text, unit = width.split()
     n = int(text)
-    words = {
+    units = {
         "second": ngettext("%(n)s second", "%(n)s seconds", n),
         "minute": ngettext("%(n)s minute", "%(n)s minutes", n),
         "hour": ngettext("%(n)s hour", "%(n)s hours", n),
@@ -133,7 +133,7 @@ def _length(width: str) -> str:
         "month": ngettext("%(n)s month", "%(n)s months", n),
         "year": ngettext("%(n)s year", "%(n)s years", n),
     }
-    return words[unit.removesuffix("s")] % {"n": n}
+    return units[unit.removesuffix("s")] % {"n": n}
 
 
 def _label(buckets: Sequence[Bucket]) -> str:

@@ -1,4 +1,4 @@
-"""The lists that one query language and one page serve: turns, sessions, steps, responses."""
+"""Define the lists that share the query language and one page: turns, sessions, steps, responses."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ COLUMNS: dict[Level, tuple[str, ...]] = {
     "step": ("when", "did", "words", "who", "length", "tokens", "cost", "state"),
     "response": ("when", "resp", "who", "words", "length", "tokens", "state"),
 }
-"""The columns a list begins with."""
+"""The default columns of a list."""
 MORE: dict[Level, tuple[str, ...]] = {
     "turn": ("model", "user", "tags", "first", "source"),
     "session": ("tags", "source"),
     "step": ("model", "tags", "first"),
     "response": ("user", "tags", "steps"),
 }
-"""Those it can have besides."""
+"""Its optional columns."""
 TITLES = {
     "when": gettext_noop("Started"),
     "who": gettext_noop("Agent, session"),
@@ -44,7 +44,7 @@ TITLES = {
     "first": gettext_noop("First token"),
     "source": gettext_noop("Source"),
 }
-TITLES_HERE: dict[tuple[Level, str], str] = {
+TITLES_OF_LEVEL: dict[tuple[Level, str], str] = {
     ("session", "words"): gettext_noop("Last asked and answered"),
     ("session", "who"): gettext_noop("Agent, about"),
     ("session", "state"): gettext_noop("Last turn"),
@@ -53,12 +53,12 @@ TITLES_HERE: dict[tuple[Level, str], str] = {
 }
 NUMBERS = frozenset({"length", "turns", "tokens", "cost", "first"})
 ALWAYS = frozenset({"when", "words", "state"})
-"""Columns that cannot be taken away."""
+"""Columns that cannot be hidden."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A list: where it is, the level of its rows, and what they are called."""
+class ListTab:
+    """A list: its path, the level of its rows, and its title."""
 
     path: str
     level: Level
@@ -66,21 +66,21 @@ class Place:
 
     @property
     def plural(self) -> str:
-        """As the socket and the API call its rows."""
+        """The name of its rows in the socket and the API."""
         return f"{self.level}s"
 
     def link(self, text: str, **more: str) -> str:
-        """The list under a query."""
+        """Return the URL of the list under a query."""
         values = {"q": text, **more} if text else more
         return f"{self.path}?{urlencode(values)}" if values else self.path
 
 
-LOGS = Place("/logs/", "turn", gettext_noop("Turns"))
-SESSIONS = Place("/sessions/", "session", gettext_noop("Sessions"))
-STEPS = Place("/steps/", "step", gettext_noop("Steps"))
-RESPONSES = Place("/responses/", "response", gettext_noop("Responses"))
+LOGS = ListTab("/logs/", "turn", gettext_noop("Turns"))
+SESSIONS = ListTab("/sessions/", "session", gettext_noop("Sessions"))
+STEPS = ListTab("/steps/", "step", gettext_noop("Steps"))
+RESPONSES = ListTab("/responses/", "response", gettext_noop("Responses"))
 ALL = (LOGS, SESSIONS, STEPS, RESPONSES)
-OF = {place.level: place for place in ALL}
+LIST_OF_LEVEL = {place.level: place for place in ALL}
 
 _PAGES = {
     ids.Kind.TURN: "/turns/{}/",
@@ -91,16 +91,16 @@ _PAGES = {
 _OPENAI = {"resp": "/responses/{}/", "conv": "/conversations/{}/"}
 
 
-def page_of_id(text: str) -> str:
-    """The page of what a query names that is nothing but an id; empty for any other."""
-    found = re.fullmatch(r"(resp|conv)_[0-9a-f]{32}", text)
-    if found:
-        return _OPENAI[found[1]].format(text)
+def url_of_id(text: str) -> str:
+    """Return the page of an object when the query is nothing but its id; else empty."""
+    match = re.fullmatch(r"(resp|conv)_[0-9a-f]{32}", text)
+    if match:
+        return _OPENAI[match[1]].format(text)
     if not re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text):
         return ""
     return next((page.format(text) for kind, page in _PAGES.items() if ids.parse(kind, text) is not None), "")
 
 
-def tabs(here: Place, text: str) -> list[tuple[str, str, bool]]:
-    """The lists under the same query: title, URL, whether it is this one."""
-    return [(gettext(place.title), place.link(text), place is here) for place in ALL]
+def tabs(current: ListTab, text: str) -> list[tuple[str, str, bool]]:
+    """Return the lists under the same query: title, URL, whether it is the current one."""
+    return [(gettext(tab.title), tab.link(text), tab is current) for tab in ALL]

@@ -1,4 +1,4 @@
-"""The logs: a query in the URL, the rows of a level that it selects, and how to narrow it."""
+"""Render the pages of the logs: the rows of a level that the query in the URL selects, and links to narrow it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from agents.base.errors import NotFound, QuerySyntax, Unavailable
 from agents.base.store import feed_cursor
 from agents.logs.pages import numbers, saved_views
 from agents.logs.pages import rows as log_rows
-from agents.logs.pages.columns import columns, hidden
-from agents.logs.pages.lists import LOGS, RESPONSES, SESSIONS, STEPS, Place, page_of_id, tabs
+from agents.logs.pages.columns import columns, hidden_classes
+from agents.logs.pages.lists import LOGS, RESPONSES, SESSIONS, STEPS, ListTab, tabs, url_of_id
 from agents.logs.pages.numbers import zone_of
 from agents.logs.store import listing, rows
 from agents.query import chips, describe, parser, writer
@@ -37,190 +37,192 @@ EXAMPLES = {
 
 @page("read")
 def turn_list(request: PageRequest) -> HttpResponse:
-    return listed(request, LOGS)
+    return list_page(request, LOGS)
 
 
 @page("read")
 def session_list(request: PageRequest) -> HttpResponse:
-    return listed(request, SESSIONS)
+    return list_page(request, SESSIONS)
 
 
 @page("read")
 def step_list(request: PageRequest) -> HttpResponse:
-    return listed(request, STEPS)
+    return list_page(request, STEPS)
 
 
 @page("read")
 def response_list(request: PageRequest) -> HttpResponse:
-    return listed(request, RESPONSES)
+    return list_page(request, RESPONSES)
 
 
 @page("read")
 def to_step(request: PageRequest, step_id: str) -> HttpResponse:
-    """Leads from a step's id to its place on the page of its turn."""
+    """Redirect from a step's id to the step on the page of its turn."""
     key = ids.parse(ids.Kind.STEP, step_id)
-    found = rows.of("step", list(listing.visible("step", request.actor).filter(pk=key).values_list("pk", flat=True)))
-    if not found:
+    step_rows = rows.of(
+        "step", list(listing.visible("step", request.actor).filter(pk=key).values_list("pk", flat=True))
+    )
+    if not step_rows:
         raise NotFound(f"Step '{step_id[:80]}' not found.")
-    return redirect(log_rows.step_url(found[0]))
+    return redirect(log_rows.step_url(step_rows[0]))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a list is asked for."""
+class ListParams:
+    """The parameters of a list page."""
 
-    place: Place
+    tab: ListTab
     query: Query
     after: int | None
     before: int | None
 
 
-def listed(request: PageRequest, place: Place) -> HttpResponse:
-    """The page of a list under the query of the URL; a query that is only an id leads to what it names."""
+def list_page(request: PageRequest, tab: ListTab) -> HttpResponse:
+    """Render a list under the query of the URL; a query that is only an id redirects to that object."""
     text = request.GET.get("q", "").strip()
-    if there := page_of_id(text):
-        return redirect(there)
+    if target := url_of_id(text):
+        return redirect(target)
     try:
-        query = parser.read(text, now_us=ids.now_us(), zone=zone_of(request), level=place.level)
+        query = parser.read(text, now_us=ids.now_us(), zone=zone_of(request), level=tab.level)
         ranged = _with_range(request, query)
-    except QuerySyntax as wrong:
-        return render(request, "agents/log_list.html", _refused(place, text, wrong), status=400)
+    except QuerySyntax as syntax_error:
+        return render(request, "logs/list.html", _query_error(tab, text, syntax_error), status=400)
     if ranged is not None:
-        return redirect(place.link(ranged))
-    asked = Asked(place, query, *(_key(request, place, name) for name in ("after", "before")))
+        return redirect(tab.link(ranged))
+    params = ListParams(tab, query, *(_key(request, tab, name) for name in ("after", "before")))
     try:
-        return _page(request, asked)
+        return _page(request, params)
     except Unavailable as error:
-        shown = {**_bar(request, asked), "too_long": error.message}
-        return render(request, "agents/log_list.html", shown, status=503)
+        context = {**_bar(request, params), "too_long": error.message}
+        return render(request, "logs/list.html", context, status=503)
 
 
-def _page(request: PageRequest, asked: Asked) -> HttpResponse:
-    place, query = asked.place, asked.query
+def _page(request: PageRequest, params: ListParams) -> HttpResponse:
+    tab, query = params.tab, params.query
     # before the rows are read: what changes in between is then sent again rather than missed
     cursor = feed_cursor.newest(request.actor)
-    found = listing.page(request.actor, query, after=asked.after, before=asked.before, limit=PAGE)
-    if asked.before is not None and not found.has_newer:
-        return redirect(place.link(query.text))  # the newest page, full and live
-    made = log_rows.rows(place.level, rows.of(place.level, found.keys), query)
-    shown = {
-        **_bar(request, asked),
-        "rows": log_rows.with_boxes(made) if "select" in request.GET else made,
-        "no_data": not found.keys and not listing.visible(place.level, request.actor).exists(),
-        "searched_to": found.searched_to_us,
-        **saved_views.menu(request, place.level, query.text),
+    keys_page = listing.page(request.actor, query, after=params.after, before=params.before, limit=PAGE)
+    if params.before is not None and not keys_page.has_newer:
+        return redirect(tab.link(query.text))  # the newest page, full and live
+    rendered = log_rows.rows(tab.level, rows.of(tab.level, keys_page.keys), query)
+    context = {
+        **_bar(request, params),
+        "rows": log_rows.with_boxes(rendered) if "select" in request.GET else rendered,
+        "no_data": not keys_page.keys and not listing.visible(tab.level, request.actor).exists(),
+        "searched_to": keys_page.searched_to_us,
+        **saved_views.menu(request, tab.level, query.text),
         "can_run": "run" in request.actor.actions,
         "select_mode": "select" in request.GET,
-        "export_url": f"/logs/export/?{urlencode({'level': place.plural, 'q': query.text})}",
-        "select_url": place.link(query.text, select="1"),
-        **_paging(asked, found),
-        **_live(asked, found, cursor),
+        "export_url": f"/logs/export/?{urlencode({'level': tab.plural, 'q': query.text})}",
+        "select_url": tab.link(query.text, select="1"),
+        **_paging(params, keys_page),
+        **_subscription(params, keys_page, cursor),
     }
-    return render(request, "agents/log_list.html", shown)
+    return render(request, "logs/list.html", context)
 
 
 def _with_range(request: PageRequest, query: Query) -> str | None:
-    """The query narrowed to the range that the form of times sent; None where it sent none."""
+    """Narrow the query to the range that the form of times sent; None where it sent none."""
     first, last = (request.GET.get(name, "").strip() for name in ("from", "to"))
     return chips.with_term(query.text, "started", f"{first}..{last}") if first or last else None
 
 
-def _key(request: PageRequest, place: Place, name: str) -> int | None:
+def _key(request: PageRequest, tab: ListTab, name: str) -> int | None:
     public_id = request.GET.get(name)
     if public_id is None:
         return None
-    kind = _KINDS[place.level]
-    key = ids.parse_openai(kind, public_id) if place.level == "response" else ids.parse(kind, public_id)
+    kind = _KINDS[tab.level]
+    key = ids.parse_openai(kind, public_id) if tab.level == "response" else ids.parse(kind, public_id)
     if key is None:
-        raise NotFound(f"There is no {place.level} '{public_id[:80]}' to page from.")
+        raise NotFound(f"There is no {tab.level} '{public_id[:80]}' to page from.")
     return key
 
 
-def _public(place: Place, key: int) -> str:
-    kind = _KINDS[place.level]
-    return ids.openai(kind, key) if place.level == "response" else ids.public(kind, key)
+def _public(tab: ListTab, key: int) -> str:
+    kind = _KINDS[tab.level]
+    return ids.openai(kind, key) if tab.level == "response" else ids.public(kind, key)
 
 
-def _refused(place: Place, text: str, wrong: QuerySyntax) -> dict[str, Any]:
-    """The page of a query that cannot be read: the bar, and what is wrong where."""
-    at = min(wrong.position, len(text))
-    word = text[at:].split(" ", 1)[0] if text[at:].strip() else ""
+def _query_error(tab: ListTab, text: str, error: QuerySyntax) -> dict[str, Any]:
+    """Return the context for a query with an error: the bar, with the error at its position."""
+    position = min(error.position, len(text))
+    word = text[position:].split(" ", 1)[0] if text[position:].strip() else ""
     return {
-        "place": place,
-        "tabs": tabs(place, ""),
+        "place": tab,
+        "tabs": tabs(tab, ""),
         "text": text,
-        "wrong": wrong,
-        "before": text[:at],
+        "wrong": error,
+        "before": text[:position],
         "at": word,
-        "behind": text[at + len(word) :],
-        "better": place.link(wrong.suggestion) if wrong.suggestion else "",
-        "examples": _examples(place),
+        "behind": text[position + len(word) :],
+        "better": tab.link(error.suggestion) if error.suggestion else "",
+        "examples": _examples(tab),
         "fields": FIELDS.values(),
     }
 
 
-def _examples(place: Place) -> list[tuple[str, str]]:
-    return [(each, place.link(each)) for each in EXAMPLES[place.level]]
+def _examples(tab: ListTab) -> list[tuple[str, str]]:
+    return [(text, tab.link(text)) for text in EXAMPLES[tab.level]]
 
 
-def _bar(request: PageRequest, asked: Asked) -> dict[str, Any]:
-    """What is around the rows of a list."""
-    place, query = asked.place, asked.query
-    fixed, together = _fixed(query), chips.same_row(query)
-    shown_columns = columns(request, place.level)
+def _bar(request: PageRequest, params: ListParams) -> dict[str, Any]:
+    """Return the context of everything but the rows: bar, chips, columns, numbers."""
+    tab, query = params.tab, params.query
+    absolute, combined = _absolute_text(query), chips.same_row(query)
+    list_columns = columns(request, tab.level)
     return {
-        "place": place,
-        "tabs": tabs(place, query.text),
+        "place": tab,
+        "tabs": tabs(tab, query.text),
         "text": query.text,
         "query": query,
         "sentence": describe.describe(query),
-        "chips": [(chip, place.link(chip.without)) for chip in chips.chips(query)],
+        "chips": [(chip, tab.link(chip.without)) for chip in chips.chips(query)],
         "hints": chips.hints(query),
-        "same_row": place.link(together.text) if together else "",
-        "fixed": place.link(fixed) if fixed else "",
-        "columns": shown_columns,
-        "hidden": hidden(shown_columns),
+        "same_row": tab.link(combined.text) if combined else "",
+        "fixed": tab.link(absolute) if absolute else "",
+        "columns": list_columns,
+        "hidden": hidden_classes(list_columns),
         "base_url": request.build_absolute_uri("/")[:-1],
         "needs_key": settings.REQUIRE_LOGIN,
-        "examples": _examples(place),
+        "examples": _examples(tab),
         "fields": FIELDS.values(),
-        "numbers_url": f"/logs/numbers/?{urlencode({'level': place.level, 'q': _fixed(query) or query.text})}",
-        **_numbers(request, asked),
+        "numbers_url": f"/logs/numbers/?{urlencode({'level': tab.level, 'q': _absolute_text(query) or query.text})}",
+        **_numbers(request, params),
     }
 
 
-def _numbers(request: PageRequest, asked: Asked) -> dict[str, Any]:
-    """A browser with JavaScript has told its zone by a cookie, and fetches the numbers behind the rows."""
+def _numbers(request: PageRequest, params: ListParams) -> dict[str, Any]:
+    """A browser with JavaScript has set its zone as a cookie, and fetches the numbers after the rows."""
     if "tz" in request.COOKIES:
-        return numbers.later(asked.place, asked.query)
-    return numbers.around(request.actor, asked.place, asked.query, zone_of(request))
+        return numbers.pending_numbers(params.tab, params.query)
+    return numbers.list_numbers(request.actor, params.tab, params.query, zone_of(request))
 
 
-def _paging(asked: Asked, found: listing.Page) -> dict[str, str]:
-    """Links to the pages beside that of these rows, newest first."""
-    link, text = asked.place.link, asked.query.text
-    last = found.searched_to if found.searched_to is not None else found.keys[-1] if found.keys else None
-    newer = link(text, before=_public(asked.place, found.keys[0])) if found.keys else link(text)
+def _paging(params: ListParams, page: listing.KeyPage) -> dict[str, str]:
+    """Return the links to the newer and the older page."""
+    link, text = params.tab.link, params.query.text
+    last = page.searched_to if page.searched_to is not None else page.keys[-1] if page.keys else None
+    newer = link(text, before=_public(params.tab, page.keys[0])) if page.keys else link(text)
     return {
-        "newer": newer if found.has_newer else "",
-        "older": link(text, after=_public(asked.place, last)) if found.has_older and last is not None else "",
+        "newer": newer if page.has_newer else "",
+        "older": link(text, after=_public(params.tab, last)) if page.has_older and last is not None else "",
     }
 
 
-def _live(asked: Asked, found: listing.Page, cursor: str) -> dict[str, Any]:
-    """What the open page subscribes with. The query has its times written out: they are those of
-    this page, whatever the clock and the zone of whoever reads the query next."""
+def _subscription(params: ListParams, page: listing.KeyPage, cursor: str) -> dict[str, Any]:
+    """Return the parameters of the page's live subscription. The query has absolute times: they stay those of
+    this page, whatever the clock and the zone of the server process that parses it next."""
     return {
-        "live_query": _fixed(asked.query) or asked.query.text,
+        "live_query": _absolute_text(params.query) or params.query.text,
         "cursor": cursor,
-        "at_top": not found.has_newer,
-        "newest": _public(asked.place, found.keys[0]) if found.keys else "",
-        "first_page": asked.place.link(asked.query.text),
+        "at_top": not page.has_newer,
+        "newest": _public(params.tab, page.keys[0]) if page.keys else "",
+        "first_page": params.tab.link(params.query.text),
     }
 
 
-def _fixed(query: Query) -> str:
-    """The query with its relative times written out; empty where there are none, or no room."""
+def _absolute_text(query: Query) -> str:
+    """Return the query with its relative times written out; empty where it has none, or gets too long."""
     try:
         text = writer.absolute(query)
     except QuerySyntax:

@@ -1,6 +1,6 @@
-"""What is around the rows of a list and counted over all that match: facets, the histogram, the sums.
+"""Show the numbers of a list, counted over all rows that match: facets, the histogram, the sums.
 
-A browser with JavaScript fetches them once the rows stand; any other gets them with the page.
+A browser with JavaScript fetches them after the rows; any other gets them with the page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, Unavailable
 from agents.logs.pages import histogram, suggest
 from agents.logs.pages.facets import facets
-from agents.logs.pages.lists import OF, Place
+from agents.logs.pages.lists import LIST_OF_LEVEL, ListTab
 from agents.logs.store import numbers
 from agents.query import parser
 from agents.query.tree import Level, Query
@@ -34,23 +34,23 @@ BUCKETS = 60
 
 @page("read")
 def log_numbers(request: PageRequest) -> HttpResponse:
-    """The numbers of a list by themselves, to be put in their places."""
-    place = place_of(request)
-    query = parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone_of(request), level=place.level)
-    shown = {"place": place, "text": query.text, **around(request.actor, place, query, zone_of(request))}
-    return render(request, "agents/_log_numbers.html", shown)
+    """Render the numbers of a list alone, for the script that inserts them into the page."""
+    tab = tab_of(request)
+    query = parser.read(request.GET.get("q", ""), now_us=ids.now_us(), zone=zone_of(request), level=tab.level)
+    context = {"place": tab, "text": query.text, **list_numbers(request.actor, tab, query, zone_of(request))}
+    return render(request, "logs/_numbers.html", context)
 
 
-def place_of(request: PageRequest) -> Place:
-    """The list whose level the request names, by default that of turns."""
+def tab_of(request: PageRequest) -> ListTab:
+    """Return the list of the request's level, by default that of turns."""
     level = request.GET.get("level", "turn")
-    if level not in OF:
-        raise InvalidRequest(f"level: say one of {', '.join(OF)}.", param="level")
-    return OF[level]
+    if level not in LIST_OF_LEVEL:
+        raise InvalidRequest(f"level: say one of {', '.join(LIST_OF_LEVEL)}.", param="level")
+    return LIST_OF_LEVEL[level]
 
 
 def zone_of(request: PageRequest) -> str:
-    """The reader's zone as the URL or the browser's cookie tells it; UTC where it is none we know."""
+    """Return the reader's time zone from the URL or the browser's cookie; UTC where it is unknown."""
     name = request.GET.get("tz") or request.COOKIES.get("tz", "")
     try:
         return ZoneInfo(name).key if name else "UTC"
@@ -58,26 +58,26 @@ def zone_of(request: PageRequest) -> str:
         return "UTC"
 
 
-def around(actor: Actor, place: Place, query: Query, zone: str) -> dict[str, Any]:
-    """Facets, histogram and sums of a list; ``slow`` says that counting took too long."""
+def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[str, Any]:
+    """Return the facets, histogram and sums of a list; ``slow`` is the message where counting took too long."""
     try:
-        counted = numbers.facets(actor, query, BY[place.level])
+        counted = numbers.facets(actor, query, BY[tab.level])
         buckets, width = numbers.histogram(actor, query, BUCKETS, zone=ZoneInfo(zone))
         sums = numbers.stats(actor, query)
     except Unavailable as error:
-        return {"slow": error.message, "facets": facets(query, {}, place.link), "ready": True}
+        return {"slow": error.message, "facets": facets(query, {}, tab.link), "ready": True}
     choices = {
         facet.field: [(value.value, value.label, value.count) for value in facet.values if value.count]
         for facet in counted
     }
     return {
         "ready": True,
-        "facets": facets(query, choices, place.link),
-        "histogram": histogram.drawn(buckets, width, query, place.link, ZoneInfo(zone)),
+        "facets": facets(query, choices, tab.link),
+        "histogram": histogram.chart(buckets, width, query, tab.link, ZoneInfo(zone)),
         "sums": sums,
     }
 
 
-def later(place: Place, query: Query) -> dict[str, Any]:
-    """What stands there until the numbers come."""
-    return {"ready": False, "facets": facets(query, {}, place.link), "suggestions": suggest.fields()}
+def pending_numbers(tab: ListTab, query: Query) -> dict[str, Any]:
+    """Return the placeholders until the numbers arrive."""
+    return {"ready": False, "facets": facets(query, {}, tab.link), "suggestions": suggest.fields()}

@@ -1,4 +1,4 @@
-"""Rows of the lists as HTML: the first load, a filter's result and a live arrival use these same ones."""
+"""Render rows of the lists as HTML, for the first load, for filters and for live updates alike."""
 
 from __future__ import annotations
 
@@ -14,164 +14,172 @@ from agents.base import ids
 from agents.logs.pages import step_sparkline, turn_summary
 from agents.logs.schemas.rows import ResponseRow, SessionRow, StepRow, TurnRow
 from agents.logs.store import match_snippets
-from agents.logs.store.match_snippets import Glimpse
-from agents.query.tree import Level, Query, Text, Words, leaves
+from agents.logs.store.match_snippets import Snippet
+from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.responses.wire import citations
 from agents.uikit import format, highlight
-from agents.uikit.highlight import Phrase, Searched
+from agents.uikit.highlight import Phrase, SearchPhrases
 from agents.uikit.templates import fragment
 
-_LONGEST = 300
-"""Characters of an error in a row: the turn's page has all of it."""
-_GLIMPSE = 160
-"""Characters shown of a step that has the words."""
+_MAX_ERROR = 300
+"""Characters of an error in a row; the turn's page has the full text."""
+_SNIPPET_CHARS = 160
+"""Characters of a step's text shown as a snippet."""
 _RUNNING = ("queued", "in_progress")
 
 
-def rows(level: Level, found: Sequence[Any], query: Query | None = None) -> list[str]:
-    """The ``<tr>`` of each of these rows, with what ``query`` searches for marked; their links take it
-    along, so that a turn's page leads to its neighbours in the list."""
-    searched, render = highlight.searched(query), _RENDER[level]
-    behind = _behind(level, query)
-    made = [render(row, searched, behind) for row in found]
-    elsewhere = [row for row, html in zip(found, made, strict=True) if level == "turn" and "<mark>" not in html]
-    return made if query is None or not elsewhere else _with_glimpses(made, found, elsewhere, query, behind)
+def rows(level: Level, level_rows: Sequence[Any], query: Query | None = None) -> list[str]:
+    """Render the ``<tr>`` of each row, with the matches of ``query`` marked; their links carry the query,
+    so that a turn's page leads to its neighbours in the list."""
+    searched, render = highlight.search_phrases(query), _RENDER[level]
+    turn_params = _turn_params(level, query)
+    rendered = [render(row, searched, turn_params) for row in level_rows]
+    unmarked = [row for row, html in zip(level_rows, rendered, strict=True) if level == "turn" and "<mark>" not in html]
+    return (
+        rendered
+        if query is None or not unmarked
+        else _with_snippets(rendered, level_rows, unmarked, query, turn_params)
+    )
 
 
-def _with_glimpses(
-    made: list[str], found: Sequence[TurnRow], elsewhere: Sequence[TurnRow], query: Query, behind: str
+def _with_snippets(
+    rendered: list[str], turn_rows: Sequence[TurnRow], unmarked: Sequence[TurnRow], query: Query, turn_params: str
 ) -> list[str]:
-    """The rows that have the words in a step show that step instead of their last words."""
-    words = _free_words(query)
-    if words is None:
-        return made
-    glimpses = match_snippets.of_turns([row.id for row in elsewhere], words)
-    searched = highlight.searched(query)
+    """Render rows whose match is in a step with a snippet of that step instead of their output."""
+    phrase = _free_phrase(query)
+    if phrase is None:
+        return rendered
+    snippets = match_snippets.of_turns([row.id for row in unmarked], phrase)
+    searched = highlight.search_phrases(query)
     return [
-        turn_row(row, searched, behind, glimpses[row.id]) if row.id in glimpses else html
-        for row, html in zip(found, made, strict=True)
+        turn_row(row, searched, turn_params, snippets[row.id]) if row.id in snippets else html
+        for row, html in zip(turn_rows, rendered, strict=True)
     ]
 
 
-def _free_words(query: Query) -> Words | None:
-    """The first words that were looked for anywhere."""
-    texts = (leaf.words for leaf in leaves(query.tree) if isinstance(leaf, Text))
-    return next((words for words in texts if not words.inside), None)
+def _free_phrase(query: Query) -> SearchPhrase | None:
+    """Return the first free text of the query that the index can find."""
+    phrases = (leaf.words for leaf in leaves(query.tree) if isinstance(leaf, FreeText))
+    return next((phrase for phrase in phrases if not phrase.inside), None)
 
 
-def with_boxes(made: Sequence[str]) -> list[str]:
-    """The rows with a box each to choose them by, for a page without JavaScript."""
-    return [_BEGIN.sub(_box, html, count=1) for html in made]
+def with_boxes(rendered: Sequence[str]) -> list[str]:
+    """Add a checkbox to each row, for a page without JavaScript."""
+    return [_ROW_START.sub(_box, html, count=1) for html in rendered]
 
 
-_BEGIN = re.compile(r'(<tr class="log-row" role="row" data-id="([\w-]+)".*?<td role="cell" class="when">)', re.DOTALL)
+_ROW_START = re.compile(
+    r'(<tr class="log-row" role="row" data-id="([\w-]+)".*?<td role="cell" class="when">)', re.DOTALL
+)
 
 
-def _box(found: re.Match[str]) -> str:
-    words = gettext("Choose this row")
+def _box(match: re.Match[str]) -> str:
+    label = gettext("Choose this row")
     box = '<label class="pick"><input type="checkbox" name="ids" value="{}" form="acts">{}</label>'
-    return found[1] + format_html(box, found[2], format_html('<span class="visually-hidden">{}</span>', words))
+    return match[1] + format_html(box, match[2], format_html('<span class="visually-hidden">{}</span>', label))
 
 
-def _behind(level: Level, query: Query | None) -> str:
-    """What goes behind the URL of a turn: the list it was found in, and the words that were looked for."""
+def _turn_params(level: Level, query: Query | None) -> str:
+    """Return the parameters of a turn's URL: the query of the list it is in, and the text that was searched for."""
     if query is None or not query.text:
         return ""
-    words = next((leaf.words.text for leaf in leaves(query.tree) if isinstance(leaf, Text)), "")
-    given = {"q": query.text if level == "turn" else "", "find": words}
-    return "?" + urlencode({name: text for name, text in given.items() if text}) if any(given.values()) else ""
+    search_text = next((leaf.words.text for leaf in leaves(query.tree) if isinstance(leaf, FreeText)), "")
+    params = {"q": query.text if level == "turn" else "", "find": search_text}
+    return "?" + urlencode({name: text for name, text in params.items() if text}) if any(params.values()) else ""
 
 
-def turn_row(row: TurnRow, searched: Searched, behind: str = "", seen: Glimpse | None = None) -> str:
-    """``seen`` is the step that has the words that were looked for."""
+def turn_row(row: TurnRow, searched: SearchPhrases, turn_params: str = "", snippet: Snippet | None = None) -> str:
+    """Render a turn; ``snippet`` is the step that holds the searched text."""
     turn_id, elapsed_ms = ids.public(ids.Kind.TURN, row.id), _elapsed_ms(row)
-    last, phrases = _last_words(row, searched)
+    output, phrases = _last_text(row, searched)
     return fragment(
-        "turn_row.html",
+        "logs/_turn_row.html",
         row=row,
         id=turn_id,
-        url=f"/turns/{turn_id}/{behind}",
-        peek=f"/turns/{turn_id}/peek/{behind}",
-        first=highlight.pieces(row.input_preview, searched.asked),
-        last=highlight.around(seen.text, searched.answered, _GLIMPSE) if seen else highlight.pieces(last, phrases),
-        seen=seen,
+        url=f"/turns/{turn_id}/{turn_params}",
+        peek=f"/turns/{turn_id}/peek/{turn_params}",
+        first=highlight.text_parts(row.input_preview, searched.input),
+        last=highlight.snippet(snippet.text, searched.output, _SNIPPET_CHARS)
+        if snippet
+        else highlight.text_parts(output, phrases),
+        seen=snippet,
         strip=step_sparkline.strip(row, elapsed_ms),
         running=row.status in _RUNNING,
         elapsed_ms=elapsed_ms,
     )
 
 
-def response_row(row: ResponseRow, searched: Searched, behind: str = "") -> str:
-    last, phrases = _last_words(row, searched)
+def response_row(row: ResponseRow, searched: SearchPhrases, turn_params: str = "") -> str:
+    output, phrases = _last_text(row, searched)
     return fragment(
-        "response_row.html",
+        "logs/_response_row.html",
         row=row,
         id=row.id,
         url=f"/responses/{row.id}/",
-        peek=f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/{behind}",
-        first=highlight.pieces(row.input_preview, searched.asked),
-        last=highlight.pieces(last, phrases),
+        peek=f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/{turn_params}",
+        first=highlight.text_parts(row.input_preview, searched.input),
+        last=highlight.text_parts(output, phrases),
         running=row.status in _RUNNING,
         elapsed_ms=_elapsed_ms(row),
     )
 
 
-def step_row(row: StepRow, searched: Searched, behind: str = "") -> str:
-    last, phrases = _last_words(row, searched)
+def step_row(row: StepRow, searched: SearchPhrases, turn_params: str = "") -> str:
+    output, phrases = _last_text(row, searched)
     return fragment(
-        "step_row.html",
+        "logs/_step_row.html",
         row=row,
         id=ids.public(ids.Kind.STEP, row.id),
         url=step_url(row),
-        peek=f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/?{urlencode(_near(row))}#step-{row.number}",
-        first=highlight.pieces(row.input_preview, searched.asked),
-        last=highlight.pieces(last, phrases),
+        peek=f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/peek/?{urlencode(_step_params(row))}#step-{row.number}",
+        first=highlight.text_parts(row.input_preview, searched.input),
+        last=highlight.text_parts(output, phrases),
         running=row.status in _RUNNING,
         elapsed_ms=_elapsed_ms(row),
     )
 
 
-def _near(row: StepRow) -> dict[str, int]:
-    return {"from": row.number // turn_summary.WINDOW * turn_summary.WINDOW, "step": row.number}
+def _step_params(row: StepRow) -> dict[str, int]:
+    return {"from": row.number // turn_summary.PAGE_STEPS * turn_summary.PAGE_STEPS, "step": row.number}
 
 
 def step_url(row: StepRow) -> str:
-    """Where a step stands on the page of its turn."""
-    start = turn_summary.window_query(row.number // turn_summary.WINDOW * turn_summary.WINDOW)
+    """Return the URL of a step on the page of its turn."""
+    start = turn_summary.window_query(row.number // turn_summary.PAGE_STEPS * turn_summary.PAGE_STEPS)
     return f"/turns/{ids.public(ids.Kind.TURN, row.turn_id)}/{start}#step-{row.number}"
 
 
-def session_row(row: SessionRow, searched: Searched, behind: str = "") -> str:
-    """With the words of its last turn."""
-    last = row.last_turn
-    answered, phrases = _last_words(last, searched) if last else ("", ())
+def session_row(row: SessionRow, searched: SearchPhrases, turn_params: str = "") -> str:
+    """Render a session, with the input and output of its last turn."""
+    last_turn = row.last_turn
+    output, phrases = _last_text(last_turn, searched) if last_turn else ("", ())
     return fragment(
-        "session_row.html",
+        "logs/_session_row.html",
         row=row,
         id=ids.public(ids.Kind.SESSION, row.id),
         url=f"/sessions/{ids.public(ids.Kind.SESSION, row.id)}/",
-        peek=f"/turns/{ids.public(ids.Kind.TURN, last.id)}/peek/{behind}" if last else "",
-        first=highlight.pieces(last.input_preview, searched.asked) if last else [],
-        last=highlight.pieces(answered, phrases) if answered else [],
+        peek=f"/turns/{ids.public(ids.Kind.TURN, last_turn.id)}/peek/{turn_params}" if last_turn else "",
+        first=highlight.text_parts(last_turn.input_preview, searched.input) if last_turn else [],
+        last=highlight.text_parts(output, phrases) if output else [],
         metadata=[(name, value) for name, value in row.metadata.items() if name != "name"][:3],
     )
 
 
 def _elapsed_ms(row: TurnRow | ResponseRow | StepRow) -> float:
-    """How long it has been going, or took."""
+    """Return the duration so far, or in all."""
     if row.status in _RUNNING:
         return max((ids.now_us() - row.started_at) / 1000, 0.0)
     return row.duration_ms or 0.0
 
 
-def _last_words(row: TurnRow | ResponseRow | StepRow, searched: Searched) -> tuple[str, tuple[Phrase, ...]]:
-    """What was said last, and what of it to mark; of what went wrong its error."""
+def _last_text(row: TurnRow | ResponseRow | StepRow, searched: SearchPhrases) -> tuple[str, tuple[Phrase, ...]]:
+    """Return the output, or the error of a failed row, and the phrases to mark in it."""
     if row.error is not None:
-        return row.error.message[:_LONGEST] or row.error.type, searched.error
-    return citations.unmarked(format.plain(row.output_preview)), searched.answered
+        return row.error.message[:_MAX_ERROR] or row.error.type, searched.error
+    return citations.unmarked(format.without_markdown(row.output_preview)), searched.output
 
 
-_RENDER: dict[Level, Callable[[Any, Searched, str], str]] = {
+_RENDER: dict[Level, Callable[[Any, SearchPhrases, str], str]] = {
     "session": session_row,
     "turn": turn_row,
     "response": response_row,

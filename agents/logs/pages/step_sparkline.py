@@ -1,7 +1,7 @@
-"""The steps of a turn to scale, as rectangles of a small picture: a row that is a diagnosis.
+"""Draw the steps of a turn to scale, as rectangles of a small picture in its row.
 
-The length of the whole grows with the logarithm of the duration (a minute and more fill the
-place), the steps inside it are to scale. Steps that ran at the same time lie under each other.
+The length of the picture grows with the logarithm of the turn's duration (a minute and more fill the
+width), the steps inside it are to scale. Steps that ran at the same time are stacked.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from django.utils.translation import gettext, ngettext
 
 from agents.logs.schemas.rows import StepMark, TurnRow
 from agents.uikit import format
-from agents.uikit.marks import status_word, type_word
+from agents.uikit.elements import status_label, type_label
 
 WIDTH, HEIGHT = 160, 12
 """Pixels."""
 
-NARROWEST = 2
-_OPEN = 8  # a step that waits or has just begun must be seen
+MIN_WIDTH = 2
+_MIN_OPEN_WIDTH = 8  # a step that waits or has just begun must be seen
 _GAP = 1
 _LANES = 3
 _FULL_MS, _SOFT_MS = 60_000, 500
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A step's place in the picture, in pixels, and what it says when pointed at."""
+class StepRectangle:
+    """A step's rectangle in the picture, in pixels; ``title`` is its tooltip."""
 
     x: float
     y: float
@@ -41,10 +41,10 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
-    """``label`` says in words what the picture shows."""
+class StepSparkline:
+    """The picture of a turn; ``label`` describes it for screen readers."""
 
-    marks: tuple[Mark, ...]
+    marks: tuple[StepRectangle, ...]
     label: str
 
 
@@ -57,30 +57,30 @@ class _Span:
     end: float
 
 
-def strip(row: TurnRow, elapsed_ms: float) -> Strip:
-    """The picture of a row; ``elapsed_ms`` is how long the turn has been going or took."""
-    total = max(elapsed_ms, _last_end(row.steps), 1.0)
+def strip(row: TurnRow, elapsed_ms: float) -> StepSparkline:
+    """Draw the picture of a row; ``elapsed_ms`` is the turn's duration so far, or in all."""
+    total = max(elapsed_ms, _end_ms(row.steps), 1.0)
     scale = _length(total) / total
-    marks: list[Mark] = []
-    reached = -float(_GAP)
+    marks: list[StepRectangle] = []
+    right_edge = -float(_GAP)
     for group in _groups(_spans(row.steps, total)):
-        marks += _group_marks(group, scale, reached + _GAP)
-        reached = max(mark.x + mark.width for mark in marks)
-    return Strip(_squeezed(marks, reached), label(row))
+        marks += _group_marks(group, scale, right_edge + _GAP)
+        right_edge = max(mark.x + mark.width for mark in marks)
+    return StepSparkline(_squeeze(marks, right_edge), label(row))
 
 
-def _last_end(steps: Sequence[StepMark]) -> float:
+def _end_ms(steps: Sequence[StepMark]) -> float:
     return max((step.offset_ms + (step.duration_ms or 0) for step in steps), default=0.0)
 
 
 def _length(total_ms: float) -> float:
-    """Pixels for a turn of that long."""
+    """Return the width in pixels for a turn of this duration."""
     share = log(1 + total_ms / _SOFT_MS) / log(1 + _FULL_MS / _SOFT_MS)
-    return max(NARROWEST, min(WIDTH, WIDTH * share))
+    return max(MIN_WIDTH, min(WIDTH, WIDTH * share))
 
 
 def _spans(steps: Sequence[StepMark], total_ms: float) -> list[_Span]:
-    """In the order of their start; a step that is still open lasts until now."""
+    """Return the steps in the order of their start; one that is still open lasts until now."""
     spans = (
         _Span(step, step.offset_ms, total_ms if step.duration_ms is None else step.offset_ms + step.duration_ms)
         for step in steps
@@ -89,7 +89,7 @@ def _spans(steps: Sequence[StepMark], total_ms: float) -> list[_Span]:
 
 
 def _groups(spans: Sequence[_Span]) -> list[list[_Span]]:
-    """Steps that ran at the same time, together. A hair of overlap is none."""
+    """Group steps that ran at the same time. An overlap of less than a millisecond does not count."""
     groups: list[list[_Span]] = []
     end = 0.0
     for span in spans:
@@ -101,23 +101,22 @@ def _groups(spans: Sequence[_Span]) -> list[list[_Span]]:
     return groups
 
 
-def _group_marks(group: Sequence[_Span], scale: float, leftmost: float) -> list[Mark]:
-    """One step has the full height; several share it, as many lanes as are needed, up to three."""
+def _group_marks(group: Sequence[_Span], scale: float, leftmost: float) -> list[StepRectangle]:
+    """Draw a group: one step has the full height; several share it in up to three lanes."""
     lanes = _lanes(group)
     height = (HEIGHT - max(lanes) * _GAP) / (max(lanes) + 1)
-    reached = [leftmost] * _LANES
+    right_edges = [leftmost] * _LANES
     marks = []
     for span, lane in zip(group, lanes, strict=True):
-        x = max(span.start * scale, reached[lane])
-        width = max(_narrowest(span.step), span.end * scale - x)
-        reached[lane] = x + width + _GAP
+        x = max(span.start * scale, right_edges[lane])
+        width = max(_min_width(span.step), span.end * scale - x)
+        right_edges[lane] = x + width + _GAP
         marks.append(_mark(span.step, x, lane * (height + _GAP), width, height))
     return marks
 
 
 def _lanes(group: Sequence[_Span]) -> list[int]:
-    """For each step the first lane that is free by then; when all three are taken, the one that is
-    free first."""
+    """Assign each step to the first free lane; when none of the three is free, to the one that is free first."""
     ends = [0.0] * _LANES
     out = []
     for span in group:
@@ -128,20 +127,20 @@ def _lanes(group: Sequence[_Span]) -> list[int]:
     return out
 
 
-def _narrowest(step: StepMark) -> float:
-    return NARROWEST if step.duration_ms is not None else _OPEN
+def _min_width(step: StepMark) -> float:
+    return MIN_WIDTH if step.duration_ms is not None else _MIN_OPEN_WIDTH
 
 
-def _mark(step: StepMark, x: float, y: float, width: float, height: float) -> Mark:
+def _mark(step: StepMark, x: float, y: float, width: float, height: float) -> StepRectangle:
     status = "failed" if step.violation else step.status
-    return Mark(x, y, width, height, step.type, status, _title(step))
+    return StepRectangle(x, y, width, height, step.type, status, _title(step))
 
 
-def _squeezed(marks: Sequence[Mark], end: float) -> tuple[Mark, ...]:
-    """Into the width there is, whatever the number of steps; rounded for the page."""
+def _squeeze(marks: Sequence[StepRectangle], end: float) -> tuple[StepRectangle, ...]:
+    """Scale the rectangles into the available width, and round for the page."""
     share = min(1.0, WIDTH / end) if end > 0 else 1.0
     return tuple(
-        Mark(
+        StepRectangle(
             round(mark.x * share, 1),
             round(mark.y, 1),
             round(mark.width * share, 1),
@@ -156,25 +155,25 @@ def _squeezed(marks: Sequence[Mark], end: float) -> tuple[Mark, ...]:
 
 def _title(step: StepMark) -> str:
     """``tool web_search, 440 ms, failed``."""
-    said = [f"{type_word(step.type)} {step.name or step.kind}".strip()]
+    parts = [f"{type_label(step.type)} {step.name or step.kind}".strip()]
     if step.duration_ms is not None:
-        said.append(format.duration(step.duration_ms))
+        parts.append(format.duration(step.duration_ms))
     if step.violation:
-        said.append(gettext("violation"))
+        parts.append(gettext("violation"))
     elif step.status != "completed":
-        said.append(status_word(step.status))
-    return ", ".join(said)
+        parts.append(status_label(step.status))
+    return ", ".join(parts)
 
 
 def label(row: TurnRow) -> str:
     """``5 steps: 3 inference, 2 tool``; of very many only how many."""
     total = row.counts.steps
-    said = ngettext("%(count)d step", "%(count)d steps", total) % {"count": total}
+    text = ngettext("%(count)d step", "%(count)d steps", total) % {"count": total}
     if not row.steps or total > len(row.steps):
-        return said
+        return text
     kinds = Counter(step.type for step in row.steps)
-    parts = [f"{number} {type_word(kind)}" for kind, number in kinds.items()]
+    parts = [f"{number} {type_label(kind)}" for kind, number in kinds.items()]
     failed = sum(step.status == "failed" for step in row.steps)
     if failed:
         parts.append(gettext("%(count)d failed") % {"count": failed})
-    return f"{said}: {', '.join(parts)}"
+    return f"{text}: {', '.join(parts)}"

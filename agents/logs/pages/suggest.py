@@ -1,4 +1,4 @@
-"""What the query bar offers while one writes: the fields, and the values there are, with counts."""
+"""Suggest completions in the query bar: the fields, and existing values with counts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from django.utils.translation import gettext
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, QuerySyntax, Unavailable
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 from agents.logs.store import listing, numbers, rows
 from agents.query import parser
 from agents.query.chips import with_term
-from agents.query.fields import FIELDS, PRESENCE, Field, find
-from agents.query.tree import And, Level, Pattern, Term
+from agents.query.fields import FIELDS, PRESENCE, QueryField, find_field
+from agents.query.tree import And, FieldTerm, Level, Pattern
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 
-MOST = 8
+MAX_SUGGESTIONS = 8
 _SCOPES = ("step(", "turn(", "session(", "no(step)(", "all(step)(", "last(turn)(", "count(step)>")
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """``text`` is what is written, ``help`` what stands beside it."""
+    """A completion: ``text`` is inserted, ``help`` is displayed beside it."""
 
     text: str
     help: str
@@ -34,41 +34,45 @@ class Suggestion:
 
 @page("read")
 def complete(request: PageRequest) -> HttpResponse:
-    """The values of a field that begin like ``word``, as options of the bar's list."""
+    """Render the values of a field that begin with the text of ``word``, as options of the bar's list."""
     word, level = request.GET.get("word", "")[:200], request.GET.get("level", "turn")
-    found = values(request.actor, level if level in ("session", "turn", "response", "step") else "turn", word)  # type: ignore[arg-type]  # one of these
-    return render(request, "agents/_log_suggestions.html", {"suggestions": found})
+    suggestions = values(request.actor, level if level in ("session", "turn", "response", "step") else "turn", word)  # type: ignore[arg-type]  # one of these
+    return render(request, "logs/_suggestions.html", {"suggestions": suggestions})
 
 
 def fields() -> list[Suggestion]:
-    """The names of fields, and what can be asked of other rows."""
-    named = [Suggestion(f"{field.name}{'.' if field.keyed else ':'}", gettext(field.help)) for field in FIELDS.values()]
-    return [*named, Suggestion("has:", "what there is"), *(Suggestion(scope, "") for scope in _SCOPES)]
+    """Return the names of fields, and the beginnings of scopes over other rows."""
+    suggestions = [
+        Suggestion(f"{field.name}{'.' if field.keyed else ':'}", gettext(field.help)) for field in FIELDS.values()
+    ]
+    return [*suggestions, Suggestion("has:", "what there is"), *(Suggestion(scope, "") for scope in _SCOPES)]
 
 
 def values(actor: Actor, level: Level, word: str) -> list[Suggestion]:
-    """The values behind the colon of a word that has one."""
-    name, colon, begun = word.partition(":")
+    """Return the values that complete a word with a colon."""
+    name, colon, prefix = word.partition(":")
     if name.lower() == "has":
-        there = [each for each in (*FIELDS, *PRESENCE) if each.startswith(begun.lower())]
-        return [Suggestion(f"has:{each}", "") for each in there[:MOST]]
-    found = find(name.split("."))
-    if not colon or found is None or found[0].keyed:
+        names = [name_ for name_ in (*FIELDS, *PRESENCE) if name_.startswith(prefix.lower())]
+        return [Suggestion(f"has:{name_}", "") for name_ in names[:MAX_SUGGESTIONS]]
+    resolved = find_field(name.split("."))
+    if not colon or resolved is None or resolved[0].keyed:
         return []
-    field, begun = found[0], fold(begun.strip('("'))
-    fitting = [(value, count) for value, count in _known(actor, level, field, begun) if fold(value).startswith(begun)]
+    field, prefix = resolved[0], fold(prefix.strip('("'))
+    fitting = [
+        (value, count) for value, count in _values_of(actor, level, field, prefix) if fold(value).startswith(prefix)
+    ]
     return [
-        Suggestion(text, format.whole(count) if count else "")
-        for value, count in fitting[:MOST]
+        Suggestion(text, format.integer(count) if count else "")
+        for value, count in fitting[:MAX_SUGGESTIONS]
         if (text := _term(field, value))
     ]
 
 
-def _known(actor: Actor, level: Level, field: Field, begun: str) -> list[tuple[str, int]]:
-    """The values of a field that the actor's rows have, most frequent first."""
+def _values_of(actor: Actor, level: Level, field: QueryField, prefix: str) -> list[tuple[str, int]]:
+    """Return the values of a field in the rows the actor sees, most frequent first."""
     everything = parser.parse("", now_us=ids.now_us(), level=level)
     if field.name == "session":
-        return _sessions(actor, begun)
+        return _sessions(actor, prefix)
     try:
         [facet] = numbers.facets(actor, everything, [field.name], 200)
     except (InvalidRequest, Unavailable):
@@ -77,16 +81,16 @@ def _known(actor: Actor, level: Level, field: Field, begun: str) -> list[tuple[s
     return [*counted.items(), *((choice, 0) for choice in field.choices if choice not in counted)]
 
 
-def _sessions(actor: Actor, begun: str) -> list[tuple[str, int]]:
-    """The newest sessions whose names begin so."""
-    name = Term(field="session", op="=", value=Pattern(parts=(begun, "")))
-    tree = name if begun else And(nodes=())
+def _sessions(actor: Actor, prefix: str) -> list[tuple[str, int]]:
+    """Return the newest sessions whose names have this prefix."""
+    name = FieldTerm(field="session", op="=", value=Pattern(parts=(prefix, "")))
+    tree = name if prefix else And(nodes=())
     query = parser.from_json(tree.model_dump(mode="json"), now_us=ids.now_us(), level="session")
-    found = listing.page(actor, query, limit=MOST).keys
-    return [(row.name, row.turn_count) for row in rows.of("session", found) if row.name]
+    keys = listing.page(actor, query, limit=MAX_SUGGESTIONS).keys
+    return [(row.name, row.turn_count) for row in rows.of("session", keys) if row.name]
 
 
-def _term(field: Field, value: str) -> str:
+def _term(field: QueryField, value: str) -> str:
     try:
         return with_term("", field.name, value)
     except QuerySyntax:

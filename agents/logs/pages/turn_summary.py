@@ -1,4 +1,4 @@
-"""The facts of a turn, in the words and numbers its page shows beside the conversation."""
+"""Summarise a turn for its page: duration, outcome, error, and links to the steps that matter."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from django.utils.translation import gettext, gettext_noop
 from agents.base import ids
 from agents.logs.schemas.rows import TurnRow
 from agents.record.schemas.events import ErrorInfo
-from agents.record.schemas.turns import TurnValue
+from agents.record.schemas.turns import TurnSnapshot
 from agents.record.store.step_pages import Landmarks
 
-WINDOW = 200
+PAGE_STEPS = 200
 """Steps on one page of a turn."""
 
 LIVE = frozenset({"queued", "in_progress"})
 FINAL = frozenset({"completed", "failed", "cancelled", "interrupted"})
-_USUAL = frozenset({"", "end_of_turn", "end_of_message"})
+_NORMAL_REASONS = frozenset({"", "end_of_turn", "end_of_message"})
 _REASONS = {
     "violation": gettext_noop("stopped by a shield"),
     "max_infer_iters": gettext_noop("at the limit of rounds"),
@@ -26,9 +26,9 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """``failure`` and ``waiting`` are the URLs of the step that failed first and of the call that
-    waits, ``failures`` how many failed; ``reason`` is why the turn ended, unless in the usual way."""
+class TurnSummary:
+    """The summary of a turn. ``failure`` and ``waiting`` are the URLs of the step that failed first and of the
+    call that waits, ``failures`` the number that failed; ``reason`` is why it ended, unless in the usual way."""
 
     running: bool
     duration_ms: float | None
@@ -39,14 +39,14 @@ class Facts:
     failures: int
 
 
-def facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> Facts:
-    """``marks`` say where the steps are to which it leads, unless all steps are there."""
+def summary(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) -> TurnSummary:
+    """Build the summary; ``marks`` are the numbers of the steps to link to, unless ``turn`` has all its steps."""
     marks = marks or landmarks(turn)
     waits = marks.waiting is not None and row.status == "awaiting_input"
-    return Facts(
+    return TurnSummary(
         running=row.status in LIVE,
         duration_ms=_duration_ms(row, marks.waiting_since),
-        error=error_words(row.error),
+        error=error_text(row.error),
         reason="" if row.error else _reason(row),
         failure=step_url(turn, marks.failed) if marks.failed is not None else "",
         waiting=step_url(turn, marks.waiting) if waits and marks.waiting is not None else "",
@@ -54,8 +54,8 @@ def facts(turn: TurnValue, row: TurnRow, marks: Landmarks | None = None) -> Fact
     )
 
 
-def landmarks(turn: TurnValue) -> Landmarks:
-    """Those of a turn of which all steps are there."""
+def landmarks(turn: TurnSnapshot) -> Landmarks:
+    """Find the landmarks of a turn that has all its steps."""
     failed = next((step.number for step in turn.steps if step.status == "failed"), None)
     waiting = next((step for step in turn.steps if step.status == "awaiting_input"), None)
     total = turn.steps[-1].number + 1 if turn.steps else 0
@@ -63,15 +63,15 @@ def landmarks(turn: TurnValue) -> Landmarks:
 
 
 def _reason(row: TurnRow) -> str:
-    """Why a turn ended, beside its status: ``cancelled``, ``by local``."""
-    given = row.stop_reason or ""
-    if given in _USUAL:
+    """Return why a turn ended, to add to its status: ``cancelled``, ``by local``."""
+    stop_reason = row.stop_reason or ""
+    if stop_reason in _NORMAL_REASONS:
         return ""
-    return gettext(_REASONS[given]) if given in _REASONS else given.removeprefix(row.status).strip()
+    return gettext(_REASONS[stop_reason]) if stop_reason in _REASONS else stop_reason.removeprefix(row.status).strip()
 
 
 def _duration_ms(row: TurnRow, waiting_since: int | None) -> float | None:
-    """How long the turn took, has been going, or went before it began to wait."""
+    """Return the turn's duration: in all, so far, or until it began to wait."""
     if row.status in LIVE:
         return max((ids.now_us() - row.started_at) / 1000, 0.0)
     if row.duration_ms is None and waiting_since is not None:
@@ -79,20 +79,20 @@ def _duration_ms(row: TurnRow, waiting_since: int | None) -> float | None:
     return row.duration_ms
 
 
-def turn_url(turn: TurnValue) -> str:
+def turn_url(turn: TurnSnapshot) -> str:
     return f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/"
 
 
-def step_url(turn: TurnValue, number: int) -> str:
-    """Where a step stands in the reader, on whichever page of it."""
-    return f"{turn_url(turn)}{window_query(number // WINDOW * WINDOW)}#step-{number}"
+def step_url(turn: TurnSnapshot, number: int) -> str:
+    """Return the URL of a step in the reader, on the page of the turn that has it."""
+    return f"{turn_url(turn)}{window_query(number // PAGE_STEPS * PAGE_STEPS)}#step-{number}"
 
 
 def window_query(start: int) -> str:
     return f"?from={start}" if start else ""
 
 
-def error_words(error: ErrorInfo | None) -> str:
+def error_text(error: ErrorInfo | None) -> str:
     """``openai 504: it took too long``."""
     if error is None:
         return ""

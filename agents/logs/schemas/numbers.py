@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agents.base.schemas.wire import Moment, Sent
+from agents.base.schemas.wire import Timestamp, WireOutput
 from agents.logs.schemas.rows import QueryEcho
 
 
-class FacetValue(Sent):
+class FacetValue(WireOutput):
     """``value`` is what a query says behind the field's colon, ``label`` what people read."""
 
     value: str
@@ -14,7 +14,7 @@ class FacetValue(Sent):
     count: int
 
 
-class Facet(Sent):
+class Facet(WireOutput):
     """The values of a field with how many rows have each. Counted as if the query did not say
     anything of this field, so that its alternatives stay visible; ``total`` are those rows,
     ``absent`` those of them without a value, ``more`` the values beyond the limit."""
@@ -26,7 +26,7 @@ class Facet(Sent):
     more: int = 0
 
 
-class Bucket(Sent):
+class Bucket(WireOutput):
     """Rows that began from ``from_us`` on and before ``to_us`` (microseconds since 1970)."""
 
     from_us: int
@@ -37,7 +37,7 @@ class Bucket(Sent):
     live: int = 0
 
 
-class Percentiles(Sent):
+class Percentiles(WireOutput):
     """In milliseconds, of the ``count`` rows that have the value; null when there are none."""
 
     count: int = 0
@@ -46,7 +46,7 @@ class Percentiles(Sent):
     p99: float | None = None
 
 
-class TokenSums(Sent):
+class TokenSums(WireOutput):
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
@@ -54,7 +54,7 @@ class TokenSums(Sent):
     total_tokens: int = 0
 
 
-class Stats(Sent):
+class Stats(WireOutput):
     """Sums over rows; ``turns`` are those of sessions. ``stopped`` were cancelled or interrupted, ``live``
     run or wait; ``failure_rate`` is that of those that ended. ``cost_usd`` sums the known costs;
     ``cost_unknown`` rows have none."""
@@ -78,7 +78,7 @@ class Stats(Sent):
     violations: int = 0
 
 
-class Group(Sent):
+class Group(WireOutput):
     """The rows that agree in the fields asked for: ``values`` and ``labels`` are theirs, null where
     the rows have none. A group of time has its beginning as ``from_us``."""
 
@@ -88,7 +88,7 @@ class Group(Sent):
     stats: Stats
 
 
-class Groups(Sent):
+class Groups(WireOutput):
     """``more`` are the groups beyond the limit."""
 
     by: list[str]
@@ -96,12 +96,12 @@ class Groups(Sent):
     more: int = 0
 
 
-class FacetsAnswer(Sent):
+class FacetsAnswer(WireOutput):
     data: list[Facet]
     query: QueryEcho
 
 
-class HistogramAnswer(Sent):
+class HistogramAnswer(WireOutput):
     """``width`` is the length of a bucket in words, such as ``1 hour``; months differ."""
 
     data: list[Bucket]
@@ -110,7 +110,7 @@ class HistogramAnswer(Sent):
     query: QueryEcho
 
 
-class StatsAnswer(Sent):
+class StatsAnswer(WireOutput):
     data: Stats
     by: list[str] = []
     groups: list[Group] = []
@@ -126,9 +126,9 @@ __all__ = [
     "Group",
     "Groups",
     "HistogramAnswer",
-    "Moment",
     "Percentiles",
     "Stats",
     "StatsAnswer",
+    "Timestamp",
     "TokenSums",
 ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, TypeVar
 
-from agents.base.schemas.wire import AgentKey, Moment, Sent, SessionKey, StepKey, TurnKey
+from agents.base.schemas.wire import AgentKey, SessionKey, StepKey, Timestamp, TurnKey, WireOutput
 from agents.record.schemas.events import ErrorInfo, StepStatus, StepType, TurnStatus
 
 T = TypeVar("T")
 
 
-class StepMark(Sent):
+class StepMark(WireOutput):
     """A step in the strip of a row: ``offset_ms`` from the turn's start."""
 
     id: StepKey
@@ -23,7 +23,7 @@ class StepMark(Sent):
     violation: bool = False
 
 
-class TokenCounts(Sent):
+class TokenCounts(WireOutput):
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
@@ -31,14 +31,14 @@ class TokenCounts(Sent):
     total_tokens: int = 0
 
 
-class Counts(Sent):
+class Counts(WireOutput):
     steps: int = 0
     tools: int = 0
     errors: int = 0
     violations: int = 0
 
 
-class TurnRow(Sent):
+class TurnRow(WireOutput):
     id: TurnKey
     agent_id: AgentKey | None
     agent_name: str
@@ -53,8 +53,8 @@ class TurnRow(Sent):
     tags: list[str]
     input_preview: str
     output_preview: str
-    started_at: Moment
-    completed_at: Moment | None
+    started_at: Timestamp
+    completed_at: Timestamp | None
     duration_ms: float | None
     ttft_ms: float | None
     usage: TokenCounts
@@ -64,7 +64,7 @@ class TurnRow(Sent):
     counts: Counts
 
 
-class StepRow(Sent):
+class StepRow(WireOutput):
     """A step in a list of its own: ``input_preview`` begins what it was given (a tool's arguments, what
     was searched), ``output_preview`` what came of it, or why it failed."""
 
@@ -86,8 +86,8 @@ class StepRow(Sent):
     tags: list[str]
     input_preview: str
     output_preview: str
-    started_at: Moment
-    completed_at: Moment | None
+    started_at: Timestamp
+    completed_at: Timestamp | None
     duration_ms: float | None
     ttft_ms: float | None
     usage: TokenCounts
@@ -95,7 +95,7 @@ class StepRow(Sent):
     error: ErrorInfo | None
 
 
-class SessionRow(Sent):
+class SessionRow(WireOutput):
     """A session in a list: ``last_turn`` is its newest, ``status`` what became of that. ``conversation_id``
     is its id in OpenAI's API."""
 
@@ -109,8 +109,8 @@ class SessionRow(Sent):
     status: TurnStatus | None
     tags: list[str]
     metadata: dict[str, Any]
-    started_at: Moment
-    updated_at: Moment
+    started_at: Timestamp
+    updated_at: Timestamp
     turn_count: int
     item_count: int
     usage: TokenCounts
@@ -118,7 +118,7 @@ class SessionRow(Sent):
     last_turn: TurnRow | None
 
 
-class ResponseRow(Sent):
+class ResponseRow(WireOutput):
     """A response of OpenAI's API in a list, ``incomplete`` where a limit cut it; what it belongs to, and
     what that turn asked and answered."""
 
@@ -134,15 +134,15 @@ class ResponseRow(Sent):
     tags: list[str]
     input_preview: str
     output_preview: str
-    started_at: Moment
-    completed_at: Moment | None
+    started_at: Timestamp
+    completed_at: Timestamp | None
     duration_ms: float | None
     usage: TokenCounts
     error: ErrorInfo | None
     steps: list[StepMark]
 
 
-class QueryEcho(Sent):
+class QueryEcho(WireOutput):
     """The query as understood: normalised text, typed tree, a sentence for people."""
 
     text: str
@@ -150,13 +150,13 @@ class QueryEcho(Sent):
     sentence: str
 
 
-class LogPage(Sent, Generic[T]):
+class LogPage(WireOutput, Generic[T]):
     """``searched_to`` is there when letters in the middle of words were looked for and the time was over:
     what is older has not been searched; ``last_id`` goes on there."""
 
     data: list[T]
     has_more: bool
-    searched_to: Moment | None = None
+    searched_to: Timestamp | None = None
     first_id: str | None
     last_id: str | None
     query: QueryEcho

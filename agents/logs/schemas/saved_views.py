@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from agents.base.schemas.wire import Moment, Sent, Wire
+from agents.base.schemas.wire import Timestamp, Wire, WireOutput
 from agents.record.schemas.tags import Name
 
 ViewLevel = Literal["session", "turn", "response", "step"]
@@ -34,7 +34,7 @@ class UpdateView(Wire):
     shared: bool | None = None
 
 
-class View(Sent):
+class View(WireOutput):
     """A view. One that is ``built_in`` comes with the server; ``mine`` says that the caller may change it."""
 
     id: str
@@ -47,11 +47,11 @@ class View(Sent):
     owner: str | None
     mine: bool
     built_in: bool
-    created_at: Moment | None
-    updated_at: Moment | None
+    created_at: Timestamp | None
+    updated_at: Timestamp | None
 
 
-class ViewList(Sent):
+class ViewList(WireOutput):
     """The built-in views, then those the caller sees, by name."""
 
     data: list[View]

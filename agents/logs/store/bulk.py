@@ -1,7 +1,7 @@
-"""One thing done to many rows: tags put on and taken away, sessions and turns deleted.
+"""Change many rows at once: add and remove tags, delete sessions and turns.
 
-Each piece is one job of the writer, so that runs get their turn in between. What the actor may not `run`
-is not touched, as if it were not there; what runs at the moment is not deleted.
+Each batch is one job of the writer, so that runs can write in between. Rows the actor may not `run` are
+left alone, as if they did not exist; rows that run at the moment are not deleted.
 """
 
 from __future__ import annotations
@@ -20,99 +20,103 @@ from agents.record.models.agents import Session
 from agents.record.models.choices import LIVE
 from agents.record.models.turns import Response, Step, Turn
 from agents.record.store import deletion, removal, tags, targets
-from agents.record.store.targets import About
+from agents.record.store.targets import RecordTarget
 
-PIECE = 100
-"""Rows of one job."""
+BATCH_ROWS = 100
+"""Rows of one job of the writer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """``running`` are those left alone because they run, ``closed`` those the actor may read, and no more."""
+class BulkResult:
+    """The numbers of rows changed: ``running`` were left alone because they run, ``closed`` because the actor may
+    only read them."""
 
     done: int = 0
     running: int = 0
     closed: int = 0
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(self.done + other.done, self.running + other.running, self.closed + other.closed)
+    def __add__(self, other: BulkResult) -> BulkResult:
+        return BulkResult(self.done + other.done, self.running + other.running, self.closed + other.closed)
 
 
-Act = Callable[[Actor, Level, Sequence[int]], Outcome]
+RowAction = Callable[[Actor, Level, Sequence[int]], BulkResult]
 
 
-def to_keys(actor: Actor, level: Level, keys: Sequence[int], act: Act) -> Outcome:
-    """Do something to these rows, those the actor cannot see left out."""
-    outcome = Outcome()
-    for start in range(0, len(keys), PIECE):
-        seen = listing.visible(level, actor).filter(pk__in=list(keys[start : start + PIECE]))
-        outcome += act(actor, level, list(seen.order_by("-pk").values_list("pk", flat=True)))
+def to_keys(actor: Actor, level: Level, keys: Sequence[int], act: RowAction) -> BulkResult:
+    """Apply an action to these rows, except those the actor cannot see."""
+    outcome = BulkResult()
+    for start in range(0, len(keys), BATCH_ROWS):
+        visible_rows = listing.visible(level, actor).filter(pk__in=list(keys[start : start + BATCH_ROWS]))
+        outcome += act(actor, level, list(visible_rows.order_by("-pk").values_list("pk", flat=True)))
     return outcome
 
 
-def to_all(actor: Actor, query: Query, act: Act, told: Callable[[Outcome], None] = lambda _: None) -> Outcome:
-    """Do something to every row that a query accepts when its piece is looked for, newest first; ``told``
-    hears after each piece how it stands. Raises Unavailable."""
-    outcome, after = Outcome(), None
+def to_all(
+    actor: Actor, query: Query, act: RowAction, on_progress: Callable[[BulkResult], None] = lambda _: None
+) -> BulkResult:
+    """Apply an action to every row that the query accepts at the time its batch is read, newest first;
+    ``on_progress`` gets the result so far after each batch. Raises Unavailable."""
+    outcome, after = BulkResult(), None
     while True:
-        keys, after = export.keys_of(actor, query, after, PIECE)
+        keys, after = export.keys_of(actor, query, after, BATCH_ROWS)
         if keys:
             outcome += act(actor, query.level, keys)
-            told(outcome)
+            on_progress(outcome)
         if after is None:
             return outcome
 
 
-def tagging(add: Collection[str] = (), remove: Collection[str] = ()) -> Act:
-    """Tags sessions, turns and steps; of responses, their turns."""
+def tag_action(add: Collection[str] = (), remove: Collection[str] = ()) -> RowAction:
+    """Build the action that tags sessions, turns and steps; of responses it tags their turns."""
     return partial(_tag, add=add, remove=remove)
 
 
-def _tag(actor: Actor, level: Level, keys: Sequence[int], *, add: Collection[str], remove: Collection[str]) -> Outcome:
+def _tag(
+    actor: Actor, level: Level, keys: Sequence[int], *, add: Collection[str], remove: Collection[str]
+) -> BulkResult:
     kind = {"session": "sessions", "step": "steps"}.get(level, "turns")
 
     def job() -> int:
-        abouts = _abouts(actor, level, keys)  # in here: nothing is deleted between
-        found = {kind: [about.key for about in abouts]}
+        runnable = _runnable(actor, level, keys)  # in here: nothing is deleted between
+        keys_ = {kind: [target.key for target in runnable]}
         if add:
-            tags.add(add, **found)
+            tags.add(add, **keys_)
         if remove:
-            tags.remove(remove, **found)
-        for about in abouts:
-            targets.tell(about)
-        return len(abouts)
+            tags.remove(remove, **keys_)
+        for target in runnable:
+            targets.note_change(target)
+        return len(runnable)
 
     done = writer.write(job)
-    return Outcome(done=done, closed=len(keys) - done)
+    return BulkResult(done=done, closed=len(keys) - done)
 
 
-def _abouts(actor: Actor, level: Level, keys: Sequence[int]) -> list[About]:
-    """What the actor may run of these."""
+def _runnable(actor: Actor, level: Level, keys: Sequence[int]) -> list[RecordTarget]:
+    """Return the targets among these rows that the actor may run."""
     chosen = list(keys)
     match level:
         case "session":
-            found = Session.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("pk")
+            rows_ = Session.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("pk")
         case "turn":
-            found = Turn.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("session_id", "pk")
+            rows_ = Turn.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("session_id", "pk")
         case "step":
             rows = Step.objects.visible_to(actor, "run").filter(pk__in=chosen)
-            found = rows.values_list("turn__session_id", "turn_id", "pk")
+            rows_ = rows.values_list("turn__session_id", "turn_id", "pk")
         case "response":
             rows = Response.objects.visible_to(actor, "run").filter(pk__in=chosen)
-            found = rows.values_list("turn__session_id", "turn_id")
+            rows_ = rows.values_list("turn__session_id", "turn_id")
         case _:
             raise InvalidRequest("level: rows of this level have no tags.", param="level")
-    return [About(*row) for row in found]
+    return [RecordTarget(*row) for row in rows_]
 
 
-def delete(actor: Actor, level: Level, keys: Sequence[int]) -> Outcome:
-    """Deletes sessions and turns for good. A turn goes without those that continue it: they stay, as the
-    beginning of what they are."""
+def delete(actor: Actor, level: Level, keys: Sequence[int]) -> BulkResult:
+    """Delete sessions and turns for good. Turns that continue a deleted one stay."""
     if level not in ("session", "turn"):
         raise InvalidRequest("level: only turns and sessions can be deleted.", param="level")
-    allowed = [about.key for about in _abouts(actor, level, keys)]
+    allowed = [target.key for target in _runnable(actor, level, keys)]
     rows, done = _rows(level, allowed), 0
-    for key in [key for key, size in rows.items() if size > removal.AT_ONCE]:
+    for key in [key for key, size in rows.items() if size > removal.ROWS_PER_JOB]:
         with suppress(Conflict):  # it runs, and stays
             if level == "session":
                 del rows[key]
@@ -120,13 +124,13 @@ def delete(actor: Actor, level: Level, keys: Sequence[int]) -> Outcome:
                 done += 1
             else:
                 removal.empty(key)
-                rows[key] = removal.AT_ONCE
-    done += sum(writer.write(partial(_delete, level, some)) for some in removal.pieces(rows))
-    return Outcome(done, running=len(allowed) - done, closed=len(keys) - len(allowed))
+                rows[key] = removal.ROWS_PER_JOB
+    done += sum(writer.write(partial(_delete, level, batch)) for batch in removal.batches(rows))
+    return BulkResult(done, running=len(allowed) - done, closed=len(keys) - len(allowed))
 
 
 def _rows(level: Level, keys: list[int]) -> dict[int, int]:
-    """About how many rows lie below each of these."""
+    """Estimate the number of rows below each of these."""
     if level == "session":
         return removal.rows_below(keys)
     rows = Turn.objects.unscoped("checked").filter(pk__in=keys).values_list("pk", "step_count")
@@ -134,20 +138,20 @@ def _rows(level: Level, keys: list[int]) -> dict[int, int]:
 
 
 def _delete(level: Level, keys: list[int]) -> int:
-    """How many of these were there, and did not run."""
+    """Delete those that do not run, and return their number."""
     if level == "session":
         return _delete_sessions(keys)
     rows = Turn.objects.unscoped("checked").filter(pk__in=keys).exclude(status__in=LIVE)
-    found = dict(rows.values_list("pk", "session_id"))
-    deletion.delete_turns(list(found))
-    for session in set(found.values()):
-        targets.tell(About(session))
-    return len(found)
+    sessions = dict(rows.values_list("pk", "session_id"))
+    deletion.delete_turns(list(sessions))
+    for session in set(sessions.values()):
+        targets.note_change(RecordTarget(session))
+    return len(sessions)
 
 
 def _delete_sessions(keys: list[int]) -> int:
     running = Turn.objects.unscoped("checked").filter(session_id__in=keys, status__in=LIVE)
     rows = Session.objects.unscoped("checked").filter(pk__in=keys).exclude(pk__in=running.values("session_id"))
-    found = list(rows.values_list("pk", flat=True))
-    deletion.delete_sessions(found)
-    return len(found)
+    deletable = list(rows.values_list("pk", flat=True))
+    deletion.delete_sessions(deletable)
+    return len(deletable)

@@ -1,6 +1,6 @@
-"""Conditions on one column, out of the value of a term: names, choices, numbers, moments.
+"""Build conditions on one column from the value of a term: names, choices, numbers, timestamps.
 
-What a term is called and which column it means is the business of `agents.logs.store.levels`.
+`agents.logs.store.levels` maps the fields to these columns.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, 
 from agents.base import ids
 from agents.base.models.terms import Term, TermKind
 from agents.base.timestamps import to_datetime
-from agents.base.words import fold, words
+from agents.base.tokenizer import fold, tokens
 from agents.query import fields
-from agents.query.tree import Number, Numbers, Pattern, Period, Value, Whole, Words
-from agents.query.tree import Term as TermNode
+from agents.query.tree import ExactValue, Number, NumberRange, Pattern, Period, SearchPhrase, Value
+from agents.query.tree import FieldTerm as TermNode
 
 NOTHING = Q(pk__in=())
 EVERYTHING = ~NOTHING
 """Not the empty condition, which Django drops from an OR."""
 
 
-def listed(keys: Sequence[int]) -> Any:
-    """These keys, as a subquery where they are too many for the values of a statement."""
+def key_list(keys: Sequence[int]) -> Any:
+    """Return the keys as a list, or as a subquery where they are too many for the values of a statement."""
     if len(keys) <= 500:
         return list(keys)
     table = "json_each(%s)" if connection.vendor == "sqlite" else "jsonb_array_elements_text(%s::jsonb)"
@@ -36,55 +36,58 @@ def listed(keys: Sequence[int]) -> Any:
     return RawSQL(f"SELECT {cast} FROM {table}", [json.dumps(list(keys))])  # noqa: S608, S611 - the text is two constants of ours, the keys are bound
 
 
-def fits(value: Value | None, text: str) -> bool:
-    """Whether a text is what a term asks for, folded as everywhere; without a value any is."""
+def value_matches(value: Value | None, text: str) -> bool:
+    """Whether a text matches the value of a term, both folded; without a value any text does."""
     match value:
         case Pattern():
-            return value.fits(text)
-        case Whole():
+            return value.matches(text)
+        case ExactValue():
             return fold(text) == fold(value.text)
-        case Words():
-            return contains(words(text), value)
+        case SearchPhrase():
+            return words_match(tokens(text), value)
         case _:
             return bool(text)
 
 
-def contains(found: list[str], value: Words) -> bool:
-    """Whether these words hold those of ``value`` next to each other."""
-    wanted = words(value.text)
-    if not wanted:
+def words_match(text_words: list[str], value: SearchPhrase) -> bool:
+    """Whether these words contain those of ``value`` next to each other."""
+    phrase_words = tokens(value.text)
+    if not phrase_words:
         return False
-    for start in range(len(found) - len(wanted) + 1):
-        head, last = found[start : start + len(wanted) - 1], found[start + len(wanted) - 1]
-        if head == wanted[:-1] and (last.startswith(wanted[-1]) if value.prefix else last == wanted[-1]):
+    for start in range(len(text_words) - len(phrase_words) + 1):
+        head, final = text_words[start : start + len(phrase_words) - 1], text_words[start + len(phrase_words) - 1]
+        if head == phrase_words[:-1] and (
+            final.startswith(phrase_words[-1]) if value.prefix else final == phrase_words[-1]
+        ):
             return True
     return False
 
 
-def among(column: str, keys: Iterable[Any], node: TermNode) -> Q:
-    """A choice: among these numbers; ``!=`` leaves out rows without any, ``has`` wants any."""
+def one_of(column: str, keys: Iterable[Any], node: TermNode) -> Q:
+    """Build the condition that a column has one of these keys; ``!=`` leaves out rows without a value, ``has``
+    accepts any value."""
     if node.op == "has":
         return Q(**{f"{column}__isnull": False})
     numbers = list(keys)
-    same = Q(**{column: numbers[0]}) if len(numbers) == 1 else Q(**{f"{column}__in": listed(numbers)})
+    same = Q(**{column: numbers[0]}) if len(numbers) == 1 else Q(**{f"{column}__in": key_list(numbers)})
     return same if node.op != "!=" else ~same & Q(**{f"{column}__isnull": False})
 
 
-def interned(kind: TermKind, column: str) -> Callable[[TermNode], Q]:
-    """A name that rows hold as a number."""
+def interned_name(kind: TermKind, column: str) -> Callable[[TermNode], Q]:
+    """Build the term on a name that rows store as the key of an interned text."""
 
     def term(node: TermNode) -> Q:
         rows = Term.objects.filter(kind=int(kind)).values_list("pk", "value") if node.op != "has" else ()
-        return among(column, (key for key, text in rows if fits(node.value, text)), node)
+        return one_of(column, (key for key, text in rows if value_matches(node.value, text)), node)
 
     return term
 
 
-def keys_named(kind: ids.Kind, value: Value | None) -> list[int]:
-    """The key that a value names as a public id, if it does."""
-    if not isinstance(value, Whole):
+def keys_of_id(kind: ids.Kind, value: Value | None) -> list[int]:
+    """Return the key that a value is the public id of, in a list; empty where it is no id."""
+    if not isinstance(value, ExactValue):
         return []
-    digits = fields.bare_id(value.text)
+    digits = fields.canonical_id(value.text)
     if len(digits) != 32:
         return []
     key = ids.parse(kind, f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
@@ -92,10 +95,10 @@ def keys_named(kind: ids.Kind, value: Value | None) -> list[int]:
 
 
 def chosen(column: str, choices: Any) -> Callable[[TermNode], Q]:
-    """One of a few, by their labels."""
+    """Build the term on a column of choices, compared by their labels."""
 
     def term(node: TermNode) -> Q:
-        return among(column, (choice.value for choice in choices if fits(node.value, choice.label)), node)
+        return one_of(column, (choice.value for choice in choices if value_matches(node.value, choice.label)), node)
 
     return term
 
@@ -104,7 +107,7 @@ _COMPARE = {">": GreaterThan, ">=": GreaterThanOrEqual, "<": LessThan, "<=": Les
 
 
 def amount(expression: Any, column: str | None = None) -> Callable[[TermNode], Q]:
-    """A number; ``column`` is what may be absent."""
+    """Build the term on a number; ``column`` is the one that may be null."""
 
     def term(node: TermNode) -> Q:
         present = Q(**{f"{column}__isnull": False}) if column else EVERYTHING
@@ -114,7 +117,7 @@ def amount(expression: Any, column: str | None = None) -> Callable[[TermNode], Q
             case Number(value=value):
                 same = Q(GreaterThanOrEqual(expression, value)) & Q(LessThanOrEqual(expression, value))
                 return present & (same if node.op == "=" else ~same)
-            case Numbers(low=low, high=high):
+            case NumberRange(low=low, high=high):
                 above = Q(GreaterThanOrEqual(expression, low)) if low is not None else EVERYTHING
                 below = Q(LessThanOrEqual(expression, high)) if high is not None else EVERYTHING
                 return present & above & below
@@ -124,17 +127,17 @@ def amount(expression: Any, column: str | None = None) -> Callable[[TermNode], Q
     return term
 
 
-def moment(column: str) -> Callable[[TermNode], Q]:
-    """A time within a period."""
+def timestamp(column: str) -> Callable[[TermNode], Q]:
+    """Build the term on a timestamp within a period."""
 
     def term(node: TermNode) -> Q:
         if not isinstance(node.value, Period):
             return Q(**{f"{column}__isnull": False})
-        found = Q(**{f"{column}__isnull": False})
+        condition = Q(**{f"{column}__isnull": False})
         if node.value.low_us is not None:
-            found &= Q(**{f"{column}__gte": to_datetime(node.value.low_us)})
+            condition &= Q(**{f"{column}__gte": to_datetime(node.value.low_us)})
         if node.value.high_us is not None:
-            found &= Q(**{f"{column}__lt": to_datetime(node.value.high_us)})
-        return found
+            condition &= Q(**{f"{column}__lt": to_datetime(node.value.high_us)})
+        return condition
 
     return term

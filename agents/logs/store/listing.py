@@ -1,7 +1,7 @@
-"""Pages of any level's rows under a query: keys first, newest first, in both directions.
+"""Page through any level's rows under a query: keys first, newest first, in both directions.
 
-Letters in the middle of words are looked for by reading: newest first, window by window, until the page
-is full or the time is over; the page then says how far back it looked, and where to go on.
+Letters in the middle of words cannot be found in an index: the documents are scanned, newest first, window
+by window, until the page is full or the time is over; the page then has the key where the scan stopped.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from typing import Any
 
 from agents.base import ids
 from agents.base.access import Action, Actor
-from agents.logs.store.levels import belonging, few
+from agents.logs.store.levels import index_candidates, related_keys
 from agents.logs.store.levels.relations import MODELS, among
-from agents.logs.store.numbers.reading import reading
+from agents.logs.store.numbers.snapshot import reading
 from agents.logs.store.query import condition
-from agents.query.tree import Level, Query, Text, Words, leaves
+from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.record.models.choices import Api
-from agents.record.store.search import Keys
+from agents.record.store.search import KeyRange
 
 BUDGET_S = 4.0
 SCAN_S = 1.0
-"""How long a page looks for letters before it shows what it has."""
-WINDOW = 20_000
-"""Rows looked at for letters at a time."""
+"""How long a page scans for letters before it returns what it has."""
+SCAN_ROWS = 20_000
+"""Rows scanned for letters at a time."""
 WINDOWS = (400, 2_000, 12_000, 80_000)
-"""Rows looked at one time after the other, before all the rest is."""
+"""Sizes of the windows of rows to search, one after the other, before all remaining rows at once."""
 CHUNK = 100
-"""Of rows that a condition leaves, those looked at first."""
+"""Candidate rows of the first chunk to search."""
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """``keys`` newest first. ``searched_to`` is the last key looked at where not all were: what is older
-    has not been searched yet."""
+class KeyPage:
+    """A page of keys, newest first. ``searched_to`` is the key where a scan stopped early: older rows
+    have not been searched yet."""
 
     keys: list[int]
     has_newer: bool
@@ -44,12 +44,12 @@ class Page:
 
     @property
     def searched_to_us(self) -> int | None:
-        """How far back the search went, in microseconds; None when it went all the way."""
+        """The timestamp of the last row searched, in microseconds; None when all were searched."""
         return None if self.searched_to is None else ids.key_time_us(self.searched_to)
 
 
 def visible(level: Level, actor: Actor, action: Action = "read") -> Any:
-    """The rows of a level's list: of responses those that OpenAI's API knows."""
+    """Return the rows of a level's list that the actor may see: of responses those of OpenAI's API."""
     rows = MODELS[level].objects.visible_to(actor, action)
     return rows.filter(api=Api.RESPONSES) if level == "response" else rows
 
@@ -62,122 +62,122 @@ def page(
     before: int | None = None,
     limit: int = 50,
     oldest_first: bool = False,
-) -> Page:
-    """The rows behind (older than) ``after``, or in front of (newer than) ``before``; without either
+) -> KeyPage:
+    """Return the rows older than ``after``, or newer than ``before``; without either
     the newest, or with ``oldest_first`` the oldest. Raises Unavailable when it takes too long."""
     newer = before is not None or oldest_first
     with reading(BUDGET_S):
-        if not newer and _is_read(query):
-            return _scanned(actor, query, after, limit)
-        keys = _found(actor, query, _From(before if newer else after, newer), limit + 1)
+        if not newer and _scans_documents(query):
+            return _scan(actor, query, after, limit)
+        keys = _nearest(actor, query, _Start(before if newer else after, newer), limit + 1)
     if newer:
-        return Page(keys[:limit][::-1], has_newer=len(keys) > limit, has_older=before is not None)
-    return Page(keys[:limit], has_newer=after is not None, has_older=len(keys) > limit)
+        return KeyPage(keys[:limit][::-1], has_newer=len(keys) > limit, has_older=before is not None)
+    return KeyPage(keys[:limit], has_newer=after is not None, has_older=len(keys) > limit)
 
 
 @dataclass(frozen=True, slots=True)
-class _From:
-    """Where rows are looked for: behind this key, in either direction."""
+class _Start:
+    """The key behind which a search starts, and its direction."""
 
     key: int | None
     newer: bool
 
-    def of(self, rows: Any) -> Any:
+    def apply(self, rows: Any) -> Any:
         rows = rows.order_by("pk" if self.newer else "-pk")
         return rows if self.key is None else rows.filter(**{"pk__gt" if self.newer else "pk__lt": self.key})
 
     def sorted(self, keys: list[int]) -> list[int]:
-        """Those of these keys that are there, the nearest first."""
-        behind = [key for key in keys if self.key is None or (key > self.key if self.newer else key < self.key)]
-        return sorted(behind, reverse=not self.newer)
+        """Return those of the keys that lie in the direction of the search, the nearest first."""
+        following = [key for key in keys if self.key is None or (key > self.key if self.newer else key < self.key)]
+        return sorted(following, reverse=not self.newer)
 
-    def up_to(self, key: int | None) -> Keys:
-        """What is between here and that key, or the end."""
-        behind = 0 if self.key is None else self.key + 1
+    def until(self, key: int | None) -> KeyRange:
+        """Return the range of keys from the start up to that key, or the end."""
+        first_key = 0 if self.key is None else self.key + 1
         if self.newer:
-            return Keys(behind, key)
-        return Keys(0 if key is None else key + 1, self.key)
+            return KeyRange(first_key, key)
+        return KeyRange(0 if key is None else key + 1, self.key)
 
-    def moved(self, key: int) -> _From:
-        """So that the row of this key is the next."""
-        return _From(key - 1 if self.newer else key + 1, self.newer)
+    def before(self, key: int) -> _Start:
+        """Return the start that has the row of this key next."""
+        return _Start(key - 1 if self.newer else key + 1, self.newer)
 
 
-def _found(actor: Actor, query: Query, start: _From, most: int) -> list[int]:
-    """The keys of the nearest rows. What is asked of other rows, or of documents, is only asked of those
-    that belong to a few rows: those that one of the conditions leaves, or the nearest."""
-    levels = belonging.levels(query)
+def _nearest(actor: Actor, query: Query, start: _Start, limit: int) -> list[int]:
+    """Return the keys of the nearest rows. Conditions on other tables and on documents are evaluated for a few
+    rows at a time: for the candidates of an index, or for windows of the nearest rows."""
+    levels = related_keys.levels(query)
     rows = visible(query.level, actor)
-    if belonging.is_plain(query):
-        return list(start.of(rows.filter(condition(query, actor))).values_list("pk", flat=True)[:most])
-    found: list[int] = []
-    for keys, are_few in _parts(actor, query, start):
-        within = belonging.to(query.level, keys, levels if are_few else frozenset())
-        part = start.of(rows.filter(among(keys)).filter(condition(query, actor, within=within)))
-        found += part.values_list("pk", flat=True)[: most - len(found)]
-        if len(found) == most:
+    if related_keys.is_plain(query):
+        return list(start.apply(rows.filter(condition(query, actor))).values_list("pk", flat=True)[:limit])
+    nearest: list[int] = []
+    for keys, are_few in _candidates(actor, query, start):
+        within = related_keys.related(query.level, keys, levels if are_few else frozenset())
+        part = start.apply(rows.filter(among(keys)).filter(condition(query, actor, within=within)))
+        nearest += part.values_list("pk", flat=True)[: limit - len(nearest)]
+        if len(nearest) == limit:
             break
-    return found
+    return nearest
 
 
-def _parts(actor: Actor, query: Query, start: _From) -> Iterator[tuple[Keys, bool]]:
-    """The rows to look at, part by part, the nearest first, and whether these are not all that is left."""
-    known = few.rows(actor, query)
-    if known is None:
+def _candidates(actor: Actor, query: Query, start: _Start) -> Iterator[tuple[KeyRange, bool]]:
+    """Yield the keys to search, the nearest first, and whether they are few (and not all that remain)."""
+    candidates = index_candidates.rows(actor, query)
+    if candidates is None:
         yield from _windows(visible(query.level, actor), start)
         return
-    left, size = start.sorted(known), CHUNK
-    while left:
-        yield Keys(among=tuple(left[:size])), True
-        left, size = left[size:], size * 4
+    remaining, size = start.sorted(candidates), CHUNK
+    while remaining:
+        yield KeyRange(among=tuple(remaining[:size])), True
+        remaining, size = remaining[size:], size * 4
 
 
-def _windows(rows: Any, start: _From) -> Iterator[tuple[Keys, bool]]:
+def _windows(rows: Any, start: _Start) -> Iterator[tuple[KeyRange, bool]]:
     for size in WINDOWS:
-        end = start.of(rows).values_list("pk", flat=True)[size : size + 1].first()
-        yield start.up_to(end), True
+        end = start.apply(rows).values_list("pk", flat=True)[size : size + 1].first()
+        yield start.until(end), True
         if end is None:
             return
-        start = start.moved(end)
-    yield start.up_to(None), False
+        start = start.before(end)
+    yield start.until(None), False
 
 
-def _is_read(query: Query) -> bool:
-    """Whether documents must be read for it."""
-    return any(_words(leaf).inside for leaf in leaves(query.tree))
+def _scans_documents(query: Query) -> bool:
+    """Whether documents must be scanned for it."""
+    return any(_phrase(leaf).inside for leaf in leaves(query.tree))
 
 
-def _words(leaf: Any) -> Words:
-    value = leaf.words if isinstance(leaf, Text) else leaf.value
-    return value if isinstance(value, Words) else Words(text="")
+def _phrase(leaf: Any) -> SearchPhrase:
+    value = leaf.words if isinstance(leaf, FreeText) else leaf.value
+    return value if isinstance(value, SearchPhrase) else SearchPhrase(text="")
 
 
-def _scanned(actor: Actor, query: Query, after: int | None, limit: int) -> Page:
-    rows, until, keys = visible(query.level, actor), after, list[int]()
-    stop = time.monotonic() + SCAN_S
+def _scan(actor: Actor, query: Query, after: int | None, limit: int) -> KeyPage:
+    rows, end, keys = visible(query.level, actor), after, list[int]()
+    deadline = time.monotonic() + SCAN_S
     while True:
-        top = rows if until is None else rows.filter(pk__lt=until)
-        low = top.order_by("-pk").values_list("pk", flat=True)[WINDOW : WINDOW + 1].first()
+        top = rows if end is None else rows.filter(pk__lt=end)
+        low = top.order_by("-pk").values_list("pk", flat=True)[SCAN_ROWS : SCAN_ROWS + 1].first()
         window = top if low is None else top.filter(pk__gte=low)
-        within = belonging.to(query.level, Keys(low or 0, until), belonging.levels(query))
-        found = window.filter(condition(query, actor, within=within))
-        keys += found.order_by("-pk").values_list("pk", flat=True)[: limit + 1 - len(keys)]
+        within = related_keys.related(query.level, KeyRange(low or 0, end), related_keys.levels(query))
+        matching = window.filter(condition(query, actor, within=within))
+        keys += matching.order_by("-pk").values_list("pk", flat=True)[: limit + 1 - len(keys)]
         if low is None or len(keys) > limit:
-            return Page(keys[:limit], has_newer=after is not None, has_older=len(keys) > limit)
-        if time.monotonic() > stop:
-            return Page(keys, has_newer=after is not None, has_older=True, searched_to=low)
-        until = low
+            return KeyPage(keys[:limit], has_newer=after is not None, has_older=len(keys) > limit)
+        if time.monotonic() > deadline:
+            return KeyPage(keys, has_newer=after is not None, has_older=True, searched_to=low)
+        end = low
 
 
 def accepted(actor: Actor, query: Query, keys: Sequence[int], turns: Sequence[int] | None = None) -> set[int]:
-    """Those of these rows that the actor may see and the query accepts; ``turns`` are those they are
-    of, where the rows are not turns."""
+    """Return those of the rows that the actor may see and the query accepts; ``turns`` are their turns,
+    where the rows are not turns themselves."""
     only = keys if query.level == "turn" else turns
     rows = visible(query.level, actor).filter(pk__in=list(keys)).filter(condition(query, actor, only))
     return set(rows.values_list("pk", flat=True))
 
 
 def newest(actor: Actor, query: Query, limit: int) -> list[int]:
-    """The keys of the newest rows a query accepts, newest first."""
+    """Return the keys of the newest rows a query accepts, newest first."""
     rows = visible(query.level, actor).filter(condition(query, actor))
     return list(rows.order_by("-pk").values_list("pk", flat=True)[:limit])

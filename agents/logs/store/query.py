@@ -1,9 +1,9 @@
-"""The SQL face of the query language: a tree becomes a condition on rows of its level.
+"""Translate a query into SQL: a tree becomes a condition on rows of its level.
 
-What each field is in the tables stands in `agents.logs.store.levels`. Names (agents, models, tools, …) are
-compared folded, over the small tables they are interned in; words go to the search index. What a term
-means is the table of fields' business (`agents.query.fields`), and `agents.query.matches` is the
-oracle this module has to agree with.
+`agents.logs.store.levels` maps the fields to the tables. Names (agents, models, tools, …) are compared
+folded, over the small tables they are interned in; words go to the search index. `agents.query.fields`
+defines the meaning of a term. The tests compare this module with an oracle: the same language over
+records in memory.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ from django.db.models.lookups import (
 
 from agents.base.access import Actor
 from agents.logs.store.conditions import EVERYTHING, NOTHING
-from agents.logs.store.levels import agents, belonging, responses, sessions, steps, turns
-from agents.logs.store.levels.kinds import Terms
-from agents.logs.store.levels.relations import Sight, end, is_below, number, some
+from agents.logs.store.levels import agents, related_keys, responses, sessions, steps, turns
+from agents.logs.store.levels.relations import QueryContext, count_below, is_below, rows_with, rows_with_end
+from agents.logs.store.levels.shared_terms import Terms
 from agents.query import fields
-from agents.query.fields import Field
-from agents.query.matches import compared
-from agents.query.tree import And, Comparison, Count, Level, Node, Not, Or, Query, Scope, Term, Text
-from agents.record.store.search import Keys
+from agents.query.fields import QueryField
+from agents.query.tree import And, Comparison, Count, FieldTerm, FreeText, Level, LevelScope, Node, Not, Or, Query
+from agents.record.store.search import KeyRange
 
 _TERMS: dict[Level, Terms] = {
     "agent": agents.TERMS,
@@ -42,13 +41,13 @@ _TERMS: dict[Level, Terms] = {
 }
 
 
-def add(new: Field, terms: Mapping[Level, Terms], presence: str = "") -> None:
-    """Let queries ask for a field of another subject: its conditions by level and name, its other name behind
-    ``has:``. Its values are in tables of their own."""
-    fields.add(new, presence)
-    belonging.ELSEWHERE.add(new.name)
-    for level in new.levels:
-        _TERMS[level][new.name] = terms[level][new.name]
+def add_field(field: QueryField, terms: Mapping[Level, Terms], presence: str = "") -> None:
+    """Let queries use a field of another subject: ``terms`` are its conditions by level and name, ``presence`` is
+    another name of it behind ``has:``. Its values are in tables of their own."""
+    fields.add_field(field, presence)
+    related_keys.OTHER_TABLES.add(field.name)
+    for level in field.levels:
+        _TERMS[level][field.name] = terms[level][field.name]
 
 
 _COMPARE: dict[Comparison, Callable[[Any, Any], Any]] = {
@@ -66,63 +65,63 @@ def condition(
     actor: Actor,
     only: Sequence[int] | None = None,
     *,
-    within: Mapping[Level, Keys] | None = None,
+    within: Mapping[Level, KeyRange] | None = None,
 ) -> Q:
-    """The condition of a query on rows of its level, as far as the actor sees what is above and below
-    them. ``only`` are the turns in question, ``within`` the keys of rows and of what belongs to them,
-    where the caller looks at no others. Raises Unavailable when looking into JSON takes too long."""
+    """Return the condition of a query on rows of its level; of rows below them only those count that the actor
+    may see. ``only`` are the turns, ``within`` the keys by level, that the caller limits the rows to. Raises
+    Unavailable when reading JSON takes too long."""
     turns = None if only is None else tuple(only)
-    return _condition(query.tree, query.level, Sight(actor, query.level, turns, within))
+    return _condition(query.tree, query.level, QueryContext(actor, query.level, turns, within))
 
 
-def _condition(node: Node, at: Level, sight: Sight) -> Q:
+def _condition(node: Node, at: Level, context: QueryContext) -> Q:
     match node:
         case And():
-            return reduce(and_, (_condition(inner, at, sight) for inner in node.nodes), EVERYTHING)
+            return reduce(and_, (_condition(inner, at, context) for inner in node.nodes), EVERYTHING)
         case Or():
-            return reduce(or_, (_condition(inner, at, sight) for inner in node.nodes))
+            return reduce(or_, (_condition(inner, at, context) for inner in node.nodes))
         case Not():
-            return ~_condition(node.node, at, sight)
-        case Text():
-            return _term(Term(field=fields.FREE_TEXT, op="contains", value=node.words), at, sight)
-        case Scope():
-            return _scope(node, at, sight)
+            return ~_condition(node.node, at, context)
+        case FreeText():
+            return _term(FieldTerm(field=fields.FREE_TEXT, op="contains", value=node.words), at, context)
+        case LevelScope():
+            return _scope(node, at, context)
         case Count():
-            return _count(node, at, sight)
-        case Term():
-            return _term(node, at, sight)
+            return _count(node, at, context)
+        case FieldTerm():
+            return _term(node, at, context)
         case _:
             assert_never(node)
 
 
-def _term(node: Term, at: Level, sight: Sight) -> Q:
+def _term(node: FieldTerm, at: Level, context: QueryContext) -> Q:
     if node.field in _TERMS[at]:
-        return _TERMS[at][node.field](node, sight)
+        return _TERMS[at][node.field](node, context)
     level = fields.level_of(fields.FIELDS[node.field], at)
-    return some(at, level, _TERMS[level][node.field](node, sight.towards(at, level)), sight)
+    return rows_with(at, level, _TERMS[level][node.field](node, context.for_level(at, level)), context)
 
 
-def _scope(scope: Scope, at: Level, sight: Sight) -> Q:
-    inner = _condition(scope.node, scope.level, sight.towards(at, scope.level))
+def _scope(scope: LevelScope, at: Level, context: QueryContext) -> Q:
+    inner = _condition(scope.node, scope.level, context.for_level(at, scope.level))
     match scope.quantifier:
         case "any":
-            return some(at, scope.level, inner, sight)
+            return rows_with(at, scope.level, inner, context)
         case "no":
-            return ~some(at, scope.level, inner, sight)
+            return ~rows_with(at, scope.level, inner, context)
         case "all":
-            return ~some(at, scope.level, ~inner, sight)
+            return ~rows_with(at, scope.level, ~inner, context)
         case "first" | "last":
-            return end(at, scope.level, inner, sight, last=scope.quantifier == "last")
+            return rows_with_end(at, scope.level, inner, context, last=scope.quantifier == "last")
         case _:
             assert_never(scope.quantifier)
 
 
-def _count(count: Count, at: Level, sight: Sight) -> Q:
-    """A level above, or the row's own, has one row or none."""
-    inner = _condition(count.node, count.level, sight.towards(at, count.level))
+def _count(count: Count, at: Level, context: QueryContext) -> Q:
+    """Compare a count of related rows. A level above, or the row's own, has one row or none."""
+    inner = _condition(count.node, count.level, context.for_level(at, count.level))
     if is_below(count.level, at):
-        found = Q(_COMPARE[count.op](number(at, count.level, inner, sight), Value(count.value)))
-        return ~found if count.op == "!=" else found
-    there = some(at, count.level, inner, sight)
-    one = there if compared(1, count) else NOTHING
-    return (one | ~there) if compared(0, count) else one
+        matching = Q(_COMPARE[count.op](count_below(at, count.level, inner, context), Value(count.value)))
+        return ~matching if count.op == "!=" else matching
+    exists = rows_with(at, count.level, inner, context)
+    if_exists = exists if count.accepts(1) else NOTHING
+    return (if_exists | ~exists) if count.accepts(0) else if_exists

@@ -1,4 +1,4 @@
-"""Saved views: one's own, those that others share, and a few that come with the server."""
+"""Store saved views: the actor's own, those that others share, and a few that come with the server."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from agents.logs.models.saved_views import SavedView
 from agents.query import parser
 from agents.query.tree import Level
 
-MOST = 200
+MAX_VIEWS = 200
 """Views of one owner."""
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """``owner`` is its maker's name; moments in microseconds. One that is built in has neither, and its
-    name is a word of ours."""
+class StoredView:
+    """A saved view. ``owner`` is its creator's name; timestamps in microseconds. A built-in view has neither, and
+    its name is translated."""
 
     public_id: str
     name: str
@@ -44,29 +44,29 @@ class View:
         return self.created_at is None
 
 
-def listing(actor: Actor) -> list[View]:
-    """All that the actor sees and somebody made, by name; at most 1,000."""
+def listing(actor: Actor) -> list[StoredView]:
+    """List the stored views that the actor sees, by name; at most 1,000."""
     rows = SavedView.objects.visible_to(actor).filter(Q(shared=True) | Q(owner_id=actor.user_id or 0))
     return [_view(actor, row) for row in rows.select_related("owner").order_by("name", "pk")[:1000]]
 
 
-def get(actor: Actor, public_id: str, action: Action = "read") -> View:
-    """Raises NotFound. An admin is given private ones too, who knows their id."""
+def get(actor: Actor, public_id: str, action: Action = "read") -> StoredView:
+    """Return a view. Raises NotFound. An admin who knows the id gets private ones too."""
     rows = SavedView.objects.visible_to(actor, action).select_related("owner")
     row = rows.filter(pk=_key(public_id)).first()
-    found = None if row is None else _view(actor, row)
-    if found is None or not (found.shared or found.mine):
+    view = None if row is None else _view(actor, row)
+    if view is None or not (view.shared or view.mine):
         raise _missing(public_id)
-    return found
+    return view
 
 
-def create(actor: Actor, given: View) -> View:
-    """Keep a view; its id, owner and moments are made here. Raises QuerySyntax, InvalidRequest."""
-    checked, key, now = _checked(given), ids.new_key(), ids.now_us()
+def create(actor: Actor, view: StoredView) -> StoredView:
+    """Store a view; its id, owner and timestamps are set here. Raises QuerySyntax, InvalidRequest."""
+    checked, key, now = _normalised(view), ids.new_key(), ids.now_us()
 
     def job() -> None:
-        if SavedView.objects.visible_to(actor, "run").filter(owner_id=actor.user_id).count() >= MOST:
-            raise InvalidRequest(f"You keep {MOST} views already: delete one first.", code="too_many_views")
+        if SavedView.objects.visible_to(actor, "run").filter(owner_id=actor.user_id).count() >= MAX_VIEWS:
+            raise InvalidRequest(f"You keep {MAX_VIEWS} views already: delete one first.", code="too_many_views")
         SavedView(
             pk=key,
             owner_id=actor.user_id,
@@ -80,19 +80,19 @@ def create(actor: Actor, given: View) -> View:
     return get(actor, ids.public(ids.Kind.VIEW, key), "run")
 
 
-def update(actor: Actor, public_id: str, changes: Mapping[str, Any]) -> View:
-    """Change one's own view. Raises NotFound, QuerySyntax."""
-    found = get(actor, public_id, "run")
-    if not found.mine:
+def update(actor: Actor, public_id: str, changes: Mapping[str, Any]) -> StoredView:
+    """Change a view of the actor's own. Raises NotFound, QuerySyntax."""
+    view = get(actor, public_id, "run")
+    if not view.mine:
         raise _missing(public_id)
-    checked = _checked(replace(found, **changes))
+    checked = _normalised(replace(view, **changes))
     rows = SavedView.objects.unscoped("checked").filter(pk=_key(public_id))
     writer.write(lambda: rows.update(**_columns(checked), updated_at=ids.now_us()))
     return get(actor, public_id, "run")
 
 
 def delete(actor: Actor, public_id: str) -> None:
-    """Raises NotFound, also for a view of somebody else."""
+    """Delete a view. Raises NotFound, also for a view of somebody else."""
     if not get(actor, public_id, "run").mine:
         raise _missing(public_id)
     rows = SavedView.objects.unscoped("checked").filter(pk=_key(public_id))
@@ -107,20 +107,20 @@ def _missing(public_id: str) -> NotFound:
     return NotFound(f"View '{public_id[:80]}' not found.")
 
 
-def _checked(given: View) -> View:
-    """The same with its query in the normal form. Raises QuerySyntax."""
-    query = parser.read(given.query.strip(), now_us=ids.now_us(), level=given.level)
-    return replace(given, query=query.text)
+def _normalised(view: StoredView) -> StoredView:
+    """Return the view with its query in the normal form. Raises QuerySyntax."""
+    query = parser.read(view.query.strip(), now_us=ids.now_us(), level=view.level)
+    return replace(view, query=query.text)
 
 
-def _columns(view: View) -> dict[str, Any]:
-    named = {"name": view.name, "level": view.level, "query": view.query}
-    return {**named, "columns": list(view.columns), "shared": view.shared}
+def _columns(view: StoredView) -> dict[str, Any]:
+    columns = {"name": view.name, "level": view.level, "query": view.query}
+    return {**columns, "columns": list(view.columns), "shared": view.shared}
 
 
-def _view(actor: Actor, row: Any) -> View:
+def _view(actor: Actor, row: Any) -> StoredView:
     own = actor.user_id is not None and row.owner_id == actor.user_id
-    return View(
+    return StoredView(
         public_id=ids.public(ids.Kind.VIEW, row.pk),
         name=row.name,
         query=row.query,
@@ -134,17 +134,17 @@ def _view(actor: Actor, row: Any) -> View:
     )
 
 
-BUILT_IN: list[View] = [
-    View("failed-today", gettext_noop("Failures of the last day"), "status:failed started:>-24h", "turn"),
-    View("waiting", gettext_noop("Waiting for someone"), "is:waiting", "turn"),
-    View("slow", gettext_noop("Slow: over 10 s"), "duration:>10s", "turn"),
-    View("failed-tools", gettext_noop("Failed tools"), "type:tool_execution status:failed", "step"),
+BUILT_IN: list[StoredView] = [
+    StoredView("failed-today", gettext_noop("Failures of the last day"), "status:failed started:>-24h", "turn"),
+    StoredView("waiting", gettext_noop("Waiting for someone"), "is:waiting", "turn"),
+    StoredView("slow", gettext_noop("Slow: over 10 s"), "duration:>10s", "turn"),
+    StoredView("failed-tools", gettext_noop("Failed tools"), "type:tool_execution status:failed", "step"),
 ]
-"""What anyone asks for on the first day. Names are translated where they are shown."""
+"""Views for common questions. Names are translated where they are displayed."""
 
 
-def add_built_in(new: View) -> None:
-    """Offer a view to everybody, behind the others of its level."""
+def add_built_in(new: StoredView) -> None:
+    """Offer a view to everybody, after the others of its level."""
     if new not in BUILT_IN:
-        behind = [place for place, view in enumerate(BUILT_IN, 1) if view.level == new.level]
-        BUILT_IN.insert(behind[-1] if behind else len(BUILT_IN), new)
+        positions = [position for position, view in enumerate(BUILT_IN, 1) if view.level == new.level]
+        BUILT_IN.insert(positions[-1] if positions else len(BUILT_IN), new)

@@ -1,7 +1,8 @@
-"""Rows of the logs as files: lines of JSON, or a table: CSV (RFC 4180) that a spreadsheet opens safely, or Parquet.
+"""Encode rows of the logs as files: lines of JSON, or a table: CSV (RFC 4180) that a spreadsheet opens safely, or
+Parquet.
 
-A table is flat: what a row holds in objects has a column for each of its values (``usage.total_tokens``),
-lists of texts are joined, and lists of objects (the strip of steps) are left out.
+A table is flat: an object in a row has a column for each of its values (``usage.total_tokens``), lists of
+texts are joined, and lists of objects (the steps of the sparkline) are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pydantic import BaseModel
 from agents.base.errors import InvalidRequest
 from agents.logs.schemas.rows import ResponseRow, SessionRow, StepRow, TurnRow
 from agents.logs.wire.formulas import is_formula
-from agents.logs.wire.parquet import Writer
+from agents.logs.wire.parquet import ParquetWriter
 from agents.record.schemas.records import TurnRecord
 
 TYPES = {
@@ -28,16 +29,16 @@ TYPES = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
 }
-"""The formats of rows. Those of whole turns are in `TURN_FORMATS`."""
+"""The formats of rows. Those of full turns are in `TURN_FORMATS`."""
 ROWS: dict[str, type[BaseModel]] = {"turn": TurnRow, "session": SessionRow, "step": StepRow, "response": ResponseRow}
 BOM = "\ufeff".encode()
-_LEFT_OUT = frozenset({"last_turn", "steps"})
-"""What is no value and no flat object: a row in a row, a list of objects."""
+_OMITTED = frozenset({"last_turn", "steps"})
+"""Fields that are neither a value nor a flat object: a row in a row, a list of objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFormat:
-    """A format of whole turns: what ``encode`` makes of one after the other. ``ending`` is how names of files end."""
+    """A format of full turns: ``encode`` makes the bytes of one. ``ending`` is the file extension."""
 
     type: str
     ending: str
@@ -53,37 +54,37 @@ def media_type(format_: str) -> str:
     return TURN_FORMATS[format_].type if format_ in TURN_FORMATS else TYPES[format_]
 
 
-def ending(format_: str) -> str:
-    """How the name of a file of a format ends."""
+def file_ending(format_: str) -> str:
+    """The extension of a file of a format."""
     return TURN_FORMATS[format_].ending if format_ in TURN_FORMATS else format_
 
 
 @dataclass(frozen=True, slots=True)
-class Encoder:
-    """How rows become bytes: ``head`` stands before the first of them, ``tail`` behind the last."""
+class RowEncoder:
+    """Encodes rows as bytes: ``head`` comes before the first row, ``tail`` after the last."""
 
     head: bytes
     encode: Callable[[Sequence[Any]], bytes]
     tail: Callable[[], bytes] = bytes
 
 
-def encoder(format_: str, level: str, fields: Sequence[str] | None = None, *, bom: bool = False) -> Encoder:
-    """``fields`` are those wanted, in their order; all by default. Raises InvalidRequest for one that rows
-    of the level do not have, and for a format of whole turns."""
+def encoder(format_: str, level: str, fields: Sequence[str] | None = None, *, bom: bool = False) -> RowEncoder:
+    """Return the encoder of a format. ``fields`` are the columns in order; all by default. Raises InvalidRequest
+    for one that rows of the level do not have, and for a format of full turns."""
     if format_ in TURN_FORMATS:
-        words = f"format: {format_} is for turns that are exported whole, with all their fields."
-        raise InvalidRequest(words, param="format")
+        message = f"format: {format_} is for turns that are exported whole, with all their fields."
+        raise InvalidRequest(message, param="format")
     if format_ == "jsonl":
         return _lines(level, fields)
-    names = _known(fields, columns(level))
+    names = _checked_fields(fields, columns(level))
     if format_ == "parquet":
         return _parquet(level, names)
     head = (BOM if bom else b"") + _table([names])
-    return Encoder(head, lambda rows: _table(_cells(flat(row), names) for row in rows))
+    return RowEncoder(head, lambda rows: _table(_cells(flat(row), names) for row in rows))
 
 
 def read_format(text: str) -> str:
-    """Raises InvalidRequest."""
+    """Return the format of this name, by default jsonl. Raises InvalidRequest."""
     name = text or "jsonl"
     if name not in TYPES and name not in TURN_FORMATS:
         more = f", and {' or '.join(TURN_FORMATS)} for turns" if TURN_FORMATS else ""
@@ -91,78 +92,78 @@ def read_format(text: str) -> str:
     return name
 
 
-def _known(fields: Sequence[str] | None, names: Sequence[str]) -> Sequence[str]:
+def _checked_fields(fields: Sequence[str] | None, names: Sequence[str]) -> Sequence[str]:
     if not fields:
         return names
     unknown = next((name for name in fields if name not in names), None)
     if unknown is not None:
-        words = f"fields: there is no '{unknown[:80]}'; there are {', '.join(names)}."
-        raise InvalidRequest(words, param="fields")
+        message = f"fields: there is no '{unknown[:80]}'; there are {', '.join(names)}."
+        raise InvalidRequest(message, param="fields")
     return list(dict.fromkeys(fields))
 
 
 # --------------------------------------------------------------------------------------------- lines
 
 
-def _lines(level: str, fields: Sequence[str] | None) -> Encoder:
-    only = set(_known(fields, list(ROWS[level].model_fields))) if fields else None
-    return Encoder(b"", lambda rows: b"".join(line(row, only) for row in rows))
+def _lines(level: str, fields: Sequence[str] | None) -> RowEncoder:
+    only = set(_checked_fields(fields, list(ROWS[level].model_fields))) if fields else None
+    return RowEncoder(b"", lambda rows: b"".join(line(row, only) for row in rows))
 
 
 def line(row: BaseModel, only: set[str] | None = None) -> bytes:
-    """A row as a line of JSON."""
+    """Encode a row as a line of JSON."""
     return row.__pydantic_serializer__.to_json(row, include=only) + b"\n"
 
 
-def with_whole(line: bytes, whole: bytes, record: bytes) -> bytes:
-    """The same line with the whole of its turn, as encoded JSON: under ``turn`` as the Agents API tells it, under
-    ``record`` all that is known of it, which can be read back (`agents.record.schemas.records`)."""
-    return b'%b,"turn":%b,"record":%b}\n' % (line[:-2], whole, record)
+def with_turn(line: bytes, turn: bytes, record: bytes) -> bytes:
+    """Add the full turn, as encoded JSON, to a line: under ``turn`` as in the Agents API, under ``record``
+    the complete record, which can be imported again (`agents.record.schemas.records`)."""
+    return b'%b,"turn":%b,"record":%b}\n' % (line[:-2], turn, record)
 
 
 # --------------------------------------------------------------------------------------------- table
 
 
 def columns(level: str) -> list[str]:
-    """The names of a level's columns, in the order of the row's fields."""
+    """Return the names of a level's columns, in the order of the row's fields."""
     return [name for name, _ in _columns("", ROWS[level])]
 
 
-def _parquet(level: str, names: Sequence[str]) -> Encoder:
+def _parquet(level: str, names: Sequence[str]) -> RowEncoder:
     kinds = dict(_columns("", ROWS[level]))
-    writer = Writer([(name, kinds[name]) for name in names])
-    return Encoder(b"", lambda rows: writer.encode([flat(row) for row in rows]), writer.tail)
+    writer = ParquetWriter([(name, kinds[name]) for name in names])
+    return RowEncoder(b"", lambda rows: writer.encode([flat(row) for row in rows]), writer.tail)
 
 
 def _columns(prefix: str, model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
-    """Names, and what JSON Schema says of the values that stand there."""
+    """Yield the names of columns with the JSON Schema of their values."""
     shapes = model.model_json_schema(mode="serialization")["properties"]
     for name, field in model.model_fields.items():
         inner = _model_in(field.annotation)
         if inner is None:
             yield prefix + name, shapes[name]
-        elif name not in _LEFT_OUT:
+        elif name not in _OMITTED:
             yield from _columns(f"{prefix}{name}.", inner)
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The type of the object, or objects, that a field holds; None for plain values."""
+    """Return the model of the object, or objects, in a field; None for plain values."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if typing.get_origin(annotation) in (list, types.UnionType, typing.Union):
-        return next((found for each in typing.get_args(annotation) if (found := _model_in(each))), None)
+        return next((model for argument in typing.get_args(annotation) if (model := _model_in(argument))), None)
     return None
 
 
 def flat(row: BaseModel) -> dict[str, Any]:
-    """The values of a row by the names of its columns."""
-    found: dict[str, Any] = {}
-    for name, value in row.model_dump(mode="json", exclude=set(_LEFT_OUT)).items():
+    """Return the values of a row by the names of its columns."""
+    values: dict[str, Any] = {}
+    for name, value in row.model_dump(mode="json", exclude=set(_OMITTED)).items():
         if isinstance(value, dict) and name != "metadata":
-            found |= {f"{name}.{inner}": each for inner, each in value.items()}
+            values |= {f"{name}.{inner}": nested for inner, nested in value.items()}
         else:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def _cells(values: dict[str, Any], names: Sequence[str]) -> list[Any]:
@@ -170,7 +171,7 @@ def _cells(values: dict[str, Any], names: Sequence[str]) -> list[Any]:
 
 
 def cell(value: Any) -> Any:
-    """A value as a cell. A text that a spreadsheet would run as a formula gets an apostrophe before it;
+    """Convert a value to a cell. A text that a spreadsheet would run as a formula gets an apostrophe before it;
     numbers stay numbers."""
     match value:
         case None:
@@ -189,6 +190,6 @@ def cell(value: Any) -> Any:
 
 
 def _table(rows: Any) -> bytes:
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="\r\n").writerows(rows)
-    return out.getvalue().encode(errors="replace")
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator="\r\n").writerows(rows)
+    return buffer.getvalue().encode(errors="replace")

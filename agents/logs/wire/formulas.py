@@ -1,4 +1,4 @@
-"""Whether a spreadsheet would take a text for a formula: by its first sign that can be seen, in any width."""
+"""Detect texts that a spreadsheet would run as a formula, by their first visible character, in any width."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import unicodedata
 
 _SIGNS = frozenset("=+-@")
 _ENDS = frozenset("\t\r\n")
-"""What ends a cell or a line for some readers, so that what follows stands at the beginning of one."""
+"""Characters that end a cell or a line for some readers, so that the next one begins a cell."""
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
-"""Letters that have no picture."""
+"""Letters that are invisible."""
 
 
 def is_formula(text: str) -> bool:
-    """Also behind blanks and what cannot be seen, which some spreadsheets skip, and in the full-width,
-    small and raised forms, which some take for the plain one (NFKC)."""
+    """Whether a text is a formula for some spreadsheet: also behind blanks and invisible characters, which some
+    skip, and in the full-width, small and superscript forms, which some take for the plain one (NFKC)."""
     if text[:1].isascii() and text[:1].isalnum():
         return False  # nearly all cells
     for sign in text:
@@ -25,5 +25,5 @@ def is_formula(text: str) -> bool:
 
 
 def _is_unseen(sign: str) -> bool:
-    """Blanks (Z), control and format characters (C), marks that stand on a letter (M), fillers."""
+    """Whether a character is invisible: blanks (Z), control and format characters (C), combining marks (M), fillers."""
     return sign in _FILLERS or unicodedata.category(sign)[0] in "ZCM"

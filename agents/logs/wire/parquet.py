@@ -1,5 +1,5 @@
-"""Rows of the logs as Parquet, by pyarrow: a library of 55 MB, so that it is there only for those who want it
-(``pip install pyarrow``). A piece of rows is a row group, written and given away as it comes.
+"""Encode rows of the logs as Parquet with pyarrow: a library of 55 MB, and so an optional dependency
+(``pip install pyarrow``). Each batch of rows is a row group, which is written and returned at once.
 """
 
 from __future__ import annotations
@@ -14,49 +14,49 @@ import msgspec
 from agents.base.errors import InvalidRequest
 
 
-class Writer:
-    """One file: `encode` gives what is new of it, `tail` its end. ``columns`` are names with what JSON
-    Schema says of their values. Raises InvalidRequest where pyarrow is not installed."""
+class ParquetWriter:
+    """Writes one file: `encode` returns its new bytes, `tail` its end. ``columns`` are names with the JSON
+    Schema of their values. Raises InvalidRequest where pyarrow is not installed."""
 
     def __init__(self, columns: Sequence[tuple[str, Any]]) -> None:
         try:
             self._arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
         except ImportError as error:
-            words = "format: this server writes no Parquet; whoever runs it can add it by 'pip install pyarrow'."
-            raise InvalidRequest(words, param="format", code="parquet_not_installed") from error
-        self._out = _Given()
+            message = "format: this server writes no Parquet; whoever runs it can add it by 'pip install pyarrow'."
+            raise InvalidRequest(message, param="format", code="parquet_not_installed") from error
+        self._out = _OutputBuffer()
         self._schema = self._arrow.schema([(name, self._type(name, kind)) for name, kind in columns])
         sink = self._arrow.PythonFile(self._out, mode="w")
         self._writer = parquet.ParquetWriter(sink, self._schema, compression="zstd")
 
     def encode(self, rows: Sequence[dict[str, Any]]) -> bytes:
-        """Rows by the names of their columns."""
+        """Encode rows that are dictionaries by column name."""
         columns = [[_value(row.get(field.name), field.type) for row in rows] for field in self._schema]
         arrays = [self._arrow.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
         self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
-        return self._out.taken()
+        return self._out.take()
 
     def tail(self) -> bytes:
         self._writer.close()
-        return self._out.taken()
+        return self._out.take()
 
     def _type(self, name: str, shape: Any) -> Any:
         arrow = self._arrow
         if name.endswith("_at"):
             return arrow.timestamp("us", tz="UTC")
-        for each in shape.get("anyOf", [shape]):
-            if each.get("type") == "array" and each.get("items", {}).get("type") == "string":
+        for option in shape.get("anyOf", [shape]):
+            if option.get("type") == "array" and option.get("items", {}).get("type") == "string":
                 return arrow.list_(arrow.string())
-            if each.get("type") in _PLAIN:
-                return getattr(arrow, _PLAIN[each["type"]])()
+            if option.get("type") in _PLAIN:
+                return getattr(arrow, _PLAIN[option["type"]])()
         return arrow.string()
 
 
 _PLAIN = {"boolean": "bool_", "number": "float64", "integer": "int64"}
 
 
-class _Given:
-    """A file that is read by what was written since the last time."""
+class _OutputBuffer:
+    """A file for pyarrow to write to; `take` returns the bytes written since the last call."""
 
     closed = False
 
@@ -73,9 +73,9 @@ class _Given:
     def tell(self) -> int:
         return self._size
 
-    def taken(self) -> bytes:
-        found, self._parts = b"".join(self._parts), []
-        return found
+    def take(self) -> bytes:
+        content, self._parts = b"".join(self._parts), []
+        return content
 
     def flush(self) -> None:
         pass
@@ -94,7 +94,7 @@ class _Given:
 
 
 def _value(value: Any, kind: Any) -> Any:
-    """A value of JSON as one of its column."""
+    """Convert a JSON value to the type of its column."""
     name = str(kind)
     if value is None:
         return None
@@ -103,5 +103,5 @@ def _value(value: Any, kind: Any) -> Any:
     if name == "string":
         return value if isinstance(value, str) else msgspec.json.encode(value).decode()
     if name.startswith("list"):
-        return [str(each) for each in value]
+        return [str(item) for item in value]
     return value

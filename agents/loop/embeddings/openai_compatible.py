@@ -14,14 +14,14 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from agents.base.errors import ProviderError
-from agents.loop.inference.chat.faults import Faults
-from agents.loop.inference.chat.patience import Deadlines, Limits, Retries
+from agents.loop.inference.chat.endpoint_errors import EndpointErrors
+from agents.loop.inference.chat.timeouts import Deadlines, EndpointLimits, RetryPolicy
 from agents.loop.inference.chat.transport import Transport, now
 
 BATCH = 64
 BATCH_CHARS = 200_000
 AT_ONCE = 4
-LIMITS = Limits(connect_s=5.0, first_token_s=60.0, idle_s=30.0, total_s=120.0)
+LIMITS = EndpointLimits(connect_s=5.0, first_token_s=60.0, idle_s=30.0, total_s=120.0)
 
 
 class _Vector(msgspec.Struct):
@@ -37,10 +37,12 @@ class EmbeddingEndpoint:
     """The way to one endpoint, shared by its models. Raises ValueError for a URL or key that could
     never work."""
 
-    def __init__(self, name: str, base_url: str, api_key: str | None = None, *, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self, name: str, base_url: str, api_key: str | None = None, *, limits: EndpointLimits = LIMITS
+    ) -> None:
         key = (api_key or "").strip()
         self.name, self.limits = name, limits
-        self.faults = Faults(name, key)
+        self.faults = EndpointErrors(name, key)
         self.transport = Transport(base_url, key, faults=self.faults, connect_s=limits.connect_s)
 
     async def close(self) -> None:
@@ -56,13 +58,13 @@ class OpenAIEmbeddings:
         endpoint: EmbeddingEndpoint,
         model: str,
         *,
-        retries: Retries | None = None,
+        retries: RetryPolicy | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.name = f"{endpoint.name}/{model}"
         self.dimension = 0
         self._endpoint, self._model, self._sleep = endpoint, model, sleep
-        self._retries = retries or Retries()
+        self._retries = retries or RetryPolicy()
         self._faults = endpoint.faults
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:

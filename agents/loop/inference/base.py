@@ -1,8 +1,8 @@
 """The inference protocol: one request in, a stream of chunks out.
 
-A provider yields chunks in the order they were produced and ends after a `Finish`. Whatever goes
-wrong is raised as `agents.base.errors.ProviderError`, also after chunks were yielded: the caller keeps
-what it has received. A provider retries only before its first chunk.
+An endpoint yields chunks in the order they were produced and ends after a `Finish`. Every failure is
+raised as `agents.base.errors.ProviderError`, also after chunks were yielded: the caller keeps the chunks
+it has received. An endpoint retries only before its first chunk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agents.record.schemas.content import ResponseFormat, SamplingParams, ToolDe
 
 @dataclass(frozen=True, slots=True)
 class InferenceRequest:
-    """``messages`` are encoded chat-completions messages (`agents.record.schemas.items`), sent as they
+    """One inference. ``messages`` are encoded chat-completions messages (`agents.record.schemas.items`), sent as they
     are. ``tool_choice`` is ``auto``, ``required``, ``none`` or a tool's name. ``model`` is the
     name as the endpoint knows it. ``options`` are further fields of chat completions, sent as they
     are and in place of ours of the same name."""
@@ -53,8 +53,8 @@ class CallPart:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end, as the endpoint named it (``stop``, ``length``, ``tool_calls``,
-    ``content_filter``); None when it closed the stream properly without saying."""
+    """The end of an answer. ``reason`` is the endpoint's (``stop``, ``length``, ``tool_calls``,
+    ``content_filter``); None when it closed the stream properly without a reason."""
 
     reason: str | None
     usage: Usage | None = None
@@ -75,7 +75,7 @@ class Model:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-class Inference(Protocol):
+class InferenceEndpoint(Protocol):
     """A model endpoint under the name it was configured with."""
 
     name: str
@@ -85,25 +85,25 @@ class Inference(Protocol):
         ...
 
     async def models(self) -> list[Model]:
-        """What this endpoint offers. Raises ProviderError."""
+        """List the models of this endpoint. Raises ProviderError."""
         ...
 
     async def close(self) -> None: ...
 
 
 @runtime_checkable
-class Relay(Protocol):
-    """An endpoint that also takes requests as they are: JSON in, JSON out, nothing read on the way.
-    ``path`` is the route there (``/moderations``), ``model`` is named in errors. Both raise
-    ProviderError."""
+class RelayEndpoint(Protocol):
+    """An endpoint that also passes requests through unchanged: JSON in, JSON out, neither is parsed.
+    ``path`` is the route at the endpoint (``/moderations``), ``model`` is named in errors. Both methods
+    raise ProviderError."""
 
     name: str
 
     async def document(self, path: str, body: bytes, *, model: str) -> bytes:
-        """The one JSON document of the answer."""
+        """Send a request and return the JSON document of its answer."""
         ...
 
     def payloads(self, path: str, body: bytes, *, model: str) -> AsyncGenerator[bytes, None]:
-        """The data of each event of a streamed answer, as it comes, without ``[DONE]``; of one that
-        was not streamed, its document."""
+        """Yield the data of each event of a streamed answer as it arrives, without ``[DONE]``; or the
+        document of an answer that was not streamed."""
         ...

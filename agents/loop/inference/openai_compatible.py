@@ -1,8 +1,8 @@
 """Any endpoint that speaks OpenAI's chat completions: OpenAI, vLLM, Ollama, llama.cpp and others.
 
-One POST per inference, answered by a stream of events. Here is only the course of it: ask, ask
-again where that may help, hand on the chunks; the parts are in the package `chat`. Nothing here
-knows of turns, agents or prices.
+Each inference is one POST, answered by a stream of events. This module sends the request, retries it
+where that may help, and yields the chunks; the package `chat` has the parts. It knows nothing of turns,
+agents or prices.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from agents.base.errors import ProviderError
 from agents.loop.inference.base import Chunk, InferenceRequest, Model
 from agents.loop.inference.chat import request as chat_request
 from agents.loop.inference.chat.call_parts import random_call_id
-from agents.loop.inference.chat.faults import Faults
-from agents.loop.inference.chat.incoming import Incoming
-from agents.loop.inference.chat.patience import Deadlines, Limits, Retries, Tries
-from agents.loop.inference.chat.relay import PayloadStream
+from agents.loop.inference.chat.endpoint_errors import EndpointErrors
+from agents.loop.inference.chat.payload_stream import PayloadStream
+from agents.loop.inference.chat.response_body import ResponseBody
 from agents.loop.inference.chat.stream import ChatStream
+from agents.loop.inference.chat.timeouts import Deadlines, EndpointLimits, RetryPolicy, Tries
 from agents.loop.inference.chat.transport import Transport, now
 
 _log = logging.getLogger(__name__)
 
 MODELS_MAX_AGE_S = 10.0
-_MODELS_LIMITS = Limits(first_token_s=10.0, idle_s=10.0, total_s=10.0)
+_MODELS_LIMITS = EndpointLimits(first_token_s=10.0, idle_s=10.0, total_s=10.0)
 
 
 class _ListedModel(msgspec.Struct):
@@ -51,20 +51,20 @@ class OpenAICompatible:
         base_url: str,
         api_key: str | None = None,
         *,
-        limits: Limits | None = None,
-        retries: Retries | None = None,
+        limits: EndpointLimits | None = None,
+        retries: RetryPolicy | None = None,
         max_tokens_field: str = "max_tokens",
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         new_call_id: Callable[[], str] = random_call_id,
     ) -> None:
         key = (api_key or "").strip()
         self.name = name
-        self._limits = limits or Limits()
-        self._retries = retries or Retries()
+        self._limits = limits or EndpointLimits()
+        self._retries = retries or RetryPolicy()
         self._max_tokens_field = max_tokens_field
         self._sleep = sleep
         self._new_call_id = new_call_id
-        self._faults = Faults(name, key)
+        self._faults = EndpointErrors(name, key)
         self._transport = Transport(base_url, key, faults=self._faults, connect_s=self._limits.connect_s)
         self._models: list[Model] = []
         self._models_until = -math.inf
@@ -73,17 +73,18 @@ class OpenAICompatible:
         return f"OpenAICompatible({self.name!r}, {self._transport.base_url!r})"
 
     async def stream(self, request: InferenceRequest) -> AsyncIterator[Chunk]:
-        """Run one inference. Raises ProviderError, and InvalidRequest before anything is sent for
-        what chat completions cannot express. Left early, it hangs up and the endpoint stops."""
+        """Run one inference. Raises ProviderError, and InvalidRequest before anything is sent for a request
+        that chat completions cannot express. Closing the iterator early closes the connection, which stops
+        the endpoint."""
         body = chat_request.encode(request, self._max_tokens_field)
         tries = self._tries()
-        # the loop stands here and below, not in a generator around: that would cost each token
+        # this retry loop is repeated in the methods below: a shared generator would cost time per token
         while True:
-            answer = self._answer_about(request.model)
+            answer = self._new_stream(request.model)
             incoming = await self._open("/chat/completions", body, request.model, tries)
             try:
                 if incoming.content_type == "application/json":
-                    for chunk in answer.document(await self._whole(incoming)):
+                    for chunk in answer.document(await self._read_document(incoming)):
                         yield chunk
                     return
                 while data := await incoming.read(started=answer.started, finished=answer.finished):
@@ -96,33 +97,34 @@ class OpenAICompatible:
                 await incoming.settle()
                 return
             except ProviderError as error:
-                if answer.began or incoming.began or not await self._again(error, tries):
+                if answer.began or incoming.began or not await self._wait_to_retry(error, tries):
                     raise
             finally:
                 incoming.close()
 
     async def document(self, path: str, body: bytes, *, model: str) -> bytes:
-        """What the endpoint answers to this request, as it is. Raises ProviderError."""
+        """Send a request and return the body of its answer unchanged. Raises ProviderError."""
         tries = self._tries()
         while True:
             incoming = await self._open(path, body, model, tries)
             try:
-                return await self._whole(incoming)
+                return await self._read_document(incoming)
             except ProviderError as error:
-                if incoming.began or not await self._again(error, tries):
+                if incoming.began or not await self._wait_to_retry(error, tries):
                     raise
             finally:
                 incoming.close()
 
     async def payloads(self, path: str, body: bytes, *, model: str) -> AsyncGenerator[bytes, None]:
-        """The events of its answer as they come. Raises ProviderError. Left early, it hangs up."""
+        """Send a request and yield the events of its answer as they arrive. Raises ProviderError. Closing the
+        iterator early closes the connection."""
         tries = self._tries()
         while True:
             events = PayloadStream(self._faults, self._limits.output_chars)
             incoming = await self._open(path, body, model, tries)
             try:
                 if incoming.content_type == "application/json":
-                    yield await self._whole(incoming)
+                    yield await self._read_document(incoming)
                     return
                 while not events.done and (data := await incoming.read(started=events.started)):
                     for payload in events.feed(data):
@@ -132,15 +134,15 @@ class OpenAICompatible:
                 await incoming.settle()
                 return
             except ProviderError as error:
-                if events.started or incoming.began or not await self._again(error, tries):
+                if events.started or incoming.began or not await self._wait_to_retry(error, tries):
                     raise
             finally:
                 incoming.close()
 
     async def models(self) -> list[Model]:
-        """What the endpoint lists, at most `MODELS_MAX_AGE_S` old. Raises ProviderError."""
+        """Return the endpoint's list of models, at most `MODELS_MAX_AGE_S` old. Raises ProviderError."""
         if now() >= self._models_until:
-            self._models = [self._model(listed) for listed in await self._list()]
+            self._models = [self._model(listed) for listed in await self._list_models()]
             self._models_until = now() + MODELS_MAX_AGE_S
         return list(self._models)
 
@@ -148,30 +150,30 @@ class OpenAICompatible:
         """Close the connections of the running loop."""
         await self._transport.close()
 
-    def _answer_about(self, model: str) -> ChatStream:
+    def _new_stream(self, model: str) -> ChatStream:
         output_chars = self._limits.output_chars
         return ChatStream(self._faults, model=model, output_chars=output_chars, new_call_id=self._new_call_id)
 
     def _tries(self) -> Tries:
         return Tries(self._retries, self._limits, now())
 
-    async def _open(self, path: str, body: bytes, model: str, tries: Tries) -> Incoming:
-        """The first good answer. Once it has begun there is no second try: its text was shown."""
+    async def _open(self, path: str, body: bytes, model: str, tries: Tries) -> ResponseBody:
+        """Return the first answer with status 200. Callers retry no answer that has begun: its text was sent."""
         while True:
             try:
                 return await self._transport.post(path, body, tries.deadlines, model=model)
             except ProviderError as error:
-                if not await self._again(error, tries):
+                if not await self._wait_to_retry(error, tries):
                     raise
 
-    async def _whole(self, incoming: Incoming) -> bytes:
+    async def _read_document(self, incoming: ResponseBody) -> bytes:
         body = await incoming.read_all()
         if not body:
             raise self._faults.cut("the document is empty")
         return body
 
-    async def _again(self, error: ProviderError, tries: Tries) -> bool:
-        """Whether there is another try; if so, after its pause."""
+    async def _wait_to_retry(self, error: ProviderError, tries: Tries) -> bool:
+        """Sleep before the next try; returns False if there is none."""
         pause_s = tries.pause_s(error, now())
         if pause_s is None:
             return False
@@ -180,7 +182,7 @@ class OpenAICompatible:
         await self._sleep(pause_s)
         return True
 
-    async def _list(self) -> list[_ListedModel]:
+    async def _list_models(self) -> list[_ListedModel]:
         incoming = await self._transport.get("/models", Deadlines(_MODELS_LIMITS, now()))
         try:
             return msgspec.json.decode(await incoming.read_all(), type=_ModelList).data
@@ -194,7 +196,7 @@ class OpenAICompatible:
             id=f"{self.name}/{listed.id}",
             provider=self.name,
             resource_id=listed.id,
-            # The list does not say what a model is for; its name mostly does.
+            # The list has no kind of model; the name mostly tells.
             kind="embedding" if "embed" in listed.id.lower() else "llm",
             created=int(listed.created or 0),
             metadata={"owned_by": listed.owned_by} if listed.owned_by else {},

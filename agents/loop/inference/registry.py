@@ -1,6 +1,6 @@
-"""The configured endpoints, by name: which one a model name means, and what all of them offer.
+"""The configured endpoints by name: resolves a model's name to its endpoint, and lists all models.
 
-Built from plain values; where they come from is not known here.
+It is built from plain values and reads no settings.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agents.base.errors import ProviderError
-from agents.loop.inference.base import Inference, Model
-from agents.loop.inference.chat.patience import Limits, Retries
+from agents.loop.inference.base import InferenceEndpoint, Model
+from agents.loop.inference.chat.timeouts import EndpointLimits, RetryPolicy
 from agents.loop.inference.openai_compatible import OpenAICompatible
-from agents.loop.inference.scripted import Scripted
+from agents.loop.inference.scripted import ScriptedEndpoint
 
 SCRIPTED = "scripted"
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointConfig:
-    """An OpenAI-compatible endpoint. ``base_url`` as its makers give it, mostly with ``/v1``.
+    """An OpenAI-compatible endpoint. ``base_url`` is as its documentation gives it, mostly with ``/v1``.
     ``max_tokens_field`` is ``max_completion_tokens`` where models refuse ``max_tokens``."""
 
     base_url: str
     api_key: str | None = field(default=None, repr=False)
-    limits: Limits = field(default_factory=Limits)
-    retries: Retries = field(default_factory=Retries)
+    limits: EndpointLimits = field(default_factory=EndpointLimits)
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
     max_tokens_field: str = "max_tokens"
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
-    """``models`` of the endpoints that answered, in the order of configuration; ``errors`` of the
-    others, by name."""
+class ModelCatalogue:
+    """The models of all endpoints: ``models`` of those that answered, in the order of configuration;
+    ``errors`` of the others, by the endpoint's name."""
 
     models: list[Model]
     errors: dict[str, ProviderError]
@@ -42,7 +42,7 @@ class Catalogue:
 class Endpoints:
     """Endpoints under names without a slash; ``default`` is one of them. Raises ValueError."""
 
-    def __init__(self, endpoints: Mapping[str, Inference], default: str) -> None:
+    def __init__(self, endpoints: Mapping[str, InferenceEndpoint], default: str) -> None:
         for name in endpoints:
             if not name or "/" in name:
                 raise ValueError(f"an endpoint cannot be named {name!r}")
@@ -53,10 +53,10 @@ class Endpoints:
 
     @classmethod
     def from_config(cls, endpoints: Mapping[str, EndpointConfig], default: str | None = None) -> Endpoints:
-        """The configured endpoints, and the scripted one unless its name is taken. Without a
-        ``default`` it is the first configured one; without any, the scripted one."""
-        built: dict[str, Inference] = {name: _built(name, config) for name, config in endpoints.items()}
-        built.setdefault(SCRIPTED, Scripted(SCRIPTED))
+        """Create the configured endpoints, and the scripted one unless its name is taken. The default
+        ``default`` is the first configured endpoint; without any, the scripted one."""
+        built: dict[str, InferenceEndpoint] = {name: _endpoint(name, config) for name, config in endpoints.items()}
+        built.setdefault(SCRIPTED, ScriptedEndpoint(SCRIPTED))
         return cls(built, default or next(iter(built)))
 
     @property
@@ -65,24 +65,24 @@ class Endpoints:
 
     def is_qualified(self, model: str) -> bool:
         """Whether a model's name begins with the name of an endpoint."""
-        name, _, rest = model.partition("/")
-        return bool(rest) and name in self._endpoints
+        name, _, model_name = model.partition("/")
+        return bool(model_name) and name in self._endpoints
 
-    def resolve(self, model: str) -> tuple[Inference, str]:
-        """The endpoint a model name means, and the model's name there. The first segment counts
-        only where it is an endpoint's name: ``meta-llama/Llama-3`` is one model of the default."""
-        name, _, rest = model.partition("/")
-        if rest and name in self._endpoints:
-            return self._endpoints[name], rest
+    def resolve(self, model: str) -> tuple[InferenceEndpoint, str]:
+        """Return the endpoint of a model's name, and the model's name there. The first segment counts only
+        where it is an endpoint's name: ``meta-llama/Llama-3`` is a model of the default endpoint."""
+        name, _, model_name = model.partition("/")
+        if model_name and name in self._endpoints:
+            return self._endpoints[name], model_name
         return self._endpoints[self.default], model
 
-    async def all_models(self) -> Catalogue:
-        """Ask all endpoints at once; a dead one costs only its own models."""
+    async def all_models(self) -> ModelCatalogue:
+        """List the models of all endpoints concurrently; an endpoint that fails lacks only its own."""
         answers = await asyncio.gather(*map(_models_or_error, self._endpoints.values()))
-        named = list(zip(self._endpoints, answers, strict=True))
-        return Catalogue(
+        answers_by_name = list(zip(self._endpoints, answers, strict=True))
+        return ModelCatalogue(
             models=[model for answer in answers if isinstance(answer, list) for model in answer],
-            errors={name: answer for name, answer in named if isinstance(answer, ProviderError)},
+            errors={name: answer for name, answer in answers_by_name if isinstance(answer, ProviderError)},
         )
 
     async def close(self) -> None:
@@ -90,7 +90,7 @@ class Endpoints:
         await asyncio.gather(*(endpoint.close() for endpoint in self._endpoints.values()))
 
 
-def _built(name: str, config: EndpointConfig) -> OpenAICompatible:
+def _endpoint(name: str, config: EndpointConfig) -> OpenAICompatible:
     return OpenAICompatible(
         name,
         config.base_url,
@@ -101,7 +101,7 @@ def _built(name: str, config: EndpointConfig) -> OpenAICompatible:
     )
 
 
-async def _models_or_error(endpoint: Inference) -> list[Model] | ProviderError:
+async def _models_or_error(endpoint: InferenceEndpoint) -> list[Model] | ProviderError:
     try:
         return await endpoint.models()
     except ProviderError as error:

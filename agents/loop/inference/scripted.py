@@ -1,11 +1,11 @@
 """A model that needs no network and no key: for the demo, and for every test of the loop.
 
 The model's name picks its pace: ``demo`` takes 15 ms a token, as a fast model does, ``fast`` none.
-Both answer in the same way, and the same conversation always gets the same answer: a tool is called
-whose name fits the question, its result is told, a greeting returned, all else quoted back. Where a
-JSON schema is asked for, the answer is a minimal instance of it.
+Both answer in the same way, and the same conversation always gets the same answer: a tool whose name
+matches the question is called, its result reported, a greeting returned, all else quoted. With a JSON
+schema as response format, the answer is a minimal instance of it.
 
-A user message whose first word is ``!script`` says what to do instead, one thing a line::
+A user message whose first word is ``!script`` has commands instead, one a line::
 
     !script
     think The user wants to know the weather.
@@ -31,13 +31,13 @@ A user message whose first word is ``!script`` says what to do instead, one thin
 ``# …`` or nothing      skipped
 ======================  ==============================================================================
 
-The first thing may stand on the line of ``!script``. A line that begins otherwise fails the
-inference with its number. The round is the number of times tools were called since that message;
-after the last one the results are told as usual.
+The first command may stand on the line of ``!script``. A line with an unknown command fails the
+inference; the error has its number. The round is the number of times tools were called since that
+message; after the last one the results are reported as without a script.
 
 ``tool_choice`` is heeded, also by scripts: ``none`` drops calls, ``required`` and a tool's name add
 one to a round that has none. Of the sampling only ``max_tokens`` and ``stop`` have an
-effect. Usage counts words, long ones in pieces.
+effect. Usage counts words, long ones in parts.
 """
 
 from __future__ import annotations
@@ -48,21 +48,33 @@ from typing import assert_never
 
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop.inference.base import Chunk, InferenceRequest, Model
-from agents.loop.inference.chat.faults import Faults, is_worth_repeating
+from agents.loop.inference.chat.endpoint_errors import EndpointErrors, is_retryable
 from agents.loop.inference.script import language, replies
-from agents.loop.inference.script.acts import Act, Call, CannotAct, Cut, End, Ending, Fail, Repeat, Say, Think, Wait
-from agents.loop.inference.script.conversation import Conversation
-from agents.loop.inference.script.performance import Performance, TooMuch
+from agents.loop.inference.script.actions import (
+    CallTool,
+    Cut,
+    End,
+    Fail,
+    FinalAction,
+    ImpossibleAction,
+    Repeat,
+    Say,
+    ScriptAction,
+    Think,
+    Wait,
+)
+from agents.loop.inference.script.conversation import ChatHistory
+from agents.loop.inference.script.output import OutputTooLarge, ScriptedOutput
 from agents.record.schemas.content import GrammarFormat, JsonSchemaFormat, ToolDef
 
 TOKEN_S = 0.015
 _MODELS = {"demo": "A scripted model at the pace of a real one", "fast": "The same without pace"}
 
-# Without pace nothing is waited for; now and then the others on the loop get their turn.
-_TOKENS_BETWEEN_BREATHS = 64
+# Without a pace there is no wait; every so often other tasks of the event loop get to run.
+_TOKENS_BETWEEN_YIELDS = 64
 
 
-class Scripted:
+class ScriptedEndpoint:
     """The scripted endpoint, configured as ``name``. ``sleep`` waits, in seconds; ``token_s`` is the
     pace of ``demo``."""
 
@@ -76,42 +88,42 @@ class Scripted:
         self.name = name
         self._sleep = sleep
         self._token_s = token_s
-        self._faults = Faults(name)
+        self._faults = EndpointErrors(name)
 
     async def stream(self, request: InferenceRequest) -> AsyncIterator[Chunk]:
         """Run one inference. Raises ProviderError, and InvalidRequest for a grammar."""
         token_s = self._pace_of(request.model)
-        talk, acts = self._planned(request)
-        performance = Performance(request, prompt_words=talk.words)
-        for act in acts:
-            match act:
+        chat, actions = self._plan(request)
+        output = ScriptedOutput(request, prompt_tokens=chat.word_count)
+        for action in actions:
+            match action:
                 case Wait(seconds=seconds):
                     await self._sleep(seconds)
                 case Fail() | Cut():
-                    raise self._failure(act)
+                    raise self._failure(action)
                 case End(reason=reason):
-                    for chunk in performance.end(reason):
+                    for chunk in output.end(reason):
                         yield chunk
                     return
-                case Say() | Repeat() | Think() | Call():
-                    async for chunk in self._told(performance, act, token_s):
+                case Say() | Repeat() | Think() | CallTool():
+                    async for chunk in self._paced_chunks(output, action, token_s):
                         yield chunk
                 case _:
-                    assert_never(act)
-            if performance.is_over:
+                    assert_never(action)
+            if output.is_over:
                 break
-        for chunk in performance.end():
+        for chunk in output.end():
             yield chunk
 
-    async def _told(
-        self, performance: Performance, act: Say | Repeat | Think | Call, token_s: float
+    async def _paced_chunks(
+        self, output: ScriptedOutput, action: Say | Repeat | Think | CallTool, token_s: float
     ) -> AsyncIterator[Chunk]:
-        """An act's tokens, each in its time. Raises ProviderError for what no endpoint may answer."""
+        """Yield the tokens of an action at the model's pace. Raises ProviderError for too long an answer."""
         try:
-            for chunk in performance.tokens(act):
-                await self._breathe(token_s, performance.produced)
+            for chunk in output.tokens(action):
+                await self._pace(token_s, output.token_count)
                 yield chunk
-        except TooMuch as error:
+        except OutputTooLarge as error:
             raise self._faults.too_large(str(error)) from None
 
     async def models(self) -> list[Model]:
@@ -124,79 +136,84 @@ class Scripted:
         """Nothing is held open."""
 
     def _pace_of(self, model: str) -> float:
-        known = model.removeprefix(f"{self.name}/")
-        if known not in _MODELS:
+        known_model = model.removeprefix(f"{self.name}/")
+        if known_model not in _MODELS:
             offered = " and ".join(_MODELS)
             message = f"has no model {self._faults.quote(model)!r}; it offers {offered}"
             raise self._faults.error(message, code="model_not_found", status=404)
-        return self._token_s if known == "demo" else 0.0
+        return self._token_s if known_model == "demo" else 0.0
 
-    def _planned(self, request: InferenceRequest) -> tuple[Conversation, list[Act]]:
+    def _plan(self, request: InferenceRequest) -> tuple[ChatHistory, list[ScriptAction]]:
         if isinstance(request.response_format, GrammarFormat):
             raise InvalidRequest("response_format 'grammar' is not known to scripted models", param="response_format")
         try:
-            talk = Conversation(request.messages)
-            return talk, _acts(request, talk)
-        except CannotAct as error:
+            chat = ChatHistory(request.messages)
+            return chat, _actions(request, chat)
+        except ImpossibleAction as error:
             raise self._faults.error(f"answered 400: {self._faults.quote(str(error))}", status=400) from None
 
-    def _failure(self, act: Fail | Cut) -> ProviderError:
-        if isinstance(act, Cut):
+    def _failure(self, action: Fail | Cut) -> ProviderError:
+        if isinstance(action, Cut):
             return self._faults.cut("the script says so")
-        message = self._faults.quote(act.message)
-        if act.status is None:
+        message = self._faults.quote(action.message)
+        if action.status is None:
             return self._faults.error(f"failed: {message}")
         return self._faults.error(
-            f"answered {act.status}: {message}",
-            code="model_not_found" if act.status == 404 else None,
-            status=act.status,
-            retryable=is_worth_repeating(act.status),
+            f"answered {action.status}: {message}",
+            code="model_not_found" if action.status == 404 else None,
+            status=action.status,
+            retryable=is_retryable(action.status),
         )
 
-    async def _breathe(self, token_s: float, produced: int) -> None:
+    async def _pace(self, token_s: float, token_count: int) -> None:
         if token_s:
             await self._sleep(token_s)
-        elif produced % _TOKENS_BETWEEN_BREATHS == 0:
+        elif token_count % _TOKENS_BETWEEN_YIELDS == 0:
             await asyncio.sleep(0)
 
 
-def _acts(request: InferenceRequest, talk: Conversation) -> list[Act]:
-    """What to do in this round: the script's part, else an own reply. Raises CannotAct."""
-    forced = _forced_tool(request, talk.question)
-    acts = _scripted_acts(talk)
-    if acts is None:
-        return _own_acts(request, talk, forced)
+def _actions(request: InferenceRequest, chat: ChatHistory) -> list[ScriptAction]:
+    """Return the actions of this round: the script's, else a reply. Raises ImpossibleAction."""
+    forced = _forced_tool(request, chat.question)
+    actions = _script_actions(chat)
+    if actions is None:
+        return _reply_actions(request, chat, forced)
     if request.tool_choice == "none":
-        return [act for act in acts if not isinstance(act, Call)]
-    if forced and not any(isinstance(act, Call | Ending) for act in acts):
-        return [*(act for act in acts if isinstance(act, Think | Wait)), replies.call(forced, talk.question)]
-    return acts
+        return [action for action in actions if not isinstance(action, CallTool)]
+    if forced and not any(isinstance(action, CallTool | FinalAction) for action in actions):
+        return [
+            *(action for action in actions if isinstance(action, Think | Wait)),
+            replies.tool_call(forced, chat.question),
+        ]
+    return actions
 
 
-def _scripted_acts(talk: Conversation) -> list[Act] | None:
-    if not language.is_script(talk.question):
+def _script_actions(chat: ChatHistory) -> list[ScriptAction] | None:
+    if not language.is_script(chat.question):
         return None
-    rounds = language.parse(talk.question)
-    return rounds[talk.rounds] if talk.rounds < len(rounds) else None
+    rounds = language.parse(chat.question)
+    return rounds[chat.round] if chat.round < len(rounds) else None
 
 
-def _own_acts(request: InferenceRequest, talk: Conversation, forced: ToolDef | None) -> list[Act]:
+def _reply_actions(request: InferenceRequest, chat: ChatHistory, forced: ToolDef | None) -> list[ScriptAction]:
     if forced:
-        return [replies.call(forced, talk.question)]
-    acts = replies.reply(talk, () if request.tool_choice == "none" else request.tools)
-    if isinstance(request.response_format, JsonSchemaFormat) and not any(isinstance(act, Call) for act in acts):
-        return [replies.instance(request.response_format.json_schema)]
-    return acts
+        return [replies.tool_call(forced, chat.question)]
+    actions = replies.reply(chat, () if request.tool_choice == "none" else request.tools)
+    if isinstance(request.response_format, JsonSchemaFormat) and not any(
+        isinstance(action, CallTool) for action in actions
+    ):
+        return [replies.schema_answer(request.response_format.json_schema)]
+    return actions
 
 
 def _forced_tool(request: InferenceRequest, question: str) -> ToolDef | None:
-    """The tool that must be called now, if one must. Raises CannotAct for one never offered."""
+    """Return the tool that must be called now, if any. Raises ImpossibleAction for one not offered."""
     choice, tools = request.tool_choice, request.tools
     if choice in ("auto", "none") or not tools:
         return None
     if choice == "required":
-        return replies.fitting(question, tools) or tools[0]
+        return replies.matching_tool(question, tools) or tools[0]
     for tool in tools:
         if tool.name == choice:
             return tool
-    raise CannotAct(f"tool_choice names {choice!r}, a tool that was not offered")
+    raise ImpossibleAction(f"tool_choice names {choice!r}, a tool that was not offered")

@@ -41,15 +41,15 @@ def without(result: ToolResult, secrets: Iterable[str]) -> ToolResult:
     more = tuple(secrets)
     return ToolResult(
         content=_content_without(result.content, more),
-        error=None if result.error is None else redaction.struck_error(result.error, more),
-        metadata=redaction.struck_json(result.metadata, more),
+        error=None if result.error is None else redaction.redact_error(result.error, more),
+        metadata=redaction.redact_json(result.metadata, more),
     )
 
 
 def _content_without(content: Content, secrets: Sequence[str]) -> Content:
     match content:
         case str():
-            return redaction.struck(content, secrets)
+            return redaction.redact(content, secrets)
         case list():
             return [one.model_copy(update=_told(one, secrets)) for one in content]
         case _:
@@ -57,7 +57,7 @@ def _content_without(content: Content, secrets: Sequence[str]) -> Content:
 
 
 def _told(item: ContentItem, secrets: Sequence[str]) -> dict[str, Any]:
-    return {"text": redaction.struck(item.text, secrets)} if isinstance(item, TextItem) else {}
+    return {"text": redaction.redact(item.text, secrets)} if isinstance(item, TextItem) else {}
 
 
 class Tool(Protocol):

@@ -21,7 +21,7 @@ from agents.base.store import changes, keys
 from agents.base.subjects import is_installed
 from agents.logs.api import exports
 from agents.logs.store import bulk, numbers, rows
-from agents.logs.store.bulk import Outcome
+from agents.logs.store.bulk import BulkResult
 from agents.logs.store.listing import page
 from agents.logs.wire.export import encoder
 from agents.query.describe import describe
@@ -114,7 +114,7 @@ class Command(BaseCommand):
     def _export(self, options: dict[str, Any]) -> None:
         given = {name: str(options[name] or "") for name in ("query", "format", "fields", "whole", "bom", "tz")}
         _query(options)  # says where it is wrong, with a mark under it
-        asked = exports.wanted(keys.local(), options["level"], {**given, "q": " ".join(options["query"])})
+        asked = exports.read_request(keys.local(), options["level"], {**given, "q": " ".join(options["query"])})
         if options["out"] == "-":
             self._to_stdout(asked)
             return
@@ -122,8 +122,8 @@ class Command(BaseCommand):
             _write(asked, file)
         self.stderr.write(f"Wrote {Path(options['out']).stat().st_size:,} bytes to {options['out']}.")
 
-    def _to_stdout(self, asked: exports.Wanted) -> None:
-        for part in exports.sync_parts(asked):
+    def _to_stdout(self, asked: exports.ExportRequest) -> None:
+        for part in exports.sync_chunks(asked):
             self.stdout.write(part.decode(), ending="")
 
     # ------------------------------------------------------------------------------------- writing
@@ -138,7 +138,7 @@ class Command(BaseCommand):
 
     def _tag(self, options: dict[str, Any]) -> None:
         add, remove = _changes(options["changes"])
-        outcome = bulk.to_all(keys.local(), _query(options), bulk.tagging(add, remove), self._told)
+        outcome = bulk.to_all(keys.local(), _query(options), bulk.tag_action(add, remove), self._told)
         self._said("Tagged", outcome)
 
     def _delete(self, options: dict[str, Any]) -> None:
@@ -153,11 +153,11 @@ class Command(BaseCommand):
                 raise CommandError("Nothing was deleted.")
         self._said("Deleted", bulk.to_all(keys.local(), query, bulk.delete, self._told))
 
-    def _told(self, outcome: Outcome) -> None:
+    def _told(self, outcome: BulkResult) -> None:
         if self.stderr.isatty():
             self.stderr.write(f"\r{outcome.done:,}", ending="")
 
-    def _said(self, done: str, outcome: Outcome) -> None:
+    def _said(self, done: str, outcome: BulkResult) -> None:
         skipped = f" {outcome.running:,} left alone: they run." if outcome.running else ""
         self.stdout.write(f"{done} {outcome.done:,}.{skipped}")
 
@@ -229,8 +229,8 @@ def _changes(given: list[str]) -> tuple[list[str], list[str]]:
     return [name for sign, name in pairs if sign == "+"], [name for sign, name in pairs if sign == "-"]
 
 
-def _write(asked: exports.Wanted, file: BinaryIO) -> None:
-    for part in exports.sync_parts(asked):
+def _write(asked: exports.ExportRequest, file: BinaryIO) -> None:
+    for part in exports.sync_chunks(asked):
         file.write(part)
 
 

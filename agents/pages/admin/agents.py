@@ -1,5 +1,5 @@
-"""Agents: created, revised, disabled and deleted by the store; their revisions are never changed, only
-followed by newer ones."""
+"""Admin of agents: the store creates, revises, disables and deletes them. Revisions never change; a new one
+follows."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from django.utils.translation import ngettext
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.ids import Kind
-from agents.pages.admin.filters import Since, SourceFilter
+from agents.pages.admin.filters import SinceFilter, SourceFilter
 from agents.pages.admin.forms import AgentForm
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.turns import Turn
 from agents.record.store import agents
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ManagedAdmin
-from agents.uikit.admin.cells import When
+from agents.uikit.admin.column_mixins import TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.reach import counted
+from agents.uikit.admin.row_limits import count_label
 
 if TYPE_CHECKING:
     _FormSet = BaseInlineFormSet[AgentRevision, Agent, Any]
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
 else:  # generic in the stubs only
     _FormSet, _Inline = BaseInlineFormSet, admin.TabularInline
 
-REVISIONS = 20
-"""Revisions beside an agent, the newest."""
+MAX_REVISIONS = 20
+"""The newest revisions, listed on an agent's page."""
 
 
-class _Newest(_FormSet):
-    """The newest revisions; a thousand would make a page of a thousand configurations."""
+class _NewestRevisions(_FormSet):
+    """Only the newest revisions; an agent may have thousands, each with its configuration."""
 
     def get_queryset(self) -> Any:
         if not hasattr(self, "_newest"):
-            self._newest = list(super().get_queryset()[:REVISIONS])
+            self._newest = list(super().get_queryset()[:MAX_REVISIONS])
         return self._newest
 
 
 class RevisionInline(_Inline):
     model = AgentRevision
-    formset = _Newest
+    formset = _NewestRevisions
     verbose_name_plural = _("revisions, the newest")
-    fields = readonly_fields = ("number", "made", "by", "body")
+    fields = readonly_fields = ("number", "created", "by", "body")
     ordering = ("-number",)
     extra = 0
     can_delete = False
@@ -65,20 +65,20 @@ class RevisionInline(_Inline):
         return True  # of an agent that may be seen
 
     @admin.display(description=_("made"))
-    def made(self, revision: AgentRevision) -> str:
-        return columns.moment(revision.created_at)
+    def created(self, revision: AgentRevision) -> str:
+        return cell_html.timestamp(revision.created_at)
 
     @admin.display(description=_("by"))
     def by(self, revision: AgentRevision) -> str:
-        return str(revision.author or columns.NOTHING)
+        return str(revision.author or cell_html.NOTHING)
 
     @admin.display(description=_("configuration"))
     def body(self, revision: AgentRevision) -> str:
-        return columns.folded(revision.config)
+        return cell_html.collapsible(revision.config)
 
 
 @admin.register(Agent)
-class AgentAdmin(When, ManagedAdmin):
+class AgentAdmin(TimestampColumns, ManagedAdmin):
     kind = Kind.AGENT
     id_columns = {Kind.AGENT: "pk"}
     prefetched = (Prefetch("revision", AgentRevision.objects.only("number")),)
@@ -86,7 +86,7 @@ class AgentAdmin(When, ManagedAdmin):
     inlines = (RevisionInline,)
     actions = ("enable", "disable", *ManagedAdmin.actions)
     list_display = ("title", "by_model", "state", "revision_number", "source", "created", "updated", "its_sessions")
-    list_filter = (Since, SourceFilter)
+    list_filter = (SinceFilter, SourceFilter)
     search_help_text = _("A public id, or a part of the name or the model.")
     fieldsets = (
         (None, {"fields": ("name", "model", "instructions", "max_infer_iters", "enable_session_persistence")}),
@@ -116,13 +116,13 @@ class AgentAdmin(When, ManagedAdmin):
         else:
             obj.pk = agents.create(actor, form.config)
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         agents.delete(actor, key)
 
-    def below(self, keys: list[int]) -> dict[str, str]:
+    def dependent_counts(self, keys: list[int]) -> dict[str, str]:
         sessions = Session.objects.unscoped("of agents to delete").filter(agent_id__in=keys)
         turns = Turn.objects.unscoped("of agents to delete").filter(agent_id__in=keys)
-        return {"agents": str(len(keys)), "sessions": counted(sessions), "turns": counted(turns)}
+        return {"agents": str(len(keys)), "sessions": count_label(sessions), "turns": count_label(turns)}
 
     @admin.action(permissions=["change"], description=_("Enable selected agents"))
     def enable(self, request: HttpRequest, queryset: Any) -> None:
@@ -139,29 +139,29 @@ class AgentAdmin(When, ManagedAdmin):
         for agent in changed:
             agents.set_disabled(actor_of(request), agent.pk, disabled)
             self.log_change(request, agent, "Disabled." if disabled else "Enabled.")
-        words = ngettext("%(count)d agent changed.", "%(count)d agents changed.", len(changed))
-        self.message_user(request, words % {"count": len(changed)}, messages.SUCCESS)
+        message = ngettext("%(count)d agent changed.", "%(count)d agents changed.", len(changed))
+        self.message_user(request, message % {"count": len(changed)}, messages.SUCCESS)
 
     # ---------------------------------------------------------------------------------------- cells
 
     @admin.display(description=_("name"))
     def title(self, agent: Agent) -> str:
-        return columns.words(agent.name)
+        return cell_html.text_cell(agent.name)
 
     @admin.display(description=_("model"))
     def by_model(self, agent: Agent) -> str:
-        return columns.words(agent.model)
+        return cell_html.text_cell(agent.model)
 
     @admin.display(description=_("state"))
     def state(self, agent: Agent) -> str:
         if agent.disabled_at:
-            return columns.state("cancelled", _now("disabled"))
-        return columns.state("completed", _now("enabled"))
+            return cell_html.state("cancelled", _now("disabled"))
+        return cell_html.state("completed", _now("enabled"))
 
     @admin.display(description=_("revision"))
     def revision_number(self, agent: Agent) -> str:
-        return str(agent.revision.number) if agent.revision else columns.NOTHING
+        return str(agent.revision.number) if agent.revision else cell_html.NOTHING
 
     @admin.display(description=_("sessions"))
     def its_sessions(self, agent: Agent) -> str:
-        return columns.listed(Kind.SESSION, str(_("sessions")), agent=ids.public(Kind.AGENT, agent.pk))
+        return cell_html.list_link(Kind.SESSION, str(_("sessions")), agent=ids.public(Kind.AGENT, agent.pk))

@@ -1,5 +1,5 @@
-"""Filters of the admin's lists: by time, by words of the vocabulary, by an interned name, by what a
-record belongs to. Their values in the URL are words and public ids, never numbers of ours."""
+"""Filters of the admin's lists: by time, by choice, by interned name, by parent record. Their values in the
+URL are names and public ids, never internal numbers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from agents.record.models.choices import Api, Source, StepStatus, StepType, Turn
 from agents.record.store import agents
 from agents.uikit import format
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.reach import newest
+from agents.uikit.admin.row_limits import newest_rows
 
-LONGEST = 50
-"""Choices beside a list."""
+MAX_CHOICES = 50
+"""Choices of one filter."""
 _MINUTE_US = 60_000_000
 
 
-class Since(SimpleListFilter):
-    """A range of time is a range of keys."""
+class SinceFilter(SimpleListFilter):
+    """Filter by time; keys are time-ordered, so a time is a range of keys."""
 
     title = _("time")
     parameter_name = "since"
@@ -35,7 +35,7 @@ class Since(SimpleListFilter):
     spans["30d"] = (_("last 30 days"), 43_200)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        return [(value, words) for value, (words, _minutes) in self.spans.items()]
+        return [(value, label) for value, (label, _minutes) in self.spans.items()]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         chosen = self.spans.get(self.value() or "")
@@ -44,14 +44,13 @@ class Since(SimpleListFilter):
         return queryset.filter(pk__gte=ids.first_key(ids.now_us() - chosen[1] * _MINUTE_US))
 
 
-class _Narrowing(SimpleListFilter):
-    """A condition that may have no index: then it looks at the newest rows only, unless a time was
-    chosen."""
+class _ConditionFilter(SimpleListFilter):
+    """Filter by a condition. Without an index it looks at the newest rows only, unless a time is chosen."""
 
     indexed = False
 
     def condition(self, value: str) -> dict[str, Any] | None:
-        """What rows must fulfil; None when none can."""
+        """The condition as keyword arguments of ``filter``; None if no row can match."""
         raise NotImplementedError  # abstract: each filter says its own; the admin's metaclass leaves no room for ABC
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
@@ -61,55 +60,55 @@ class _Narrowing(SimpleListFilter):
         condition = self.condition(value)
         if condition is None:
             return queryset.none()
-        bounded = self.indexed or Since.parameter_name in request.GET
-        return (queryset if bounded else newest(queryset)).filter(**condition)
+        bounded = self.indexed or SinceFilter.parameter_name in request.GET
+        return (queryset if bounded else newest_rows(queryset)).filter(**condition)
 
 
-class WordFilter(_Narrowing):
-    """One of the vocabulary's words."""
+class ChoiceFilter(_ConditionFilter):
+    """Filter by a column with fixed choices."""
 
     values: type[IntegerChoices]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        return [(one.label, format.words(one.label)) for one in self.values]
+        return [(choice.label, format.readable_name(choice.label)) for choice in self.values]
 
     def condition(self, value: str) -> dict[str, Any] | None:
-        number = {one.label: one.value for one in self.values}.get(value)
+        number = {choice.label: choice.value for choice in self.values}.get(value)
         return None if number is None else {self.parameter_name or "": number}
 
 
-class TurnStatusFilter(WordFilter):
+class TurnStatusFilter(ChoiceFilter):
     title, parameter_name, values, indexed = _("status"), "status", TurnStatus, True
 
 
-class LegStatusFilter(WordFilter):
+class ResponseStatusFilter(ChoiceFilter):
     title, parameter_name, values = _("status"), "status", TurnStatus
 
 
-class StepStatusFilter(WordFilter):
+class StepStatusFilter(ChoiceFilter):
     title, parameter_name, values = _("status"), "status", StepStatus
 
 
-class StepTypeFilter(WordFilter):
+class StepTypeFilter(ChoiceFilter):
     title, parameter_name, values = _("type"), "type", StepType
 
 
-class ApiFilter(WordFilter):
+class ApiFilter(ChoiceFilter):
     title, parameter_name, values = _("API"), "api", Api
 
 
-class SourceFilter(WordFilter):
+class SourceFilter(ChoiceFilter):
     title, parameter_name, values = _("source"), "source", Source
 
 
-class _Name(_Narrowing):
-    """An interned name."""
+class _TermFilter(_ConditionFilter):
+    """Filter by an interned name."""
 
     kind: TermKind
     column: str
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        names = terms.all_of(self.kind)[:LONGEST]
+        names = terms.all_of(self.kind)[:MAX_CHOICES]
         chosen = request.GET.get(self.parameter_name or "")
         return [(name, name) for name in [*names, *({chosen or ""} - {*names, ""})]]
 
@@ -118,20 +117,20 @@ class _Name(_Narrowing):
         return None if number is None else {self.column: number}
 
 
-class TurnModelFilter(_Name):
+class TurnModelFilter(_TermFilter):
     title, parameter_name, kind, column, indexed = _("model"), "model", TermKind.MODEL, "model_id", True
 
 
-class StepModelFilter(_Name):
+class StepModelFilter(_TermFilter):
     title, parameter_name, kind, column = _("model"), "model", TermKind.MODEL, "model_id"
 
 
-class ToolFilter(_Name):
+class ToolFilter(_TermFilter):
     title, parameter_name, kind, column = _("tool"), "tool", TermKind.TOOL, "tool_id"
 
 
-class _Of(_Narrowing):
-    """What records belong to, by its public id: offered when a link chose it."""
+class _ParentFilter(_ConditionFilter):
+    """Filter by a parent record's public id; offered only when a link has chosen it."""
 
     kind: Kind
     column: str
@@ -146,26 +145,26 @@ class _Of(_Narrowing):
         return None if key is None else {self.column: key}
 
 
-class OfAgent(_Of):
+class AgentFilter(_ParentFilter):
     title, parameter_name, kind, column = _("agent"), "agent", Kind.AGENT, "agent_id"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        return _with_chosen(agents.names(actor_of(request))[:LONGEST], super().lookups(request, model_admin))
+        return _with_chosen(agents.names(actor_of(request))[:MAX_CHOICES], super().lookups(request, model_admin))
 
 
 def _with_chosen(names: list[tuple[str, str]], chosen: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """(public id, name) of these agents; the chosen one also where it is not among them."""
+    """(public id, name) of these agents, and of the chosen one even if it is not among them."""
     yield from ((public_id, name) for name, public_id in names)
-    yield from (one for one in chosen if one[0] not in {public_id for _name, public_id in names})
+    yield from (choice for choice in chosen if choice[0] not in {public_id for _name, public_id in names})
 
 
-class OfSession(_Of):
+class SessionFilter(_ParentFilter):
     title, parameter_name, kind, column = _("session"), "session", Kind.SESSION, "session_id"
 
 
-class OfVectorDB(_Of):
+class VectorDBFilter(_ParentFilter):
     title, parameter_name, kind, column = _("vector database"), "db", Kind.VECTOR_DB, "vector_db_id"
 
 
-class OfTurn(_Of):
+class TurnFilter(_ParentFilter):
     title, parameter_name, kind, column = _("turn"), "turn", Kind.TURN, "turn_id"

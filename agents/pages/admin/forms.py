@@ -1,4 +1,4 @@
-"""The form of an agent's configuration. It ends as the type that the API reads."""
+"""The form of an agent's configuration; it produces the type that the API reads."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ else:  # generic in the stubs only
 
 
 class AgentForm(_AgentForm):
-    """An agent's configuration. What is left empty is the default; ``config`` is the result, made
-    by ``actor``."""
+    """An agent's configuration, edited by ``actor``. An empty field means the default; ``config`` is the
+    result."""
 
     actor: Actor
 
@@ -74,8 +74,8 @@ class AgentForm(_AgentForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         instance = options.get("instance")
         if instance is not None and instance.revision is not None:
-            kept = AgentConfig.model_validate_json(instance.revision.config)
-            values = kept.model_dump(mode="json", exclude_defaults=True)
+            stored = AgentConfig.model_validate_json(instance.revision.config)
+            values = stored.model_dump(mode="json", exclude_defaults=True)
             options["initial"] = {name: value for name, value in values.items() if value != {}}
         super().__init__(*args, **options)
 
@@ -83,10 +83,10 @@ class AgentForm(_AgentForm):
         cleaned: dict[str, Any] = super().clean() or {}
         if self.errors:
             return cleaned
-        given = {name: value for name, value in cleaned.items() if value not in (None, [], {})}
-        given["name"] = cleaned["name"] or None
+        values = {name: value for name, value in cleaned.items() if value not in (None, [], {})}
+        values["name"] = cleaned["name"] or None
         try:
-            self.config = AgentConfig.model_validate(given)
+            self.config = AgentConfig.model_validate(values)
         except ValidationError as error:
             self._explain(error)
         else:
@@ -94,14 +94,14 @@ class AgentForm(_AgentForm):
         return cleaned
 
     def _explain(self, error: ValidationError) -> None:
-        """Each mistake at its field, with the place inside it."""
-        for one in error.errors(include_url=False, include_input=False, include_context=False):
-            field, *inside = [str(part) for part in one["loc"]] or [""]
-            place = f"{'.'.join(inside)}: " if inside else ""
-            self.add_error(field if field in self.fields else None, f"{place}{one['msg']}")
+        """Add each validation error to its field, with the path inside it."""
+        for mistake in error.errors(include_url=False, include_input=False, include_context=False):
+            field, *inside = [str(part) for part in mistake["loc"]] or [""]
+            path = f"{'.'.join(inside)}: " if inside else ""
+            self.add_error(field if field in self.fields else None, f"{path}{mistake['msg']}")
 
     def _check_names(self) -> None:
-        """What it names must exist; known only where the server runs."""
+        """Check that tools and shields exist; only a running server knows them."""
         try:
             check_config(service().providers, self.actor, self.config)
         except Unavailable:

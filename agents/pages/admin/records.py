@@ -1,4 +1,4 @@
-"""Steps, items and the change feed: the smaller parts of the record, to be read."""
+"""Read-only admin of steps, items and the change feed."""
 
 from __future__ import annotations
 
@@ -15,81 +15,83 @@ from agents.base import ids
 from agents.base.ids import Kind
 from agents.base.models.changes import Change, ChangeKind
 from agents.pages.admin.filters import (
-    OfSession,
-    OfTurn,
-    Since,
+    SessionFilter,
+    SinceFilter,
     StepModelFilter,
     StepStatusFilter,
     StepTypeFilter,
     ToolFilter,
+    TurnFilter,
 )
-from agents.pages.admin.turns import FIRST_WORDS, PREVIEWS
+from agents.pages.admin.turns import MAX_PREVIEW_CHARS, PREVIEWS
 from agents.record.models.turns import Item, Step, StepDetail
 from agents.record.store import large_values
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ReadAdmin, RecordAdmin
-from agents.uikit.admin.cells import Took, Used, Worded
-from agents.uikit.admin.reach import REACH, newest
+from agents.uikit.admin.column_mixins import DurationColumns, StatusColumns, UsageColumns
+from agents.uikit.admin.row_limits import MAX_SCANNED, newest_rows
 
 
 @admin.register(Step)
-class StepAdmin(Took, Used, Worded, RecordAdmin):
+class StepAdmin(DurationColumns, UsageColumns, StatusColumns, RecordAdmin):
     kind = Kind.STEP
     id_columns = {Kind.STEP: "pk", Kind.TURN: "turn_id"}
     prefetched = ("tool", "model", Prefetch("turn__body", PREVIEWS))
     list_display = ("started", "by_type", "called", "of_turn", "number", "state", "took", "tokens", "cost")
-    list_filter = (Since, StepTypeFilter, StepStatusFilter, ToolFilter, StepModelFilter, OfTurn)
+    list_filter = (SinceFilter, StepTypeFilter, StepStatusFilter, ToolFilter, StepModelFilter, TurnFilter)
     search_help_text = _("The public id of a step or a turn, or a part of the name among the newest 200,000.")
     fieldsets = (
         (None, {"fields": ("public_id", "of_turn", "inside", "number", "round", "by_type", "called", "kind_name")}),
         (_("Outcome"), {"fields": ("state", "error_kind", "error_text", "violates", "ran_at")}),
         (_("Content"), {"fields": ("body",)}),
         (_("Times"), {"fields": ("started", "ended", "took", "first_token")}),
-        (_("Sums"), {"fields": ("token_sums", "cost", "price_words")}),
+        (_("Sums"), {"fields": ("token_sums", "cost", "price_label")}),
     )
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
-        return newest(rows).filter(name__icontains=text)
+        return newest_rows(rows).filter(name__icontains=text)
 
     def view_on_site(self, obj: Any) -> str:
         return f"/turns/{ids.public(Kind.TURN, obj.turn_id)}/"
 
     @admin.display(description=_("type"))
     def by_type(self, step: Step) -> str:
-        return format.words(step.get_type_display())
+        return format.readable_name(step.get_type_display())
 
     @admin.display(description=_("name"))
     def called(self, step: Step) -> str:
-        return columns.words(step.name or str(step.tool or step.model or ""))
+        return cell_html.text_cell(step.name or str(step.tool or step.model or ""))
 
     @admin.display(description=_("turn"))
     def of_turn(self, step: Step) -> str:
         body = getattr(step.turn, "body", None)
-        return columns.link(Kind.TURN, step.turn_id, Truncator(body.input_preview if body else "").chars(FIRST_WORDS))
+        return cell_html.link(
+            Kind.TURN, step.turn_id, Truncator(body.input_preview if body else "").chars(MAX_PREVIEW_CHARS)
+        )
 
     @admin.display(description=_("inside the step"))
     def inside(self, step: Step) -> str:
-        return columns.link(Kind.STEP, step.parent_id)
+        return cell_html.link(Kind.STEP, step.parent_id)
 
     @admin.display(description=_("kind"))
     def kind_name(self, step: Step) -> str:
-        return columns.words(str(step.kind or ""))
+        return cell_html.text_cell(str(step.kind or ""))
 
     @admin.display(description=_("type of error"))
     def error_kind(self, step: Step) -> str:
-        return columns.words(str(step.error_type or ""))
+        return cell_html.text_cell(str(step.error_type or ""))
 
     @admin.display(description=_("error"))
     def error_text(self, step: Step) -> str:
-        return columns.code(StepDetail.objects.filter(pk=step.pk).values_list("error", flat=True).first() or "")
+        return cell_html.code(StepDetail.objects.filter(pk=step.pk).values_list("error", flat=True).first() or "")
 
     @admin.display(description=_("content"))
     def body(self, step: Step) -> str:
-        found = StepDetail.objects.filter(pk=step.pk).values_list("encoding", "body").first()
-        if found and found[0] == large_values.OUTLINE:
-            return columns.code(large_values.outline(*found).body.decode(), begun=True)
-        return columns.code(columns.unpacked(*found)) if found else columns.NOTHING
+        row = StepDetail.objects.filter(pk=step.pk).values_list("encoding", "body").first()
+        if row and row[0] == large_values.OUTLINE:
+            return cell_html.code(large_values.outline(*row).body.decode(), is_partial=True)
+        return cell_html.code(cell_html.decode_beginning(*row)) if row else cell_html.NOTHING
 
     @admin.display(description=_("violation"))
     def violates(self, step: Step) -> str:
@@ -100,42 +102,42 @@ class StepAdmin(Took, Used, Worded, RecordAdmin):
         return _now("the server") if step.server_side else _now("the client")
 
     @admin.display(description=_("price"))
-    def price_words(self, step: Step) -> str:
-        return str(step.price or columns.NOTHING)
+    def price_label(self, step: Step) -> str:
+        return str(step.price or cell_html.NOTHING)
 
 
 @admin.register(Item)
 class ItemAdmin(RecordAdmin):
-    """The history of a session as a model is sent it."""
+    """The history of a session, as it is sent to a model."""
 
     kind = Kind.ITEM
     id_columns = {Kind.ITEM: "pk", Kind.SESSION: "session_id", Kind.TURN: "turn_id", Kind.STEP: "step_id"}
     prefetched = ("session",)
     deferred = ("body",)
-    list_display = ("made", "in_session", "number", "of_turn", "of_step", "hidden")
-    list_filter = (Since, OfSession, OfTurn)
+    list_display = ("created", "in_session", "number", "of_turn", "of_step", "hidden")
+    list_filter = (SinceFilter, SessionFilter, TurnFilter)
     search_help_text = _("The public id of an item, session or turn.")
     fieldsets = ((None, {"fields": ("public_id", "in_session", "of_turn", "of_step", "number", "hidden", "text")}),)
 
     @admin.display(description=_("made"))
-    def made(self, item: Item) -> str:
-        return f"{format.moment(ids.key_time_us(item.pk))} UTC"
+    def created(self, item: Item) -> str:
+        return f"{format.date_time(ids.key_time_us(item.pk))} UTC"
 
     @admin.display(description=_("session"))
     def in_session(self, item: Item) -> str:
-        return columns.link(Kind.SESSION, item.session_id, str(item.session))
+        return cell_html.link(Kind.SESSION, item.session_id, str(item.session))
 
     @admin.display(description=_("turn"))
     def of_turn(self, item: Item) -> str:
-        return columns.link(Kind.TURN, item.turn_id, str(_("turn")))
+        return cell_html.link(Kind.TURN, item.turn_id, str(_("turn")))
 
     @admin.display(description=_("step"))
     def of_step(self, item: Item) -> str:
-        return columns.link(Kind.STEP, item.step_id, str(_("step")))
+        return cell_html.link(Kind.STEP, item.step_id, str(_("step")))
 
     @admin.display(description=_("content"))
     def text(self, item: Item) -> str:
-        return columns.code(bytes(item.body).decode(errors="replace"))
+        return cell_html.code(bytes(item.body).decode(errors="replace"))
 
 
 _KINDS = {
@@ -149,7 +151,7 @@ _KINDS = {
 
 @admin.register(Change)
 class ChangeAdmin(ReadAdmin):
-    """The feed that everything live follows. It names records of everyone, so it is for superusers."""
+    """The feed of changes behind all live views. It names everyone's records, so only superusers see it."""
 
     list_display = ("seq", "what", "record", "deleted")
     list_display_links = None
@@ -168,11 +170,11 @@ class ChangeAdmin(ReadAdmin):
         if not text:
             return queryset, False
         named = [(number, ids.parse(kind, text)) for number, kind in _KINDS.items()]
-        found = [(number, key) for number, key in named if key is not None]
-        if not found:
+        matches = [(number, key) for number, key in named if key is not None]
+        if not matches:
             return queryset.none(), False
         latest = Change.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
-        return queryset.filter(seq__gt=latest - REACH, kind=found[0][0], key=found[0][1]), False
+        return queryset.filter(seq__gt=latest - MAX_SCANNED, kind=matches[0][0], key=matches[0][1]), False
 
     @admin.display(description=_("kind"))
     def what(self, change: Change) -> str:
@@ -181,4 +183,4 @@ class ChangeAdmin(ReadAdmin):
     @admin.display(description=_("record"))
     def record(self, change: Change) -> str:
         kind = _KINDS[ChangeKind(change.kind)]
-        return ids.public(kind, change.key) if change.deleted else columns.link(kind, change.key)
+        return ids.public(kind, change.key) if change.deleted else cell_html.link(kind, change.key)

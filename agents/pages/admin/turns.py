@@ -1,5 +1,4 @@
-"""Turns and their legs, to be found and read. Both lead to the session, the agent, the steps, and
-to the product's own page of the turn."""
+"""Read-only admin of turns and their responses, with links to session, agent, steps and the turn's page."""
 
 from __future__ import annotations
 
@@ -17,45 +16,55 @@ from agents.base.ids import Kind
 from agents.base.models.people import ApiKey
 from agents.logs.store.query import condition
 from agents.pages.admin.filters import (
+    AgentFilter,
     ApiFilter,
-    LegStatusFilter,
-    OfAgent,
-    OfSession,
-    OfTurn,
-    Since,
+    ResponseStatusFilter,
+    SessionFilter,
+    SinceFilter,
     SourceFilter,
+    TurnFilter,
     TurnModelFilter,
     TurnStatusFilter,
 )
 from agents.query import parser
 from agents.record.models.turns import Response, Turn, TurnBody
 from agents.uikit import format
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import RecordAdmin
-from agents.uikit.admin.cells import Owned, Took, Used, Worded
+from agents.uikit.admin.column_mixins import DurationColumns, OwnershipColumns, StatusColumns, UsageColumns
 from agents.uikit.admin.current_actor import actor_of
 
-FIRST_WORDS = 80
+MAX_PREVIEW_CHARS = 80
 PREVIEWS = TurnBody.all_objects.only("turn_id", "input_preview", "output_preview")
 
 
 @admin.register(Turn)
-class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
+class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, RecordAdmin):
     kind = Kind.TURN
     id_columns = {Kind.TURN: "pk", Kind.SESSION: "session_id", Kind.AGENT: "agent_id"}
     prefetched = ("agent", "session", "model", Prefetch("body", PREVIEWS))
     list_display = ("started", "by_agent", "in_session", "first_words", "state", "model_name", "took", "tokens", "cost")
-    list_filter = (Since, TurnStatusFilter, TurnModelFilter, OfAgent, OfSession, SourceFilter, ApiFilter)
+    list_filter = (SinceFilter, TurnStatusFilter, TurnModelFilter, AgentFilter, SessionFilter, SourceFilter, ApiFilter)
     search_help_text = _(
         "The public id of a turn, session or agent; or words and terms as in the logs, such as status:failed tool:…"
     )
     fieldsets = (
         (
             None,
-            {"fields": ("public_id", "in_session", "by_agent", "its_steps", "its_legs", "its_items", "branches_from")},
+            {
+                "fields": (
+                    "public_id",
+                    "in_session",
+                    "by_agent",
+                    "its_steps",
+                    "its_responses",
+                    "its_items",
+                    "branches_from",
+                )
+            },
         ),
         (_("Outcome"), {"fields": ("state", "stop_reason", "error_text", "error_kind", "counts")}),
-        (_("What was said"), {"fields": ("asked", "answered")}),
+        (_("What was said"), {"fields": ("input_text", "output_text")}),
         (_("Times"), {"fields": ("started", "ended", "took", "first_token")}),
         (_("Sums"), {"fields": ("token_sums", "cost")}),
         (
@@ -63,7 +72,7 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
             {"fields": ("number", "model_name", "provider", "revision", "by_api", "from_source", "end_user", "by_key")},
         ),
         (_("As received"), {"fields": ("as_received", "metadata_text", "sanitized"), "classes": ("collapse",)}),
-        (_("Access and lease"), {"fields": ("owned_by", "scope_words", "lease"), "classes": ("collapse",)}),
+        (_("Access and lease"), {"fields": ("owned_by", "scope_label", "lease"), "classes": ("collapse",)}),
     )
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
@@ -81,53 +90,53 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     @admin.display(description=_("agent"))
     def by_agent(self, turn: Turn) -> str:
-        return columns.link(Kind.AGENT, turn.agent_id, str(turn.agent or ""))
+        return cell_html.link(Kind.AGENT, turn.agent_id, str(turn.agent or ""))
 
     @admin.display(description=_("session"))
     def in_session(self, turn: Turn) -> str:
-        return columns.link(Kind.SESSION, turn.session_id, str(turn.session))
+        return cell_html.link(Kind.SESSION, turn.session_id, str(turn.session))
 
     @admin.display(description=_("branches from"))
     def branches_from(self, turn: Turn) -> str:
-        return columns.link(Kind.TURN, turn.parent_id)
+        return cell_html.link(Kind.TURN, turn.parent_id)
 
     @admin.display(description=_("steps"))
     def its_steps(self, turn: Turn) -> str:
-        return columns.listed(Kind.STEP, format.whole(turn.step_count), turn=self.public_id(turn))
+        return cell_html.list_link(Kind.STEP, format.integer(turn.step_count), turn=self.public_id(turn))
 
     @admin.display(description=_("legs"))
-    def its_legs(self, turn: Turn) -> str:
-        return columns.listed(Kind.RESPONSE, format.whole(turn.leg_count), turn=self.public_id(turn))
+    def its_responses(self, turn: Turn) -> str:
+        return cell_html.list_link(Kind.RESPONSE, format.integer(turn.leg_count), turn=self.public_id(turn))
 
     @admin.display(description=_("items"))
     def its_items(self, turn: Turn) -> str:
-        return columns.listed(Kind.ITEM, str(_("of this turn")), turn=self.public_id(turn))
+        return cell_html.list_link(Kind.ITEM, str(_("of this turn")), turn=self.public_id(turn))
 
     # ---------------------------------------------------------------------------------------- bodies
 
     @admin.display(description=_("first words"))
     def first_words(self, turn: Turn) -> str:
-        return columns.words(Truncator(_body(turn).input_preview).chars(FIRST_WORDS))
+        return cell_html.text_cell(Truncator(_body(turn).input_preview).chars(MAX_PREVIEW_CHARS))
 
     @admin.display(description=_("asked"))
-    def asked(self, turn: Turn) -> str:
-        return columns.code(_body(turn).input_messages)
+    def input_text(self, turn: Turn) -> str:
+        return cell_html.code(_body(turn).input_messages)
 
     @admin.display(description=_("answered"))
-    def answered(self, turn: Turn) -> str:
-        return columns.code(_body(turn).output_message)
+    def output_text(self, turn: Turn) -> str:
+        return cell_html.code(_body(turn).output_message)
 
     @admin.display(description=_("error"))
     def error_text(self, turn: Turn) -> str:
-        return columns.code(_body(turn).error)
+        return cell_html.code(_body(turn).error)
 
     @admin.display(description=_("request"))
     def as_received(self, turn: Turn) -> str:
-        return columns.code(_body(turn).request)
+        return cell_html.code(_body(turn).request)
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, turn: Turn) -> str:
-        return columns.plain(_body(turn).metadata)
+        return cell_html.json_body(_body(turn).metadata)
 
     @admin.display(description=_("characters replaced"), boolean=True)
     def sanitized(self, turn: Turn) -> bool:
@@ -137,11 +146,11 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
 
     @admin.display(description=_("model"))
     def model_name(self, turn: Turn) -> str:
-        return columns.words(str(turn.model or ""))
+        return cell_html.text_cell(str(turn.model or ""))
 
     @admin.display(description=_("type of error"))
     def error_kind(self, turn: Turn) -> str:
-        return columns.words(str(turn.error_type or ""))
+        return cell_html.text_cell(str(turn.error_type or ""))
 
     @admin.display(description=_("counts"))
     def counts(self, turn: Turn) -> str:
@@ -151,34 +160,34 @@ class TurnAdmin(Took, Used, Worded, Owned, RecordAdmin):
             "errors": turn.error_count,
             "violations": turn.violation_count,
         }
-        return ", ".join(f"{format.whole(number)} {name}" for name, number in parts.items())
+        return ", ".join(f"{format.integer(number)} {name}" for name, number in parts.items())
 
     @admin.display(description=_("API key"))
     def by_key(self, turn: Turn) -> str:
         key = ApiKey.objects.filter(pk=turn.actor_key).first() if turn.actor_key else None
-        return columns.link(Kind.KEY, turn.actor_key, str(key or ""))
+        return cell_html.link(Kind.KEY, turn.actor_key, str(key or ""))
 
     @admin.display(description=_("lease"))
     def lease(self, turn: Turn) -> str:
-        return f"{turn.lease_owner}, {columns.moment(turn.lease_until)}" if turn.lease_owner else columns.NOTHING
+        return f"{turn.lease_owner}, {cell_html.timestamp(turn.lease_until)}" if turn.lease_owner else cell_html.NOTHING
 
 
 def _body(turn: Turn) -> TurnBody:
-    """What was said in it; nothing where it is not there."""
+    """The texts of a turn; empty ones if they are missing."""
     body: TurnBody = getattr(turn, "body", None) or TurnBody(turn=turn)
     return body
 
 
 @admin.register(Response)
-class ResponseAdmin(Used, Worded, RecordAdmin):
-    """A leg: one request and its answer."""
+class ResponseAdmin(UsageColumns, StatusColumns, RecordAdmin):
+    """A response: one request of a turn and its answer."""
 
     kind = Kind.RESPONSE
     id_columns = {Kind.RESPONSE: "pk", Kind.TURN: "turn_id"}
     prefetched = (Prefetch("turn__body", PREVIEWS),)
     deferred = ("request",)
     list_display = ("created", "of_turn", "number", "state", "by_api", "tokens", "ended")
-    list_filter = (Since, OfTurn, LegStatusFilter, ApiFilter)
+    list_filter = (SinceFilter, TurnFilter, ResponseStatusFilter, ApiFilter)
     search_help_text = _("The public id of a response or a turn.")
     fieldsets = (
         (None, {"fields": ("public_id", "of_turn", "number", "continues", "state", "by_api", "token_sums")}),
@@ -187,25 +196,27 @@ class ResponseAdmin(Used, Worded, RecordAdmin):
     )
 
     @admin.display(description=_("turn"))
-    def of_turn(self, leg: Response) -> str:
-        return columns.link(Kind.TURN, leg.turn_id, Truncator(_body(leg.turn).input_preview).chars(FIRST_WORDS))
+    def of_turn(self, response: Response) -> str:
+        return cell_html.link(
+            Kind.TURN, response.turn_id, Truncator(_body(response.turn).input_preview).chars(MAX_PREVIEW_CHARS)
+        )
 
     @admin.display(description=_("continues"))
-    def continues(self, leg: Response) -> str:
-        return columns.link(Kind.RESPONSE, leg.previous_id)
+    def continues(self, response: Response) -> str:
+        return cell_html.link(Kind.RESPONSE, response.previous_id)
 
     @admin.display(description=_("created"))
-    def created(self, leg: Response) -> str:
-        return columns.moment(leg.created_at)
+    def created(self, response: Response) -> str:
+        return cell_html.timestamp(response.created_at)
 
     @admin.display(description=_("ended"))
-    def ended(self, leg: Response) -> str:
-        return columns.moment(leg.completed_at)
+    def ended(self, response: Response) -> str:
+        return cell_html.timestamp(response.completed_at)
 
     @admin.display(description=_("events"))
-    def events(self, leg: Response) -> str:
-        return f"{leg.first_seq} – {'' if leg.last_seq is None else leg.last_seq}"
+    def events(self, response: Response) -> str:
+        return f"{response.first_seq} – {'' if response.last_seq is None else response.last_seq}"
 
     @admin.display(description=_("request"))
-    def body(self, leg: Response) -> str:
-        return columns.code(columns.unpacked(leg.request_encoding, leg.request))
+    def body(self, response: Response) -> str:
+        return cell_html.code(cell_html.decode_beginning(response.request_encoding, response.request))

@@ -1,8 +1,7 @@
-"""Telling prices, and pricing what was used before they were told.
+"""Adds prices, and prices the steps that ended before their model had a price.
 
-A price is never changed and a cost, once set, stays: a new price holds from a moment on, and only
-steps whose cost is unknown are priced later. The sums of their turns and sessions follow in the
-same transaction.
+A price is never changed and a cost, once set, stays: a new price holds from a given time on, and only steps of unknown
+cost are priced later. The sums of their turns and sessions are updated in the same transaction.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from agents.base.store.sql import Update
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.logs.store import numbers
-from agents.prices.schemas import PriceGiven
+from agents.prices.schemas import NewPrice
 from agents.query.parser import parse
 from agents.record.models.agents import Session
 from agents.record.models.prices import Price
@@ -34,52 +33,52 @@ from agents.record.schemas.content import Usage
 from agents.record.store import costs, large_values
 
 UNPRICED = "type:inference tokens:>0 -has:cost"
-"""Steps that cost something nobody knows."""
-BATCH = 500
+"""Steps with tokens and an unknown cost."""
+BATCH_SIZE = 500
 """Steps priced in one transaction."""
 _NANO = Decimal(1000)
 """Dollars per million tokens × this = billionths of a dollar per token."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PriceImportResult:
     added: int
     known: int
 
 
-def add(given: Sequence[PriceGiven]) -> Told:
-    """Store these prices; those that are known already are left alone. Raises InvalidRequest, and then stores
-    none, where a model has another price from the very same moment on."""
+def add(prices: Sequence[NewPrice]) -> PriceImportResult:
+    """Store these prices; those that are known already are skipped. Raises InvalidRequest, and then stores none, where
+    a model has another price from the same time on."""
     now = to_datetime(ids.now_us())
 
-    def job() -> Told:
-        added = sum(_add(one, now) for one in given)
-        return Told(added, len(given) - added)
+    def job() -> PriceImportResult:
+        added = sum(_add(price, now) for price in prices)
+        return PriceImportResult(added, len(prices) - added)
 
-    told = writer.write(job)
+    result = writer.write(job)
     costs.forget()
-    return told
+    return result
 
 
-def _add(given: PriceGiven, now: datetime) -> bool:
+def _add(price: NewPrice, now: datetime) -> bool:
     columns = {
-        "input_nano": _nano(given.input) or 0,
-        "output_nano": _nano(given.output) or 0,
-        "cached_nano": _nano(given.cached),
-        "reasoning_nano": _nano(given.reasoning),
-        "closes": given.closes,
+        "input_nano": _nano(price.input) or 0,
+        "output_nano": _nano(price.output) or 0,
+        "cached_nano": _nano(price.cached),
+        "reasoning_nano": _nano(price.reasoning),
+        "closes": price.closes,
     }
-    rows = Price.objects.filter(model=given.model)
-    before = rows.filter(starts_at__lte=given.since or now).order_by("-starts_at").first()
-    if before is not None and all(getattr(before, name) == value for name, value in columns.items()):
+    rows = Price.objects.filter(model=price.model)
+    previous = rows.filter(starts_at__lte=price.since or now).order_by("-starts_at").first()
+    if previous is not None and all(getattr(previous, name) == value for name, value in columns.items()):
         return False
-    if before is not None and before.starts_at == given.since:
+    if previous is not None and previous.starts_at == price.since:
         raise InvalidRequest(
-            f"{given.model}: there is another price from {given.since:%Y-%m-%d %H:%M:%S} on; prices never change, so "
+            f"{price.model}: there is another price from {price.since:%Y-%m-%d %H:%M:%S} on; prices never change, so "
             "take a later moment.",
             param="from",
         )
-    Price.objects.create(model=given.model, starts_at=given.since or now, **columns)
+    Price.objects.create(model=price.model, starts_at=price.since or now, **columns)
     return True
 
 
@@ -91,26 +90,26 @@ def _nano(dollars: Decimal | None) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
-    """``left`` are steps that still have no price."""
+class PricingResult:
+    """The result of pricing steps. ``left`` counts those that still have no price."""
 
     priced: int
     left: int
 
 
-def price_unpriced(actor: Actor) -> Priced:
-    """Price the ended steps an actor may see whose cost is unknown, where their model has a price by now.
-    Raises Unavailable when finding them takes too long."""
+def price_unpriced(actor: Actor) -> PricingResult:
+    """Price the ended steps of unknown cost that an actor may see, where their model has a price now. Raises
+    Unavailable when finding them takes too long."""
     keys = numbers.row_keys(actor, parse(UNPRICED, now_us=ids.now_us(), level="step"))
-    done = 0
-    for start in range(0, len(keys), BATCH):
-        batch = keys[start : start + BATCH]
-        done += writer.write(partial(_price, batch))
-    return Priced(done, len(keys) - done)
+    priced = 0
+    for start in range(0, len(keys), BATCH_SIZE):
+        batch = keys[start : start + BATCH_SIZE]
+        priced += writer.write(partial(_price_batch, batch))
+    return PricingResult(priced, len(keys) - priced)
 
 
 @dataclass(frozen=True, slots=True)
-class _Used:
+class _UnpricedStep:
     step: int
     turn: int
     session: int
@@ -119,46 +118,48 @@ class _Used:
     usage: Usage
 
 
-def _price(keys: Sequence[int]) -> int:
-    """How many of these steps have a cost now."""
-    models = _models(keys)
+def _price_batch(keys: Sequence[int]) -> int:
+    """Price these steps; returns how many have a cost now."""
+    models = _reported_models(keys)
     turns: Counter[int] = Counter()
     sessions: Counter[int] = Counter()
-    done = 0
-    for used in _used(keys):
-        cost, price = costs.late_cost(models.get(used.step) or used.name, used.usage, used.at_us, alias=used.name)
-        if cost is not None and _set(used.step, cost, price):
-            turns[used.turn] += cost
-            sessions[used.session] += cost
-            done += 1
-    _add_up(turns, sessions)
-    return done
+    priced = 0
+    for unpriced in _unpriced_steps(keys):
+        cost, price = costs.late_cost(
+            models.get(unpriced.step) or unpriced.name, unpriced.usage, unpriced.at_us, alias=unpriced.name
+        )
+        if cost is not None and _set_cost(unpriced.step, cost, price):
+            turns[unpriced.turn] += cost
+            sessions[unpriced.session] += cost
+            priced += 1
+    _add_to_totals(turns, sessions)
+    return priced
 
 
-def _used(keys: Sequence[int]) -> Iterator[_Used]:
+def _unpriced_steps(keys: Sequence[int]) -> Iterator[_UnpricedStep]:
     rows = Step.objects.unscoped("found as the actor sees them").filter(pk__in=keys, cost_nano=None)
     tokens = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
     for row in rows.exclude(completed_at=None).select_related("turn"):
         usage = Usage(**{name: getattr(row, name) for name in tokens})
-        yield _Used(row.pk, row.turn_id, row.turn.session_id, row.name, to_us(row.completed_at), usage)
+        yield _UnpricedStep(row.pk, row.turn_id, row.turn.session_id, row.name, to_us(row.completed_at), usage)
 
 
-class _Model(msgspec.Struct):
+class _ModelName(msgspec.Struct):
     model: str = ""
 
 
-def _models(keys: Sequence[int]) -> dict[int, str]:
-    """What the models called themselves, by step."""
-    found = {}
+def _reported_models(keys: Sequence[int]) -> dict[int, str]:
+    """The names that the models reported for themselves, by step."""
+    models = {}
     for step, kind, body in StepDetail.objects.filter(step_id__in=keys).values_list("step_id", "encoding", "body"):
         try:
-            found[step] = msgspec.json.decode(large_values.outline(kind, body).body, type=_Model).model
+            models[step] = msgspec.json.decode(large_values.outline(kind, body).body, type=_ModelName).model
         except msgspec.DecodeError:
             continue
-    return found
+    return models
 
 
-def _set(step: int, cost: int, price: int | None) -> bool:
+def _set_cost(step: int, cost: int, price: int | None) -> bool:
     change = Update(Step)
     change.set(cost_nano=cost, price_id=price)
     changed = change.write("id", step, "AND cost_nano IS NULL") > 0
@@ -167,7 +168,7 @@ def _set(step: int, cost: int, price: int | None) -> bool:
     return changed
 
 
-def _add_up(turns: Counter[int], sessions: Counter[int]) -> None:
+def _add_to_totals(turns: Counter[int], sessions: Counter[int]) -> None:
     for model, kind, amounts in ((Turn, ChangeKind.TURN, turns), (Session, ChangeKind.SESSION, sessions)):
         for key, amount in amounts.items():
             change = Update(model)

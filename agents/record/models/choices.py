@@ -1,4 +1,4 @@
-"""Small numbers in rows for the words of the vocabulary. The labels are the wire's words."""
+"""Enumerations that rows hold as small numbers. The labels are the names on the wire."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TurnStatus(models.IntegerChoices):
 
 
 LIVE = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS)
-"""A turn that someone is, or should be, working on."""
+"""Statuses of a turn that a process runs, or should run."""
 
 
 class StepStatus(models.IntegerChoices):
@@ -39,7 +39,7 @@ class StepType(models.IntegerChoices):
 
 
 class Api(models.IntegerChoices):
-    """The dialect a record came in by; foreign records have none."""
+    """The API that a record came in by; external records have none."""
 
     NONE = 0, "none"
     AGENTS = 1, "agents"
@@ -55,5 +55,5 @@ class Source(models.IntegerChoices):
     LANGSMITH = 6, "langsmith"
 
 
-FOREIGN = (Source.OTLP, Source.IMPORT, Source.OPENAI_AGENTS, Source.LANGSMITH)
-"""What ran elsewhere, and was told here."""
+EXTERNAL = (Source.OTLP, Source.IMPORT, Source.OPENAI_AGENTS, Source.LANGSMITH)
+"""Sources of records that ran elsewhere and were reported here."""

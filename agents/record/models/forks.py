@@ -1,4 +1,4 @@
-"""What a fork was made from."""
+"""The table of forks, with the source of each."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from django.db import models
 from django.db.models import Q
 
 from agents.base.models.fields import LongText
-from agents.base.models.scoped import ThroughTurn
+from agents.base.models.scoped import TurnScopedQuerySet
 from agents.record.models.turns import Turn
 
 
 class Fork(models.Model):
-    """A turn that was begun from a step of another, its ``source``, in the same session and beside it.
-    ``session_id`` and ``step_id`` are plain numbers: the step may be gone. ``history_end`` is the number of
-    the session's item before which lies what was said before both. ``changes`` are those asked for, as JSON,
-    and ``settings`` those of its agent's that differ from the revision's, its source's included; ``replays``
+    """A turn that starts from a step of another, its ``source``, in the same session and beside it.
+    ``session_id`` and ``step_id`` are plain numbers: the step may have been deleted. ``history_end`` is the number
+    of the session's item before which the history of both ends. ``changes`` are the requested ones, as JSON,
+    and ``settings`` those of its agent that differ from the revision's, its source's included; ``replays``
     says that tools take their results from the source where it made the same call."""
 
     turn = models.OneToOneField(Turn, primary_key=True, on_delete=models.CASCADE, related_name="fork")
@@ -29,7 +29,7 @@ class Fork(models.Model):
     changes = LongText(default="{}")
     settings = LongText(default="{}")
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:

@@ -1,4 +1,4 @@
-"""The tables of events and deltas, from which a turn is told again as it was."""
+"""The tables of events and deltas, from which a turn is replayed."""
 
 from __future__ import annotations
 

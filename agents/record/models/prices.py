@@ -8,10 +8,10 @@ from agents.base.models.fields import MomentField, ShortText
 
 
 class Price(models.Model):
-    """What a model's tokens cost, from a moment on. Rows are never changed: a step points at the
+    """The price of a model's tokens, from ``starts_at`` on. Rows are never changed: a step points at the
     one it was priced with. Prices are billionths of a dollar per token; cached input and reasoning
     cost as all input and output where they have none of their own. A row that ``closes`` says that
-    from then on nobody knows the price."""
+    from then on the price is unknown."""
 
     model = ShortText(max_length=300, help_text="a model name; a trailing * matches any ending")
     starts_at = MomentField()

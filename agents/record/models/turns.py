@@ -1,6 +1,6 @@
-"""Turns, their legs, steps and items. Narrow rows first, the large beside them.
+"""Turns, their responses, steps and items. Narrow rows first, the large columns in tables beside them.
 
-A reference without an index has no constraint either: for each row that goes the database would read the whole
+A reference without an index has no constraint either: for each deleted row the database would read the whole
 table that refers to it.
 """
 
@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from agents.base.models.fields import KeyField, LongText, MomentField, ShortText
-from agents.base.models.scoped import Scoped, ThroughTurn
+from agents.base.models.scoped import Scoped, TurnScopedQuerySet
 from agents.base.models.terms import Term
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
@@ -25,8 +25,8 @@ class Turn(Scoped):
     """Everything done to answer one user message. NARROW: lists and filters read only this.
 
     ``step_types`` is a bit mask (1 << StepType); durations are microseconds; ``cost_nano`` is
-    billionths of a dollar, the sum of what is known, null while nothing is. ``lease_until`` tells whether
-    the process ``lease_owner`` is still at it; ``lease_epoch`` grows whenever the turn passes into other hands
+    billionths of a dollar, the sum of the known costs, null while none is known. ``lease_until`` tells whether
+    the process ``lease_owner`` still runs it; ``lease_epoch`` grows whenever the turn gets another owner
     (it is resumed, or ended from outside), so that a run that lost it can write no more."""
 
     id = KeyField()
@@ -97,7 +97,7 @@ class Turn(Scoped):
 
 
 class TurnBody(models.Model):
-    """What was said in a turn, and what its row shows of it. JSON columns are text as encoded."""
+    """The messages of a turn, and the previews that lists show. JSON columns are text as encoded."""
 
     turn = models.OneToOneField(Turn, primary_key=True, on_delete=models.CASCADE, related_name="body")
     input_preview = ShortText(max_length=300, blank=True)
@@ -110,7 +110,7 @@ class TurnBody(models.Model):
     attachments = models.SmallIntegerField(default=0, help_text="a bit mask: 1 images, 2 documents")
     sanitized = models.BooleanField(default=False)
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:
@@ -121,11 +121,11 @@ class TurnBody(models.Model):
 
 
 class Response(models.Model):
-    """One leg of a turn: one request and its answer, in either dialect. ``first_seq`` and
-    ``last_seq`` are its range of events, ``first_step`` its first step, ``first_item`` and
-    ``end_item`` its range of the session's items, the first ``input_items`` of which are its input;
-    ``previous`` is the leg it continues; ``fingerprint`` finds it again when a client
-    retries. ``settings`` are the fields a response of OpenAI's API repeats of its request."""
+    """One request of a turn and its answer, in either API. ``first_seq`` and ``last_seq`` are its
+    range of events, ``first_step`` its first step, ``first_item`` and ``end_item`` its range of the
+    session's items, the first ``input_items`` of which are its input; ``previous`` is the response it
+    continues; ``fingerprint`` finds it again when a client retries. ``settings`` are the fields of its
+    request that a response of OpenAI's API repeats."""
 
     id = KeyField()
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="responses", db_index=False)
@@ -154,7 +154,7 @@ class Response(models.Model):
     fingerprint = models.CharField(max_length=64, blank=True)
     body_hash = models.CharField(max_length=64, blank=True)
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:
@@ -212,7 +212,7 @@ class Step(models.Model):
     price = models.ForeignKey(Price, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     foreign_id = ShortText(max_length=255, null=True, blank=True)  # NULLs are distinct
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:
@@ -233,8 +233,8 @@ class Step(models.Model):
 
 
 class StepDetail(models.Model):
-    """What a step holds: the event's ``detail`` as JSON, compressed from 1 KiB on. While it is
-    open, what is known already; ``error`` is JSON text."""
+    """The content of a step: the event's ``detail`` as JSON, compressed from 1 KiB on. While the step is
+    open, what is known so far; ``error`` is JSON text."""
 
     step = models.OneToOneField(Step, primary_key=True, on_delete=models.CASCADE, related_name="detail")
     encoding = models.SmallIntegerField(default=0, help_text="0 JSON, 1 zstd, 2 an outline: long texts are in blocks")
@@ -246,8 +246,8 @@ class StepDetail(models.Model):
 
 
 class ValueBlock(models.Model):
-    """A piece of a long text of a step, which its detail only begins; ``part`` numbers the long texts
-    of the step. All blocks but a text's last are of one size."""
+    """A block of a long text of a step, of which the detail has only the beginning; ``part`` numbers the
+    long texts of the step. All blocks but a text's last are of one size."""
 
     id = KeyField()
     step = models.ForeignKey(Step, on_delete=models.CASCADE, related_name="blocks", db_index=False)
@@ -291,7 +291,7 @@ class Item(models.Model):
     body = models.BinaryField()
     wire = models.BinaryField(default=b"")
 
-    objects = ThroughTurn.as_manager()
+    objects = TurnScopedQuerySet.as_manager()
     all_objects = models.Manager()
 
     class Meta:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from agents.base.schemas.wire import AgentKey, Moment, Wire, null_is
+from agents.base.schemas.wire import AgentKey, Timestamp, Wire, null_is
 from agents.record.schemas.content import ResponseFormat, SamplingParams, ToolConfig, ToolDef
 
 
@@ -43,22 +43,22 @@ class AgentConfig(Wire):
         one that does not (upstream's rule)."""
         if not isinstance(data, dict):
             return data
-        given = {name: data[name] for name in ("tool_choice", "tool_prompt_format") if data.get(name)}
+        deprecated = {name: data[name] for name in ("tool_choice", "tool_prompt_format") if data.get(name)}
         config = data.get("tool_config")
         if config is None:
             config = {}
         if not isinstance(config, dict):
             return data
-        for name, value in given.items():
+        for name, value in deprecated.items():
             if config.get(name) not in (None, value):
                 raise ValueError(f"{name} is deprecated. Use {name} in tool_config instead.")
-        return {**data, "tool_config": {**config, **given}}
+        return {**data, "tool_config": {**config, **deprecated}}
 
 
 class AgentObject(Wire):
     agent_id: AgentKey
     agent_config: AgentConfig
-    created_at: Moment
+    created_at: Timestamp
 
 
 class ForkSettings(Wire):
@@ -69,6 +69,6 @@ class ForkSettings(Wire):
     sampling_params: SamplingParams | None = None
 
     @property
-    def given(self) -> dict[str, Any]:
+    def changed_values(self) -> dict[str, Any]:
         names = ("model", "instructions", "sampling_params")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}

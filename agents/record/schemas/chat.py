@@ -1,6 +1,6 @@
-"""A chat as endpoints take it: each call with its answer behind it, each answer with its call before.
+"""Makes a history valid for chat endpoints: each call is followed by its answer, each answer has its call.
 
-Items of a conversation can be put in and taken out one by one, so that a history may hold only half
+Items of a conversation can be added and removed one by one, so that a history may hold only half
 of such a pair. Messages are bytes, as in `agents.record.schemas.items`; only calls and answers are parsed.
 """
 
@@ -15,46 +15,48 @@ _CALLS, _ANSWER = b'"tool_calls"', b'{"role":"tool"'
 
 
 def messages_of_row(body: bytes) -> list[bytes]:
-    """The messages of an item's row, which are joined by commas: most are one."""
+    """Split the messages of an item's row, which are joined by commas: most rows have one."""
     if b"}," + _ANSWER not in body:
         return [body]
-    return [bytes(one) for one in msgspec.json.decode(b"[%b]" % body, type=list[msgspec.Raw])]
+    return [bytes(raw) for raw in msgspec.json.decode(b"[%b]" % body, type=list[msgspec.Raw])]
 
 
-def paired(history: Sequence[bytes], answered: Collection[str] = ()) -> list[bytes]:
-    """A history without calls that have no answer and answers that have no call; answers stand right
-    behind their calls. Those to the calls in ``answered`` are still to come."""
+def paired_history(history: Sequence[bytes], answered: Collection[str] = ()) -> list[bytes]:
+    """Drop calls without an answer and answers without a call, and move answers right behind their calls. The calls
+    in ``answered`` stay: their answers follow later."""
     answers, waiting = _matched(history)
-    given = frozenset(answered)
-    lost = _places({call_id: places for call_id, places in waiting.items() if call_id not in given})
+    answered_ids = frozenset(answered)
+    unanswered = _calls_by_position(
+        {call_id: positions for call_id, positions in waiting.items() if call_id not in answered_ids}
+    )
     out: list[bytes] = []
-    for place, message in enumerate(history):
+    for position, message in enumerate(history):
         if message.startswith(_ANSWER):
             continue
-        told = _without_calls(message, lost.get(place, ()))
-        out += [told] if told is not None else []
-        out += answers.get(place, ())
+        stripped = _without_calls(message, unanswered.get(position, ()))
+        out += [stripped] if stripped is not None else []
+        out += answers.get(position, ())
     return out
 
 
 def _matched(history: Sequence[bytes]) -> tuple[dict[int, list[bytes]], dict[str, list[int]]]:
-    """The answers by the place of the message that called, and of the other calls the places where they were made.
-    Of several calls of one id the last is answered first."""
+    """Return the answers by the position of the calling message, and the positions of the unanswered calls by id. Of
+    several calls with one id the last is answered first."""
     answers: dict[int, list[bytes]] = {}
     waiting: dict[str, list[int]] = {}
-    for place, message in enumerate(history):
+    for position, message in enumerate(history):
         if message.startswith(_ANSWER):
-            places = waiting.get(msgspec.json.decode(message)["tool_call_id"])
-            if places:
-                answers.setdefault(places.pop(), []).append(message)
+            positions = waiting.get(msgspec.json.decode(message)["tool_call_id"])
+            if positions:
+                answers.setdefault(positions.pop(), []).append(message)
         elif _CALLS in message:
             for call_id in _calls(message):
-                waiting.setdefault(call_id, []).append(place)
+                waiting.setdefault(call_id, []).append(position)
     return answers, waiting
 
 
-def called(history: Sequence[bytes]) -> set[str]:
-    """The ids of all calls that were made in a history."""
+def call_ids(history: Sequence[bytes]) -> set[str]:
+    """Return the ids of all calls in a history."""
     return {call_id for message in history if _CALLS in message for call_id in _calls(message)}
 
 
@@ -62,21 +64,21 @@ def _calls(message: bytes) -> list[str]:
     return [call["id"] for call in msgspec.json.decode(message).get("tool_calls", ())]
 
 
-def _places(waiting: Mapping[str, Sequence[int]]) -> dict[int, set[str]]:
-    """The calls that wait in each of the messages."""
-    found: dict[int, set[str]] = {}
-    for call_id, places in waiting.items():
-        for place in places:
-            found.setdefault(place, set()).add(call_id)
-    return found
+def _calls_by_position(waiting: Mapping[str, Sequence[int]]) -> dict[int, set[str]]:
+    """Turn positions by call into calls by position."""
+    calls_at: dict[int, set[str]] = {}
+    for call_id, positions in waiting.items():
+        for position in positions:
+            calls_at.setdefault(position, set()).add(call_id)
+    return calls_at
 
 
-def _without_calls(message: bytes, lost: Collection[str]) -> bytes | None:
-    """A message without some of its calls; None where nothing is left of it."""
-    if not lost:
+def _without_calls(message: bytes, unanswered: Collection[str]) -> bytes | None:
+    """Remove some calls of a message; None where nothing remains."""
+    if not unanswered:
         return message
     fields: dict[str, Any] = msgspec.json.decode(message)
-    calls = [call for call in fields.pop("tool_calls", ()) if call["id"] not in lost]
+    calls = [call for call in fields.pop("tool_calls", ()) if call["id"] not in unanswered]
     if calls:
         fields["tool_calls"] = calls
     return msgspec.json.encode(fields) if calls or fields.get("content") else None

@@ -1,7 +1,7 @@
-"""What is said and called: content, messages, tools, usage.
+"""Types of content, messages, tools and usage.
 
 Shapes and field names are those of the Llama Stack Agents API as of v0.2.12 (June 2025), which
-are also the shapes we store: a message is kept as it came.
+are also the shapes we store: a message is stored as it came.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from agents.base.schemas.wire import Sent, Wire, null_is
+from agents.base.schemas.wire import Wire, WireOutput, null_is
 
 
 class TextItem(Wire):
@@ -24,8 +24,8 @@ class Url(Wire):
 
 def _exactly_one(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [
-        {"required": [given], "properties": {given: {"not": {"type": "null"}}, other: {"type": "null"}}}
-        for given, other in (("url", "data"), ("data", "url"))
+        {"required": [field], "properties": {field: {"not": {"type": "null"}}, other: {"type": "null"}}}
+        for field, other in (("url", "data"), ("data", "url"))
     ]
 
 
@@ -180,12 +180,12 @@ class ToolConfig(Wire):
     system_message_behavior: Annotated[Literal["append", "replace"], null_is("append")] = "append"
 
 
-MOST_TOKENS = 10**7
+MAX_TOKENS = 10**7
 """Tokens of one inference: as many as the largest context that is sold. More is a mistake or malice, and the sum of a
 turn must fit into the 31 bits that PostgreSQL has for it."""
 
 
-class Usage(Sent):
+class Usage(WireOutput):
     """Tokens of one inference, or their sum. ``output`` includes ``reasoning``, ``input`` includes
     ``cached``: each token is counted once."""
 
@@ -204,12 +204,12 @@ class Usage(Sent):
 
 
 def has_images(content: Content | None) -> bool:
-    """Whether a content shows a picture."""
+    """Tell whether a content has an image."""
     return isinstance(content, ImageItem) or (isinstance(content, list) and any(map(has_images, content)))
 
 
 def text_of(content: Content | None) -> str:
-    """The words of a content, images left out; items are joined by a line break."""
+    """Return the text of a content, without images; items are joined by a line break."""
     match content:
         case None:
             return ""

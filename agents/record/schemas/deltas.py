@@ -1,4 +1,4 @@
-"""Pieces of a step, as they are streamed."""
+"""Deltas of a step, as the Agents API streams them."""
 
 from __future__ import annotations
 

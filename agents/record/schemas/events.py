@@ -1,12 +1,12 @@
-"""THE vocabulary: what can happen in a turn.
+"""The events and deltas of a turn.
 
 An *event* changed rows; events are numbered per turn from 0 without gaps by the loop, the only
-source of a turn's events. Folding a turn's events gives its rows. A *delta* is what is being
-typed: not an event, it carries the number of the last event before it (``after``), its place
-behind that event (``ordinal``, from 1), and its offset in the text of its channel.
+source of a turn's events. Folding a turn's events gives its rows. A *delta* is a chunk of generated
+text: not an event, it carries the number of the last event before it (``after``), its position
+after that event (``ordinal``, from 1), and its offset in the text of its channel.
 
 A reader's position is a *cursor*: ``"7"`` means all up to event 7 has been seen, ``"7.40"`` also
-the first 40 deltas behind it.
+the first 40 deltas after it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from agents.base.schemas.wire import Moment, Sent, StepKey
+from agents.base.schemas.wire import StepKey, Timestamp, WireOutput
 from agents.record.schemas.content import (
     CompletionMessage,
     Content,
@@ -33,7 +33,7 @@ FinalStatus = Literal["completed", "failed", "cancelled", "interrupted"]
 TurnStatus = Literal["queued", "in_progress", "awaiting_input"] | FinalStatus
 
 
-class ErrorInfo(Sent):
+class ErrorInfo(WireOutput):
     """Why something failed: ``type`` for programs (``provider_error``, ``timeout``, …)."""
 
     type: str
@@ -42,7 +42,7 @@ class ErrorInfo(Sent):
     upstream_status: int | None = None
 
 
-class Origin(Sent):
+class Origin(WireOutput):
     """Where a step of a fork has its outcome from. ``taken_over``: the step was done in the turn that was
     forked, before the place of the fork, and is only repeated here: it took no time and used no tokens.
     ``recorded``: a call that was made there later has the same tool and arguments. ``edited``: whoever forked
@@ -56,7 +56,7 @@ class Origin(Sent):
 # of its wire form; each kind may say more than the API shows.
 
 
-class _Detail(Sent):
+class _Detail(WireOutput):
     origin: Origin | None = None
 
 
@@ -113,9 +113,9 @@ DETAILS: dict[str, Any] = {
 """The detail of each type of step."""
 
 
-class _Event(Sent):
+class _Event(WireOutput):
     seq: int
-    at: Moment
+    at: Timestamp
 
 
 class TurnStarted(_Event):
@@ -161,7 +161,7 @@ class StepEnded(_Event):
     step_type: StepType
     name: str
     status: Literal["completed", "failed", "cancelled", "interrupted"] = "completed"
-    started_at: Moment
+    started_at: Timestamp
     detail: StepDetail
     usage: Usage | None = None
     ttft_us: int | None = None
@@ -199,12 +199,12 @@ EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 """Reads and writes one event as JSON."""
 
 LAST_TYPES = frozenset({"turn.ended", "turn.awaiting_input"})
-"""After these a leg is over: its stream ends."""
+"""Types of the last event of a response: its stream ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of text being typed in a step. ``channel`` is ``text``, ``reasoning``, or ``call``
+    """A chunk of text that a step generates. ``channel`` is ``text``, ``reasoning``, or ``call``
     (the raw text of a tool call as it arrives); ``index`` tells parallel calls apart.
 
     A plain dataclass: there is one per token, and a Pydantic model would cost more than the
@@ -220,15 +220,15 @@ class Delta:
 
 
 Entry = Event | Delta
-"""One thing in a turn's log."""
+"""An entry of a turn's log."""
 
 Cursor = tuple[int, int]
-"""A reader's position: the number of an event, and the place of a delta behind it (0: none of them)."""
+"""A reader's position: the number of an event, and the ordinal of a delta after it (0: before the first)."""
 START: Cursor = (-1, 0)
 
 
 def size_of(value: Any) -> int:
-    """About how many bytes an entry, or a part of one, holds: the characters of its texts."""
+    """Estimate the bytes of an entry, or a part of one, by the characters of its texts."""
     if isinstance(value, str | bytes):
         return len(value)
     if isinstance(value, BaseModel):
@@ -239,19 +239,19 @@ def size_of(value: Any) -> int:
 
 
 def position(entry: Entry) -> Cursor:
-    """Where a reader stands once it has seen an entry."""
+    """Return the cursor of a reader that has seen an entry."""
     return (entry.after, entry.ordinal) if isinstance(entry, Delta) else (entry.seq, 0)
 
 
 def cursor_of(entry: Entry) -> str:
-    """The reader's position once ``entry`` has been seen."""
+    """Return the cursor after an entry, as text."""
     if isinstance(entry, Delta):
         return f"{entry.after}.{entry.ordinal}"
     return str(entry.seq)
 
 
 def parse_cursor(text: str) -> tuple[int, int]:
-    """``"7.40"`` → (7, 40), ``""`` → (-1, 0): before the first event. Raises ValueError."""
+    """Parse a cursor: ``"7.40"`` → (7, 40), ``""`` → (-1, 0): before the first event. Raises ValueError."""
     if not text:
         return -1, 0
     seq, _, ordinal = text.partition(".")

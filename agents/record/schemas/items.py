@@ -1,4 +1,4 @@
-"""Items: a session's messages, calls and results, encoded as they are sent to a model.
+"""Encodes a session's messages, calls and results as items: as they are sent to a model.
 
 An item is the JSON text of one chat-completions message, made once and stored; the history of a
 turn is those texts joined by commas, without parsing. Encoding lives here because both the loop
@@ -32,10 +32,10 @@ from agents.record.schemas.events import Event, InferenceDetail, ShieldDetail, S
 
 encode = msgspec.json.encode
 
-MODEL_TEXT = 64 * 1024
-"""Characters of a server tool's answer that a model is shown."""
-CUT = "cut_for_model"
-"""Where a response's metadata say after how many characters its text is cut for the model."""
+MAX_MODEL_TEXT = 64 * 1024
+"""Characters of a server tool's answer that a model gets."""
+CUT_KEY = "cut_for_model"
+"""Key in a response's metadata: the number of characters after which its text is cut for the model."""
 
 _PYTHON_TYPES = {
     "str": "string",
@@ -53,28 +53,28 @@ def system_item(instructions: str) -> bytes:
 
 
 def input_item(message: TurnMessage, extra_text: str = "", images: Sequence[ImageItem] = ()) -> bytes:
-    """A message of the caller. ``context``, ``extra_text`` (documents, retrieved text) and ``images``
-    follow its words: they belong to this inference, so history drops them."""
+    """Encode a message of the caller. ``context``, ``extra_text`` (documents, retrieved text) and ``images``
+    follow its text: they belong to this inference, so history drops them."""
     if isinstance(message, ToolResponseMessage):
         return encode({"role": "tool", "tool_call_id": message.call_id, "content": text_of(message.content)})
     if isinstance(message, CompletionMessage):
         return assistant_item(message)
     if isinstance(message, SystemMessage):
         return system_item(text_of(message.content))
-    more = "\n".join(part for part in (text_of(message.context), extra_text) if part)
-    content = _parts(message.content, more)
+    extra = "\n".join(part for part in (text_of(message.context), extra_text) if part)
+    content = _parts(message.content, extra)
     if images:
-        words = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        content = [*words, *map(_part, images)]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        content = [*parts, *map(_part, images)]
     return encode({"role": "user", "content": content})
 
 
-def _parts(content: Content, more: str) -> str | list[dict[str, Any]]:
+def _parts(content: Content, extra: str) -> str | list[dict[str, Any]]:
     if isinstance(content, str):
-        return f"{content}\n{more}" if more else content
+        return f"{content}\n{extra}" if extra else content
     items = content if isinstance(content, list) else [content]
     parts = [_part(item) for item in items]
-    return [*parts, {"type": "text", "text": more}] if more else parts
+    return [*parts, {"type": "text", "text": extra}] if extra else parts
 
 
 def _part(item: ContentItem) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def _part(item: ContentItem) -> dict[str, Any]:
 
 
 def media_type(image: Mapping[str, Any]) -> str:
-    """The type of an image (as JSON: ``url`` or ``data``), told by its data URL, its first bytes or its
-    name; PNG where nothing tells."""
+    """Guess the media type of an image (as JSON: ``url`` or ``data``) from its data URL, first bytes or name;
+    PNG by default."""
     data, url = image.get("data") or "", str((image.get("url") or {}).get("uri", ""))
     if url.startswith("data:image/"):
         return url[5:].partition(";")[0].partition(",")[0][:100]
@@ -119,25 +119,25 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 def tool_item(response: ToolResponse) -> bytes:
     text = text_of(response.content)
-    limit = (response.metadata or {}).get(CUT)
+    limit = (response.metadata or {}).get(CUT_KEY)
     if isinstance(limit, int) and 0 < limit < len(text):
         text = f"{text[:limit]}\n[Cut here: these are the first {limit} of {len(text)} characters.]"
     return encode({"role": "tool", "tool_call_id": response.call_id, "content": text})
 
 
 def _unanswered(call: ToolCall) -> bytes:
-    """A call that nobody ran still needs an answer: endpoints refuse a history without."""
+    """Encode an answer for a call that was not run: endpoints refuse a history without one."""
     return encode({"role": "tool", "tool_call_id": call.call_id, "content": "(This call was not run.)"})
 
 
 def items_of(event: Event) -> list[bytes]:
-    """The items an event adds to its session, in order (`_own_items`), and behind them what was heard."""
+    """Return the items an event adds to its session, in order (`_own_items`), then those of ``heard``."""
     own = _own_items(event)
     return [*own, *input_items(event.heard)] if isinstance(event, StepEnded) and event.heard else own
 
 
 def _own_items(event: Event) -> list[bytes]:
-    """The items an event adds to its session, in order. The caller's messages are added when the
+    """Return the items an event itself adds to its session, in order. The caller's messages are added when the
     turn starts; a step that failed adds what a model may see again, so an inference cut in its
     middle adds nothing (half an answer would be continued as if it were whole)."""
     match event:
@@ -161,26 +161,26 @@ _ASSISTANT = b'{"role":"assistant"'
 
 
 def joined_calls(history: Sequence[bytes]) -> list[bytes]:
-    """A history whose neighbouring assistant messages are one where the later one makes calls:
-    endpoints want all calls of a round in one message, before the answers. Only such are parsed."""
+    """Merge neighbouring assistant messages of a history where the later one makes calls: endpoints want
+    all calls of a round in one message, before the answers. Only those are parsed."""
     rounds: list[list[bytes]] = []
     for item in history:
         if rounds and item.startswith(_ASSISTANT) and rounds[-1][0].startswith(_ASSISTANT) and b'"tool_calls"' in item:
             rounds[-1].append(item)
         else:
             rounds.append([item])
-    return [items[0] if len(items) == 1 else _in_one(items) for items in rounds]
+    return [items[0] if len(items) == 1 else _merged(items) for items in rounds]
 
 
-def _in_one(items: Sequence[bytes]) -> bytes:
+def _merged(items: Sequence[bytes]) -> bytes:
     parts = [msgspec.json.decode(item) for item in items]
-    words = [part["content"] for part in parts if part.get("content")]
+    texts = [part["content"] for part in parts if part.get("content")]
     calls = [call for part in parts for call in part.get("tool_calls", ())]
-    return encode({"role": "assistant", "content": "\n".join(words), "tool_calls": calls})
+    return encode({"role": "assistant", "content": "\n".join(texts), "tool_calls": calls})
 
 
 def input_items(messages: Sequence[TurnMessage]) -> list[bytes]:
-    """The items of a turn's input as history keeps them, without this turn's own context."""
+    """Encode a turn's input as history keeps it, without this turn's own context."""
     return [input_item(_without_context(message)) for message in messages]
 
 
@@ -191,7 +191,7 @@ def _without_context(message: TurnMessage) -> TurnMessage:
 
 
 def tool_definition(tool: ToolDef) -> dict[str, Any]:
-    """A tool as chat completions wants it."""
+    """Encode a tool for chat completions."""
     schema = tool.input_schema or _schema(tool.parameters or [])
     function: dict[str, Any] = {"name": tool.name, "description": tool.description or "", "parameters": schema}
     if tool.strict is not None:

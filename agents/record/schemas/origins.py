@@ -1,4 +1,4 @@
-"""Turns of agents that run elsewhere: what is known of where they came from, beside their steps."""
+"""The origin of external turns: what is known of their senders, beside their steps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-MADE = "made:"
-"""Begins the foreign id of a step that no span tells of; what follows is the call's id."""
+INFERRED_PREFIX = "made:"
+"""Begins the id of a step that no span reports; the call's id follows."""
 
 
-class TurnReport(msgspec.Struct):
-    """What its senders say of a turn; ``hidden``: its words were not captured."""
+class Provenance(msgspec.Struct):
+    """The facts about an external turn that its steps do not have; ``hidden``: its texts were not captured."""
 
     warnings: list[str] = []
     hidden: bool = False
@@ -20,21 +20,21 @@ class TurnReport(msgspec.Struct):
 
 
 class _Request(msgspec.Struct):
-    foreign: TurnReport = msgspec.field(default_factory=TurnReport)
+    foreign: Provenance = msgspec.field(default_factory=Provenance)
 
 
-def report_of(request: str) -> TurnReport:
-    """From what is kept as the request of such a turn."""
+def parse_provenance(request: str) -> Provenance:
+    """Parse the JSON that is stored as the request of an external turn."""
     try:
         return msgspec.json.decode(request or "{}", type=_Request).foreign
     except (msgspec.MsgspecError, RecursionError):
-        return TurnReport()
+        return Provenance()
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a turn's spans came from: the service, the SDK that sent them, and the libraries that made them,
-    each with its version where it has one. ``spans`` is how many are kept."""
+class SpanOrigin:
+    """The origin of a turn's spans: the service, the SDK that sent them, and the libraries that made them, each with
+    its version where it has one. ``spans`` is how many are stored."""
 
     service: str = ""
     sdk: str = ""

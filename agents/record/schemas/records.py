@@ -1,7 +1,7 @@
-"""A turn with all that is known of it, as our exports write it and our import reads it back.
+"""Complete turns, as our exports write them and our import reads them back.
 
-Ids are those of the server that wrote it, and mean nothing but sameness elsewhere: a session is told from another
-by its id, for many may have one name. Times are ISO-8601 in UTC. What a step's ``detail`` holds, its type says
+Ids are those of the exporting server; elsewhere they only tell whether two records are of the same session or step,
+for many sessions may have one name. Times are ISO-8601 in UTC. The type of a step determines its ``detail``
 (`agents.record.schemas.events.DETAILS`).
 """
 
@@ -11,18 +11,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agents.base.schemas.wire import Moment, Wire
-from agents.record.schemas.content import MOST_TOKENS, CompletionMessage, TurnMessage, Usage
+from agents.base.schemas.wire import Timestamp, Wire
+from agents.record.schemas.content import MAX_TOKENS, CompletionMessage, TurnMessage, Usage
 from agents.record.schemas.events import ErrorInfo, StepStatus, StepType, TurnStatus
 
 VERSION: Literal[1] = 1
 
 Id = Annotated[str, Field(min_length=1, max_length=128)]
-Past = Annotated[Moment, Field(ge=0, le=253_402_300_799_000_000)]
-"""A moment that a calendar has."""
+Past = Annotated[Timestamp, Field(ge=0, le=253_402_300_799_000_000)]
+"""A timestamp of the years 1970 to 9999."""
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Micros = Annotated[int, Field(ge=0, lt=2**63)]
-Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+Tokens = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 Cost = Annotated[int, Field(ge=0, le=10_000 * 10**9)]
 """At most what `agents.telemetry.reading` takes for the price of a call."""
 

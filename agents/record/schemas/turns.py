@@ -1,4 +1,4 @@
-"""A whole turn as a value, and the fold that makes it from events.
+"""Snapshots of turns, and the fold that makes them from events.
 
 The store reads the same value from rows; that both are equal is the promise "rows are the truth".
 """
@@ -30,9 +30,9 @@ MESSAGES = TypeAdapter(list[TurnMessage])
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A text of a detail of which only the beginning is there: its place as a JSON pointer, its bytes as a
-    whole, and the number under which the store has it."""
+class TruncatedText:
+    """A text of a detail of which only the beginning was read: its position as a JSON pointer, its full size in
+    bytes, and the number under which the store has it."""
 
     pointer: str
     size: int
@@ -40,11 +40,10 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class StepValue:
-    """``detail`` is the event's detail as JSON without nulls; ``None`` while nothing is known.
-    Times are microseconds since 1970. ``cuts`` are the texts that ``detail`` only begins, where it was read
-    for showing; ``parent`` is the step this one was done in. ``foreign`` is what a step of an agent that runs
-    elsewhere is called there: the id of its span, where it was read for showing."""
+class StepSnapshot:
+    """A step as it was read. ``detail`` is the event's detail as JSON without nulls; ``None`` while nothing is known.
+    Times are microseconds since 1970. ``cuts`` are the texts that ``detail`` only begins, and ``foreign`` the span id
+    of an external step; both are set only where the step was read for a page. ``parent`` is the enclosing step."""
 
     key: int
     number: int
@@ -61,13 +60,13 @@ class StepValue:
     ttft_us: int | None = None
     parent: int | None = None
     foreign: str = ""
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[TruncatedText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class TurnValue:
-    """``steps`` are in order. ``input_messages`` (an array) and ``output_message`` (None while there
-    is no answer) are JSON as encoded, nulls left out: whoever only passes them on need not parse."""
+class TurnSnapshot:
+    """A turn as it was read, with its ``steps`` in order. ``input_messages`` (an array) and ``output_message`` (None
+    while there is no answer) are JSON as encoded, without nulls, so that they can be passed on without parsing."""
 
     key: int
     session: int
@@ -76,42 +75,42 @@ class TurnValue:
     started_at: int
     input_messages: bytes
     completed_at: int | None = None
-    steps: tuple[StepValue, ...] = ()
+    steps: tuple[StepSnapshot, ...] = ()
     output_message: bytes | None = None
     error: ErrorInfo | None = None
     usage: Usage = field(default_factory=Usage)
     next_seq: int = 0
 
 
-Whole = Callable[[StepValue], StepValue]
-"""Gives a step what it lacked."""
+LoadDetail = Callable[[StepSnapshot], StepSnapshot]
+"""Adds the large parts of a step's detail that were not read."""
 
 
-def as_it_is(step: StepValue) -> StepValue:
-    """For steps that lack nothing."""
+def unchanged(step: StepSnapshot) -> StepSnapshot:
+    """Return the step: a `LoadDetail` for steps that are complete."""
     return step
 
 
 @dataclass(frozen=True, slots=True)
-class ItemValue:
-    """An item of a session: its chat message(s) as JSON, the form it came in, and what it is made of:
-    its step, and of a model's message the steps of the client's calls it asked for."""
+class ItemSnapshot:
+    """An item of a session: its chat message(s) as JSON, the form it came in (``wire``), its step, and for a model's
+    message the steps of the client's calls in it."""
 
     key: int
     body: bytes
     wire: bytes = b""
-    step: StepValue | None = None
-    calls: tuple[StepValue, ...] = ()
+    step: StepSnapshot | None = None
+    calls: tuple[StepSnapshot, ...] = ()
 
 
-def fold(key: int, session: int, events: Iterable[Event]) -> TurnValue:
-    """The turn after these events, all of them from number 0. Raises ValueError when the first
-    is not the turn's start."""
+def fold(key: int, session: int, events: Iterable[Event]) -> TurnSnapshot:
+    """Fold events, all of them from number 0, into a turn. Raises ValueError when the first is not the turn's
+    start."""
     stream = iter(events)
     first = next(stream, None)
     if not isinstance(first, TurnStarted):
         raise ValueError("a turn begins with turn.started")
-    turn = TurnValue(
+    turn = TurnSnapshot(
         key=key,
         session=session,
         status="in_progress",
@@ -125,8 +124,8 @@ def fold(key: int, session: int, events: Iterable[Event]) -> TurnValue:
     return turn
 
 
-def apply(turn: TurnValue, event: Event) -> TurnValue:
-    """The turn after one more event."""
+def apply(turn: TurnSnapshot, event: Event) -> TurnSnapshot:
+    """Return the turn after one more event."""
     turn = replace(turn, next_seq=event.seq + 1)
     match event:
         case TurnStarted():
@@ -154,8 +153,8 @@ def _json(message: CompletionMessage | None) -> bytes | None:
     return message.model_dump_json(exclude_none=True).encode() if message else None
 
 
-def _begin(event: StepStarted) -> StepValue:
-    return StepValue(
+def _begin(event: StepStarted) -> StepSnapshot:
+    return StepSnapshot(
         key=event.step,
         number=event.number,
         round=event.round,
@@ -168,7 +167,7 @@ def _begin(event: StepStarted) -> StepValue:
     )
 
 
-def _end(step: StepValue, event: StepEnded) -> StepValue:
+def _end(step: StepSnapshot, event: StepEnded) -> StepSnapshot:
     if step.key != event.step:
         return step
     return replace(

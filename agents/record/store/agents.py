@@ -18,7 +18,7 @@ from agents.base.store.sql import Select, VisibleRow
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
 from agents.record.models.agents import Agent, AgentRevision, Session
-from agents.record.models.choices import FOREIGN, Source
+from agents.record.models.choices import EXTERNAL, Source
 from agents.record.models.turns import Turn
 from agents.record.schemas.agents import AgentConfig, AgentObject
 from agents.record.schemas.content import ToolDef
@@ -27,7 +27,7 @@ from agents.record.store import removal
 
 @dataclass(frozen=True, slots=True)
 class AgentRecord:
-    """An agent as the rest of the house sees it."""
+    """An agent with its current configuration, as other modules read it."""
 
     key: int
     name: str
@@ -40,9 +40,9 @@ class AgentRecord:
     source: Source = Source.NATIVE
 
     @property
-    def is_foreign(self) -> bool:
-        """Whether it runs elsewhere: what it did is reported here, and it cannot be asked."""
-        return self.source in FOREIGN
+    def is_external(self) -> bool:
+        """Tell whether it runs elsewhere: its turns are reported here, and it takes no requests."""
+        return self.source in EXTERNAL
 
     @property
     def public_id(self) -> str:
@@ -52,17 +52,18 @@ class AgentRecord:
         return AgentObject(agent_id=self.key, agent_config=self.config, created_at=self.created_at)
 
 
-REMEMBERED = 32 * 1024
-"""Characters of a configuration that is remembered."""
+MAX_CACHED = 32 * 1024
+"""Largest configuration that is cached, in characters."""
 
 
 def _config(revision: int, text: str) -> AgentConfig:
-    return _remembered(revision, text) if len(text) <= REMEMBERED else AgentConfig.model_validate_json(text)
+    return _cached_config(revision, text) if len(text) <= MAX_CACHED else AgentConfig.model_validate_json(text)
 
 
 @lru_cache(maxsize=512)
-def _remembered(revision: int, text: str) -> AgentConfig:
-    """Revisions never change, so each is parsed once; the text guards against a reused key."""
+def _cached_config(revision: int, text: str) -> AgentConfig:
+    """Parse a configuration, cached: revisions never change. The text is in the key in case a revision's key is
+    reused."""
     return AgentConfig.model_validate_json(text)
 
 
@@ -84,7 +85,7 @@ def _record(agent: Agent) -> AgentRecord:
 
 
 def key_of(public_id: str) -> int:
-    """The key behind an agent's public id. Raises NotFound."""
+    """Return the key of an agent's public id. Raises NotFound."""
     key = ids.parse(ids.Kind.AGENT, public_id)
     if key is None:
         raise NotFound(f"Agent '{public_id[:80]}' not found.")
@@ -117,7 +118,7 @@ def create(actor: Actor, config: AgentConfig, source: Source = Source.NATIVE) ->
 def _add_revision(agent: Agent, actor: Actor, config: AgentConfig, number: int) -> None:
     revision = AgentRevision(
         id=ids.new_key(),
-        agent_id=agent.pk,  # were it the agent, the two would hold each other, and a configuration of megabytes
+        agent_id=agent.pk,  # the agent itself would make a reference cycle, which keeps megabytes of configuration
         number=number,
         config=config.model_dump_json(exclude_none=True),
         author_id=actor.user_id,
@@ -145,19 +146,19 @@ def revise(actor: Actor, key: int, config: AgentConfig) -> None:
 
 
 def set_disabled(actor: Actor, key: int, disabled: bool) -> None:
-    """A disabled agent keeps its record and takes no new turns."""
+    """Disable or enable an agent. A disabled one keeps its record and takes no new turns."""
     get(actor, key, "manage")
-    moment = to_datetime(ids.now_us()) if disabled else None
+    disabled_at = to_datetime(ids.now_us()) if disabled else None
 
     def job() -> None:
-        Agent.objects.unscoped("checked above").filter(pk=key).update(disabled_at=moment)
+        Agent.objects.unscoped("checked above").filter(pk=key).update(disabled_at=disabled_at)
         changes.note(ChangeKind.AGENT, key)
 
     writer.write(job)
 
 
 def get(actor: Actor, key: int, action: Action = "read") -> AgentRecord:
-    """One agent. Raises NotFound, also for one the actor may not see."""
+    """Return an agent. Raises NotFound, also for one the actor may not see."""
     row = _ROW.get(actor, key, action)
     revision = _REVISION.first(row[3]) if row else None
     if row is None or revision is None:
@@ -180,21 +181,21 @@ _REVISION = Select(AgentRevision, "number config", "id = %s")
 
 
 def listing(actor: Actor, *, start: int = 0, limit: int = 100) -> tuple[list[AgentRecord], bool]:
-    """Agents, newest first, and whether there are more behind them; fewer than ``limit`` where they are large."""
-    sized, more = page(actor, start=start, limit=limit)
-    return list(records(sized)), more
+    """List agents, newest first, and tell whether there are more; fewer than ``limit`` where they are large."""
+    sized, has_more = page(actor, start=start, limit=limit)
+    return list(records(sized)), has_more
 
 
 def page(actor: Actor, *, start: int = 0, limit: int = 100) -> tuple[list[Sized[int]], bool]:
-    """The same as their keys and sizes."""
+    """List agents as their keys and sizes, and tell whether there are more."""
     rows = Agent.objects.visible_to(actor).filter(revision__isnull=False).order_by("-id")
-    found = list(rows.values_list("pk", "revision_id")[start : start + limit + 1])
-    sizes = portions.sizes(AgentRevision, "config", [revision for _, revision in found])
-    return portions.page(((key, size) for (key, _), size in zip(found, sizes, strict=False)), limit)
+    keys = list(rows.values_list("pk", "revision_id")[start : start + limit + 1])
+    sizes = portions.sizes(AgentRevision, "config", [revision for _, revision in keys])
+    return portions.page(((key, size) for (key, _), size in zip(keys, sizes, strict=False)), limit)
 
 
 def records(sized: Iterable[Sized[int]]) -> Iterator[AgentRecord]:
-    """The agents of a page, in its order, as they are read."""
+    """Yield the agents of a page in its order, read in groups."""
     for keys in portions.groups(sized):
         rows = Agent.objects.unscoped("keys checked").select_related("revision").in_bulk(keys)
         for key in keys:
@@ -203,38 +204,38 @@ def records(sized: Iterable[Sized[int]]) -> Iterator[AgentRecord]:
 
 
 def with_session_counts(actor: Actor, records: list[AgentRecord]) -> dict[int, int]:
-    """How many sessions of each of these agents the actor may see."""
+    """Count the sessions of each of these agents that the actor may see."""
     keys = [record.key for record in records]
     rows = Session.objects.visible_to(actor).filter(agent_id__in=keys).values_list("agent_id")
     return dict(rows.annotate(total=Count("*")))
 
 
 def names(actor: Actor) -> list[tuple[str, str]]:
-    """(name, public id) of the agents an actor may see, for choices; at most 500."""
+    """List (name, public id) of the agents an actor may see, for choices; at most 500."""
     rows = Agent.objects.visible_to(actor).order_by("name", "id").values_list("name", "model", "pk")[:500]
     return [(name or model, ids.public(ids.Kind.AGENT, pk)) for name, model, pk in rows]
 
 
 def models(actor: Actor) -> list[str]:
-    """The models of the newest 500 agents an actor may see, sorted."""
+    """List the models of the newest 500 agents an actor may see, sorted."""
     return sorted(set(Agent.objects.visible_to(actor).order_by("-id").values_list("model", flat=True)[:500]))
 
 
 def delete(actor: Actor, key: int) -> None:
-    """Delete an agent with everything below it, in short jobs: from the first on nobody sees it. Raises NotFound;
+    """Delete an agent with everything below it, in short jobs; it is invisible from the first one on. Raises NotFound;
     Conflict while a turn runs."""
     get(actor, key, "manage")
     removal.remove_agent(key)
 
 
 def check_here(record: AgentRecord) -> None:
-    """Raises InvalidRequest for an agent that runs elsewhere."""
-    if record.is_foreign:
+    """Raise InvalidRequest for an agent that runs elsewhere."""
+    if record.is_external:
         raise InvalidRequest("This agent runs elsewhere: what it does is reported here; ask it there.", code="foreign")
 
 
 def check_enabled(record: AgentRecord) -> None:
-    """Raises InvalidRequest when the agent takes no turns."""
+    """Raise InvalidRequest when the agent takes no turns."""
     check_here(record)
     if record.disabled:
         raise InvalidRequest(f"Agent '{record.public_id}' is disabled.", code="agent_disabled")
@@ -242,8 +243,8 @@ def check_enabled(record: AgentRecord) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A configuration an agent had from ``created_at`` on (microseconds); ``author`` is who made it so, empty
-    where that is not known."""
+    """A configuration that an agent had from ``created_at`` on (microseconds); ``author`` is empty where it is
+    unknown."""
 
     number: int
     created_at: int
@@ -252,15 +253,15 @@ class Revision:
 
 
 def revisions(actor: Actor, key: int, limit: int = 50) -> list[Revision]:
-    """The newest revisions of an agent, newest first. Raises NotFound."""
+    """List the newest revisions of an agent, newest first. Raises NotFound."""
     get(actor, key)
     rows = AgentRevision.objects.filter(agent_id=key).order_by("-number")
-    found = rows.values_list("number", "created_at", "author__username", "pk", "config")[:limit]
-    return [Revision(number, to_us(at), who or "", _config(pk, text)) for number, at, who, pk, text in found]
+    columns = rows.values_list("number", "created_at", "author__username", "pk", "config")[:limit]
+    return [Revision(number, to_us(at), author or "", _config(pk, text)) for number, at, author, pk, text in columns]
 
 
 def client_tools_of(turn: int) -> list[ToolDef]:
-    """The client's tools of the agent a turn runs with, for a turn that was read already."""
+    """Return the client's tools of a turn's agent. The caller has checked that the turn is visible."""
     row = (
         Turn.objects.unscoped("the turn was read")
         .filter(pk=turn)
@@ -271,7 +272,7 @@ def client_tools_of(turn: int) -> list[ToolDef]:
 
 
 def revision_config(actor: Actor, key: int, revision: int, action: Action = "read") -> AgentConfig:
-    """The configuration of one revision of an agent the actor may see. Raises NotFound."""
+    """Return the configuration of one revision of an agent the actor may see. Raises NotFound."""
     get(actor, key, action)
     row = AgentRevision.objects.filter(agent_id=key, pk=revision).values_list("pk", "config").first()
     if row is None:

@@ -1,5 +1,5 @@
-"""Ending turns that nobody runs: those that waited too long, were left by a crash, or whose client
-went on with a new message. The events are the loop's own kind; only here the store writes them.
+"""Ends turns that no process runs: those that waited too long, were interrupted by a crash, or whose client
+sent a new message instead of an answer. Only here the store itself creates events; they are of the loop's types.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from agents.base import ids
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
-from agents.record.models.choices import FOREIGN, LIVE, StepStatus, StepType, TurnStatus
+from agents.record.models.choices import EXTERNAL, LIVE, StepStatus, StepType, TurnStatus
 from agents.record.models.turns import Step, Turn
 from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.events import (
@@ -30,7 +30,7 @@ from agents.record.schemas.events import (
     TurnEnded,
 )
 from agents.record.store import large_values, recorder, replay
-from agents.record.store.recorder import Leg
+from agents.record.store.recorder import TurnRef
 
 OPEN = (StepStatus.IN_PROGRESS, StepStatus.AWAITING_INPUT)
 WAITING, RUNNING = (TurnStatus.AWAITING_INPUT,), tuple(LIVE)
@@ -41,39 +41,39 @@ def close_turn(
     status: FinalStatus,
     reason: str,
     *,
-    among: Collection[TurnStatus],
+    statuses: Collection[TurnStatus],
     epoch: int | None = None,
     at_us: int | None = None,
     error: ErrorInfo | None = None,
 ) -> bool:
-    """End a turn with whatever is open in it, in the caller's transaction, and take it out of the hands of
-    whoever runs it. What was typed of an open inference is kept. Returns False, and changes nothing, where
-    the turn is not in one of the statuses ``among``, or not any more as it was when its ``epoch`` was read."""
+    """End a turn and its open steps, in the caller's transaction; the process that runs it, if any, loses it. The
+    generated text of an open inference is kept. Returns False, and changes nothing, where the turn's status is none
+    of ``statuses``, or its lease has changed since ``epoch`` was read."""
     turn = Turn.objects.unscoped("closing").select_for_update().filter(pk=key).first()
-    if turn is None or turn.status not in among or epoch not in (None, turn.lease_epoch):
+    if turn is None or turn.status not in statuses or epoch not in (None, turn.lease_epoch):
         return False
     turn.lease_epoch += 1
     Turn.objects.unscoped("closing").filter(pk=key).update(lease_epoch=turn.lease_epoch)
-    moment = at_us or ids.now_us()
+    closed_at = at_us or ids.now_us()
     events: list[Event] = []
-    message, kept = None, None
+    message, text_kept = None, None
     steps = Step.objects.unscoped("closing").filter(turn_id=key, status__in=OPEN).order_by("number")
     for step in steps.select_related("detail"):
         detail = _detail(step)
         if isinstance(detail, InferenceDetail):
-            message, kept = detail.model_response, len(str(detail.model_response.content))
-        events.append(_step_ended(turn.next_seq + len(events), moment, step, detail, status))
+            message, text_kept = detail.model_response, len(str(detail.model_response.content))
+        events.append(_step_ended(turn.next_seq + len(events), closed_at, step, detail, status))
     end = TurnEnded(
         seq=turn.next_seq + len(events),
-        at=moment,
+        at=closed_at,
         status=status,
         output_message=message,
         iterations=turn.iterations,
         error=error,
         reason=reason,
-        text_kept=kept,
+        text_kept=text_kept,
     )
-    recorder.record(Leg(key, turn.session_id, epoch=turn.lease_epoch), [*events, end])
+    recorder.record(TurnRef(key, turn.session_id, epoch=turn.lease_epoch), [*events, end])
     return True
 
 
@@ -107,46 +107,46 @@ def _detail(step: Step) -> StepDetail:
 
 
 def process_name() -> str:
-    """This process, as a lease names it: host, process id, and when it started."""
+    """Return the name of this process for leases: host, process id, and start time."""
     host = socket.gethostname().encode().hex()[:12]
     return f"{host}:{os.getpid()}:{_started(os.getpid())}"[:32]
 
 
 def _started(pid: int) -> str:
-    """A number that tells two processes of one id apart; empty when there is no such process."""
+    """Return the start time of a process, which tells it from others of the same id; empty when it does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
     except (OSError, IndexError):
         return ""
 
 
-def is_gone(owner: str) -> bool:
-    """Whether a lease's process certainly runs no more: one of this host that is not there."""
-    host, _, rest = owner.partition(":")
-    pid, _, started = rest.partition(":")
+def is_process_dead(owner: str) -> bool:
+    """Tell whether a lease's process certainly does not run any more: it was on this host and does not exist."""
+    host, _, process = owner.partition(":")
+    pid, _, started = process.partition(":")
     if not pid.isdecimal() or host != process_name().partition(":")[0]:
         return False
     return _started(int(pid)) != started
 
 
-def recover(now_us: int, mine: frozenset[int] = frozenset()) -> int:
-    """End the turns whose process is gone or whose lease ran out, as ``interrupted``; returns how
-    many. ``mine`` are being run here and left alone."""
-    ours = Turn.objects.unscoped("recovery").filter(status__in=LIVE).exclude(source__in=FOREIGN)
-    rows = ours.values_list("pk", "lease_epoch", "lease_owner", "lease_until")
+def recover(now_us: int, own_turns: frozenset[int] = frozenset()) -> int:
+    """End the turns whose process died or whose lease expired, as ``interrupted``; returns how many. ``own_turns`` run
+    in this process and are skipped."""
+    turns = Turn.objects.unscoped("recovery").filter(status__in=LIVE).exclude(source__in=EXTERNAL)
+    rows = turns.values_list("pk", "lease_epoch", "lease_owner", "lease_until")
     now = to_datetime(now_us)
     lost = [
         (key, epoch)
         for key, epoch, owner, until in rows
-        if key not in mine and (until is None or until < now or is_gone(owner))
+        if key not in own_turns and (until is None or until < now or is_process_dead(owner))
     ]
-    close = partial(close_turn, status="interrupted", reason="the server stopped", among=RUNNING)
+    close = partial(close_turn, status="interrupted", reason="the server stopped", statuses=RUNNING)
     return sum(writer.write(partial(close, key, epoch=epoch)) for key, epoch in lost)
 
 
 def expire_waiting(now_us: int) -> int:
-    """Close the turns that waited too long for their client; returns how many."""
+    """Cancel the turns that waited too long for their client; returns how many."""
     rows = Turn.objects.unscoped("expiry").filter(status=TurnStatus.AWAITING_INPUT, expires_at__lt=to_datetime(now_us))
     late = list(rows.values_list("pk", "lease_epoch")[:100])
-    close = partial(close_turn, status="cancelled", reason="input_timeout", among=WAITING)
+    close = partial(close_turn, status="cancelled", reason="input_timeout", statuses=WAITING)
     return sum(writer.write(partial(close, key, epoch=epoch)) for key, epoch in late)

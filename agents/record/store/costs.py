@@ -1,4 +1,5 @@
-"""What tokens cost: the price of a model at a moment, cached; applied once, when a step ends."""
+"""Computes the cost of tokens by the price of a model at a time. Prices are cached, and applied once, when a step
+ends."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from agents.base.timestamps import to_us
 from agents.record.models.prices import Price
 from agents.record.schemas.content import Usage
 
-FRESH_S = 5.0
+CACHE_TTL_S = 5.0
 _COLUMNS = (
     "pk",
     "model",
@@ -40,15 +41,15 @@ class _Row:
     def cost(self, usage: Usage) -> int:
         cached_nano = self.input_nano if self.cached_nano is None else self.cached_nano
         reasoning_nano = self.output_nano if self.reasoning_nano is None else self.reasoning_nano
-        read = (usage.input_tokens - usage.cached_tokens) * self.input_nano + usage.cached_tokens * cached_nano
-        said = usage.output_tokens - usage.reasoning_tokens
-        return read + said * self.output_nano + usage.reasoning_tokens * reasoning_nano
+        input_cost = (usage.input_tokens - usage.cached_tokens) * self.input_nano + usage.cached_tokens * cached_nano
+        answer_tokens = usage.output_tokens - usage.reasoning_tokens
+        return input_cost + answer_tokens * self.output_nano + usage.reasoning_tokens * reasoning_nano
 
 
 def _rows() -> list[_Row]:
     global _cache
     loaded_at, rows = _cache
-    if time.monotonic() - loaded_at > FRESH_S:
+    if time.monotonic() - loaded_at > CACHE_TTL_S:
         rows = [_Row(row[0], row[1], to_us(row[2]), *row[3:]) for row in Price.objects.values_list(*_COLUMNS)]
         # an exact name before a pattern, a longer pattern before a shorter, the newest of each
         rows.sort(key=lambda row: (not row.model.endswith("*"), len(row.model), row.starts_at), reverse=True)
@@ -63,27 +64,26 @@ def forget() -> None:
 
 
 def cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[int | None, int | None]:
-    """(billionths of a dollar, price id) of a model that is also called ``alias``, or (None, None) while it
+    """Return (billionths of a dollar, price id) for a model that is also called ``alias``; (None, None) while it
     has no price."""
     row = _row(model, at_us) or _row(alias, at_us)
     return (row.cost(usage), row.key) if row else (None, None)
 
 
 def late_cost(model: str, usage: Usage, at_us: int, alias: str = "") -> tuple[int | None, int | None]:
-    """The same for what was used before anyone told its price: by the first one told since."""
+    """Return the cost of tokens that were used before their model had a price, by its first price since then."""
     row = _row(model, at_us) or _row(alias, at_us) or _first(model, at_us) or _first(alias, at_us)
     return (row.cost(usage), row.key) if row else (None, None)
 
 
 def _row(model: str, at_us: int) -> _Row | None:
-    """The price of a model at a moment: None where there is none, or it has ended."""
-    found = next((row for row in _rows() if row.starts_at <= at_us and row.names(model)), None)
-    return None if found is None or found.closes else found
+    """Return the price of a model at a time; None where there is none, or it has ended."""
+    price = next((row for row in _rows() if row.starts_at <= at_us and row.names(model)), None)
+    return None if price is None or price.closes else price
 
 
 def _first(model: str, at_us: int) -> _Row | None:
-    """The first price that a model has after a moment; None where one had ended before it, which was meant
-    so."""
+    """Return the first price of a model after a time; None where an earlier one was closed before it, on purpose."""
     rows = [row for row in _rows() if row.names(model)]
     if any(row.starts_at <= at_us for row in rows):
         return None
@@ -91,9 +91,9 @@ def _first(model: str, at_us: int) -> _Row | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A price as it was told, amounts in billionths of a dollar per token, from a moment on (microseconds).
-    ``current``: it is in force."""
+class PriceEntry:
+    """A price from ``starts_at`` on (microseconds), in billionths of a dollar per token. ``current``: it is in
+    force."""
 
     model: str
     starts_at: int
@@ -105,18 +105,18 @@ class Known:
     current: bool
 
 
-def history(at_us: int) -> dict[str, list[Known]]:
-    """All prices by the name of the model, the newest of each first; ``at_us`` says what is in force."""
+def history(at_us: int) -> dict[str, list[PriceEntry]]:
+    """Return all prices by the name of the model, the newest of each first; ``current`` is as of ``at_us``."""
     forget()
-    now, out = current(at_us), dict[str, list[Known]]()
+    now, out = current(at_us), dict[str, list[PriceEntry]]()
     for row in sorted(_rows(), key=lambda row: (row.model, -row.starts_at)):
-        known = (row.input_nano, row.output_nano, row.cached_nano, row.reasoning_nano, row.closes, row.key in now)
-        out.setdefault(row.model, []).append(Known(row.model, row.starts_at, *known))
+        values = (row.input_nano, row.output_nano, row.cached_nano, row.reasoning_nano, row.closes, row.key in now)
+        out.setdefault(row.model, []).append(PriceEntry(row.model, row.starts_at, *values))
     return out
 
 
 def current(at_us: int) -> set[int]:
-    """The ids of the prices in force at a moment, of each model's name the newest."""
+    """Return the ids of the prices in force at a time: the newest of each model's name."""
     newest: dict[str, _Row] = {}
     for row in sorted(_rows(), key=lambda row: row.starts_at):
         if row.starts_at <= at_us:

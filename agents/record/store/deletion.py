@@ -1,5 +1,5 @@
-"""Deleting for good, within a job of the writer: sessions with everything below them, by explicit id lists.
-What may be much is for `agents.record.store.removal`.
+"""Deletes sessions and turns with everything below them, within one job of the writer, by explicit id lists.
+Large ones are deleted by `agents.record.store.removal`.
 
 Django's own cascade would load every row; here each table is emptied by one statement per
 hundred turns, children first.
@@ -18,19 +18,19 @@ from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.sql import execute
 from agents.record.models.agents import Session
-from agents.record.models.choices import FOREIGN, LIVE
+from agents.record.models.choices import EXTERNAL, LIVE
 from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody
-from agents.record.store import attached, forks, large_values, search
+from agents.record.store import deletion_hooks, forks, large_values, search
 
-CHUNK = 100
-CHANGES = 1_000
-"""Steps that are told to be gone: a page shows fewer."""
+CHUNK_ROWS = 100
+MAX_STEP_CHANGES = 1_000
+"""Most deleted steps of a turn that are noted as changes: a page shows fewer."""
 
 
 def delete_below(steps: list[int]) -> None:
-    """Delete what belongs to steps, within the caller's transaction."""
+    """Delete details, tags and blocks of steps, within the caller's transaction."""
     for part in _chunks(steps):
         StepDetail.objects.filter(step_id__in=part)._raw_delete("default")
         StepTag.objects.filter(step_id__in=part)._raw_delete("default")
@@ -46,7 +46,7 @@ def delete_sessions(keys: list[int]) -> None:
         for part in _chunks(turns):
             delete_turns(part)
         Item.objects.unscoped("delete").filter(session_id__in=chunk)._raw_delete("default")
-        attached.drop_of_sessions(chunk)
+        deletion_hooks.drop_of_sessions(chunk)
         SessionTag.objects.filter(session_id__in=chunk)._raw_delete("default")
         Session.objects.unscoped("delete").filter(pk__in=chunk)._raw_delete("default")
         for key in chunk:
@@ -54,57 +54,57 @@ def delete_sessions(keys: list[int]) -> None:
 
 
 def lock(model: type[Session] | type[Turn], keys: list[int]) -> None:
-    """Let nobody begin or go on with a turn of these any more."""
+    """Lock rows, so that nobody starts or continues a turn of them before the transaction ends."""
     rows = model.objects.unscoped("delete").select_for_update().filter(pk__in=keys).order_by("pk")
     list(rows.values_list("pk", flat=True))
 
 
 def refuse_running(sessions: list[int]) -> None:
-    """Raises Conflict while a turn of one of these sessions runs."""
+    """Raise Conflict while a turn of one of these sessions runs."""
     refuse(Turn.objects.unscoped("delete").filter(session_id__in=sessions, status__in=LIVE))
 
 
 def refuse(running: Any) -> None:
-    """Raises Conflict where there is one of these turns, for its session."""
+    """Raise Conflict, naming the session, if there is any of these running turns."""
     session = running.values_list("session_id", flat=True).first()
     if session is not None:
         public_id = ids.public(ids.Kind.SESSION, session)
         raise Conflict(f"Session '{public_id}' has a turn in progress; cancel it first.", code="session_busy")
 
 
-_LEFT = "FROM agents_turn AS left_over WHERE left_over.session_id = agents_session.id"
-_SUM_AGAIN = (
-    f"UPDATE agents_session SET turn_count = (SELECT COUNT(*) {_LEFT}), "  # noqa: S608 - made of `_LEFT` alone
-    f"input_tokens = (SELECT COALESCE(SUM(left_over.input_tokens), 0) {_LEFT}), "
-    f"output_tokens = (SELECT COALESCE(SUM(left_over.output_tokens), 0) {_LEFT}), "
-    f"cost_nano = (SELECT SUM(left_over.cost_nano) {_LEFT}), "
-    f"last_turn = (SELECT left_over.id {_LEFT} AND NOT EXISTS "
+_FROM_REMAINING = "FROM agents_turn AS left_over WHERE left_over.session_id = agents_session.id"
+_RECALCULATE = (
+    f"UPDATE agents_session SET turn_count = (SELECT COUNT(*) {_FROM_REMAINING}), "  # noqa: S608 - made of `_LEFT` alone
+    f"input_tokens = (SELECT COALESCE(SUM(left_over.input_tokens), 0) {_FROM_REMAINING}), "
+    f"output_tokens = (SELECT COALESCE(SUM(left_over.output_tokens), 0) {_FROM_REMAINING}), "
+    f"cost_nano = (SELECT SUM(left_over.cost_nano) {_FROM_REMAINING}), "
+    f"last_turn = (SELECT left_over.id {_FROM_REMAINING} AND NOT EXISTS "
     "(SELECT 1 FROM agents_fork AS fork WHERE fork.turn_id = left_over.id) ORDER BY left_over.number DESC LIMIT 1) "
     "WHERE id = %s AND removed_at IS NULL"
 )
-"""A session's sums are those of the turns it has, and its last turn is the last of them on its path. Nobody asks for
-those of one that is being removed, and each time all that is left would be read for them."""
+"""Recalculates a session's sums, and its last turn: the last one that is no fork. Sessions that are being removed are
+left out: nobody reads their sums, and each time all remaining turns would be read."""
 
 
 def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
-    """Delete turns with everything below them, within the caller's transaction. What foreign ones were made
-    of stays where they are not gone ``for_good``, but become others. Raises Conflict for one that runs here."""
+    """Delete turns with everything below them, within the caller's transaction. Without ``for_good`` the reports of
+    external turns stay, for building other turns of them. Raises Conflict for a turn that runs here."""
     lock(Turn, turns)
-    ours = Turn.objects.unscoped("delete").filter(pk__in=turns, status__in=LIVE).exclude(source__in=FOREIGN)
-    if ours.exists():
+    running = Turn.objects.unscoped("delete").filter(pk__in=turns, status__in=LIVE).exclude(source__in=EXTERNAL)
+    if running.exists():
         raise Conflict("The turn is in progress; cancel it first.", code="turn_running")
     if for_good:
-        attached.drop_sources(turns)
+        deletion_hooks.drop_sources(turns)
     steps = list(Step.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
-    sessions = _that_stay(turns)
-    legs = list(Response.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
+    sessions = _remaining_sessions(turns)
+    responses = list(Response.objects.unscoped("delete").filter(turn_id__in=turns).values_list("pk", flat=True))
     if sessions:
-        _let_go(sessions, legs)
+        _detach_followers(sessions, responses)
     search.remove(turns, steps)
     Item.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
     delete_below(steps)
     forks.drop(turns)
-    attached.drop_of_turns(turns)
+    deletion_hooks.drop_of_turns(turns)
     for model in (Step, Response, TurnBody):
         model.objects.unscoped("delete").filter(turn_id__in=turns)._raw_delete("default")
     for journal in (Event, DeltaBatch, EventPack, TurnTag):
@@ -112,35 +112,39 @@ def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
     Turn.objects.unscoped("delete").filter(parent_id__in=turns).update(parent=None)
     Turn.objects.unscoped("delete").filter(pk__in=turns)._raw_delete("default")
     for session in sessions:
-        sum_again(session)
-    for kind, keys in ((ChangeKind.TURN, turns), (ChangeKind.STEP, steps[-CHANGES:]), (ChangeKind.RESPONSE, legs)):
+        recalculate_sums(session)
+    for kind, keys in (
+        (ChangeKind.TURN, turns),
+        (ChangeKind.STEP, steps[-MAX_STEP_CHANGES:]),
+        (ChangeKind.RESPONSE, responses),
+    ):
         for key in keys:
             changes.note(kind, key, deleted=True)
 
 
-def sum_again(session: int) -> None:
-    """Bring a session's sums to what its turns come to, within the caller's transaction."""
-    execute(_SUM_AGAIN, session)
+def recalculate_sums(session: int) -> None:
+    """Recalculate a session's sums from its turns, within the caller's transaction."""
+    execute(_RECALCULATE, session)
 
 
-def _that_stay(turns: list[int]) -> set[int]:
-    """The sessions of these turns, but for those that are being removed: nobody reads what is left of them, and their
-    newest turns go first."""
+def _remaining_sessions(turns: list[int]) -> set[int]:
+    """Return the sessions of these turns, without those that are being removed: nobody reads these, and their newest
+    turns are deleted first, so that nothing refers to a deleted turn."""
     rows = Turn.objects.unscoped("delete").filter(pk__in=turns, session__removed_at=None)
     return set(rows.values_list("session_id", flat=True))
 
 
-def _let_go(sessions: set[int], legs: list[int]) -> None:
-    """What continues these legs stands for itself from now on; it is in the same sessions."""
+def _detach_followers(sessions: set[int], responses: list[int]) -> None:
+    """Clear the references of responses that continue the deleted ones; they are in the same sessions."""
     turns = Turn.objects.unscoped("delete").filter(session_id__in=sessions)
-    beside = Response.objects.unscoped("delete").filter(turn__in=turns.values("pk"))
-    for part in _chunks(legs):
-        beside.filter(previous_id__in=part).update(previous=None)
+    siblings = Response.objects.unscoped("delete").filter(turn__in=turns.values("pk"))
+    for part in _chunks(responses):
+        siblings.filter(previous_id__in=part).update(previous=None)
 
 
 def _chunks(keys: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(keys), CHUNK):
-        yield keys[start : start + CHUNK]
+    for start in range(0, len(keys), CHUNK_ROWS):
+        yield keys[start : start + CHUNK_ROWS]
 
 
 def reclaim() -> None:

@@ -1,7 +1,7 @@
-"""A part of a turn's log for showing: so many events from one on, with what was typed behind each.
+"""Reads a page of a turn's log: a number of events, with the deltas after each.
 
-Nothing is checked or put together again that is not shown, so that the log of a hundred thousand steps
-opens as quickly as a short one. The caller has been let in to the turn.
+Only the shown events are decoded, so that the log of a hundred thousand steps opens as quickly as a
+short one. The caller has checked that the turn is visible.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from agents.record.store import large_values
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
-    """An event; ``body`` is all of it as JSON, ``cut`` the bytes of what its detail only begins."""
+class EventLine:
+    """An event; ``body`` is its JSON, ``cut`` the bytes of the long texts that its detail only begins."""
 
     seq: int
     type: str
@@ -35,9 +35,9 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
-    """Deltas of one channel behind an event, without a gap: how many, of how many characters, and the
-    beginning of the text."""
+class DeltaLine:
+    """Consecutive deltas of one channel after an event: how many, of how many characters, and the beginning of the
+    text."""
 
     after: int
     ordinal: int
@@ -72,39 +72,39 @@ class _Head(msgspec.Struct):
 
 
 _PACK = Select(EventPack, "body", "turn_id = %s")
-_SOME = Select(Event, "body", "turn_id = %s AND seq >= %s AND seq < %s ORDER BY seq")
+_EVENTS = Select(Event, "body", "turn_id = %s AND seq >= %s AND seq < %s ORDER BY seq")
 _BATCHES = Select(DeltaBatch, "body", "turn_id = %s AND after >= %s AND after < %s ORDER BY after, first_ordinal")
 _pack, _head, _run = msgspec.json.Decoder(_Pack), msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Run)
 
-Line = Happened | Typed
+LogLine = EventLine | DeltaLine
 
 
-def lines(turn: int, first: int, count: int) -> list[Line]:
-    """The log from event number ``first`` on."""
+def lines(turn: int, first: int, count: int) -> list[LogLine]:
+    """Return ``count`` events of the log from number ``first`` on, with their deltas."""
     packed = _PACK.first(turn)
     bodies, runs = _packed(packed[0], first, count) if packed else _open(turn, first, count)
     heads = [_head.decode(body) for body in bodies]
     outlines = _outlines({_step(head) for head in heads if head.type == "step.ended"} | {run.step for run in runs})
-    behind: dict[int, list[Typed]] = {}
+    deltas_after: dict[int, list[DeltaLine]] = {}
     for run in sorted(runs, key=lambda run: run.ordinal):
-        behind.setdefault(run.after, []).append(_typed(run, outlines))
+        deltas_after.setdefault(run.after, []).append(_delta_line(run, outlines))
     return [
         line
         for head, body in zip(heads, bodies, strict=True)
-        for line in (_happened(head, body, outlines), *behind.get(head.seq, ()))
+        for line in (_event_line(head, body, outlines), *deltas_after.get(head.seq, ()))
     ]
 
 
 def _packed(body: bytes, first: int, count: int) -> tuple[Sequence[bytes], list[_Run]]:
     log = _pack.decode(encoding.unpack(encoding.ZSTD, body))
-    shown = [bytes(raw) for raw in log.events[first : first + count]]
-    return shown, [run for run in log.deltas if first <= run.after < first + count]
+    bodies = [bytes(raw) for raw in log.events[first : first + count]]
+    return bodies, [run for run in log.deltas if first <= run.after < first + count]
 
 
 def _open(turn: int, first: int, count: int) -> tuple[Sequence[bytes], list[_Run]]:
     batches = _BATCHES.all(turn, first, first + count)
-    shown = [bytes(body) for (body,) in _SOME.all(turn, first, first + count)]
-    return shown, [_run.decode(bytes(body)) for (body,) in batches]
+    bodies = [bytes(body) for (body,) in _EVENTS.all(turn, first, first + count)]
+    return bodies, [_run.decode(bytes(body)) for (body,) in batches]
 
 
 def _step(head: _Head) -> int:
@@ -116,22 +116,22 @@ def _outlines(steps: Collection[int]) -> dict[int, large_values.Outline]:
     return {step: large_values.outline(kind, body) for step, kind, body in rows}
 
 
-def _happened(head: _Head, body: bytes, outlines: Mapping[int, large_values.Outline]) -> Happened:
-    found = outlines.get(_step(head)) if head.type == "step.ended" else None
+def _event_line(head: _Head, body: bytes, outlines: Mapping[int, large_values.Outline]) -> EventLine:
+    outline = outlines.get(_step(head)) if head.type == "step.ended" else None
     cut = 0
-    if found is not None:
-        body = b'%b,"detail":%b}' % (body[:-1], found.body)
-        cut = sum(part.size for part in found.parts)
-    return Happened(head.seq, head.type, to_us(head.at), head.name, body, cut)
+    if outline is not None:
+        body = b'%b,"detail":%b}' % (body[:-1], outline.body)
+        cut = sum(part.size for part in outline.parts)
+    return EventLine(head.seq, head.type, to_us(head.at), head.name, body, cut)
 
 
-def _typed(run: _Run, outlines: Mapping[int, large_values.Outline]) -> Typed:
+def _delta_line(run: _Run, outlines: Mapping[int, large_values.Outline]) -> DeltaLine:
     letters = sum(run.lengths)
     text = run.text
     if text is None:
-        said = _said(outlines.get(run.step), run)
-        text = said[run.offset : run.offset + letters]
-    return Typed(run.after, run.ordinal, run.channel, len(run.lengths), letters, text)
+        full_text = _channel_text(outlines.get(run.step), run)
+        text = full_text[run.offset : run.offset + letters]
+    return DeltaLine(run.after, run.ordinal, run.channel, len(run.lengths), letters, text)
 
 
 class _Call(msgspec.Struct):
@@ -148,15 +148,15 @@ class _Inference(msgspec.Struct):
     reasoning: str = ""
 
 
-def _said(outline: large_values.Outline | None, run: _Run) -> str:
-    """What a channel of an inference said in the end."""
-    found = msgspec.json.decode(outline.body, type=_Inference) if outline else _Inference()
-    calls = found.model_response.tool_calls
+def _channel_text(outline: large_values.Outline | None, run: _Run) -> str:
+    """Return the final text of a channel of an inference."""
+    inference = msgspec.json.decode(outline.body, type=_Inference) if outline else _Inference()
+    calls = inference.model_response.tool_calls
     match run.channel:
         case "text":
-            return _text(found.model_response.content)
+            return _text(inference.model_response.content)
         case "reasoning":
-            return found.reasoning
+            return inference.reasoning
         case _:
             return (calls[run.index].arguments_json or "") if run.index < len(calls) else ""
 

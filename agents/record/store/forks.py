@@ -1,7 +1,7 @@
-"""Forks: what they were made from, what was made from a turn, and where that leaves a session's history.
+"""Forks: their sources, the forks of a turn, and their position in a session's history.
 
-A fork stands beside its source: it continues what the source continued, and nothing of it is told to those
-that go on with the session.
+A fork stands beside its source: it continues what the source continued, and the session's later turns do not
+see it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agents.record.store.history import NewItem
 
 @dataclass(frozen=True, slots=True)
 class NewFork:
-    """What is stored of a fork when it begins. ``changes`` and ``settings`` are JSON."""
+    """The values of a new fork. ``changes`` and ``settings`` are JSON."""
 
     source: int
     step: int
@@ -34,8 +34,9 @@ class NewFork:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a turn stands: what it continues, and the number of the item before which its history ends."""
+class ForkPosition:
+    """The position of a turn and of its forks: the turn and response that it continues, and the number of the item
+    before which its history ends."""
 
     parent: int | None
     previous: int | None
@@ -48,33 +49,32 @@ _FORK = Select(Fork, "history_end", "turn_id = %s")
 _ADD = Insert(Fork, "turn_id session_id source_id step_id step_number history_end replays changes settings")
 
 
-def place_of(turn: int) -> Place:
-    """Where a turn, and each fork of it, stands. Raises InvalidRequest for one that is gone."""
+def position_of(turn: int) -> ForkPosition:
+    """Return the position of a turn, which its forks share. Raises InvalidRequest for a deleted one."""
     row, first = _TURN.first(turn), _FIRST.first(turn)
     if row is None or first is None:
         raise InvalidRequest("The turn was deleted just now.", code="turn_deleted")
     fork = _FORK.first(turn)
-    return Place(row[0], first[0], fork[0] if fork else first[1])
+    return ForkPosition(row[0], first[0], fork[0] if fork else first[1])
 
 
 def add(turn: int, session: int, new: NewFork) -> None:
-    """Store what a turn is a fork of, in the caller's transaction."""
-    end = place_of(new.source).history_end
-    _ADD.one(turn, session, new.source, new.step, new.step_number, end, new.replays, new.changes, new.settings)
+    """Store a turn as a fork, in the caller's transaction."""
+    end = position_of(new.source).history_end
+    _ADD.execute(turn, session, new.source, new.step, new.step_number, end, new.replays, new.changes, new.settings)
 
 
 def inputs(turn: int) -> list[NewItem]:
-    """What a turn was given, for a fork of it: the same rows under keys of their own."""
+    """Copy the input items of a turn for a fork, under new keys."""
     rows = Response.objects.unscoped("its turn was let in").filter(turn_id=turn, number=1)
-    first, given = rows.values_list("first_item", "input_items").get()
+    first, input_items = rows.values_list("first_item", "input_items").get()
     items = Item.objects.unscoped("its turn was let in").filter(turn_id=turn)
-    own = items.filter(number__gte=first, number__lt=first + given).order_by("number").values_list("body", "wire")
+    own = items.filter(number__gte=first, number__lt=first + input_items).order_by("number").values_list("body", "wire")
     return [NewItem(ids.new_key(), bytes(body), bytes(wire)) for body, wire in own]
 
 
 def root_of(turn: int) -> int:
-    """The turn that a fork, or what it is a fork of, was made from in the first place; the turn itself where
-    it is none."""
+    """Follow the sources of a fork to the first turn, which is no fork itself."""
     rows = Fork.objects.unscoped("its turn was let in")
     while True:
         source = rows.filter(pk=turn).values_list("source_id", flat=True).first()
@@ -88,7 +88,7 @@ def root_of(turn: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ForkRecord:
-    """A fork: ``source`` is None where it is gone, or not for the actor. ``model`` and ``started_at`` are
+    """A fork: ``source`` is None where it was deleted, or the actor may not see it. ``model`` and ``started_at`` are
     the fork's."""
 
     turn: int
@@ -108,31 +108,32 @@ _COLUMNS = ("pk", "source_id", "step_id", "step_number", "replays", "changes")
 
 
 def of_turn(actor: Actor, turn: int) -> ForkRecord | None:
-    """What a turn is a fork of; None where it is none, or not for the actor."""
+    """Return the fork that a turn is; None where it is none, or the actor may not see it."""
     row = Fork.objects.visible_to(actor).filter(pk=turn).values_list(*_COLUMNS).first()
     if row is None:
         return None
     source = row[1]
-    seen = source is not None and Turn.objects.visible_to(actor).filter(pk=source).exists()
-    return ForkRecord(row[0], source if seen else None, *row[2:])
+    is_visible = source is not None and Turn.objects.visible_to(actor).filter(pk=source).exists()
+    return ForkRecord(row[0], source if is_visible else None, *row[2:])
 
 
 def from_turn(actor: Actor, turn: int, limit: int = 50) -> list[ForkRecord]:
-    """The forks that were made from a turn, newest first."""
+    """List the forks of a turn, newest first."""
     rows = Fork.objects.visible_to(actor).filter(source_id=turn).order_by("-turn_id")
-    found = list(rows.values_list(*_COLUMNS, "turn__model_id")[:limit])
-    names = terms.texts({row[-1] for row in found})
-    return [replace(ForkRecord(*row[:-1]), model=names[row[-1]]) for row in found]
+    columns = list(rows.values_list(*_COLUMNS, "turn__model_id")[:limit])
+    names = terms.texts({row[-1] for row in columns})
+    return [replace(ForkRecord(*row[:-1]), model=names[row[-1]]) for row in columns]
 
 
 def settings_of(turn: int) -> str:
-    """What differs from its agent's settings in a turn that was let in, as JSON: nothing where it is no fork."""
+    """Return the settings of a turn that differ from its agent's, as JSON; ``{}`` where it is no fork. The caller has
+    checked that the turn is visible."""
     rows = Fork.objects.unscoped("its turn was let in").filter(pk=turn)
     return rows.values_list("settings", flat=True).first() or "{}"
 
 
 def path_end(session: int, count: int) -> int:
-    """The number behind the last item that the session goes on from, of so many in all."""
+    """Return the number after the last item of the session's main path; ``count`` is the number of all items."""
     if not Fork.objects.unscoped("its session was let in").filter(session_id=session).exists():
         return count
     off = Fork.objects.unscoped("its session was let in").filter(session_id=session).values("turn_id")
@@ -142,6 +143,6 @@ def path_end(session: int, count: int) -> int:
 
 
 def drop(turns: Collection[int]) -> None:
-    """Forget that these turns are forks, and that others are forks of them, in the caller's transaction."""
+    """Delete the fork rows of these turns and clear references to them, in the caller's transaction."""
     Fork.objects.unscoped("delete").filter(pk__in=turns)._raw_delete("default")
     Fork.objects.unscoped("delete").filter(source_id__in=turns).update(source=None)

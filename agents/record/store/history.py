@@ -1,4 +1,4 @@
-"""A session's history: its items in order, as they are sent to a model, without parsing."""
+"""Reads and extends a session's history: its items in order, as they are sent to a model, without parsing."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from agents.record.models.turns import Item, Response
 from agents.record.schemas.chat import messages_of_row
 
 OFF_PATH = "SELECT f.turn_id FROM agents_fork f WHERE f.session_id = %s"
-"""The turns of a session that were forked beside others: its history leaves them out. One mark."""
+"""SQL for the forks of a session, which its history leaves out. One mark."""
 ON_TRUNK = f"({{0}}turn_id IS NULL OR {{0}}turn_id NOT IN ({OFF_PATH}))"
-"""The items of a session but for those of such turns; to be formatted with the name of their table and a dot.
-One mark."""
+"""SQL for the items of a session without those of forks; format it with the table's name and a dot. One mark."""
 
 _ADD = Insert(Item, "id session_id turn_id number hidden body wire")
 
 
 def before(session: int, *, first: int | None = None) -> list[bytes]:
-    """The visible items of a session; with ``first``, only those numbered below it."""
+    """Return the messages of a session's visible items; with ``first``, only of those numbered below it."""
     sql = f"SELECT body FROM agents_item WHERE session_id = %s AND NOT hidden AND {ON_TRUNK.format('')}"  # noqa: S608 - a constant of ours
     params: list[int] = [session, session]
     if first is not None:
@@ -32,7 +31,7 @@ def before(session: int, *, first: int | None = None) -> list[bytes]:
         return messages(body for (body,) in cursor.fetchall())
 
 
-_PLACE = """
+_POSITION = """
 SELECT r.previous_id, s.id, s.branched, COALESCE(f.history_end, r.first_item)
 FROM agents_response r JOIN agents_turn t ON t.id = r.turn_id JOIN agents_session s ON s.id = t.session_id
 LEFT JOIN agents_fork f ON f.turn_id = r.turn_id WHERE r.turn_id = %s AND r.number = 1
@@ -40,23 +39,23 @@ LEFT JOIN agents_fork f ON f.turn_id = r.turn_id WHERE r.turn_id = %s AND r.numb
 
 
 def before_turn(turn: int) -> list[bytes]:
-    """What was said before a turn that is there: the path to the leg it continues, or all of its session
+    """Return the messages before an existing turn: of the path to the response it continues, or of its whole session
     until then."""
     with connection.cursor() as cursor:
-        cursor.execute(_PLACE, [turn])
+        cursor.execute(_POSITION, [turn])
         previous, session, branched, end = cursor.fetchone()
     if branched and previous is not None:
-        return upto(previous)
+        return up_to(previous)
     return before(session, first=end)
 
 
 def messages(bodies: Iterable[bytes]) -> list[bytes]:
-    """The messages of rows; of some a model is told nothing."""
+    """Return the messages of rows; empty rows have none for the model."""
     return [message for body in bodies if body for message in messages_of_row(bytes(body))]
 
 
-# The legs from the first of a session to one of its turns: back to the first leg of each turn, and
-# from there to the leg that turn continues.
+# The responses from the first of a session to one of its turns: back to the first response of each turn, and
+# from there to the response that turn continues.
 PATH = """
 WITH RECURSIVE path(turn_id, end_item, previous_id) AS (
     SELECT r.turn_id, r.end_item, f.previous_id
@@ -69,8 +68,8 @@ WITH RECURSIVE path(turn_id, end_item, previous_id) AS (
 """
 
 
-# The visible items of a path: those of its turns, and those put into the conversation by hand before
-# its end. Two marks: the last leg, twice.
+# The visible items of a path: those of its turns, and those added to the conversation by hand before
+# its end. Two marks: the last response, twice.
 ON_PATH = """
 FROM agents_item i LEFT JOIN path p ON p.turn_id = i.turn_id
 WHERE NOT i.hidden
@@ -80,27 +79,27 @@ AND (p.turn_id IS NOT NULL AND (p.end_item IS NULL OR i.number < p.end_item)
 """
 
 
-def upto(leg: int) -> list[bytes]:
-    """The visible items of the path that ends with a leg, in order."""
+def up_to(response: int) -> list[bytes]:
+    """Return the messages of the visible items of the path that ends with a response, in order."""
     with connection.cursor() as cursor:
-        cursor.execute(f"{PATH} SELECT i.body {ON_PATH} ORDER BY i.number", [leg, leg])
+        cursor.execute(f"{PATH} SELECT i.body {ON_PATH} ORDER BY i.number", [response, response])
         return messages(body for (body,) in cursor.fetchall())
 
 
 def of_turn(turn: int) -> tuple[int, list[bytes]]:
-    """(number of its first item, what a turn that is being resumed has said and done since its input
-    and before this resume, in order)."""
-    legs = Response.objects.unscoped("its run was let in").filter(turn_id=turn).order_by("number")
-    (first, given), *_, (end, _) = legs.values_list("first_item", "input_items")
+    """Return (number of its first item, messages) of a turn that is being resumed: those after its input and before
+    this resume, in order."""
+    responses = Response.objects.unscoped("its run was let in").filter(turn_id=turn).order_by("number")
+    (first, input_items), *_, (end, _) = responses.values_list("first_item", "input_items")
     rows = Item.objects.unscoped("its run was let in").filter(turn_id=turn, hidden=False)
-    rows = rows.filter(number__gte=first + given, number__lt=end).order_by("number")
+    rows = rows.filter(number__gte=first + input_items, number__lt=end).order_by("number")
     return first, messages(rows.values_list("body", flat=True))
 
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to be added: its chat message (or several, joined by commas; none where a model is told
-    nothing of it), and the form it came in."""
+    """An item to be added: its chat message (or several, joined by commas; empty where the model does not get it),
+    and the form it came in."""
 
     key: int
     body: bytes
@@ -109,10 +108,12 @@ class NewItem:
 
 def append(session: int, turn: int | None, first: int, items: Sequence[NewItem]) -> None:
     """Add items, numbered from ``first``, in the caller's transaction."""
-    _ADD.many((item.key, session, turn, first + place, False, item.body, item.wire) for place, item in enumerate(items))
+    _ADD.execute_many(
+        (item.key, session, turn, first + index, False, item.body, item.wire) for index, item in enumerate(items)
+    )
 
 
 def put(session: int, first: int, items: Sequence[NewItem]) -> None:
-    """Add items that are no turn's, numbered from ``first``, in the caller's transaction."""
+    """Add items that belong to no turn, numbered from ``first``, in the caller's transaction."""
     append(session, None, first, items)
     execute("UPDATE agents_session SET item_count = %s WHERE id = %s", first + len(items), session)

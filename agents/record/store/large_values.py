@@ -19,11 +19,11 @@ from agents.base import ids
 from agents.base.store import encoding
 from agents.base.store.sql import Insert, Select, execute
 from agents.record.models.turns import ValueBlock
-from agents.record.schemas.turns import Cut
+from agents.record.schemas.turns import TruncatedText
 
 THRESHOLD = 64 * 1024
 """Bytes of a detail that is kept in one piece."""
-LONG = 16 * 1024
+MAX_INLINE_TEXT = 16 * 1024
 """Characters of a text that stays in its detail, whatever the detail's size."""
 HEAD = 4_096
 """Characters of a long text in the outline."""
@@ -40,11 +40,11 @@ _TEXTS = re.compile(
 """The texts that are kept elsewhere: those that whoever shows an outline knows to be cut."""
 _JSON = re.compile(r"(/model_response)?/tool_calls/\d+/arguments|/data")
 """The values that are kept elsewhere as the JSON they are."""
-_WHOLE_KINDS = frozenset({"mcp_list_tools"})
+_UNSPLIT_KINDS = frozenset({"mcp_list_tools"})
 """Kinds of other steps whose data is read as a whole."""
 
 
-class Part(msgspec.Struct, array_like=True, frozen=True):
+class LargeText(msgspec.Struct, array_like=True, frozen=True):
     """A text that is kept elsewhere: ``start`` and ``end`` are the bytes of the outline its beginning
     stands in, ``size`` its own bytes."""
 
@@ -57,16 +57,16 @@ class Part(msgspec.Struct, array_like=True, frozen=True):
 
 class Outline(msgspec.Struct, array_like=True, frozen=True):
     body: bytes
-    parts: list[Part]
+    parts: list[LargeText]
 
     @property
-    def cuts(self) -> tuple[Cut, ...]:
+    def cuts(self) -> tuple[TruncatedText, ...]:
         """What is only begun in it."""
-        return tuple(Cut(part.pointer, part.size, number) for number, part in enumerate(self.parts))
+        return tuple(TruncatedText(part.pointer, part.size, number) for number, part in enumerate(self.parts))
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitDetail:
     """A detail taken apart: its outline and the texts that go elsewhere, in order."""
 
     outline: Outline
@@ -81,14 +81,14 @@ _ADD = Insert(ValueBlock, "id step_id part position encoding data")
 
 def put(step: int, detail: bytes) -> tuple[int, bytes]:
     """Store what is large of a step's detail; returns (encoding, stored bytes) of what stays of it."""
-    found = split(detail) if len(detail) > THRESHOLD else None
-    if found is None:
+    parts = split(detail) if len(detail) > THRESHOLD else None
+    if parts is None:
         return encoding.pack(detail)
     execute("DELETE FROM agents_valueblock WHERE step_id = %s", step)
-    for number, text in enumerate(found.texts):
-        for place, data in enumerate(_blocks(text)):
-            _ADD.one(ids.new_key(), step, number, place, *encoding.pack(data))
-    return OUTLINE, encoding.pack_always(msgspec.msgpack.encode(found.outline))
+    for number, text in enumerate(parts.texts):
+        for position, data in enumerate(_blocks(text)):
+            _ADD.execute(ids.new_key(), step, number, position, *encoding.pack(data))
+    return OUTLINE, encoding.pack_always(msgspec.msgpack.encode(parts.outline))
 
 
 def _blocks(text: bytes) -> Iterator[bytes]:
@@ -96,37 +96,37 @@ def _blocks(text: bytes) -> Iterator[bytes]:
         yield text[start : start + BLOCK]
 
 
-def split(detail: bytes) -> Split | None:
+def split(detail: bytes) -> SplitDetail | None:
     """Take a detail's long texts out; None where it has none, or they are not found as they were
     written."""
-    parts, texts, pieces = list[Part](), list[bytes](), list[bytes]()
+    parts, texts, segments = list[LargeText](), list[bytes](), list[bytes]()
     at = length = 0
     for pointer, text, is_json in _long(msgspec.json.decode(detail), ""):
         written = text.encode() if is_json else msgspec.json.encode(text)
-        place = _place(detail, written, at)
-        if place < 0:
+        start = _find(detail, written, at)
+        if start < 0:
             return None
         head = msgspec.json.encode(text[:HEAD])
-        pieces += [detail[at:place], head]
-        length += place - at + len(head)
-        at = place + len(written)
+        segments += [detail[at:start], head]
+        length += start - at + len(head)
+        at = start + len(written)
         texts.append(text.encode())
-        parts.append(Part(pointer, length - len(head), length, len(texts[-1]), is_json))
-    body = b"".join([*pieces, detail[at:]])
-    return Split(Outline(body, parts), texts) if parts and _is_sound(body, parts) else None
+        parts.append(LargeText(pointer, length - len(head), length, len(texts[-1]), is_json))
+    body = b"".join([*segments, detail[at:]])
+    return SplitDetail(Outline(body, parts), texts) if parts and _is_sound(body, parts) else None
 
 
 def _long(value: Any, pointer: str) -> Iterator[tuple[str, str, bool]]:
     """The long texts of a detail in the order they stand in, and whether they are JSON."""
     if isinstance(value, str):
-        if len(value) > LONG and _TEXTS.fullmatch(pointer):
+        if len(value) > MAX_INLINE_TEXT and _TEXTS.fullmatch(pointer):
             yield pointer, value, False
     elif isinstance(value, dict | list):
         written = _long_json(value, pointer)
         if written is not None:
             yield pointer, written, True
             return
-        if pointer == "" and isinstance(value, dict) and value.get("kind") in _WHOLE_KINDS:
+        if pointer == "" and isinstance(value, dict) and value.get("kind") in _UNSPLIT_KINDS:
             return
         for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _long(inner, f"{pointer}/{name}")
@@ -136,24 +136,24 @@ def _long_json(value: Any, pointer: str) -> str | None:
     if not _JSON.fullmatch(pointer):
         return None
     written = msgspec.json.encode(value)
-    return written.decode() if len(written) > LONG else None
+    return written.decode() if len(written) > MAX_INLINE_TEXT else None
 
 
 _PROBE = 1_024
 
 
-def _place(detail: bytes, written: bytes, at: int) -> int:
+def _find(detail: bytes, written: bytes, at: int) -> int:
     """Where a text stands in a detail from ``at`` on. Python's own search for a long needle would first
     make itself a plan of it."""
-    probe, whole = written[:_PROBE], memoryview(detail)
+    probe, view = written[:_PROBE], memoryview(detail)
     while (at := detail.find(probe, at)) >= 0:
-        if whole[at : at + len(written)] == written:
+        if view[at : at + len(written)] == written:
             return at
         at += 1
     return -1
 
 
-def _is_sound(body: bytes, parts: Sequence[Part]) -> bool:
+def _is_sound(body: bytes, parts: Sequence[LargeText]) -> bool:
     """Whether the beginnings stand where their texts belong."""
     try:
         decoded = msgspec.json.decode(body)
@@ -188,7 +188,7 @@ COALESCE((SELECT SUM(LENGTH(d.body)) FROM agents_step s JOIN agents_stepdetail d
 """SQL for about how many bytes the details of a turn's steps take; to be formatted with the turn's column."""
 
 
-def about(kind: int, length: int, body: bytes | memoryview) -> int:
+def approximate_size(kind: int, length: int, body: bytes | memoryview) -> int:
     """About how many bytes a detail has, by the length and the beginning of what is stored of it: of one that is
     kept in blocks only that it is large."""
     return BLOCK if kind == OUTLINE else max(length, encoding.size_of(kind, body[: encoding.HEADER]))
@@ -198,10 +198,10 @@ def unpack(step: int, kind: int, stored: bytes | memoryview) -> bytes:
     """A step's whole detail."""
     if kind != OUTLINE:
         return encoding.unpack(kind, stored)
-    return b"".join(pieces(step, outline(kind, stored)))
+    return b"".join(chunks(step, outline(kind, stored)))
 
 
-def pieces(step: int, found: Outline) -> Iterator[bytes]:
+def chunks(step: int, found: Outline) -> Iterator[bytes]:
     """A step's whole detail, piece by piece."""
     at = 0
     for number, part in enumerate(found.parts):

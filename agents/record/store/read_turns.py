@@ -23,7 +23,7 @@ from agents.record.models.choices import StepStatus, StepType, TurnStatus
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import large_values
 from agents.record.store.history import OFF_PATH
 
@@ -44,35 +44,35 @@ STEP = ", ".join(
         "output_tokens cached_tokens reasoning_tokens",
     )
 )
-INLINE = 32 * 1024
+MAX_INLINE = 32 * 1024
 """Stored bytes of a detail that is read with its step."""
-AT_ONCE = 64 * 1024
+MAX_EAGER = 64 * 1024
 """Bytes of a detail that need not wait until it is asked for."""
 _DETAIL = (
-    f"d.encoding, LENGTH(d.body), CASE WHEN LENGTH(d.body) <= {INLINE} THEN d.body "
+    f"d.encoding, LENGTH(d.body), CASE WHEN LENGTH(d.body) <= {MAX_INLINE} THEN d.body "
     f"ELSE SUBSTR(d.body, 1, {encoding.HEADER}) END, d.error"
 )
 _STATUS = {choice.value: choice.label for choice in (*TurnStatus, *StepStatus)}
 _TYPE = {choice.value: choice.label for choice in StepType}
 
 
-class Details:
+class StepDetails:
     """What is large of the details of steps, read when it is asked for; ``weight`` are about its bytes."""
 
     def __init__(self) -> None:
-        self._left: dict[int, tuple[int, bytes | None]] = {}
+        self._deferred: dict[int, tuple[int, bytes | None]] = {}
         self.weight = 0
 
-    def leave(self, step: int, kind: int, stored: bytes | None, weight: int) -> None:
+    def defer(self, step: int, kind: int, stored: bytes | None, weight: int) -> None:
         """Not to be read yet; ``stored`` is what of it is here already."""
-        self._left[step] = kind, stored
+        self._deferred[step] = kind, stored
         self.weight += weight
 
-    def of(self, step: StepValue) -> StepValue:
+    def load(self, step: StepSnapshot) -> StepSnapshot:
         """A step with all of its detail; nothing, where it was deleted meanwhile."""
-        if step.key not in self._left:
+        if step.key not in self._deferred:
             return step
-        kind, stored = self._left[step.key]
+        kind, stored = self._deferred[step.key]
         if stored is None:
             row = _STORED.first(step.key)
             if row is None:
@@ -85,64 +85,64 @@ _STORED = Select(StepDetail, "encoding body", "step_id = %s")
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PartialTurn:
     """A turn whose steps lack what is large of them."""
 
-    turn: TurnValue
-    details: Details
+    turn: TurnSnapshot
+    details: StepDetails
 
     @property
     def weight(self) -> int:
         """About its bytes."""
         return self.details.weight + len(self.turn.input_messages)
 
-    def whole(self) -> TurnValue:
-        return replace(self.turn, steps=tuple(map(self.details.of, self.turn.steps)))
+    def complete(self) -> TurnSnapshot:
+        return replace(self.turn, steps=tuple(map(self.details.load, self.turn.steps)))
 
 
-def turn(actor: Actor, key: int, action: Action = "read") -> TurnValue:
+def turn(actor: Actor, key: int, action: Action = "read") -> TurnSnapshot:
     """One turn. Raises NotFound, also for one the actor may not see."""
-    return parts(actor, key, action).whole()
+    return partial_turn(actor, key, action).complete()
 
 
-def parts(actor: Actor, key: int, action: Action = "read") -> Parts:
+def partial_turn(actor: Actor, key: int, action: Action = "read") -> PartialTurn:
     """One turn, to be read step by step. Raises NotFound, also for one the actor may not see."""
-    found, details = _turns(actor, "t.id = %s", [key], action)
-    if not found:
+    turns, details = _turns(actor, "t.id = %s", [key], action)
+    if not turns:
         raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
-    return Parts(found[0], details)
+    return PartialTurn(turns[0], details)
 
 
-def head(actor: Actor, key: int, action: Action = "read") -> TurnValue:
+def head(actor: Actor, key: int, action: Action = "read") -> TurnSnapshot:
     """A turn without its steps. Raises NotFound, also for one the actor may not see."""
-    found, _ = _turns(actor, "t.id = %s", [key], action, steps=False)
-    if not found:
+    turns, _ = _turns(actor, "t.id = %s", [key], action, steps=False)
+    if not turns:
         raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
-    return found[0]
+    return turns[0]
 
 
 def sizes_of_session(actor: Actor, session: int, only: Sequence[int] | None = None) -> list[Sized[int]]:
     """The keys of a session's turns in order, without those that were forked beside it, or of those named in ``only``;
     and about how many bytes each holds."""
-    which, values = _of_session(session, only)
-    visible, more = visible_where(actor, "read")
+    condition, values = _of_session(session, only)
+    visible, scope_params = visible_where(actor, "read")
     parts = bytes_of("b.input_messages"), bytes_of("b.output_message"), large_values.STORED.format("t.id")
     length = " + ".join(parts)
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT t.id, {length} "  # noqa: S608 - made of constants only
-            f"FROM agents_turn t JOIN agents_turnbody b ON b.turn_id = t.id WHERE {which} AND {visible} "
+            f"FROM agents_turn t JOIN agents_turnbody b ON b.turn_id = t.id WHERE {condition} AND {visible} "
             "ORDER BY t.number",
-            [*values, *more],
+            [*values, *scope_params],
         )
         return list(cursor.fetchall())
 
 
-def parts_of_session(actor: Actor, session: int, sized: Iterable[Sized[int]]) -> Iterator[Parts]:
+def partial_turns(actor: Actor, session: int, sized: Iterable[Sized[int]]) -> Iterator[PartialTurn]:
     """These turns of a session in order, as they are read."""
     for keys in portions.groups(sized):
         turns, details = _turns(actor, *_of_session(session, keys))
-        yield from (Parts(one, details) for one in turns)
+        yield from (PartialTurn(turn, details) for turn in turns)
 
 
 def _of_session(session: int, only: Sequence[int] | None) -> tuple[str, list[int]]:
@@ -152,33 +152,33 @@ def _of_session(session: int, only: Sequence[int] | None) -> tuple[str, list[int
 
 
 def _turns(
-    actor: Actor, which: str, values: list[int], action: Action = "read", *, steps: bool = True
-) -> tuple[list[TurnValue], Details]:
-    details = Details()
-    visible, more = visible_where(actor, action)
-    where, params = f"{which} AND {visible}", [*values, *more]
+    actor: Actor, condition: str, values: list[int], action: Action = "read", *, steps: bool = True
+) -> tuple[list[TurnSnapshot], StepDetails]:
+    details = StepDetails()
+    visible, scope_params = visible_where(actor, action)
+    where, params = f"{condition} AND {visible}", [*values, *scope_params]
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {_TURN}, {_BODY} FROM agents_turn t "  # noqa: S608 - made of constants only
             f"JOIN agents_turnbody b ON b.turn_id = t.id WHERE {where} ORDER BY t.number",
             params,
         )
-        found = cursor.fetchall()
-        own = _steps(cursor, where, params, details) if found and steps else {}
-    names = terms.texts({row[3] for row in found})
-    return [_turn(row, names, tuple(own.get(row[0], ()))) for row in found], details
+        rows = cursor.fetchall()
+        steps_by_turn = _steps(cursor, where, params, details) if rows and steps else {}
+    names = terms.texts({row[3] for row in rows})
+    return [_turn(row, names, tuple(steps_by_turn.get(row[0], ()))) for row in rows], details
 
 
-def _turn(row: tuple[Any, ...], names: dict[int | None, str], steps: tuple[StepValue, ...]) -> TurnValue:
-    key, session, status, model, started, completed, next_seq, *tokens, asked, answer, error = row
-    return TurnValue(
+def _turn(row: tuple[Any, ...], names: dict[int | None, str], steps: tuple[StepSnapshot, ...]) -> TurnSnapshot:
+    key, session, status, model, started, completed, next_seq, *tokens, input_messages, answer, error = row
+    return TurnSnapshot(
         key=key,
         session=session,
         status=_STATUS[status],
         model=names[model],
         started_at=started,
         completed_at=completed,
-        input_messages=asked.encode(),
+        input_messages=input_messages.encode(),
         steps=steps,
         output_message=answer.encode() if answer else None,
         error=ErrorInfo.model_validate_json(error) if error else None,
@@ -202,37 +202,37 @@ def _usage(input_tokens: int, output_tokens: int, cached_tokens: int, reasoning_
     )
 
 
-def _steps(cursor: Any, where: str, params: list[int], details: Details) -> dict[int, list[StepValue]]:
+def _steps(cursor: Any, where: str, params: list[int], details: StepDetails) -> dict[int, list[StepSnapshot]]:
     cursor.execute(
         f"SELECT {STEP}, {_DETAIL} FROM agents_turn t "  # noqa: S608 - made of constants only
         "JOIN agents_step s ON s.turn_id = t.id LEFT JOIN agents_stepdetail d ON d.step_id = s.id "
         f"WHERE {where} ORDER BY s.turn_id, s.number",
         params,
     )
-    out: dict[int, list[StepValue]] = {}
+    out: dict[int, list[StepSnapshot]] = {}
     for row in cursor.fetchall():
         out.setdefault(row[0], []).append(_step(row, details))
     return out
 
 
-def steps_of(turns: Collection[int]) -> dict[int, list[StepValue]]:
+def steps_of(turns: Collection[int]) -> dict[int, list[StepSnapshot]]:
     """The steps of turns whose reader was let in, in order."""
-    found, details = parts_of(turns)
-    return {turn: [details.of(step) for step in steps] for turn, steps in found.items()}
+    partial, details = partial_steps(turns)
+    return {turn: [details.load(step) for step in steps] for turn, steps in partial.items()}
 
 
-def parts_of(
-    turns: Collection[int], *, of_clients_and: Sequence[int] | None = None
-) -> tuple[dict[int, list[StepValue]], Details]:
+def partial_steps(
+    turns: Collection[int], *, client_calls_and: Sequence[int] | None = None
+) -> tuple[dict[int, list[StepSnapshot]], StepDetails]:
     """The same without what is large of them, and that; or only the calls of clients among them, and the steps
     that are named."""
-    details = Details()
+    details = StepDetails()
     if not turns:
         return {}, details
     where, params = f"t.id IN ({_marks(turns)})", list(turns)
-    if of_clients_and is not None:
-        where += f" AND (NOT s.server_side OR s.id IN ({_marks(of_clients_and)}))"
-        params += of_clients_and
+    if client_calls_and is not None:
+        where += f" AND (NOT s.server_side OR s.id IN ({_marks(client_calls_and)}))"
+        params += client_calls_and
     with connection.cursor() as cursor:
         return _steps(cursor, where, params, details), details
 
@@ -241,22 +241,22 @@ def _marks(values: Collection[int]) -> str:
     return ", ".join(["%s"] * len(values)) or "NULL"
 
 
-def _step(row: tuple[Any, ...], details: Details) -> StepValue:
+def _step(row: tuple[Any, ...], details: StepDetails) -> StepSnapshot:
     key, kind, length, body, error = row[1], *row[15:]
     detail = None
     if kind is not None:
-        weight = large_values.about(kind, length, body)
-        if length <= INLINE and weight <= AT_ONCE:
+        weight = large_values.approximate_size(kind, length, body)
+        if length <= MAX_INLINE and weight <= MAX_EAGER:
             detail = encoding.unpack(kind, body)
         else:
-            details.leave(key, kind, bytes(body) if length <= INLINE else None, weight)
-    return step_value(row[:15], detail, error)
+            details.defer(key, kind, bytes(body) if length <= MAX_INLINE else None, weight)
+    return step_snapshot(row[:15], detail, error)
 
 
-def step_value(row: Sequence[Any], detail: bytes | None, error: str | None, **more: Any) -> StepValue:
+def step_snapshot(row: Sequence[Any], detail: bytes | None, error: str | None, **extra: Any) -> StepSnapshot:
     """A step from the columns `STEP` of its row, and what it holds."""
     _, key, number, round_, type_, name, status, server_side, started, completed, ttft_us, *tokens = row
-    return StepValue(
+    return StepSnapshot(
         key=key,
         number=number,
         round=round_,
@@ -270,5 +270,5 @@ def step_value(row: Sequence[Any], detail: bytes | None, error: str | None, **mo
         error=ErrorInfo.model_validate_json(error) if error else None,
         usage=_usage(*tokens),
         ttft_us=ttft_us,
-        **more,
+        **extra,
     )

@@ -32,7 +32,7 @@ from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
 from agents.record.store import replay, search, steps
 
-PREVIEW = 240
+MAX_PREVIEW = 240
 """Characters of first and last words in a row."""
 
 DAY_US = 86_400_000_000
@@ -48,7 +48,7 @@ _ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire"
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
+class TurnRef:
     """Where events belong, and in whose name they are written: ``epoch`` is the turn's while its writer holds it."""
 
     turn: int
@@ -67,95 +67,95 @@ class Superseded(Conflict):
 
 def preview(text: str) -> str:
     """The beginning of a text on one line."""
-    return " ".join(text[: PREVIEW * 4].split())[:PREVIEW]
+    return " ".join(text[: MAX_PREVIEW * 4].split())[:MAX_PREVIEW]
 
 
 def record(
-    leg: Leg,
+    ref: TurnRef,
     events: Sequence[AnyEvent],
     deltas: Sequence[Delta] = (),
     *,
-    written: Mapping[int, bytes] = replay.NONE_WRITTEN,
+    encoded: Mapping[int, bytes] = replay.NONE_ENCODED,
 ) -> None:
     """Write events and deltas of one turn, in the caller's transaction; ``written`` are events as
     `replay.slim` gives them. Raises Superseded when the turn is
     in other hands; Conflict when an earlier batch is still missing: its write failed, and both will be
     tried again."""
-    state = _STATE.first(leg.turn)
-    if state is None or state[2] != leg.epoch:
-        raise Superseded(leg.turn)
+    state = _STATE.first(ref.turn)
+    if state is None or state[2] != ref.epoch:
+        raise Superseded(ref.turn)
     next_seq, started_at, _ = state
-    fresh = [event for event in events if event.seq >= next_seq]
-    if events and not fresh:
+    new_events = [event for event in events if event.seq >= next_seq]
+    if events and not new_events:
         return  # stored already, with the deltas of the same batch
-    if fresh and fresh[0].seq > next_seq:
-        raise Conflict(f"Event {fresh[0].seq} came before event {next_seq}.", code="out_of_order")
-    if fresh:
-        _fold(leg, fresh, started_at)
-    if fresh and isinstance(fresh[-1], TurnEnded):
-        replay.pack(leg.turn, fresh, deltas)
+    if new_events and new_events[0].seq > next_seq:
+        raise Conflict(f"Event {new_events[0].seq} came before event {next_seq}.", code="out_of_order")
+    if new_events:
+        _fold(ref, new_events, started_at)
+    if new_events and isinstance(new_events[-1], TurnEnded):
+        replay.pack(ref.turn, new_events, deltas)
     else:
-        replay.keep(leg.turn, fresh, deltas, written)
+        replay.store(ref.turn, new_events, deltas, encoded)
 
 
 _EPOCHS = SelectAmong(Turn, "id lease_epoch", "id")
 
 
-def record_typing(batches: Sequence[tuple[Leg, Sequence[Delta]]]) -> frozenset[int]:
+def record_deltas(batches: Sequence[tuple[TurnRef, Sequence[Delta]]]) -> frozenset[int]:
     """Write what was typed in several turns, in the caller's transaction. Of turns that are in other hands
     nothing is written; returns these."""
-    epochs = dict(_EPOCHS.all([leg.turn for leg, _ in batches]))
-    replay.keep_typing((leg.turn, deltas) for leg, deltas in batches if epochs.get(leg.turn) == leg.epoch)
+    epochs = dict(_EPOCHS.all([ref.turn for ref, _ in batches]))
+    replay.store_deltas((leg.turn, deltas) for leg, deltas in batches if epochs.get(leg.turn) == leg.epoch)
     return frozenset(leg.turn for leg, _ in batches if epochs.get(leg.turn) != leg.epoch)
 
 
 class _Changes:
     """What a batch changes of a turn, its body and its session: one statement each."""
 
-    def __init__(self, leg: Leg, turn_started_at: int) -> None:
-        self.leg, self.turn_started_at = leg, turn_started_at
+    def __init__(self, ref: TurnRef, turn_started_at: int) -> None:
+        self.ref, self.turn_started_at = ref, turn_started_at
         self.turn, self.body, self.session = Update(Turn), Update(TurnBody), Update(Session)
         self.items: list[tuple[int | None, bytes]] = []
-        self.said: list[bytes] = []
-        self.end = Update(Response)
+        self.resume_items: list[bytes] = []
+        self.response = Update(Response)
         self.failed = False
-        self.priced: steps.Costs = {}
-        self.answered: tuple[str, str] | None = None
+        self.costs: steps.Costs = {}
+        self.answer: tuple[str, str] | None = None
 
     def write(self) -> None:
         _add_items(self)
         if self.failed:
-            execute(_HIDE, self.leg.turn, self.leg.turn, Api.RESPONSES.value)
-        if self.answered is not None:
-            search.index_answer(self.leg.turn, *self.answered)
-        self.end.write("turn_id", self.leg.turn, "AND last_seq IS NULL")
-        self.turn.write("id", self.leg.turn)
-        self.body.write("turn_id", self.leg.turn)
-        if self.session.write("id", self.leg.session):
-            changes.note(ChangeKind.SESSION, self.leg.session)
-        changes.note(ChangeKind.TURN, self.leg.turn)
+            execute(_HIDE, self.ref.turn, self.ref.turn, Api.RESPONSES.value)
+        if self.answer is not None:
+            search.index_answer(self.ref.turn, *self.answer)
+        self.response.write("turn_id", self.ref.turn, "AND last_seq IS NULL")
+        self.turn.write("id", self.ref.turn)
+        self.body.write("turn_id", self.ref.turn)
+        if self.session.write("id", self.ref.session):
+            changes.note(ChangeKind.SESSION, self.ref.session)
+        changes.note(ChangeKind.TURN, self.ref.turn)
 
 
-def _fold(leg: Leg, events: Sequence[AnyEvent], turn_started_at: int) -> None:
-    change = _Changes(leg, turn_started_at)
-    change.priced = steps.costs(event for event in events if isinstance(event, StepEnded))
-    of_steps = [event for event in events if isinstance(event, StepStarted | StepEnded)]
-    mask = steps.fold(leg.turn, of_steps, change.priced)
+def _fold(ref: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> None:
+    change = _Changes(ref, turn_started_at)
+    change.costs = steps.costs(event for event in events if isinstance(event, StepEnded))
+    step_events = [event for event in events if isinstance(event, StepStarted | StepEnded)]
+    mask = steps.fold(ref.turn, step_events, change.costs)
     if mask:
-        change.turn.express("step_types", "step_types | %s", mask)
+        change.turn.set_expression("step_types", "step_types | %s", mask)
     for event in events:
-        _fold_one(change, event)
+        _fold_event(change, event)
     change.turn.set(next_seq=events[-1].seq + 1)
     change.write()
 
 
-def _fold_one(change: _Changes, event: AnyEvent) -> None:
+def _fold_event(change: _Changes, event: AnyEvent) -> None:
     match event:
         case TurnStarted():
             pass
         case TurnResumed():
             change.turn.set(status=TurnStatus.IN_PROGRESS.value)
-            change.said = input_items(event.input_messages)
+            change.resume_items = input_items(event.input_messages)
         case StepStarted():
             change.turn.add("step_count", 1)
             change.turn.add("tool_count", int(event.step_type == "tool_execution"))
@@ -177,15 +177,15 @@ def _fold_step(change: _Changes, event: StepEnded) -> None:
     change.items += [(event.step, body) for body in items_of(event)]
     if event.ttft_us is not None:
         wait = max(event.started_at - change.turn_started_at, 0) + event.ttft_us
-        change.turn.express("ttft_us", "COALESCE(ttft_us, %s)", wait)
+        change.turn.set_expression("ttft_us", "COALESCE(ttft_us, %s)", wait)
     if event.usage is None:
         return
     for column in _TOKENS:
         change.turn.add(column, getattr(event.usage, column))
-        change.end.add(column, getattr(event.usage, column))
+        change.response.add(column, getattr(event.usage, column))
     for column in _TOKENS[:2]:
         change.session.add(column, getattr(event.usage, column))
-    cost, _price = change.priced[event.step]
+    cost, _price = change.costs[event.step]
     if cost is not None:
         change.turn.add_to_unknown("cost_nano", cost)
         change.session.add_to_unknown("cost_nano", cost)
@@ -197,15 +197,15 @@ def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
         iterations=event.iterations,
         lease_owner="",
         lease_until=None,
-        expires_at=event.at + change.leg.await_days * DAY_US,
+        expires_at=event.at + change.ref.await_days * DAY_US,
     )
     change.body.set(
         output_message=event.output_message.model_dump_json(exclude_none=True),
         output_preview=preview(_calls(event.output_message) or text_of(event.output_message.content)),
     )
-    change.answered = "", ""  # its last words are a call, which its step tells
+    change.answer = "", ""  # its last words are a call, which its step tells
     _release(change, event.at)
-    _close_leg(change, event.seq, event.at, TurnStatus.AWAITING_INPUT)
+    _close_response(change, event.seq, event.at, TurnStatus.AWAITING_INPUT)
 
 
 def _calls(message: CompletionMessage | None) -> str:
@@ -229,42 +229,42 @@ def _fold_end(change: _Changes, event: TurnEnded) -> None:
     )
     change.failed = event.status == "failed"
     answer = text_of(message.content) if message else ""
-    last_words = error.message if error else answer or _calls(message) or event.reason or ""
+    preview_text = error.message if error else answer or _calls(message) or event.reason or ""
     change.body.set(
         output_message=message.model_dump_json(exclude_none=True) if message else "",
-        output_preview=preview(last_words),
+        output_preview=preview(preview_text),
         error=error.model_dump_json(exclude_none=True) if error else "",
     )
-    change.answered = answer, error.message if error else ""
+    change.answer = answer, error.message if error else ""
     _release(change, event.at)
-    _close_leg(change, event.seq, event.at, status)
+    _close_response(change, event.seq, event.at, status)
 
 
 def _release(change: _Changes, at_us: int) -> None:
     """The session is free again, if it was this turn that held it."""
-    held = "CASE WHEN active_turn = %s THEN NULL ELSE active_turn END"
-    change.session.express("active_turn", held, change.leg.turn)
+    expression = "CASE WHEN active_turn = %s THEN NULL ELSE active_turn END"
+    change.session.set_expression("active_turn", expression, change.ref.turn)
     change.session.set(updated_at=at_us)
 
 
-def _close_leg(change: _Changes, seq: int, at_us: int, status: TurnStatus) -> None:
-    change.end.set(last_seq=seq, status=status.value, completed_at=at_us)
+def _close_response(change: _Changes, seq: int, at_us: int, status: TurnStatus) -> None:
+    change.response.set(last_seq=seq, status=status.value, completed_at=at_us)
     counted = "(SELECT item_count FROM agents_session WHERE id = %s)"
-    change.end.express("end_item", counted, change.leg.session)
+    change.response.set_expression("end_item", counted, change.ref.session)
 
 
 def _add_items(change: _Changes) -> None:
     # what was said beside answers comes behind them: they are of the same batch, and later events
-    change.items += [(None, body) for body in change.said]
+    change.items += [(None, body) for body in change.resume_items]
     if not change.items:
         return
-    leg = change.leg
-    found = _ITEM_COUNT.first(leg.session)
-    first = found[0] if found else 0
-    _ADD_ITEM.many(
-        (ids.new_key(), leg.session, leg.turn, step, first + place, False, body, b"")
-        for place, (step, body) in enumerate(change.items)
+    ref = change.ref
+    row = _ITEM_COUNT.first(ref.session)
+    first = row[0] if row else 0
+    _ADD_ITEM.execute_many(
+        (ids.new_key(), ref.session, ref.turn, step, first + index, False, body, b"")
+        for index, (step, body) in enumerate(change.items)
     )
     change.session.set(item_count=first + len(change.items))
-    if change.end:
-        change.end.set(end_item=first + len(change.items))
+    if change.response:
+        change.response.set(end_item=first + len(change.items))

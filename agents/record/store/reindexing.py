@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 
 from agents.base.store.writer import writer
-from agents.query.record import metadata_text
 from agents.record.models.choices import StepType
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
 from agents.record.schemas.content import CompletionMessage, text_of
 from agents.record.schemas.events import ErrorInfo, InferenceDetail, MemoryDetail, OtherDetail, ShieldDetail, ToolDetail
 from agents.record.store import large_values, search, searchable_text
 from agents.record.store.search import StepText
+from agents.record.store.searchable_text import metadata_text
 
-PIECE = 50
+TURNS_PER_JOB = 50
 """Turns of one job."""
 _DETAILS: dict[int, Any] = {
     StepType.INFERENCE: InferenceDetail,
@@ -40,7 +40,7 @@ def run(after: int = 0) -> Iterator[tuple[int, int]]:
     done = 0
     while True:
         rows = Turn.objects.unscoped("the server's own").filter(pk__gt=after).order_by("pk")
-        keys = list(rows.values_list("pk", flat=True)[:PIECE])
+        keys = list(rows.values_list("pk", flat=True)[:TURNS_PER_JOB])
         if not keys:
             return
         writer.write(partial(index, keys))
@@ -64,17 +64,17 @@ def _step_text(type_: int, detail: bytes, error: str) -> StepText:
     return searchable_text.of_step(_DETAILS[type_].model_validate_json(detail), _error(error))
 
 
-def _index_turn(turn: int, asked: str, answered: str, error: str, metadata: dict[str, Any]) -> None:
-    search.index_turn(turn, _heard(asked), metadata_text(metadata))
-    answer = text_of(CompletionMessage.model_validate_json(answered).content) if answered else ""
+def _index_turn(turn: int, input_messages: str, output_message: str, error: str, metadata: dict[str, Any]) -> None:
+    search.index_turn(turn, _input_text(input_messages), metadata_text(metadata))
+    answer = text_of(CompletionMessage.model_validate_json(output_message).content) if output_message else ""
     failure = _error(error)
     search.index_answer(turn, answer, failure.message if failure else "")
 
 
-def _heard(messages: str) -> str:
+def _input_text(messages: str) -> str:
     """Of what was handed in, only what a user or a tool said."""
-    found = [one for one in msgspec.json.decode(messages) if one.get("role") in ("user", "tool")]
-    return searchable_text.of_input(msgspec.json.encode(found).decode())
+    relevant = [message for message in msgspec.json.decode(messages) if message.get("role") in ("user", "tool")]
+    return searchable_text.of_input(msgspec.json.encode(relevant).decode())
 
 
 def _error(error: str) -> ErrorInfo | None:

@@ -21,58 +21,58 @@ from agents.base.store import changes, portions
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.record.models.agents import Agent, AgentRevision, Session
-from agents.record.models.choices import FOREIGN, LIVE
+from agents.record.models.choices import EXTERNAL, LIVE
 from agents.record.models.turns import Item, Step, Turn
-from agents.record.store import attached, deletion, search
+from agents.record.store import deletion, deletion_hooks, search
 
-AT_ONCE = 2_000
+ROWS_PER_JOB = 2_000
 """Rows that go in one job, unless one turn alone has more."""
-SLICE = 500
+STEPS_PER_JOB = 500
 """Steps of one turn, or four times as many items, that go in one job, where it has more than those."""
-TOGETHER = 100
+MAX_KEYS_PER_JOB = 100
 """Sessions or turns that go in one job at most."""
-OF_A_TURN = 5
+ROWS_PER_TURN = 5
 """Rows every turn has beside its steps and items."""
-LISTED = 1_000
+MAX_LISTED = 1_000
 """Sessions of an agent that are looked at together."""
 
 
 def remove_sessions(keys: Sequence[int]) -> None:
     """Delete sessions. Raises Conflict while a turn of one runs: some of the others may be gone then."""
     rows = rows_below(keys)
-    large = [key for key in keys if rows[key] > AT_ONCE]
+    large = [key for key in keys if rows[key] > ROWS_PER_JOB]
     for key in large:
         if writer.write(partial(_mark, key)):
             finish(key)
-    for some in pieces({key: size for key, size in rows.items() if size <= AT_ONCE}):
-        writer.write(partial(deletion.delete_sessions, some))
+    for batch in batches({key: size for key, size in rows.items() if size <= ROWS_PER_JOB}):
+        writer.write(partial(deletion.delete_sessions, batch))
 
 
 def rows_below(sessions: Sequence[int]) -> dict[int, int]:
     """About how many rows lie below each of these sessions."""
     turns = Turn.objects.unscoped("delete").filter(session_id__in=sessions).order_by()
-    found = turns.values("session_id").annotate(rows=Count("pk") * OF_A_TURN + Sum("step_count"))
+    counted = turns.values("session_id").annotate(rows=Count("pk") * ROWS_PER_TURN + Sum("step_count"))
     items = Session.objects.unscoped("delete").filter(pk__in=sessions).values_list("pk", "item_count")
-    below = dict(found.values_list("session_id", "rows"))
+    below = dict(counted.values_list("session_id", "rows"))
     return dict.fromkeys(sessions, 0) | {key: count + below.get(key, 0) for key, count in items}
 
 
-def pieces(rows: Mapping[int, int]) -> Iterator[list[int]]:
+def batches(rows: Mapping[int, int]) -> Iterator[list[int]]:
     """What is deleted in one job, of keys with the number of rows below each."""
-    return portions.groups(rows.items(), AT_ONCE, TOGETHER)
+    return portions.groups(rows.items(), ROWS_PER_JOB, MAX_KEYS_PER_JOB)
 
 
-def go_on() -> int:
+def continue_removals() -> int:
     """Take away what is left of what was marked; returns how much there was. What cannot go yet has to wait."""
     due = {"removed_at__lte": to_datetime(ids.now_us())}
-    sessions = list(Session.objects.unscoped("removal").filter(**due).values_list("pk", flat=True)[:LISTED])
-    agents = list(Agent.objects.unscoped("removal").filter(**due).values_list("pk", flat=True)[:LISTED])
-    return sum(_went(finish, key) for key in sessions) + sum(_went(_take_away, key) for key in agents)
+    sessions = list(Session.objects.unscoped("removal").filter(**due).values_list("pk", flat=True)[:MAX_LISTED])
+    agents = list(Agent.objects.unscoped("removal").filter(**due).values_list("pk", flat=True)[:MAX_LISTED])
+    return sum(_try_remove(finish, key) for key in sessions) + sum(_try_remove(_finish_agent, key) for key in agents)
 
 
-def _went(take: Callable[[int], None], key: int) -> bool:
+def _try_remove(remove: Callable[[int], None], key: int) -> bool:
     try:
-        take(key)
+        remove(key)
     except Conflict:
         return False
     return True
@@ -84,7 +84,7 @@ def _went(take: Callable[[int], None], key: int) -> bool:
 def begin(session: int) -> bool:
     """Delete a session within the caller's transaction; returns whether it holds too much
     for that, and `finish` is to follow. Raises Conflict while a turn of it runs."""
-    if rows_below([session])[session] > AT_ONCE:
+    if rows_below([session])[session] > ROWS_PER_JOB:
         return _mark(session)
     deletion.delete_sessions([session])
     return False
@@ -94,12 +94,12 @@ def finish(session: int) -> None:
     """Delete what is left of a session that is marked, and the session."""
     turns = _rows_of_turns(session)
     for turn, rows in turns.items():
-        if rows > AT_ONCE:
+        if rows > ROWS_PER_JOB:
             _empty(turn)
-    for some in pieces({turn: min(rows, AT_ONCE) for turn, rows in turns.items()}):
-        writer.write(partial(deletion.delete_turns, some))
+    for batch in batches({turn: min(rows, ROWS_PER_JOB) for turn, rows in turns.items()}):
+        writer.write(partial(deletion.delete_turns, batch))
     items = Item.objects.unscoped("delete").filter(session_id=session)
-    while writer.write(partial(_delete_some, items)):
+    while writer.write(partial(_delete_items, items)):
         pass
     writer.write(partial(deletion.delete_sessions, [session]))
 
@@ -112,8 +112,8 @@ def _mark(session: int) -> bool:
     rows = Session.objects.unscoped("delete").filter(pk=session)
     if not rows.update(removed_at=to_datetime(ids.now_us()), foreign_id=None):
         return False
-    reported = Turn.objects.unscoped("delete").filter(session_id=session, source__in=FOREIGN)
-    attached.drop_sources(list(reported.values_list("pk", flat=True)))
+    reported = Turn.objects.unscoped("delete").filter(session_id=session, source__in=EXTERNAL)
+    deletion_hooks.drop_sources(list(reported.values_list("pk", flat=True)))
     changes.note(ChangeKind.SESSION, session, deleted=True)
     return True
 
@@ -122,9 +122,9 @@ def _rows_of_turns(session: int) -> dict[int, int]:
     """The turns of a session, newest first, with about how many rows each has."""
     turns = Turn.objects.unscoped("delete").filter(session_id=session).order_by("-number")
     items = Item.objects.unscoped("delete").filter(session_id=session).exclude(turn=None).order_by()
-    said = dict(items.values("turn_id").annotate(items=Count("pk")).values_list("turn_id", "items"))
-    steps = turns.annotate(rows=F("step_count") + OF_A_TURN).values_list("pk", "rows")
-    return {turn: rows + said.get(turn, 0) for turn, rows in steps}
+    item_counts = dict(items.values("turn_id").annotate(items=Count("pk")).values_list("turn_id", "items"))
+    steps = turns.annotate(rows=F("step_count") + ROWS_PER_TURN).values_list("pk", "rows")
+    return {turn: rows + item_counts.get(turn, 0) for turn, rows in steps}
 
 
 def _empty(turn: int) -> None:
@@ -132,31 +132,31 @@ def _empty(turn: int) -> None:
     while writer.write(partial(_delete_steps, turn)):
         pass
     items = Item.objects.unscoped("delete").filter(turn_id=turn)
-    while writer.write(partial(_delete_some, items)):
+    while writer.write(partial(_delete_items, items)):
         pass
 
 
 def _delete_steps(turn: int) -> int:
     """Delete the last steps of a turn, all of it but what one job deletes with it; returns how many."""
     rows = Step.objects.unscoped("delete").filter(turn_id=turn).order_by("-number")
-    steps = list(rows.values_list("pk", flat=True)[: 2 * SLICE])
-    if len(steps) <= SLICE:
+    steps = list(rows.values_list("pk", flat=True)[: 2 * STEPS_PER_JOB])
+    if len(steps) <= STEPS_PER_JOB:
         return 0
-    steps = steps[:SLICE]
+    steps = steps[:STEPS_PER_JOB]
     search.remove([], steps)
     deletion.delete_below(steps)
-    attached.drop_of_steps(steps)
+    deletion_hooks.drop_of_steps(steps)
     Step.objects.unscoped("delete").filter(pk__in=steps)._raw_delete("default")
     for key in steps:
         changes.note(ChangeKind.STEP, key, deleted=True)
     return len(steps)
 
 
-def _delete_some(items: Any) -> int:
+def _delete_items(items: Any) -> int:
     """Delete the last of these items; returns how many."""
-    some = list(items.order_by("-number").values_list("pk", flat=True)[: 4 * SLICE])
-    Item.objects.unscoped("delete").filter(pk__in=some)._raw_delete("default")
-    return len(some)
+    keys = list(items.order_by("-number").values_list("pk", flat=True)[: 4 * STEPS_PER_JOB])
+    Item.objects.unscoped("delete").filter(pk__in=keys)._raw_delete("default")
+    return len(keys)
 
 
 # --------------------------------------------------------------------------------------------- a turn
@@ -164,15 +164,15 @@ def _delete_some(items: Any) -> int:
 
 def empty(turn: int) -> None:
     """Take away the most of what lies below a turn that is to be deleted. Raises Conflict where it runs."""
-    writer.write(partial(_forget, turn))
+    writer.write(partial(_drop_sources, turn))
     _empty(turn)
 
 
-def _forget(turn: int) -> None:
+def _drop_sources(turn: int) -> None:
     """Make nothing more of what was told of a turn."""
     deletion.lock(Turn, [turn])
     deletion.refuse(Turn.objects.unscoped("delete").filter(pk=turn, status__in=LIVE))
-    attached.drop_sources([turn])
+    deletion_hooks.drop_sources([turn])
 
 
 # -------------------------------------------------------------------------------------------- an agent
@@ -183,13 +183,13 @@ def remove_agent(key: int) -> None:
     others may be gone then."""
     writer.write(partial(_mark_agent, key))
     try:
-        _take_away(key)
+        _finish_agent(key)
     except Conflict:
         writer.write(partial(_unmark_agent, key))
         raise
 
 
-def _take_away(agent: int) -> None:
+def _finish_agent(agent: int) -> None:
     """Delete the sessions of an agent, and those that were made meanwhile, then the agent."""
     while not writer.write(partial(_delete_agent, agent)):
         remove_sessions(_sessions_of(agent))
@@ -197,7 +197,7 @@ def _take_away(agent: int) -> None:
 
 def _sessions_of(agent: int) -> list[int]:
     rows = Session.objects.unscoped("all of a removed agent").filter(agent_id=agent).order_by("-pk")
-    return list(rows.values_list("pk", flat=True)[:LISTED])
+    return list(rows.values_list("pk", flat=True)[:MAX_LISTED])
 
 
 def _mark_agent(key: int) -> None:

@@ -51,20 +51,20 @@ class _Run:
     def row(self) -> list[Any]:
         return [self.after, self.step, self.channel, self.index, self.offset, self.ordinal, self.lengths, self.text]
 
-    def deltas(self, behind: int = 0) -> Iterator[Delta]:
+    def deltas(self, after: int = 0) -> Iterator[Delta]:
         """Those behind an ordinal."""
-        seen = min(max(behind + 1 - self.ordinal, 0), len(self.lengths))
-        place = sum(self.lengths[:seen])
+        skipped = min(max(after + 1 - self.ordinal, 0), len(self.lengths))
+        start = sum(self.lengths[:skipped])
         assert self.text is not None  # filled in by the reader
-        for number in range(seen, len(self.lengths)):
+        for number in range(skipped, len(self.lengths)):
             length = self.lengths[number]
-            text, offset = self.text[place : place + length], self.offset + place
+            text, offset = self.text[start : start + length], self.offset + start
             yield Delta(self.step, self.channel, offset, text, self.after, self.ordinal + number, self.index)
-            place += length
+            start += length
 
-    def without(self, seen: int) -> _Run:
+    def without(self, ordinal: int) -> _Run:
         """What of it comes behind an ordinal."""
-        count = max(seen + 1 - self.ordinal, 0)
+        count = max(ordinal + 1 - self.ordinal, 0)
         size = sum(self.lengths[:count])
         start = (self.after, self.step, self.channel, self.index, self.offset + size, self.ordinal + count)
         return _Run(*start, self.lengths[count:], (self.text or "")[size:])
@@ -73,48 +73,48 @@ class _Run:
 def _runs(deltas: Iterable[Delta]) -> list[_Run]:
     """Deltas in order, joined to runs; one that was seen already (a batch sent twice) is dropped."""
     runs: list[_Run] = []
-    pieces: list[str] = []
+    texts: list[str] = []
     expected: tuple[object, ...] = ()
     last = (-1, 0)
     for delta in deltas:
         if (delta.after, delta.ordinal) <= last:
             continue
         last = (delta.after, delta.ordinal)
-        place = (delta.after, delta.step, delta.channel, delta.index, delta.offset, delta.ordinal)
-        if not runs or place != expected:
-            _close(runs, pieces)
-            runs.append(_Run(*place, [], None))
+        position = (delta.after, delta.step, delta.channel, delta.index, delta.offset, delta.ordinal)
+        if not runs or position != expected:
+            _close(runs, texts)
+            runs.append(_Run(*position, [], None))
         runs[-1].lengths.append(len(delta.text))
-        pieces.append(delta.text)
-        expected = (*place[:4], delta.offset + len(delta.text), delta.ordinal + 1)
-    _close(runs, pieces)
+        texts.append(delta.text)
+        expected = (*position[:4], delta.offset + len(delta.text), delta.ordinal + 1)
+    _close(runs, texts)
     return runs
 
 
-def _close(runs: list[_Run], pieces: list[str]) -> None:
+def _close(runs: list[_Run], texts: list[str]) -> None:
     if runs:
-        runs[-1].text = "".join(pieces)
-    pieces.clear()
+        runs[-1].text = "".join(texts)
+    texts.clear()
 
 
 def _joined(runs: Iterable[_Run]) -> list[_Run]:
     """Runs in order, those that follow each other as one; what was stored twice is dropped. Whole texts are
     put together, and no delta is made anew."""
     out: list[_Run] = []
-    pieces: list[str] = []
+    texts: list[str] = []
     for run in runs:
         last = out[-1] if out else None
         if last and last.after == run.after and run.ordinal <= last.last:
             run = run.without(last.last)
         if not run.lengths:
             continue
-        if last and _follows(last, sum(map(len, pieces)), run):
+        if last and _follows(last, sum(map(len, texts)), run):
             last.lengths.extend(run.lengths)
         else:
-            _close(out, pieces)
+            _close(out, texts)
             out.append(run)
-        pieces.append(run.text or "")
-    _close(out, pieces)
+        texts.append(run.text or "")
+    _close(out, texts)
     return out
 
 
@@ -123,53 +123,53 @@ def _follows(last: _Run, size: int, run: _Run) -> bool:
     return same and (last.last + 1, last.offset + size) == (run.ordinal, run.offset)
 
 
-NONE_WRITTEN: Mapping[int, bytes] = MappingProxyType({})
+NONE_ENCODED: Mapping[int, bytes] = MappingProxyType({})
 _ADD_EVENT = Insert(Event, "turn_id seq body", once=True)
 _ADD_DELTAS = Insert(DeltaBatch, "turn_id after first_ordinal body", once=True)
 _PUT_PACK = Insert(EventPack, "turn_id event_count body", replace="turn_id")
 _EVENTS = Select(Event, "body", "turn_id = %s ORDER BY seq")
-_EVENTS_BEHIND = Select(Event, "seq body", "turn_id = %s AND seq > %s ORDER BY seq LIMIT %s")
+_EVENTS_AFTER = Select(Event, "seq body", "turn_id = %s AND seq > %s ORDER BY seq LIMIT %s")
 _DELTAS = Select(DeltaBatch, "body", "turn_id = %s ORDER BY after, first_ordinal")
 _DELTAS_AT = Select(
     DeltaBatch, "body", "turn_id = %s AND after = %s AND first_ordinal <= %s ORDER BY first_ordinal DESC LIMIT 1"
 )
-_DELTAS_BEHIND = Select(
+_DELTAS_AFTER = Select(
     DeltaBatch, "body", "turn_id = %s AND (after, first_ordinal) > (%s, %s) ORDER BY after, first_ordinal LIMIT %s"
 )
 _PACK = Select(EventPack, "body", "turn_id = %s")
 
 
-def keep(
-    turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta], written: Mapping[int, bytes] = NONE_WRITTEN
+def store(
+    turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta], encoded: Mapping[int, bytes] = NONE_ENCODED
 ) -> None:
     """Store what happened and what was typed since the last time, while the turn runs. What is
     kept twice is kept once. ``written`` are events as `slim` gives them."""
-    _ADD_EVENT.many((turn, event.seq, written.get(event.seq) or _slim(event)) for event in events)
-    _keep_runs(turn, _runs(deltas))
+    _ADD_EVENT.execute_many((turn, event.seq, encoded.get(event.seq) or _encode_event(event)) for event in events)
+    _store_runs(turn, _runs(deltas))
 
 
-def keep_typing(batches: Iterable[tuple[int, Sequence[Delta]]]) -> None:
+def store_deltas(batches: Iterable[tuple[int, Sequence[Delta]]]) -> None:
     """Store what was typed in several turns since the last time."""
-    _ADD_DELTAS.many(
+    _ADD_DELTAS.execute_many(
         (turn, run.after, run.ordinal, _encode(run.row())) for turn, deltas in batches for run in _runs(deltas)
     )
 
 
-def _keep_runs(turn: int, runs: Iterable[_Run]) -> None:
-    _ADD_DELTAS.many((turn, run.after, run.ordinal, _encode(run.row())) for run in runs)
+def _store_runs(turn: int, runs: Iterable[_Run]) -> None:
+    _ADD_DELTAS.execute_many((turn, run.after, run.ordinal, _encode(run.row())) for run in runs)
 
 
-def _kept(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Run]:
+def _stored_runs(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Run]:
     """What was typed, as it was kept; decoded one after the other, as many numbers take much room."""
     return (_Run(*_decode(bytes(body))) for (body,) in rows)
 
 
-def slim(events: Iterable[AnyEvent]) -> dict[int, bytes]:
+def encode_events(events: Iterable[AnyEvent]) -> dict[int, bytes]:
     """Events as they are stored, by their numbers: the writer need not wait for this."""
-    return {event.seq: _slim(event) for event in events}
+    return {event.seq: _encode_event(event) for event in events}
 
 
-def _slim(event: AnyEvent) -> bytes:
+def _encode_event(event: AnyEvent) -> bytes:
     """An event as stored: without the detail, which its step keeps anyway."""
     leave = {"detail"} if isinstance(event, StepEnded) else None
     return event.model_dump_json(exclude=leave, exclude_none=True).encode()
@@ -177,19 +177,19 @@ def _slim(event: AnyEvent) -> bytes:
 
 def pack(turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta]) -> None:
     """Close a turn's log: what is stored of it and these last events and deltas become one row."""
-    stored = [bytes(body) for (body,) in _EVENTS.all(turn)]
-    kept = _DELTAS.all(turn)
-    runs = _joined(itertools.chain(_kept(kept), _runs(deltas)))
-    ended = {event.step: event.detail for event in events if isinstance(event, StepEnded)}
-    for step, some in itertools.groupby(runs, key=_step):
-        texts = _texts(ended[step] if step in ended else _stored_detail(step))
-        for run in some:
-            _drop_known_text(run, texts)
-    bodies = [*stored, *map(_slim, events)]
+    event_bodies = [bytes(body) for (body,) in _EVENTS.all(turn)]
+    delta_rows = _DELTAS.all(turn)
+    runs = _joined(itertools.chain(_stored_runs(delta_rows), _runs(deltas)))
+    details = {event.step: event.detail for event in events if isinstance(event, StepEnded)}
+    for step, step_runs in itertools.groupby(runs, key=_step):
+        texts = _texts(details[step] if step in details else _stored_detail(step))
+        for run in step_runs:
+            _drop_redundant_text(run, texts)
+    bodies = [*event_bodies, *map(_encode_event, events)]
     body = b'{"events":[%b],"deltas":%b}' % (b",".join(bodies), _encode([run.row() for run in runs]))
-    _PUT_PACK.one(turn, len(bodies), encoding.pack_always(body))
+    _PUT_PACK.execute(turn, len(bodies), encoding.pack_always(body))
     execute("DELETE FROM agents_event WHERE turn_id = %s", turn)
-    if kept:
+    if delta_rows:
         execute("DELETE FROM agents_deltabatch WHERE turn_id = %s", turn)
 
 
@@ -204,29 +204,29 @@ def _texts(detail: Any) -> _Texts:
     """What each channel of an inference said in the end."""
     if not isinstance(detail, InferenceDetail):
         return {}
-    calls = {("call", place): one.arguments_json or "" for place, one in enumerate(detail.model_response.tool_calls)}
+    calls = {("call", index): call.arguments_json or "" for index, call in enumerate(detail.model_response.tool_calls)}
     return {("text", 0): text_of(detail.model_response.content), ("reasoning", 0): detail.reasoning, **calls}
 
 
-class _Gone(Exception):
+class _TurnDeleted(Exception):
     """A turn was deleted while its log was read."""
 
 
 def _stored_detail(step: int) -> InferenceDetail | None:
     """What an inference keeps; None of a step that is none, or has not ended."""
-    found = next(iter(_details({step})), None)
-    if found is None or "model_response" not in found[1]:
+    row = next(iter(_details({step})), None)
+    if row is None or "model_response" not in row[1]:
         return None
-    return InferenceDetail.model_validate(found[1])
+    return InferenceDetail.model_validate(row[1])
 
 
-def _drop_known_text(run: _Run, texts: _Texts) -> None:
-    told = texts.get((run.channel, run.index), "")
-    if told[run.offset : run.offset + sum(run.lengths)] == run.text:
+def _drop_redundant_text(run: _Run, texts: _Texts) -> None:
+    final_text = texts.get((run.channel, run.index), "")
+    if final_text[run.offset : run.offset + sum(run.lengths)] == run.text:
         run.text = None
 
 
-WINDOW, WINDOW_BYTES = 4096, 2**20
+MAX_WINDOW, MAX_WINDOW_BYTES = 4096, 2**20
 """Entries that are read at once, and how much they may hold: one that is larger comes alone."""
 _ROWS = 64
 """Rows of an open log that are read at once: a row of deltas holds a quarter of a second of them."""
@@ -236,36 +236,36 @@ _DETAILS = 16
 
 def windows(turn: int, after: Cursor = START) -> Iterator[list[Entry]]:
     """All of a turn's events and deltas behind a cursor, in order, a window at a time."""
-    while fresh := window(turn, after):
-        yield fresh
-        after = position(fresh[-1])
+    while entries := window(turn, after):
+        yield entries
+        after = position(entries[-1])
 
 
 def load(turn: int, after: Cursor = START) -> list[Entry]:
     """The same at once."""
-    return [entry for some in windows(turn, after) for entry in some]
+    return [entry for batch in windows(turn, after) for entry in batch]
 
 
-def window(turn: int, after: Cursor, most: int = WINDOW) -> list[Entry]:
+def window(turn: int, after: Cursor, limit: int = MAX_WINDOW) -> list[Entry]:
     """The next of a turn's events and deltas behind a cursor, in order, at most so many; none where there are
     no more."""
     packed = _PACK.first(turn)
     if packed is None:
-        entries = _bounded(_of_open_log(turn, after), most)
+        entries = _bounded(_of_open_log(turn, after), limit)
         packed = _PACK.first(turn)
         if packed is None:  # else it was packed in this moment
             return entries
-    return _bounded(_of_pack(bytes(packed[0]), after, most), most)
+    return _bounded(_of_pack(bytes(packed[0]), after, limit), limit)
 
 
-def _bounded(weighed: Iterable[tuple[Entry, int]], most: int) -> list[Entry]:
+def _bounded(weighed: Iterable[tuple[Entry, int]], limit: int) -> list[Entry]:
     """So many entries, and as much as a window may hold; of a turn that is deleted meanwhile, those that were there."""
     entries: list[Entry] = []
     weight = 0
-    with suppress(_Gone):
+    with suppress(_TurnDeleted):
         for entry, size in weighed:
             weight += size
-            if entries and (weight > WINDOW_BYTES or len(entries) == most):
+            if entries and (weight > MAX_WINDOW_BYTES or len(entries) == limit):
                 break
             entries.append(entry)
     return entries
@@ -277,17 +277,17 @@ def reopen(turn: int) -> None:
     if packed is None:
         return
     log = _unpack(bytes(packed[0]))
-    _ADD_EVENT.many((turn, seq, bytes(body)) for seq, body in enumerate(log.events))
+    _ADD_EVENT.execute_many((turn, seq, bytes(body)) for seq, body in enumerate(log.events))
     runs = [_Run(*row) for row in log.deltas]
     for run in runs:
         _fill(run)
-    _keep_runs(turn, runs)
+    _store_runs(turn, runs)
     execute("DELETE FROM agents_eventpack WHERE turn_id = %s", turn)
 
 
 def typed_text(turn: int, step: int, channel: str = "text") -> str:
     """What is stored of a step's typing while its turn runs."""
-    runs = [run for run in _kept(_DELTAS.all(turn)) if (run.step, run.channel) == (step, channel)]
+    runs = [run for run in _stored_runs(_DELTAS.all(turn)) if (run.step, run.channel) == (step, channel)]
     return "".join(run.text or "" for run in runs)
 
 
@@ -298,14 +298,14 @@ _Weighed = Iterator[tuple[Entry, int]]
 def _of_open_log(turn: int, after: Cursor) -> _Weighed:
     seq, ordinal = after
     # events before deltas: what is committed in between then belongs behind what is known
-    rows = _EVENTS_BEHIND.all(turn, seq, _ROWS)
-    known = max([seq, *(row[0] for row in rows)])
-    behind = _DELTAS_BEHIND.all(turn, seq, ordinal, _ROWS)
-    runs = [_Run(*_decode(bytes(body))) for (body,) in [*_DELTAS_AT.all(turn, seq, ordinal), *behind]]
-    if len(behind) == _ROWS:
-        known = min(known, runs[-1].after)  # of what is behind that event not all is here
-    events = [(number, bytes(body)) for number, body in rows if number <= known]
-    return _in_order(events, [run for run in runs if run.after <= known], after)
+    rows = _EVENTS_AFTER.all(turn, seq, _ROWS)
+    last_complete = max([seq, *(row[0] for row in rows)])
+    delta_rows = _DELTAS_AFTER.all(turn, seq, ordinal, _ROWS)
+    runs = [_Run(*_decode(bytes(body))) for (body,) in [*_DELTAS_AT.all(turn, seq, ordinal), *delta_rows]]
+    if len(delta_rows) == _ROWS:
+        last_complete = min(last_complete, runs[-1].after)  # of what is behind that event not all is here
+    events = [(number, bytes(body)) for number, body in rows if number <= last_complete]
+    return _in_order(events, [run for run in runs if run.after <= last_complete], after)
 
 
 class _Log(msgspec.Struct):
@@ -322,9 +322,9 @@ def _unpack(body: bytes) -> _Log:
     return _read_log(encoding.unpack(encoding.ZSTD, body))
 
 
-def _of_pack(body: bytes, after: Cursor, most: int) -> _Weighed:
+def _of_pack(body: bytes, after: Cursor, limit: int) -> _Weighed:
     log, seq = _unpack(body), after[0]
-    events = [(number, bytes(log.events[number])) for number in range(seq + 1, min(len(log.events), seq + 1 + most))]
+    events = [(number, bytes(log.events[number])) for number in range(seq + 1, min(len(log.events), seq + 1 + limit))]
     last = events[-1][0] if events else seq
     return _in_order(events, [_Run(*row) for row in log.deltas if seq <= row[0] <= last], after)
 
@@ -335,26 +335,26 @@ def _in_order(events: Sequence[tuple[int, bytes]], runs: Iterable[_Run], after: 
     by_event: dict[int, list[_Run]] = {}
     for run in runs:
         by_event.setdefault(run.after, []).append(run)
-    yield from _typed(by_event.get(seq, ()), ordinal)
+    yield from _delta_entries(by_event.get(seq, ()), ordinal)
     for start in range(0, len(events), _DETAILS):
-        some = [(number, len(body), _decode(body)) for number, body in events[start : start + _DETAILS]]
-        ended = {_step_of(raw) for _, _, raw in some if raw["type"] == "step.ended"}
-        details = {step: (detail, size) for step, detail, size in _details(ended)}
-        for number, size, raw in some:
+        decoded = [(number, len(body), _decode(body)) for number, body in events[start : start + _DETAILS]]
+        ended_steps = {_step_of(raw) for _, _, raw in decoded if raw["type"] == "step.ended"}
+        details = {step: (detail, size) for step, detail, size in _details(ended_steps)}
+        for number, size, raw in decoded:
             if raw["type"] == "step.ended":
                 if _step_of(raw) not in details:
-                    raise _Gone
-                raw["detail"], more = details[_step_of(raw)]
-                size += more
+                    raise _TurnDeleted
+                raw["detail"], detail_size = details[_step_of(raw)]
+                size += detail_size
             yield EVENT.validate_python(raw), size
-            yield from _typed(by_event.get(number, ()))
+            yield from _delta_entries(by_event.get(number, ()))
 
 
-def _typed(runs: Iterable[_Run], behind: int = 0) -> _Weighed:
+def _delta_entries(runs: Iterable[_Run], after: int = 0) -> _Weighed:
     for run in sorted(runs, key=_ordinal):
-        if run.last > behind:
+        if run.last > after:
             _fill(run)
-            for delta in run.deltas(behind):
+            for delta in run.deltas(after):
                 yield delta, len(delta.text)
 
 
@@ -363,7 +363,7 @@ def _fill(run: _Run) -> None:
     if run.text is None:
         detail = _stored_detail(run.step)
         if detail is None:
-            raise _Gone
+            raise _TurnDeleted
         text = _texts(detail)[run.channel, run.index]
         run.text = text[run.offset : run.offset + sum(run.lengths)]
 
@@ -378,11 +378,11 @@ def _step_of(raw: dict[str, Any]) -> int:
     return step
 
 
-def _details(wanted: Collection[int]) -> Iterator[tuple[int, Any, int]]:
+def _details(steps: Collection[int]) -> Iterator[tuple[int, Any, int]]:
     """(step, what it keeps, its bytes) of these steps."""
-    if not wanted:
+    if not steps:
         return
-    rows = StepDetail.objects.filter(step_id__in=wanted)
+    rows = StepDetail.objects.filter(step_id__in=steps)
     for step, kind, body in rows.values_list("step_id", "encoding", "body"):
-        whole = large_values.unpack(step, kind, body)
-        yield step, _decode(whole), len(whole)
+        detail = large_values.unpack(step, kind, body)
+        yield step, _decode(detail), len(detail)

@@ -17,7 +17,7 @@ from agents.record.models.turns import Response
 WINDOW_US = 600_000_000
 """How long a counted retry finds its first run."""
 KEY_WINDOW_US = 86_400_000_000
-KEY_LENGTH = 255
+MAX_KEY_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +33,21 @@ class Retry:
 class AlreadyRun(Conflict):
     """A request sent again came to be run while its first run had begun: that one is to be read."""
 
-    def __init__(self, turn: int, leg: int) -> None:
+    def __init__(self, turn: int, number: int) -> None:
         super().__init__("This request is being run already.", code="already_run")
-        self.turn, self.leg = turn, leg
+        self.turn, self.number = turn, number
 
 
 def read(actor: Actor, route: str, body: bytes, key: str | None, count: str | None) -> Retry:
     """What a request says of being a repeat. Raises InvalidRequest for an impossible key."""
     body_hash = hashlib.sha256(body).hexdigest()
-    who = f"{actor.user_id}:{actor.key_id}:{actor.name}:{route}"
+    caller = f"{actor.user_id}:{actor.key_id}:{actor.name}:{route}"
     if key:
-        if len(key) > KEY_LENGTH or not key.isprintable() or not key.isascii():
+        if len(key) > MAX_KEY_LENGTH or not key.isprintable() or not key.isascii():
             raise InvalidRequest("Idempotency-Key: at most 255 printable ASCII characters.", param="Idempotency-Key")
-        return Retry(_digest("key", who, key), body_hash, named=True, count=0)
+        return Retry(_digest("key", caller, key), body_hash, named=True, count=0)
     number = int(count) if count and count.isdecimal() and len(count) < 4 else 0
-    return Retry(_digest("body", who, body_hash), body_hash, named=False, count=number)
+    return Retry(_digest("body", caller, body_hash), body_hash, named=False, count=number)
 
 
 def _digest(*parts: str) -> str:

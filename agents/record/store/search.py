@@ -15,13 +15,13 @@ from typing import Literal, NamedTuple
 from django.db import connection
 from django.db.models.expressions import RawSQL
 
-from agents.base.store.sql import AMONG, execute, insert_many
-from agents.base.words import index_text
-from agents.query.tree import Words
+from agents.base.store.sql import MAX_VALUES, execute, insert_many
+from agents.base.tokenizer import index_text
+from agents.query.tree import SearchPhrase
 
-LIMIT = 200_000
+MAX_INDEXED = 200_000
 """Characters of a part that are indexed."""
-GAP, MORE = "\u00b6", "\u00b6\u00b6"
+GAP, OVERFLOW = "\u00b6", "\u00b6\u00b6"
 """Tokens that no word is: between pieces, so that no phrase reaches over them; and where a turn's
 steps are too long for its document, so that they are asked one by one."""
 
@@ -40,7 +40,7 @@ class StepText(NamedTuple):
     problem: str = ""
 
 
-class TurnWords(NamedTuple):
+class TurnTokens(NamedTuple):
     """The words of a turn, by part, as `words_of` and `joined` give them."""
 
     input: str = ""
@@ -50,32 +50,32 @@ class TurnWords(NamedTuple):
     steps: str = ""
 
 
-StepWords = tuple[str, ...]
+StepTokens = tuple[str, ...]
 """The words of a step, in the order of `STEP`."""
 
 
-def index_turn(turn: int, asked: str, metadata: str = "") -> None:
+def index_turn(turn: int, input_text: str, metadata: str = "") -> None:
     """Index what was asked in a new turn."""
-    put_turns([(turn, words_of_turn(asked, metadata))])
+    put_turns([(turn, turn_tokens(input_text, metadata))])
 
 
-def words_of_turn(asked: str, metadata: str = "") -> TurnWords:
+def turn_tokens(input_text: str, metadata: str = "") -> TurnTokens:
     """The words that a new turn is found by."""
-    return TurnWords(input=words_of(asked), metadata=words_of(metadata))
+    return TurnTokens(input=index_tokens(input_text), metadata=index_tokens(metadata))
 
 
-def index_answer(turn: int, answered: str, problem: str = "") -> None:
+def index_answer(turn: int, output_text: str, problem: str = "") -> None:
     """Index (again) what a turn answered, and what its steps hold."""
-    output = words_of(answered)
-    steps = joined(_steps_of(turn), output)
-    parts = {"output": output, "problem": words_of(problem), "steps": steps}
+    output = index_tokens(output_text)
+    steps = steps_document(_steps_of(turn), output)
+    parts = {"output": output, "problem": index_tokens(problem), "steps": steps}
     columns = [*parts, *(f"{part}_words" for part in parts if connection.vendor == "postgresql")]
     vectors = [_vector(words) for words in parts.values()] if connection.vendor == "postgresql" else []
     marks = ", ".join(f"{column} = %s{'::tsvector' if column.endswith('_words') else ''}" for column in columns)
     execute(f"UPDATE agents_turn_search SET {marks} WHERE {_key()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
 
 
-def _steps_of(turn: int) -> list[StepWords]:
+def _steps_of(turn: int) -> list[StepTokens]:
     sql = (
         "SELECT said, args, result, problem FROM agents_step_search AS found "  # noqa: S608 - constants
         f"JOIN agents_step AS step ON step.id = found.{_key()} WHERE step.turn_id = %s ORDER BY step.number"
@@ -85,73 +85,73 @@ def _steps_of(turn: int) -> list[StepWords]:
         return list(cursor.fetchall())
 
 
-def joined(steps: Iterable[StepWords], output: str) -> str:
+def steps_document(steps: Iterable[StepTokens], output: str) -> str:
     """All that the steps of a turn hold, the answer itself left out: it stands beside them."""
-    pieces, room = [], LIMIT
+    parts, room = [], MAX_INDEXED
     for piece in (piece for words in steps for piece in words if piece and piece != output):
         room -= len(piece)
         if room < 0:
-            pieces.append(MORE)
+            parts.append(OVERFLOW)
             break
-        pieces.append(piece)
-    return f" {GAP} ".join(pieces)
+        parts.append(piece)
+    return f" {GAP} ".join(parts)
 
 
 def index_step(step: int, text: StepText) -> None:
     """Index (again) what a step said, called, got or met."""
-    put_steps([(step, words_of_step(text))])
+    put_steps([(step, step_tokens(text))])
 
 
-def words_of(text: str) -> str:
+def index_tokens(text: str) -> str:
     """A text as the index holds it."""
-    return index_text(text[:LIMIT]) if text else ""
+    return index_text(text[:MAX_INDEXED]) if text else ""
 
 
-def words_of_step(text: StepText) -> StepWords:
-    return tuple(map(words_of, text))
+def step_tokens(text: StepText) -> StepTokens:
+    return tuple(map(index_tokens, text))
 
 
-def put_steps(found: Iterable[tuple[int, StepWords]]) -> None:
+def put_steps(documents: Iterable[tuple[int, StepTokens]]) -> None:
     """Put documents of steps in the place of those there are, by their keys."""
-    _put("step", found)
+    _put("step", documents)
 
 
-def put_turns(found: Iterable[tuple[int, TurnWords]]) -> None:
+def put_turns(documents: Iterable[tuple[int, TurnTokens]]) -> None:
     """The same of turns."""
-    _put("turn", found)
+    _put("turn", documents)
 
 
-def _put(table: Table, found: Iterable[tuple[int, Sequence[str]]]) -> None:
-    words = _PARTS[table]
+def _put(table: Table, documents: Iterable[tuple[int, Sequence[str]]]) -> None:
+    names = _PARTS[table]
     if connection.vendor == "sqlite":
-        marks = ", ".join(["%s"] * (1 + len(words)))
-        head = f"INSERT OR REPLACE INTO agents_{table}_search(rowid, {', '.join(words)})"
-        insert_many(head, f"({marks})", "", ((key, *parts) for key, parts in found))
+        marks = ", ".join(["%s"] * (1 + len(names)))
+        head = f"INSERT OR REPLACE INTO agents_{table}_search(rowid, {', '.join(names)})"
+        insert_many(head, f"({marks})", "", ((key, *parts) for key, parts in documents))
         return
-    columns = [*words, *(f"{part}_words" for part in words)]
-    marks = ", ".join([*["%s"] * (1 + len(words)), *["%s::tsvector"] * len(words)])
+    columns = [*names, *(f"{part}_words" for part in names)]
+    marks = ", ".join([*["%s"] * (1 + len(names)), *["%s::tsvector"] * len(names)])
     changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
     head = f"INSERT INTO agents_{table}_search(id, {', '.join(columns)})"
     tail = f" ON CONFLICT (id) DO UPDATE SET {changes}"
-    insert_many(head, f"({marks})", tail, ((key, *parts, *map(_vector, parts)) for key, parts in found))
+    insert_many(head, f"({marks})", tail, ((key, *parts, *map(_vector, parts)) for key, parts in documents))
 
 
 _LAST = 16_383
 """Positions end there in PostgreSQL."""
 
 
-def _vector(words: str) -> str:
+def _vector(tokens: str) -> str:
     """Words with their positions as PostgreSQL reads a tsvector: its own parser would split them
     again. A lexeme ends at 2 KB there."""
-    return " ".join(f"'{word[:500]}':{min(place, _LAST)}" for place, word in enumerate(words.split(), 1))
+    return " ".join(f"'{word[:500]}':{min(position, _LAST)}" for position, word in enumerate(tokens.split(), 1))
 
 
 def remove(turns: list[int], steps: list[int]) -> None:
     """Take documents out of the index."""
     for table, keys in (("agents_turn_search", turns), ("agents_step_search", steps)):
-        for start in range(0, len(keys), AMONG):
-            some = keys[start : start + AMONG]
-            execute(f"DELETE FROM {table} WHERE {_key()} IN ({', '.join(['%s'] * len(some))})", *some)  # noqa: S608 - constants
+        for start in range(0, len(keys), MAX_VALUES):
+            batch = keys[start : start + MAX_VALUES]
+            execute(f"DELETE FROM {table} WHERE {_key()} IN ({', '.join(['%s'] * len(batch))})", *batch)  # noqa: S608 - constants
 
 
 def _key() -> str:
@@ -161,7 +161,7 @@ def _key() -> str:
 # ----------------------------------------------------------------------------------------- searching
 
 
-class Keys(NamedTuple):
+class KeyRange(NamedTuple):
     """Those that matter: from the first on, before another; or ``among`` a few, where these are known."""
 
     since: int = 0
@@ -169,52 +169,52 @@ class Keys(NamedTuple):
     among: tuple[int, ...] | None = None
 
 
-ALL = Keys()
+ALL = KeyRange()
 
 
 def containing(
     table: Table,
-    words: Words,
+    phrase: SearchPhrase,
     parts: Sequence[str] = (),
-    keys: tuple[int, int | None] | Keys = ALL,
+    keys: tuple[int, int | None] | KeyRange = ALL,
 ) -> RawSQL:
     """A subquery of the turns, or steps, a part of which holds these words next to each other, the
     last one only begun with where ``prefix``; or its letters anywhere where ``inside``, which reads
     every document. ``parts`` are those looked at, by default all."""
-    text, looked_at = index_text(words.text), parts or _PARTS[table]
-    later = _range(*keys)
-    if words.inside:
-        return _letters(table, text, looked_at, later)
-    if _is_read(keys):
-        return _read(table, [(text, words.prefix)], looked_at, later)
+    text, searched_parts = index_text(phrase.text), parts or _PARTS[table]
+    key_condition = _range(*keys)
+    if phrase.inside:
+        return _substring(table, text, searched_parts, key_condition)
+    if _is_scanned(keys):
+        return _scan(table, [(text, phrase.prefix)], searched_parts, key_condition)
     if connection.vendor == "sqlite":
-        sql = f"SELECT rowid FROM agents_{table}_search WHERE agents_{table}_search MATCH %s{later}"  # noqa: S608 - constants
-        return RawSQL(sql, [_fts(text, words.prefix, looked_at)])  # noqa: S611 - bound
-    asked = " OR ".join(f"{part}_words @@ %s::tsquery" for part in looked_at)
-    sql = f"SELECT id FROM agents_{table}_search WHERE ({asked}){later}"  # noqa: S608 - constants
-    return RawSQL(sql, [_tsquery(text, words.prefix)] * len(looked_at))  # noqa: S611 - bound
+        sql = f"SELECT rowid FROM agents_{table}_search WHERE agents_{table}_search MATCH %s{key_condition}"  # noqa: S608 - constants
+        return RawSQL(sql, [_fts(text, phrase.prefix, searched_parts)])  # noqa: S611 - bound
+    condition = " OR ".join(f"{part}_words @@ %s::tsquery" for part in searched_parts)
+    sql = f"SELECT id FROM agents_{table}_search WHERE ({condition}){key_condition}"  # noqa: S608 - constants
+    return RawSQL(sql, [_tsquery(text, phrase.prefix)] * len(searched_parts))  # noqa: S611 - bound
 
 
-def holding(table: Table, texts: Sequence[str], part: str, keys: Keys = ALL) -> RawSQL:
+def holding(table: Table, texts: Sequence[str], part: str, keys: KeyRange = ALL) -> RawSQL:
     """A subquery of the turns, or steps, a part of which holds all of these texts."""
-    asked = [index_text(text) for text in texts]
-    if _is_read(keys):
-        return _read(table, [(text, False) for text in asked], [part], _range(*keys))
+    phrases = [index_text(text) for text in texts]
+    if _is_scanned(keys):
+        return _scan(table, [(text, False) for text in phrases], [part], _range(*keys))
     if connection.vendor == "sqlite":
-        found, value = (
+        condition, value = (
             f"agents_{table}_search MATCH %s",
-            " AND ".join(f"({_fts(each, False, [part])})" for each in asked),
+            " AND ".join(f"({_fts(each, False, [part])})" for each in phrases),
         )
     else:
-        found, value = f"{part}_words @@ %s::tsquery", " & ".join(f"({_tsquery(each, False)})" for each in asked)
-    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE {found}{_range(*keys)}"  # noqa: S608 - constants
+        condition, value = f"{part}_words @@ %s::tsquery", " & ".join(f"({_tsquery(each, False)})" for each in phrases)
+    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE {condition}{_range(*keys)}"  # noqa: S608 - constants
     return RawSQL(sql, [value])  # noqa: S611 - bound
 
 
-def newest(found: RawSQL, most: int) -> list[int]:
+def newest(subquery: RawSQL, limit: int) -> list[int]:
     """The newest of what a subquery of these finds."""
     with connection.cursor() as cursor:
-        cursor.execute(f"{found.sql} ORDER BY {_key()} DESC LIMIT {int(most)}", found.params)
+        cursor.execute(f"{subquery.sql} ORDER BY {_key()} DESC LIMIT {int(limit)}", subquery.params)
         return [row[0] for row in cursor.fetchall()]
 
 
@@ -225,62 +225,63 @@ def _range(since: int, until: int | None, among: Sequence[int] | None = None) ->
     return first if until is None else f"{first} AND {_key()} < {int(until)}"
 
 
-def _is_read(keys: tuple[int, int | None] | Keys) -> bool:
+def _is_scanned(keys: tuple[int, int | None] | KeyRange) -> bool:
     """Whether documents are read rather than looked up: FTS5 searches anew for each key it is given."""
     return connection.vendor == "sqlite" and len(keys) > 2 and keys[2] is not None
 
 
-def _read(table: Table, asked: Sequence[tuple[str, bool]], parts: Sequence[str], later: str) -> RawSQL:
+def _scan(table: Table, phrases: Sequence[tuple[str, bool]], parts: Sequence[str], key_condition: str) -> RawSQL:
     """Documents a part of which holds all these words, the last one only begun with where so said."""
-    held = [f" {text}{'' if prefix else ' '}" for text, prefix in asked]
-    each = [" AND ".join([f"instr(' ' || {part} || ' ', %s) > 0"] * len(held)) for part in parts]
-    sql = f"SELECT rowid FROM agents_{table}_search WHERE ({' OR '.join(f'({one})' for one in each)}){later}"  # noqa: S608 - constants
-    return RawSQL(sql, held * len(parts))  # noqa: S611 - bound
+    needles = [f" {text}{'' if prefix else ' '}" for text, prefix in phrases]
+    conditions = [" AND ".join([f"instr(' ' || {part} || ' ', %s) > 0"] * len(needles)) for part in parts]
+    either = " OR ".join(f"({condition})" for condition in conditions)
+    sql = f"SELECT rowid FROM agents_{table}_search WHERE ({either}){key_condition}"  # noqa: S608 - constants
+    return RawSQL(sql, needles * len(parts))  # noqa: S611 - bound
 
 
-def _letters(table: Table, text: str, parts: Sequence[str], later: str) -> RawSQL:
-    place = "instr({0}, %s)" if connection.vendor == "sqlite" else "strpos({0}, %s)"
-    asked = " OR ".join(f"{place.format(part)} > 0" for part in parts)
-    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE ({asked}){later}"  # noqa: S608 - constants
+def _substring(table: Table, text: str, parts: Sequence[str], key_condition: str) -> RawSQL:
+    function = "instr({0}, %s)" if connection.vendor == "sqlite" else "strpos({0}, %s)"
+    condition = " OR ".join(f"{function.format(part)} > 0" for part in parts)
+    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE ({condition}){key_condition}"  # noqa: S608 - constants
     return RawSQL(sql, [text] * len(parts))  # noqa: S611 - bound
 
 
 def equal(table: Table, text: str, parts: Sequence[str]) -> RawSQL:
     """A subquery of the turns, or steps, a part of which is exactly these words."""
-    words = index_text(text)
+    tokens = index_text(text)
     same = " OR ".join(f"{part} = %s" for part in parts)
     if connection.vendor == "sqlite":
-        found = f"agents_{table}_search MATCH %s"
-        values = [_fts(words, False, parts)]
+        condition = f"agents_{table}_search MATCH %s"
+        values = [_fts(tokens, False, parts)]
     else:
-        found = " OR ".join(f"{part}_words @@ %s::tsquery" for part in parts)
-        values = [_tsquery(words, False)] * len(parts)
-    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE ({found}) AND ({same})"  # noqa: S608 - constants
-    return RawSQL(sql, [*values, *[words] * len(parts)])  # noqa: S611 - bound
+        condition = " OR ".join(f"{part}_words @@ %s::tsquery" for part in parts)
+        values = [_tsquery(tokens, False)] * len(parts)
+    sql = f"SELECT {_key()} FROM agents_{table}_search WHERE ({condition}) AND ({same})"  # noqa: S608 - constants
+    return RawSQL(sql, [*values, *[tokens] * len(parts)])  # noqa: S611 - bound
 
 
 def filled(table: Table, parts: Sequence[str] = ()) -> RawSQL:
     """A subquery of the turns, or steps, that hold any word in one of these parts, by default of all."""
-    some = " OR ".join(f"{part} <> ''" for part in parts or _PARTS[table])
-    return RawSQL(f"SELECT {_key()} FROM agents_{table}_search WHERE {some}", [])  # noqa: S608, S611 - constants
+    condition = " OR ".join(f"{part} <> ''" for part in parts or _PARTS[table])
+    return RawSQL(f"SELECT {_key()} FROM agents_{table}_search WHERE {condition}", [])  # noqa: S608, S611 - constants
 
 
 def overflowing() -> list[int]:
     """The turns whose steps do not all fit into their document."""
     if connection.vendor == "sqlite":
-        sql, value = "SELECT rowid FROM agents_turn_search WHERE agents_turn_search MATCH %s", f'steps : "{MORE}"'
+        sql, value = "SELECT rowid FROM agents_turn_search WHERE agents_turn_search MATCH %s", f'steps : "{OVERFLOW}"'
     else:
-        sql, value = "SELECT id FROM agents_turn_search WHERE steps_words @@ %s::tsquery", f"'{MORE}'"
+        sql, value = "SELECT id FROM agents_turn_search WHERE steps_words @@ %s::tsquery", f"'{OVERFLOW}'"
     with connection.cursor() as cursor:
         cursor.execute(sql, [value])
         return [row[0] for row in cursor.fetchall()]
 
 
-def _fts(words: str, prefix: bool, parts: Sequence[str]) -> str:
+def _fts(tokens: str, prefix: bool, parts: Sequence[str]) -> str:
     """A phrase as FTS5 reads it: words hold no quotes."""
-    return f'{{{" ".join(parts)}}} : "{words}"{" *" if prefix else ""}'
+    return f'{{{" ".join(parts)}}} : "{tokens}"{" *" if prefix else ""}'
 
 
-def _tsquery(words: str, prefix: bool) -> str:
-    parts = [f"'{word[:500]}'" for word in words.split()]
+def _tsquery(tokens: str, prefix: bool) -> str:
+    parts = [f"'{word[:500]}'" for word in tokens.split()]
     return " <-> ".join(parts) + (":*" if prefix else "")

@@ -31,6 +31,12 @@ def of_input(messages: str) -> str:
     return "\n".join(out)
 
 
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """Names and plain values, one pair a line."""
+    pairs = ((name, value) for name, value in metadata.items() if isinstance(value, str | int | float))
+    return "\n".join(f"{name} {value}" for name, value in pairs)
+
+
 def of_step(detail: StepDetail, error: ErrorInfo | None = None) -> StepText:
     """What a step said and thought, was called with, got, and what went wrong."""
     problem = error.message if error else ""
@@ -40,7 +46,7 @@ def of_step(detail: StepDetail, error: ErrorInfo | None = None) -> StepText:
             said = _joined(text_of(message.content), detail.reasoning)
             return StepText(said, _joined(*map(_call, message.tool_calls)), "", problem)
         case ToolDetail():
-            results = _joined(*(_readable(text_of(each.content)) for each in detail.tool_responses))
+            results = _joined(*(_readable(text_of(response.content)) for response in detail.tool_responses))
             return StepText("", _joined(*map(_call, detail.tool_calls)), results, problem)
         case ShieldDetail():
             return StepText(_joined(*detail.shields), "", "", _joined(violation_of(detail), problem))
@@ -74,14 +80,14 @@ def arguments_of(call: ToolCall) -> Any:
 
 def results_of(responses: list[ToolResponse]) -> Any:
     """What a tool answered, as values; None where its answer is no JSON."""
-    found = decoded(text_of(responses[0].content)) if responses else None
-    return found if isinstance(found, dict | list) else None
+    values = decoded(text_of(responses[0].content)) if responses else None
+    return values if isinstance(values, dict | list) else None
 
 
 def _readable(text: str) -> str:
     """JSON without its signs, so that a word behind an escape is a word; any other text as it is."""
-    found = decoded(text)
-    return flat(found) if isinstance(found, dict | list) else text
+    values = decoded(text)
+    return flat(values) if isinstance(values, dict | list) else text
 
 
 def decoded(text: str) -> Any:
@@ -96,17 +102,17 @@ def decoded(text: str) -> Any:
 
 def flat(value: Any) -> str:
     """The names and plain values in JSON, in their order, each on a line of its own."""
-    return "\n".join(_pieces(value))
+    return "\n".join(_values(value))
 
 
-def _pieces(value: Any) -> Iterator[str]:
+def _values(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield str(name)
-            yield from _pieces(inner)
+            yield from _values(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _pieces(inner)
+            yield from _values(inner)
     elif isinstance(value, bool):
         yield "true" if value else "false"
     elif value is not None:

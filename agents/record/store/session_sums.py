@@ -13,7 +13,7 @@ from agents.record.models.turns import Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class SessionSums:
     """Of the turns of a session that an actor may see: ``duration_us`` of those that ended; ``cost_nano`` is
     that of the turns that have one, None where none has; ``without_cost`` are the others."""
 
@@ -27,7 +27,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class Length:
+class TurnDuration:
     """A turn of a session: times in microseconds, ``duration_us`` None while it goes on."""
 
     key: int
@@ -38,8 +38,8 @@ class Length:
     tokens: int
 
 
-def sums(actor: Actor, session: int) -> Sums:
-    found = (
+def sums(actor: Actor, session: int) -> SessionSums:
+    values = (
         Turn.objects.visible_to(actor)
         .filter(session_id=session)
         .aggregate(
@@ -53,14 +53,14 @@ def sums(actor: Actor, session: int) -> Sums:
             cost_nano=Sum("cost_nano"),
         )
     )
-    return Sums(**found)
+    return SessionSums(**values)
 
 
-def lengths(actor: Actor, session: int, limit: int) -> list[Length]:
+def turn_durations(actor: Actor, session: int, limit: int) -> list[TurnDuration]:
     """The last turns of a session, in their order."""
     rows = Turn.objects.visible_to(actor).filter(session_id=session).order_by("-number")
     columns = ("pk", "number", "status", "started_at", "duration_us", "input_tokens", "output_tokens")
     return [
-        Length(key, number, TurnStatus(status), to_us(at), duration, read + written)
+        TurnDuration(key, number, TurnStatus(status), to_us(at), duration, read + written)
         for key, number, status, at, duration, read, written in reversed(rows.values_list(*columns)[:limit])
     ]

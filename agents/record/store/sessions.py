@@ -14,9 +14,9 @@ from agents.base.store import changes, scopes
 from agents.base.store.sql import Insert, VisibleRow
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
-from agents.base.words import fold
+from agents.base.tokenizer import fold
 from agents.record.models.agents import Session
-from agents.record.models.choices import FOREIGN, Api, Source
+from agents.record.models.choices import EXTERNAL, Api, Source
 from agents.record.store import tags
 from agents.record.store.removal import remove_sessions
 
@@ -41,9 +41,9 @@ class SessionRecord:
     source: int = Source.NATIVE
 
     @property
-    def is_foreign(self) -> bool:
+    def is_external(self) -> bool:
         """Whether it is of an agent that runs elsewhere."""
-        return self.source in FOREIGN
+        return self.source in EXTERNAL
 
     @property
     def public_id(self) -> str:
@@ -58,8 +58,8 @@ _ROW = VisibleRow(Session, _COLUMNS)
 
 
 def _record(row: tuple[object, ...]) -> SessionRecord:
-    key, agent, name, created, updated, *rest = row
-    return SessionRecord(key, agent, name, to_us(created), to_us(updated), *rest)  # type: ignore[arg-type]  # a row of _COLUMNS
+    key, agent, name, created, updated, *other = row
+    return SessionRecord(key, agent, name, to_us(created), to_us(updated), *other)  # type: ignore[arg-type]  # a row of _COLUMNS
 
 
 _ADD = Insert(
@@ -73,11 +73,11 @@ def key_of(public_id: str) -> int:
     """The key behind a session's public id. Raises NotFound."""
     key = ids.parse(ids.Kind.SESSION, public_id)
     if key is None:
-        raise _missing(public_id[:80])
+        raise _not_found(public_id[:80])
     return key
 
 
-def _missing(public_id: str) -> NotFound:
+def _not_found(public_id: str) -> NotFound:
     return NotFound(f"Session '{public_id}' not found.")
 
 
@@ -103,7 +103,7 @@ class NewSession:
     key: int
     agent: int | None = None
     name: str = ""
-    kept: bool = True
+    persistent: bool = True
     api: Api = Api.AGENTS
     source: Source = Source.NATIVE
     metadata: str = "{}"
@@ -112,11 +112,11 @@ class NewSession:
 def add(actor: Actor, new: NewSession) -> None:
     """Store a session in the caller's transaction."""
     now = ids.now_us()
-    expires_at = None if new.kept else now + RETENTION_US
+    expires_at = None if new.persistent else now + RETENTION_US
     head = (new.key, new.agent, new.name, actor.user_id, scopes.scope_for(actor), new.api.value, new.source.value)
-    _ADD.one(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata, fold(new.name))
+    _ADD.execute(*head, now, now, expires_at, 0, 0, False, 0, 0, new.metadata, fold(new.name))
     if new.metadata != "{}":
-        tags.of_session(new.key, msgspec.json.decode(new.metadata))
+        tags.index_session(new.key, msgspec.json.decode(new.metadata))
     changes.note(ChangeKind.SESSION, new.key)
 
 
@@ -124,15 +124,15 @@ def get(actor: Actor, key: int, *, agent: int | None = None, action: Action = "r
     """One session, of this agent if one is named. Raises NotFound, also for one the actor may not see."""
     row = _ROW.get(actor, key, action)
     if row is None or agent not in (None, row[1]):
-        raise _missing(ids.public(ids.Kind.SESSION, key))
+        raise _not_found(ids.public(ids.Kind.SESSION, key))
     return SessionRecord(*row)
 
 
 def check_here(source: int) -> None:
     """Raises InvalidRequest where the source of a conversation is one that goes on elsewhere."""
-    if source in FOREIGN:
-        words = "This conversation runs elsewhere: what is said in it is reported here; go on with it there."
-        raise InvalidRequest(words, code="foreign")
+    if source in EXTERNAL:
+        message = "This conversation runs elsewhere: what is said in it is reported here; go on with it there."
+        raise InvalidRequest(message, code="foreign")
 
 
 def listing(

@@ -21,9 +21,9 @@ from agents.record.store import history, sessions
 from agents.record.store.history import NewItem
 from agents.record.store.sessions import NewSession
 
-AT_ONCE = 2_000
+ITEMS_PER_JOB = 2_000
 """Items that are written in one job."""
-LIVES_US = 600 * 1_000_000
+MAX_WAIT_US = 600 * 1_000_000
 """How long a session waits for its turn: far longer than the writing of it takes."""
 
 _HIDE = "UPDATE agents_session SET removed_at = %s WHERE id = %s"
@@ -37,8 +37,8 @@ def staged(actor: Actor, new: NewSession, turn: int, items: Sequence[NewItem]) -
     in it makes the turn. Where that fails, all of it may be taken away."""
     writer.write(partial(_add, actor, new))
     try:
-        for start in range(0, len(items), AT_ONCE):
-            writer.write(partial(history.append, new.key, turn, start, items[start : start + AT_ONCE]))
+        for start in range(0, len(items), ITEMS_PER_JOB):
+            writer.write(partial(history.append, new.key, turn, start, items[start : start + ITEMS_PER_JOB]))
         yield
     except Exception:  # raised again, once what is half made is taken away
         with suppress(DatabaseError):  # then its time is over later
@@ -48,7 +48,7 @@ def staged(actor: Actor, new: NewSession, turn: int, items: Sequence[NewItem]) -
 
 def _add(actor: Actor, new: NewSession) -> None:
     sessions.add(actor, new)
-    execute(_HIDE, ids.now_us() + LIVES_US, new.key)
+    execute(_HIDE, ids.now_us() + MAX_WAIT_US, new.key)
 
 
 def show(session: int) -> None:

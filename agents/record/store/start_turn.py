@@ -21,7 +21,6 @@ from agents.base.store import changes, encoding, terms
 from agents.base.store.sql import Insert, Select, Update, execute
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
-from agents.query.record import metadata_text
 from agents.record.models.agents import Session
 from agents.record.models.choices import Api, Source, TurnStatus
 from agents.record.models.turns import Response, Turn, TurnBody
@@ -31,15 +30,16 @@ from agents.record.schemas.items import input_items
 from agents.record.store import closing, forks, history, recorder, replay, retries, search, sessions, staging, tags
 from agents.record.store.forks import NewFork
 from agents.record.store.history import NewItem
-from agents.record.store.recorder import Leg, preview
+from agents.record.store.recorder import TurnRef, preview
 from agents.record.store.retries import AlreadyRun, Retry
+from agents.record.store.searchable_text import metadata_text
 from agents.record.store.sessions import NewSession
 
 LEASE_S = 30
 
 
 @dataclass(frozen=True, slots=True)
-class NewLeg:
+class NewResponse:
     """What is stored of a leg when it begins. ``body`` is the request as received, ``settings`` what
     a response repeats of it, ``items`` the input as history keeps it, with the form it came in
     (None: as its messages say)."""
@@ -69,15 +69,15 @@ class NewTurn:
     provider: str
     messages: Sequence[TurnMessage]
     request: str
-    leg: NewLeg
+    response: NewResponse
     queued: bool
     source: Source = Source.NATIVE
     end_user: str = ""
     await_days: int = 7
     after: int | None = None
     fork: NewFork | None = None
-    opens: NewSession | None = None
-    earlier: Sequence[NewItem] = ()
+    new_session: NewSession | None = None
+    earlier_items: Sequence[NewItem] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -90,16 +90,16 @@ def busy(session: int) -> Conflict:
 # ------------------------------------------------------------------------------------------- opening
 
 
-def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[Leg, int]:
+def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[TurnRef, int]:
     """Store a new turn with its first events and take its session's lock; returns its place and
     the number of its first item. A turn of the session that waits for its client is closed as
     cancelled. Raises Conflict while another runs, AlreadyRun for a request that is run already."""
-    made = _Made.of(new, opening)
-    if not made.staged:
-        return writer.write(lambda: _open(actor, new, opening, owner, made))
-    _refuse_repeat(new.leg.retry)
-    with staging.staged(actor, made.staged, new.key, made.items):
-        return writer.write(lambda: _open(actor, new, opening, owner, made))
+    prepared = _PreparedTurn.of(new, opening)
+    if not prepared.staged:
+        return writer.write(lambda: _open(actor, new, opening, owner, prepared))
+    _refuse_repeat(new.response.retry)
+    with staging.staged(actor, prepared.staged, new.key, prepared.items):
+        return writer.write(lambda: _open(actor, new, opening, owner, prepared))
 
 
 # locked: whoever removes it comes before, and is seen, or waits
@@ -116,7 +116,7 @@ _ADD_BODY = Insert(
     TurnBody,
     "turn_id input_preview output_preview input_messages output_message request error metadata attachments sanitized",
 )
-_ADD_LEG = Insert(
+_ADD_RESPONSE = Insert(
     Response,
     "id turn_id number previous_id api model_id status created_at first_seq first_step first_item input_items "
     "input_tokens output_tokens cached_tokens reasoning_tokens settings request request_encoding fingerprint body_hash",
@@ -124,7 +124,7 @@ _ADD_LEG = Insert(
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _PreparedTurn:
     """What of a new turn hangs on nothing stored: the writer need not wait for this to be made. ``body`` are columns
     of its row, ``request`` is (encoding, bytes), ``events`` are the first events as they are stored,
     ``staged`` is the session whose items come before its turn."""
@@ -132,63 +132,65 @@ class _Made:
     body: tuple[Any, ...]
     request: tuple[int, bytes]
     items: Sequence[NewItem]
-    words: search.TurnWords
+    tokens: search.TurnTokens
     events: dict[int, bytes]
     staged: NewSession | None
 
     @classmethod
-    def of(cls, new: NewTurn, opening: Sequence[Event]) -> _Made:
-        words = _words(new.messages)
+    def of(cls, new: NewTurn, opening: Sequence[Event]) -> _PreparedTurn:
+        text = _input_text(new.messages)
         metadata = msgspec.json.encode(new.metadata).decode()
-        items = new.leg.items
+        items = new.response.items
         if items is None:
             items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
         return cls(
-            body=(preview(words), "", _dump(new.messages), "", new.request, "", metadata, _attachments(new), False),
-            request=encoding.pack(new.leg.body),
+            body=(preview(text), "", _dump(new.messages), "", new.request, "", metadata, _attachments(new), False),
+            request=encoding.pack(new.response.body),
             items=items,
-            words=search.words_of_turn(words, metadata_text(new.metadata)),
-            events=replay.slim(opening),
-            staged=new.opens if not new.earlier and len(items) > staging.AT_ONCE else None,
+            tokens=search.turn_tokens(text, metadata_text(new.metadata)),
+            events=replay.encode_events(opening),
+            staged=new.new_session if not new.earlier_items and len(items) > staging.ITEMS_PER_JOB else None,
         )
 
 
-def _open(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, made: _Made) -> tuple[Leg, int]:
-    _refuse_repeat(new.leg.retry)
+def _open(
+    actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str, prepared: _PreparedTurn
+) -> tuple[TurnRef, int]:
+    _refuse_repeat(new.response.retry)
     at = opening[0].at
-    if made.staged:
+    if prepared.staged:
         staging.show(new.session)
-    elif new.opens:
-        sessions.add(actor, new.opens)
-    if new.earlier:
-        history.put(new.session, 0, new.earlier)
-    place = _place(new, at)
-    _add_turn(actor, new, at, owner, place)
-    tags.of_turn(new.key, new.metadata)
-    _ADD_BODY.one(new.key, *made.body)
-    items = made.items
+    elif new.new_session:
+        sessions.add(actor, new.new_session)
+    if new.earlier_items:
+        history.put(new.session, 0, new.earlier_items)
+    position = _find_position(new, at)
+    _add_turn(actor, new, at, owner, position)
+    tags.index_turn(new.key, new.metadata)
+    _ADD_BODY.execute(new.key, *prepared.body)
+    items = prepared.items
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
-    leg_place = _LegPlace(1, opening[0].seq, at, 0, place.items, len(items), place.previous)
-    _add_leg(new.key, new.leg, status, leg_place, made.request)
-    if not made.staged:
-        history.append(new.session, new.key, place.items, items)
-    search.put_turns([(new.key, made.words)])
+    start = _ResponseStart(1, opening[0].seq, at, 0, position.items, len(items), position.previous)
+    _add_response(new.key, new.response, status, start, prepared.request)
+    if not prepared.staged:
+        history.append(new.session, new.key, position.items, items)
+    search.put_turns([(new.key, prepared.tokens)])
     change = Update(Session)
-    change.set(turn_count=place.turns + 1, item_count=place.items + len(items), branched=place.branches)
+    change.set(turn_count=position.turns + 1, item_count=position.items + len(items), branched=position.branches)
     change.set(updated_at=at)
     if new.fork is None:
         change.set(last_turn=new.key)
     else:
         forks.add(new.key, new.session, new.fork)
     change.write("id", new.session)
-    leg = Leg(new.key, new.session, new.await_days)
-    recorder.record(leg, opening, written=made.events)
+    ref = TurnRef(new.key, new.session, new.await_days)
+    recorder.record(ref, opening, encoded=prepared.events)
     changes.note(ChangeKind.SESSION, new.session)
-    return leg, place.items
+    return ref, position.items
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SessionPosition:
     """Where a new turn comes in its session: behind which turn and leg, and its numbers."""
 
     parent: int | None
@@ -199,30 +201,30 @@ class _Place:
     branches: bool
 
 
-def _place(new: NewTurn, at_us: int) -> _Place:
+def _find_position(new: NewTurn, at_us: int) -> _SessionPosition:
     if new.fork is not None:
-        return _beside(new, new.fork)
+        return _fork_position(new, new.fork)
     if new.after is None:
         _lock(new.session, new.key)
     last_turn, turns, items, scope, branched = _session_row(new.session)
-    last = _LAST_LEG.first(last_turn) if last_turn is not None else None
+    last = _LAST_RESPONSE.first(last_turn) if last_turn is not None else None
     previous = last[0] if last else None
     if new.after is None:
         if last_turn is not None and _cancel_waiting(last_turn, at_us):
             items = _session_row(new.session)[2]  # closing may have added items
-        return _Place(last_turn, previous, turns, items, scope, bool(branched))
+        return _SessionPosition(last_turn, previous, turns, items, scope, bool(branched))
     parent = _TURN_OF.first(new.after)
     if parent is None:
         raise InvalidRequest("The previous response was deleted just now.", param="previous_response_id")
     moved_on = new.after != previous or parent[1] != items
-    return _Place(parent[0], new.after, turns, items, scope, bool(branched) or moved_on)
+    return _SessionPosition(parent[0], new.after, turns, items, scope, bool(branched) or moved_on)
 
 
-def _beside(new: NewTurn, fork: NewFork) -> _Place:
+def _fork_position(new: NewTurn, fork: NewFork) -> _SessionPosition:
     """The place of a fork: its source's, with numbers of its own."""
     _, turns, items, scope, branched = _session_row(new.session)
-    place = forks.place_of(fork.source)
-    return _Place(place.parent, place.previous, turns, items, scope, bool(branched))
+    position = forks.position_of(fork.source)
+    return _SessionPosition(position.parent, position.previous, turns, items, scope, bool(branched))
 
 
 def _session_row(session: int) -> tuple[Any, ...]:
@@ -232,30 +234,30 @@ def _session_row(session: int) -> tuple[Any, ...]:
     return row
 
 
-_LAST_LEG = Select(Response, "id", "turn_id = %s ORDER BY number DESC LIMIT 1")
+_LAST_RESPONSE = Select(Response, "id", "turn_id = %s ORDER BY number DESC LIMIT 1")
 _TURN_OF = Select(Response, "turn_id end_item", "id = %s")
 
 
-def _words(messages: Sequence[TurnMessage]) -> str:
+def _input_text(messages: Sequence[TurnMessage]) -> str:
     """What was asked: of a handed-in history only what a user or a tool said."""
-    heard = [message for message in messages if message.role in ("user", "tool")]
-    return "\n".join(text_of(message.content) for message in heard)
+    relevant = [message for message in messages if message.role in ("user", "tool")]
+    return "\n".join(text_of(message.content) for message in relevant)
 
 
 _NEWEST = Select(Turn, "number", "session_id = %s ORDER BY number DESC LIMIT 1")
 
 
-def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, place: _Place) -> None:
+def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, position: _SessionPosition) -> None:
     status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
     model = terms.intern(TermKind.MODEL, new.model)
     provider = terms.intern(TermKind.PROVIDER, new.provider)
     end_user = terms.intern(TermKind.END_USER, new.end_user)
     newest = _NEWEST.first(new.session)
     number = newest[0] + 1 if newest else 0  # not how many there are: some may have been deleted
-    identity = (new.key, new.session, new.agent, new.revision, place.parent, number, actor.user_id, place.scope)
-    kind = (new.leg.api.value, new.source.value, status.value, "", model, provider, end_user, at)
+    identity = (new.key, new.session, new.agent, new.revision, position.parent, number, actor.user_id, position.scope)
+    kind = (new.response.api.value, new.source.value, status.value, "", model, provider, end_user, at)
     lease = (actor.key_id, owner, at + LEASE_S * 1_000_000)
-    _ADD_TURN.one(*identity, *kind, *([0] * 10), 1, 0, *lease)
+    _ADD_TURN.execute(*identity, *kind, *([0] * 10), 1, 0, *lease)
 
 
 IMAGES, DOCUMENTS = 1, 2
@@ -273,9 +275,9 @@ def _dump(messages: Sequence[TurnMessage]) -> str:
 
 def _refuse_repeat(retry: Retry | None) -> None:
     """Requests meet here one by one, so that of those sent twice at once only one gets by."""
-    again = retries.first_run(retry) if retry else None
-    if again:
-        raise AlreadyRun(*again)
+    first_run = retries.first_run(retry) if retry else None
+    if first_run:
+        raise AlreadyRun(*first_run)
 
 
 def _lock(session: int, turn: int) -> None:
@@ -287,14 +289,14 @@ def _cancel_waiting(turn: int, at_us: int) -> bool:
     """Close the session's last turn if it waits for its client: a new message came."""
     if _STATUS.first(turn) != (TurnStatus.AWAITING_INPUT.value,):
         return False
-    return closing.close_turn(turn, "cancelled", "a new message came", among=closing.WAITING, at_us=at_us)
+    return closing.close_turn(turn, "cancelled", "a new message came", statuses=closing.WAITING, at_us=at_us)
 
 
 _STATUS = Select(Turn, "status", "id = %s")
 
 
 @dataclass(frozen=True, slots=True)
-class _LegPlace:
+class _ResponseStart:
     """Where a leg begins: its number in the turn, its first event, step and item, how many items it
     was given, and the leg before it."""
 
@@ -307,13 +309,15 @@ class _LegPlace:
     previous: int | None
 
 
-def _add_leg(turn: int, new: NewLeg, status: TurnStatus, place: _LegPlace, request: tuple[int, bytes]) -> None:
+def _add_response(
+    turn: int, new: NewResponse, status: TurnStatus, start: _ResponseStart, request: tuple[int, bytes]
+) -> None:
     encoded, packed = request
     model = terms.intern(TermKind.MODEL, new.model)
-    identity = (new.key, turn, place.number, place.previous, new.api.value, model, status.value)
-    start = (place.at_us, place.seq, place.step, place.item, place.items)
+    identity = (new.key, turn, start.number, start.previous, new.api.value, model, status.value)
+    columns = (start.at_us, start.seq, start.step, start.item, start.items)
     fingerprint, body_hash = (new.retry.fingerprint, new.retry.body_hash) if new.retry else ("", "")
-    _ADD_LEG.one(*identity, *start, 0, 0, 0, 0, new.settings, packed, encoded, fingerprint, body_hash)
+    _ADD_RESPONSE.execute(*identity, *columns, 0, 0, 0, 0, new.settings, packed, encoded, fingerprint, body_hash)
 
 
 # ------------------------------------------------------------------------------------------ resuming
@@ -330,47 +334,51 @@ class Resumption:
     opening: Sequence[Event]
     first_step: int
     waiting: bool
-    leg: NewLeg
+    response: NewResponse
 
 
 _ANSWERED = "UPDATE agents_response SET status = %s WHERE turn_id = %s AND status = %s"
 
 
-def resume_turn(again: Resumption, owner: str) -> Leg:
+def resume_turn(resumption: Resumption, owner: str) -> TurnRef:
     """Continue a turn with its client's answers and take the session's lock. Raises Conflict when
     someone else was first, AlreadyRun for a request that is run already."""
-    request, events = encoding.pack(again.leg.body), replay.slim(again.opening)
-    return writer.write(lambda: _resume(again, owner, request, events))
+    request, events = encoding.pack(resumption.response.body), replay.encode_events(resumption.opening)
+    return writer.write(lambda: _resume(resumption, owner, request, events))
 
 
-def _resume(again: Resumption, owner: str, request: tuple[int, bytes], events: dict[int, bytes]) -> Leg:
-    key, opening = again.turn, again.opening[0]
+def _resume(resumption: Resumption, owner: str, request: tuple[int, bytes], events: dict[int, bytes]) -> TurnRef:
+    key, opening = resumption.turn, resumption.opening[0]
     assert isinstance(opening, TurnResumed)  # a resume opens so
-    leg = Leg(key, again.session, epoch=again.epoch + 1)
-    _refuse_repeat(again.leg.retry)
-    _lock(again.session, key)
-    before = TurnStatus.AWAITING_INPUT if again.waiting else TurnStatus.COMPLETED
-    read = Turn.objects.unscoped("resume").filter(pk=key, status=before, next_seq=opening.seq, lease_epoch=again.epoch)
-    if not read.update(
+    ref = TurnRef(key, resumption.session, epoch=resumption.epoch + 1)
+    _refuse_repeat(resumption.response.retry)
+    _lock(resumption.session, key)
+    status = TurnStatus.AWAITING_INPUT if resumption.waiting else TurnStatus.COMPLETED
+    rows = Turn.objects.unscoped("resume").filter(
+        pk=key, status=status, next_seq=opening.seq, lease_epoch=resumption.epoch
+    )
+    if not rows.update(
         status=TurnStatus.IN_PROGRESS,
         leg_count=opening.leg,
         expires_at=None,
         completed_at=None,
         lease_owner=owner,
         lease_until=to_datetime(opening.at + LEASE_S * 1_000_000),
-        lease_epoch=leg.epoch,
+        lease_epoch=ref.epoch,
     ):
         raise _resume_lost(key)
-    if not again.waiting:
+    if not resumption.waiting:
         replay.reopen(key)
     # what waited was answered: as OpenAI's API has it, that response is complete
     execute(_ANSWERED, TurnStatus.COMPLETED.value, key, TurnStatus.AWAITING_INPUT.value)
-    given = len(opening.tool_responses) + len(opening.input_messages)
-    last, items = _LAST_LEG.first(key), _session_row(again.session)[2]
-    place = _LegPlace(opening.leg, opening.seq, opening.at, again.first_step, items, given, last[0] if last else None)
-    _add_leg(key, again.leg, TurnStatus.IN_PROGRESS, place, request)
-    recorder.record(leg, again.opening, written=events)
-    return leg
+    input_items = len(opening.tool_responses) + len(opening.input_messages)
+    last, items = _LAST_RESPONSE.first(key), _session_row(resumption.session)[2]
+    start = _ResponseStart(
+        opening.leg, opening.seq, opening.at, resumption.first_step, items, input_items, last[0] if last else None
+    )
+    _add_response(key, resumption.response, TurnStatus.IN_PROGRESS, start, request)
+    recorder.record(ref, resumption.opening, encoded=events)
+    return ref
 
 
 def check_unmoved(key: int, next_seq: int) -> None:

@@ -14,13 +14,13 @@ from django.db import connection
 from agents.base.store.sql import Select
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.models.turns import Step, StepDetail
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 from agents.record.store import large_values, read_turns
 
 Span = tuple[int, int]
 """From and to, microseconds since 1970."""
 
-DEEPEST = 16
+MAX_DEPTH = 16
 """Steps around a step that are looked for."""
 
 
@@ -42,14 +42,14 @@ _FIRST = Select(Step, "number started_at", "turn_id = %s AND status = %s ORDER B
 def landmarks(turn: int, *, failed: bool = True, waits: bool = True) -> Landmarks:
     """``failed`` and ``waits`` say whether such a step may be there: looking for one takes a while in a
     turn of a hundred thousand."""
-    last = _LAST.first(turn)
-    wrong = _FIRST.first(turn, StepStatus.FAILED.value) if failed else None
-    waiting = _FIRST.first(turn, StepStatus.AWAITING_INPUT.value) if waits else None
+    last_row = _LAST.first(turn)
+    failed_row = _FIRST.first(turn, StepStatus.FAILED.value) if failed else None
+    waiting_row = _FIRST.first(turn, StepStatus.AWAITING_INPUT.value) if waits else None
     return Landmarks(
-        total=last[0] + 1 if last else 0,
-        failed=wrong[0] if wrong else None,
-        waiting=waiting[0] if waiting else None,
-        waiting_since=waiting[1] if waiting else None,
+        total=last_row[0] + 1 if last_row else 0,
+        failed=failed_row[0] if failed_row else None,
+        waiting=waiting_row[0] if waiting_row else None,
+        waiting_since=waiting_row[1] if waiting_row else None,
     )
 
 
@@ -63,12 +63,12 @@ _FROM = (
 )
 
 
-def steps(turn: int, first: int, count: int) -> tuple[StepValue, ...]:
+def steps(turn: int, first: int, count: int) -> tuple[StepSnapshot, ...]:
     """The steps with the numbers from ``first`` on."""
     return _read(f"{_FROM} AND s.number >= %s AND s.number < %s ORDER BY s.number", [turn, first, first + count])
 
 
-def some(turn: int, keys: Collection[int]) -> tuple[StepValue, ...]:
+def steps_by_key(turn: int, keys: Collection[int]) -> tuple[StepSnapshot, ...]:
     """These steps of a turn, in order; those of others are left out."""
     if not keys:
         return ()
@@ -81,14 +81,14 @@ _DETAIL = Select(StepDetail, "encoding body", "step_id = %s")
 
 def detail(step: int) -> Iterator[bytes]:
     """All that a step holds, piece by piece."""
-    found = _DETAIL.first(step)
-    return large_values.pieces(step, large_values.outline(*found)) if found else iter(())
+    row = _DETAIL.first(step)
+    return large_values.chunks(step, large_values.outline(*row)) if row else iter(())
 
 
 _TOUCHES = "AND s.started_at <= %s AND (s.completed_at IS NULL OR s.completed_at >= %s)"
 
 
-def within(turn: int, span: Span, first: int, count: int) -> tuple[StepValue, ...]:
+def within(turn: int, span: Span, first: int, count: int) -> tuple[StepSnapshot, ...]:
     """The steps that were under way in a span of time, with numbers from ``first`` on, so many."""
     text = f"{_FROM} {_TOUCHES} AND s.number >= %s ORDER BY s.number LIMIT %s"
     return _read(text, [turn, span[1], span[0], first, count])
@@ -102,36 +102,38 @@ def count_within(turn: int, span: Span) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _read(text: str, params: Sequence[Any]) -> tuple[StepValue, ...]:
+def _read(text: str, params: Sequence[Any]) -> tuple[StepSnapshot, ...]:
     with connection.cursor() as cursor:
         cursor.execute(text, params)
         rows = cursor.fetchall()
     return tuple(map(_step, rows))
 
 
-def _step(row: tuple[Any, ...]) -> StepValue:
+def _step(row: tuple[Any, ...]) -> StepSnapshot:
     parent, foreign, kind, body, error = row[15:]
     if kind is None:
-        return read_turns.step_value(row[:15], None, None, parent=parent, foreign=foreign or "")
-    found = large_values.outline(kind, body)
-    return read_turns.step_value(row[:15], found.body, error, parent=parent, foreign=foreign or "", cuts=found.cuts)
+        return read_turns.step_snapshot(row[:15], None, None, parent=parent, foreign=foreign or "")
+    outline = large_values.outline(kind, body)
+    return read_turns.step_snapshot(
+        row[:15], outline.body, error, parent=parent, foreign=foreign or "", cuts=outline.cuts
+    )
 
 
-def depths(shown: Sequence[StepValue]) -> dict[int, int]:
+def depths(steps: Sequence[StepSnapshot]) -> dict[int, int]:
     """How deep these steps are nested, by their keys; steps around them may be of elsewhere."""
-    around = {step.key: step.parent for step in shown}
-    for _ in range(DEEPEST):
-        unknown = {parent for parent in around.values() if parent is not None and parent not in around}
+    parents = {step.key: step.parent for step in steps}
+    for _ in range(MAX_DEPTH):
+        unknown = {parent for parent in parents.values() if parent is not None and parent not in parents}
         if not unknown:
             break
         rows = Step.objects.unscoped("its turn is visible").filter(pk__in=unknown)
-        around |= dict.fromkeys(unknown) | dict(rows.values_list("pk", "parent_id"))
-    return {step.key: sum(1 for _ in _upwards(step.key, around)) for step in shown}
+        parents |= dict.fromkeys(unknown) | dict(rows.values_list("pk", "parent_id"))
+    return {step.key: sum(1 for _ in _ancestors(step.key, parents)) for step in steps}
 
 
-def _upwards(key: int, around: dict[int, int | None]) -> Iterator[int]:
-    for _ in range(DEEPEST):
-        parent = around.get(key)
+def _ancestors(key: int, parents: dict[int, int | None]) -> Iterator[int]:
+    for _ in range(MAX_DEPTH):
+        parent = parents.get(key)
         if parent is None:
             return
         yield parent
@@ -142,7 +144,7 @@ def _upwards(key: int, around: dict[int, int | None]) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class StepBucket:
     """The steps that began in a slice of a turn's time: how many of each type, and how many failed."""
 
     number: int
@@ -157,7 +159,7 @@ class Bucket:
 _TYPE = {choice.value: choice.label for choice in StepType}
 
 
-def overview(turn: int, span: Span, buckets: int) -> list[Bucket]:
+def overview(turn: int, span: Span, buckets: int) -> list[StepBucket]:
     """The steps of a turn counted in so many equal slices of a span of time; empty ones are left out."""
     text = (
         "SELECT (started_at - %s) * %s / %s AS slice, type, count(*), "
@@ -171,6 +173,6 @@ def overview(turn: int, span: Span, buckets: int) -> list[Bucket]:
     for number, type_, count, failed in rows:
         slices.setdefault(min(max(int(number), 0), buckets - 1), []).append((_TYPE[type_], int(count), int(failed)))
     return [
-        Bucket(number, tuple((type_, count) for type_, count, _ in found), sum(failed for *_, failed in found))
-        for number, found in sorted(slices.items())
+        StepBucket(number, tuple((type_, count) for type_, count, _ in counts), sum(failed for *_, failed in counts))
+        for number, counts in sorted(slices.items())
     ]

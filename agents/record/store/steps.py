@@ -44,18 +44,18 @@ def fold(turn: int, events: Sequence[StepStarted | StepEnded], priced: Costs) ->
     """Write the steps these events begin and end; returns the bit mask of the types begun. A step
     that begins and ends in the same batch is written once."""
     started = {event.step: event for event in events if isinstance(event, StepStarted)}
-    ended = {event.step: event for event in events if isinstance(event, StepEnded)}
-    _ADD.many(_row(turn, event, ended.get(key), priced) for key, event in started.items())
-    for key, end in ended.items():
+    ends = {event.step: event for event in events if isinstance(event, StepEnded)}
+    _ADD.execute_many(_row(turn, event, ends.get(key), priced) for key, event in started.items())
+    for key, end in ends.items():
         if key not in started:
             change = Update(Step)
             change.set(**_ending(end, priced))
             change.write("id", key)
-    known = {key: event.detail for key, event in started.items() if event.detail}
-    details = known | {key: end.detail for key, end in ended.items()}
-    _PUT_DETAIL.many(_detail_row(key, detail, ended.get(key)) for key, detail in details.items())
+    details_at_start = {key: event.detail for key, event in started.items() if event.detail}
+    details = details_at_start | {key: end.detail for key, end in ends.items()}
+    _PUT_DETAIL.execute_many(_detail_row(key, detail, ends.get(key)) for key, detail in details.items())
     for key, detail in details.items():
-        search.index_step(key, searchable_text.of_step(detail, ended[key].error if key in ended else None))
+        search.index_step(key, searchable_text.of_step(detail, ends[key].error if key in ends else None))
     for key in {event.step for event in events}:
         changes.note(ChangeKind.STEP, key)
     return reduce(or_, (1 << _TYPES[event.step_type] for event in started.values()), 0)

@@ -13,9 +13,9 @@ from agents.base.store import changes, terms
 from agents.base.store.sql import Insert, Select
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 
-MOST = 200
+MAX_PAIRS = 200
 """Pairs of one record's metadata that are searched by; the rest is kept, and shown."""
-LOOKED_AT = 10_000
+MAX_PATHS = 10_000
 """Paths that are read of it: lists in lists have more of them than anyone can count."""
 
 _ON_TURN = Insert(TurnTag, "term_id turn_id", once=True)
@@ -26,30 +26,30 @@ _PAIRS = Select(
 )
 
 
-def of_turn(turn: int, metadata: Mapping[str, Any]) -> None:
+def index_turn(turn: int, metadata: Mapping[str, Any]) -> None:
     """Make a new turn found by its metadata. Within the caller's transaction, as all here."""
-    of_turns([(turn, metadata)])
+    index_turns([(turn, metadata)])
 
 
-def of_turns(found: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
+def index_turns(turns: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
     """The same of several."""
-    _ON_TURN.many((number, turn) for turn, metadata in found for number in _interned(metadata))
+    _ON_TURN.execute_many((number, turn) for turn, metadata in turns for number in _interned(metadata))
 
 
-def of_turn_again(turn: int, metadata: Mapping[str, Any]) -> None:
+def reindex_turn(turn: int, metadata: Mapping[str, Any]) -> None:
     """Make a turn found by its metadata, and no longer by what it was before."""
     before = {number for (number,) in _PAIRS.all(turn, int(TermKind.META))}
     now = _interned(metadata)
     TurnTag.objects.filter(turn_id=turn, term_id__in=before.difference(now)).delete()
-    _ON_TURN.many((number, turn) for number in now if number not in before)
+    _ON_TURN.execute_many((number, turn) for number in now if number not in before)
 
 
-def of_session(session: int, metadata: Mapping[str, Any]) -> None:
+def index_session(session: int, metadata: Mapping[str, Any]) -> None:
     """Make a session found by its metadata, and no longer by what it was before."""
     rows = SessionTag.objects.filter(session_id=session)
     pairs = Term.objects.filter(pk__in=rows.values("term_id"), kind=int(TermKind.META))
     rows.filter(term_id__in=list(pairs.values_list("pk", flat=True))).delete()
-    _ON_SESSION.many((number, session) for number in _interned(metadata))
+    _ON_SESSION.execute_many((number, session) for number in _interned(metadata))
 
 
 def add(
@@ -59,8 +59,8 @@ def add(
     numbers = [number for number in (terms.intern(TermKind.TAG, name) for name in names) if number is not None]
     of_turns, of_sessions, of_steps = list(turns), list(sessions), list(steps)
     for statement, keys in ((_ON_TURN, of_turns), (_ON_SESSION, of_sessions), (_ON_STEP, of_steps)):
-        statement.many((number, key) for key in keys for number in numbers)
-    _tell(of_turns, of_sessions, of_steps)
+        statement.execute_many((number, key) for key in keys for number in numbers)
+    _note_changes(of_turns, of_sessions, of_steps)
 
 
 def remove(
@@ -72,10 +72,10 @@ def remove(
     TurnTag.objects.filter(term_id__in=numbers, turn_id__in=of_turns).delete()
     SessionTag.objects.filter(term_id__in=numbers, session_id__in=of_sessions).delete()
     StepTag.objects.filter(term_id__in=numbers, step_id__in=of_steps).delete()
-    _tell(of_turns, of_sessions, of_steps)
+    _note_changes(of_turns, of_sessions, of_steps)
 
 
-def _tell(turns: Iterable[int], sessions: Iterable[int], steps: Iterable[int]) -> None:
+def _note_changes(turns: Iterable[int], sessions: Iterable[int], steps: Iterable[int]) -> None:
     of = {ChangeKind.TURN: turns, ChangeKind.SESSION: sessions, ChangeKind.STEP: steps}
     for kind, keys in of.items():
         for key in keys:
@@ -83,9 +83,9 @@ def _tell(turns: Iterable[int], sessions: Iterable[int], steps: Iterable[int]) -
 
 
 def _interned(metadata: Mapping[str, Any]) -> list[int]:
-    some = islice(_pairs("", metadata), LOOKED_AT)
-    found = dict.fromkeys(f"{path}={value}" for path, value in some)
-    numbers = (terms.intern(TermKind.META, pair) for pair in list(found)[:MOST])
+    pairs = islice(_pairs("", metadata), MAX_PATHS)
+    texts = dict.fromkeys(f"{path}={value}" for path, value in pairs)
+    numbers = (terms.intern(TermKind.META, pair) for pair in list(texts)[:MAX_PAIRS])
     return list(dict.fromkeys(number for number in numbers if number is not None))
 
 
@@ -96,8 +96,8 @@ def _pairs(path: str, value: Any) -> Iterator[tuple[str, str]]:
         for name, inner in value.items():
             yield from _pairs(f"{path}.{name}" if path else str(name), inner)
     elif isinstance(value, list | tuple):
-        for place, inner in enumerate(value):
-            yield from _pairs(f"{path}.[{place}]", inner)
+        for index, inner in enumerate(value):
+            yield from _pairs(f"{path}.[{index}]", inner)
             yield from _pairs(f"{path}.[*]", inner)
             if not isinstance(inner, Mapping | list | tuple):
                 yield from _pairs(path, inner)
@@ -117,8 +117,8 @@ def tags_of(table: Any, column: str, keys: Sequence[int]) -> dict[int, list[str]
     pairs = list(table.objects.filter(**{f"{column}__in": list(keys)}).values_list(column, "term_id"))
     wanted = Term.objects.filter(pk__in={term for _, term in pairs}, kind=int(TermKind.TAG))
     names = dict(wanted.values_list("pk", "value"))
-    found: dict[int, list[str]] = {}
+    tags_by_key: dict[int, list[str]] = {}
     for key, term in pairs:
         if term in names:
-            found.setdefault(key, []).append(names[term])
-    return {key: sorted(each) for key, each in found.items()}
+            tags_by_key.setdefault(key, []).append(names[term])
+    return {key: sorted(each) for key, each in tags_by_key.items()}

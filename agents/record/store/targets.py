@@ -18,11 +18,11 @@ from agents.record.models.turns import Response, Step, Turn
 from agents.record.store import tags
 from agents.record.store.tags import tags_of
 
-What = Literal["session", "turn", "step", "response"]
+TargetKind = Literal["session", "turn", "step", "response"]
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RecordTarget:
     """A step of a turn, a turn of a session, or a session, by their keys."""
 
     session: int
@@ -34,57 +34,57 @@ class About:
         return self.step or self.turn or self.session
 
 
-def find(actor: Actor, what: What, public_id: str, action: Action = "read") -> About:
+def find(actor: Actor, kind: TargetKind, public_id: str, action: Action = "read") -> RecordTarget:
     """Raises NotFound, also for what the actor may not see. A response stands for its turn."""
-    match what:
+    match kind:
         case "session":
-            found = _row(Session, ids.parse(ids.Kind.SESSION, public_id), actor, action, "pk")
+            keys = _row(Session, ids.parse(ids.Kind.SESSION, public_id), actor, action, "pk")
         case "turn":
-            found = _row(Turn, ids.parse(ids.Kind.TURN, public_id), actor, action, "session_id", "pk")
+            keys = _row(Turn, ids.parse(ids.Kind.TURN, public_id), actor, action, "session_id", "pk")
         case "step":
-            found = _row(Step, ids.parse(ids.Kind.STEP, public_id), actor, action, "turn__session_id", "turn_id", "pk")
+            keys = _row(Step, ids.parse(ids.Kind.STEP, public_id), actor, action, "turn__session_id", "turn_id", "pk")
         case "response":
             key = ids.parse_openai(ids.Kind.RESPONSE, public_id)
-            found = _row(Response, key, actor, action, "turn__session_id", "turn_id")
-    if found is None:
-        raise NotFound(f"{what.capitalize()} '{public_id[:80]}' not found.")
-    return About(*found)
+            keys = _row(Response, key, actor, action, "turn__session_id", "turn_id")
+    if keys is None:
+        raise NotFound(f"{kind.capitalize()} '{public_id[:80]}' not found.")
+    return RecordTarget(*keys)
 
 
 def _row(model: Any, key: int | None, actor: Actor, action: Action, *columns: str) -> tuple[int, ...] | None:
     if key is None:
         return None
-    found: tuple[int, ...] | None = model.objects.visible_to(actor, action).filter(pk=key).values_list(*columns).first()
-    return found
+    keys: tuple[int, ...] | None = model.objects.visible_to(actor, action).filter(pk=key).values_list(*columns).first()
+    return keys
 
 
-def hold(about: About) -> None:
+def lock(target: RecordTarget) -> None:
     """Keep others from writing about the record until the transaction ends. Raises NotFound for one that
     was deleted meanwhile."""
-    model: Any = Turn if about.turn is not None else Session
-    rows = model.objects.unscoped("checked before").filter(pk=about.turn or about.session)
+    model: Any = Turn if target.turn is not None else Session
+    rows = model.objects.unscoped("checked before").filter(pk=target.turn or target.session)
     if not rows.select_for_update().values_list("pk", flat=True):
         raise NotFound("What this is about was deleted meanwhile.")
 
 
-def tell(about: About) -> None:
+def note_change(target: RecordTarget) -> None:
     """Note, within a transaction, that something was said of a record."""
-    changes.note(ChangeKind.SESSION, about.session)
-    if about.turn is not None:
-        changes.note(ChangeKind.TURN, about.turn)
-    if about.step is not None:
-        changes.note(ChangeKind.STEP, about.step)
+    changes.note(ChangeKind.SESSION, target.session)
+    if target.turn is not None:
+        changes.note(ChangeKind.TURN, target.turn)
+    if target.step is not None:
+        changes.note(ChangeKind.STEP, target.step)
 
 
-def tags_of_target(about: About) -> list[str]:
+def tags_of_target(target: RecordTarget) -> list[str]:
     """The tags of the record itself, in order."""
-    if about.step is not None:
-        found = tags_of(StepTag, "step_id", [about.step])
-    elif about.turn is not None:
-        found = tags_of(TurnTag, "turn_id", [about.turn])
+    if target.step is not None:
+        tags_by_key = tags_of(StepTag, "step_id", [target.step])
+    elif target.turn is not None:
+        tags_by_key = tags_of(TurnTag, "turn_id", [target.turn])
     else:
-        found = tags_of(SessionTag, "session_id", [about.session])
-    return found.get(about.key, [])
+        tags_by_key = tags_of(SessionTag, "session_id", [target.session])
+    return tags_by_key.get(target.key, [])
 
 
 def step_numbers(steps: Collection[int]) -> dict[int, int]:
@@ -93,27 +93,27 @@ def step_numbers(steps: Collection[int]) -> dict[int, int]:
     return dict(rows.values_list("pk", "number")) if steps else {}
 
 
-def tag(about: About, names: Collection[str]) -> None:
+def tag(target: RecordTarget, names: Collection[str]) -> None:
     """Tag a record, within the caller's transaction."""
     if names:
-        tags.add(names, **_keys(about))
+        tags.add(names, **_keys(target))
 
 
-def change_tags(about: About, *, add: Collection[str] = (), remove: Collection[str] = ()) -> list[str]:
+def change_tags(target: RecordTarget, *, add: Collection[str] = (), remove: Collection[str] = ()) -> list[str]:
     """Tag a record, and take tags away; returns those it then has. Raises NotFound for one that was
     deleted meanwhile."""
 
     def job() -> None:
-        hold(about)
-        tag(about, add)
-        tags.remove(remove, **_keys(about))
-        tell(about)
+        lock(target)
+        tag(target, add)
+        tags.remove(remove, **_keys(target))
+        note_change(target)
 
     writer.write(job)
-    return tags_of_target(about)
+    return tags_of_target(target)
 
 
-def _keys(about: About) -> dict[str, list[int]]:
-    if about.step is not None:
-        return {"steps": [about.step]}
-    return {"turns": [about.turn]} if about.turn is not None else {"sessions": [about.session]}
+def _keys(target: RecordTarget) -> dict[str, list[int]]:
+    if target.step is not None:
+        return {"steps": [target.step]}
+    return {"turns": [target.turn]} if target.turn is not None else {"sessions": [target.session]}

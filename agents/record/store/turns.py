@@ -15,12 +15,12 @@ from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime, to_us
-from agents.record.models.choices import FOREIGN, LIVE, Source, StepStatus, TurnStatus
+from agents.record.models.choices import EXTERNAL, LIVE, Source, StepStatus, TurnStatus
 from agents.record.models.turns import Response, Step, Turn
 from agents.record.schemas.content import ToolResponse
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 from agents.record.store import closing, large_values
-from agents.record.store.recorder import Leg, Superseded
+from agents.record.store.recorder import Superseded, TurnRef
 from agents.record.store.start_turn import LEASE_S
 
 
@@ -32,7 +32,7 @@ def key_of(public_id: str) -> int:
     return key
 
 
-def missing(key: int) -> NotFound:
+def not_found(key: int) -> NotFound:
     return NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
 
 
@@ -44,15 +44,15 @@ def check_answers(pending: Sequence[str], responses: Sequence[ToolResponse]) -> 
             raise InvalidRequest(f"tool_responses: call_id '{call_id}' is answered twice.", param="tool_responses")
     unknown = [call_id for call_id in given if call_id not in pending]
     if unknown:
-        words = f"tool_responses: no call '{unknown[0]}' is pending; pending: {', '.join(pending)}."
-        raise InvalidRequest(words, param="tool_responses", code="unknown_call_id")
-    absent = [call_id for call_id in pending if call_id not in given]
-    if absent:
-        words = f"tool_responses: no answer for {', '.join(absent)}."
-        raise InvalidRequest(words, param="tool_responses", code="missing_call_id")
+        message = f"tool_responses: no call '{unknown[0]}' is pending; pending: {', '.join(pending)}."
+        raise InvalidRequest(message, param="tool_responses", code="unknown_call_id")
+    missing = [call_id for call_id in pending if call_id not in given]
+    if missing:
+        message = f"tool_responses: no answer for {', '.join(missing)}."
+        raise InvalidRequest(message, param="tool_responses", code="missing_call_id")
 
 
-def check_unanswered(steps: Sequence[StepValue], responses: Sequence[ToolResponse]) -> None:
+def check_unanswered(steps: Sequence[StepSnapshot], responses: Sequence[ToolResponse]) -> None:
     """Raises Conflict when one of a turn's steps already holds an answer to the same call."""
     details = [msgspec.json.decode(step.detail, type=_Answers) for step in steps if step.detail]
     answered = {answer.call_id for detail in details for answer in detail.tool_responses}
@@ -85,16 +85,16 @@ def renew_leases(keys: Sequence[int], owner: str, now_us: int) -> None:
     writer.write(lambda: rows.update(lease_until=until))
 
 
-def mark_running(leg: Leg) -> None:
+def mark_running(ref: TurnRef) -> None:
     """A queued turn has begun. Raises Superseded when it is in other hands."""
 
     def job() -> None:
         queued, running = TurnStatus.QUEUED, TurnStatus.IN_PROGRESS
-        rows = Turn.objects.unscoped("runner").filter(pk=leg.turn, status=queued, lease_epoch=leg.epoch)
+        rows = Turn.objects.unscoped("runner").filter(pk=ref.turn, status=queued, lease_epoch=ref.epoch)
         if not rows.update(status=running):
-            raise Superseded(leg.turn)
-        Response.objects.unscoped("runner").filter(turn_id=leg.turn, status=queued).update(status=running)
-        changes.note(ChangeKind.TURN, leg.turn)
+            raise Superseded(ref.turn)
+        Response.objects.unscoped("runner").filter(turn_id=ref.turn, status=queued).update(status=running)
+        changes.note(ChangeKind.TURN, ref.turn)
 
     writer.write(job)
 
@@ -103,7 +103,7 @@ def mark_running(leg: Leg) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnPlace:
+class TurnTarget:
     """Where a turn stands, without its contents. Two places of the same ``epoch`` are in the same hands."""
 
     key: int
@@ -113,7 +113,7 @@ class TurnPlace:
     started_at: int
     epoch: int
     next_seq: int
-    leg_count: int
+    response_count: int
     iterations: int
     revision: int | None
     request: str
@@ -131,15 +131,15 @@ class TurnPlace:
         """Whether nothing more is to come, but for a resume of one that is completed."""
         return not self.is_live and self.status != TurnStatus.AWAITING_INPUT
 
-    def is_left(self, now_us: int) -> bool:
+    def is_abandoned(self, now_us: int) -> bool:
         """Whether no process is at it any more."""
-        return self.lease_until is None or self.lease_until < now_us or closing.is_gone(self.lease_owner)
+        return self.lease_until is None or self.lease_until < now_us or closing.is_process_dead(self.lease_owner)
 
     def check_here(self) -> None:
         """Raises InvalidRequest for a turn that ran elsewhere: nothing can be done to it here."""
-        if self.source in FOREIGN:
-            words = "This turn ran elsewhere, and was reported here: it cannot be resumed, forked or cancelled."
-            raise InvalidRequest(words, code="foreign")
+        if self.source in EXTERNAL:
+            message = "This turn ran elsewhere, and was reported here: it cannot be resumed, forked or cancelled."
+            raise InvalidRequest(message, code="foreign")
 
 
 def agent_of(key: int, session: int) -> int | None:
@@ -149,15 +149,15 @@ def agent_of(key: int, session: int) -> int | None:
     return agent
 
 
-def place(actor: Actor, key: int, *, session: int | None = None, action: Action = "read") -> TurnPlace:
+def target(actor: Actor, key: int, *, session: int | None = None, action: Action = "read") -> TurnTarget:
     """Where a turn stands. Raises NotFound, also for one of another session or not to be seen."""
     rows = Turn.objects.visible_to(actor, action).filter(pk=key)
     if session is not None:
         rows = rows.filter(session_id=session)
     row = rows.select_related("body").first()
     if row is None:
-        raise missing(key)
-    return TurnPlace(
+        raise not_found(key)
+    return TurnTarget(
         key=row.pk,
         session=row.session_id,
         agent=row.agent_id,
@@ -165,7 +165,7 @@ def place(actor: Actor, key: int, *, session: int | None = None, action: Action 
         started_at=to_us(row.started_at),
         epoch=row.lease_epoch,
         next_seq=row.next_seq,
-        leg_count=row.leg_count,
+        response_count=row.leg_count,
         iterations=row.iterations,
         revision=row.revision_id,
         request=row.body.request,
@@ -176,7 +176,7 @@ def place(actor: Actor, key: int, *, session: int | None = None, action: Action 
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class AwaitedCall:
     """A client's call a turn waits for, or a call of ours it is to approve. ``call`` is its ToolCall as
     JSON, ``detail`` all its step holds."""
 
@@ -186,25 +186,25 @@ class Pending:
     detail: bytes
 
     @property
-    def asks(self) -> bool:
+    def needs_approval(self) -> bool:
         """Whether the client's approval is waited for."""
         return b'"approval":"requested"' in self.detail
 
 
-def pending_calls(key: int) -> list[Pending]:
+def pending_calls(key: int) -> list[AwaitedCall]:
     """What a turn waits for, in order."""
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key, status=StepStatus.AWAITING_INPUT)
     out = []
     for step, started, kind, body in rows.order_by("number").values_list(
         "pk", "started_at", "detail__encoding", "detail__body"
     ):
-        whole = large_values.unpack(step, kind, body)
-        detail = msgspec.json.decode(whole, type=_Calls)
-        out.append(Pending(step, to_us(started), bytes(detail.tool_calls[0]), whole))
+        detail_json = large_values.unpack(step, kind, body)
+        detail = msgspec.json.decode(detail_json, type=_Calls)
+        out.append(AwaitedCall(step, to_us(started), bytes(detail.tool_calls[0]), detail_json))
     return out
 
 
-def counts(key: int) -> tuple[int, int]:
+def next_numbers(key: int) -> tuple[int, int]:
     """(number of the next step, of the next round) of a turn."""
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key)
     last = rows.order_by("-number").values_list("number", "round").first()
@@ -218,10 +218,10 @@ def state(key: int) -> tuple[TurnStatus, int] | None:
     return (TurnStatus(row[0]), row[1]) if row else None
 
 
-def leg_start(turn: int, number: int) -> int:
+def response_start(turn: int, number: int) -> int:
     """The number of the first event of a leg. Raises NotFound where the turn is gone."""
     rows = Response.objects.unscoped("its turn is visible").filter(turn_id=turn, number=number)
     first: int | None = rows.values_list("first_seq", flat=True).first()
     if first is None:
-        raise missing(turn)
+        raise not_found(turn)
     return first

@@ -14,11 +14,11 @@ from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
 from agents.base.store import portions
 from agents.loop import model_names
+from agents.loop.caller_errors import told
 from agents.loop.current_service import service
-from agents.loop.failures import told
-from agents.loop.inference.base import Relay
+from agents.loop.inference.base import RelayEndpoint
 from agents.relay import store as completions
-from agents.relay.api.relayed import relayed
+from agents.relay.api.event_streams import relayed
 from agents.relay.runner.completions import Call
 from agents.relay.schemas.completions import (
     ChatCompletionChunk,
@@ -62,7 +62,7 @@ class ChatCompletionList(ApiView):
         sent = read_json(self.request._request)
         inference, model = model_names.resolve(service().providers, self.actor, body.model)
         plain = None
-        if not isinstance(inference, Relay):
+        if not isinstance(inference, RelayEndpoint):
             plain = inference_request(model, sent["messages"], self.body(PlainCompletion))
         return Call(self.actor, sent, inference, model, plain)
 
@@ -84,7 +84,7 @@ class ChatCompletionList(ApiView):
             newest_first=order == "desc",
         )
         found, weight = ((body,) for body in page.bodies()), portions.weight(page.sized)
-        return list_json(found, page.names, more=page.has_more, weight=weight, nothing=None)
+        return list_json(found, page.names, has_more=page.has_more, weight=weight, empty_id=None)
 
 
 def _limit(raw: str) -> int:

@@ -15,9 +15,9 @@ from agents.base.api.negotiation import json_response, read_json
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop import embedding_models, model_names
+from agents.loop.caller_errors import told
 from agents.loop.current_service import service
-from agents.loop.failures import told
-from agents.loop.inference.base import Relay
+from agents.loop.inference.base import RelayEndpoint
 from agents.relay.schemas.inference import CreateEmbeddings, Embedding, EmbeddingList, EmbeddingUsage
 
 
@@ -28,9 +28,9 @@ class EmbeddingCreate(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateEmbeddings = self.body(CreateEmbeddings)
         endpoint, model = model_names.resolve(service().providers, self.actor, body.model)
-        return self._handed_on(endpoint, model) if isinstance(endpoint, Relay) else self._made(body)
+        return self._handed_on(endpoint, model) if isinstance(endpoint, RelayEndpoint) else self._made(body)
 
-    def _handed_on(self, endpoint: Relay, model: str) -> HttpResponseBase:
+    def _handed_on(self, endpoint: RelayEndpoint, model: str) -> HttpResponseBase:
         sent = read_json(self.request._request)
 
         async def work() -> HttpResponseBase:

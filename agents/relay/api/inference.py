@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
 from agents.loop import embedding_models, model_names
+from agents.loop.caller_errors import told
 from agents.loop.current_service import service
-from agents.loop.failures import told
 from agents.record.schemas.content import ImageItem, text_of
-from agents.relay.api.relayed import relayed
+from agents.relay.api.event_streams import relayed
 from agents.relay.schemas.inference import (
     ChatCompletionAnswer,
     ChatCompletionEvent,

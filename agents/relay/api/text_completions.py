@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from agents.base.api.negotiation import json_response, read_json
 from agents.base.api.views import ApiView, Awaited
 from agents.loop import model_names
+from agents.loop.caller_errors import told
 from agents.loop.current_service import service
-from agents.loop.failures import told
-from agents.loop.inference.base import Relay
-from agents.relay.api.relayed import relayed
+from agents.loop.inference.base import RelayEndpoint
+from agents.relay.api.event_streams import relayed
 from agents.relay.runner.text_completions import TextCall
 from agents.relay.schemas.text_completions import CompletionObject, CreateCompletion, PlainText
 from agents.relay.wire.text_completions import prompt_requests
@@ -45,6 +45,6 @@ class CompletionCreate(ApiView):
     def _call(self, body: CreateCompletion) -> TextCall:
         inference, model = model_names.resolve(service().providers, self.actor, body.model)
         sent = read_json(self.request._request)
-        if isinstance(inference, Relay):
+        if isinstance(inference, RelayEndpoint):
             return TextCall(sent, inference, model)
         return TextCall(sent, inference, model, prompt_requests(model, self.body(PlainText)))

@@ -19,7 +19,7 @@ from agents.base.access import Actor
 from agents.base.errors import AgentsError, ProviderError
 from agents.base.reading import read
 from agents.base.schemas.wire import JSON
-from agents.loop.inference.base import Finish, Inference, InferenceRequest, Relay
+from agents.loop.inference.base import Finish, InferenceEndpoint, InferenceRequest, RelayEndpoint
 from agents.relay import store as completions
 from agents.relay.models import CompletionStatus
 from agents.relay.store import Record
@@ -39,7 +39,7 @@ class Call:
 
     actor: Actor
     body: Mapping[str, JSON]
-    inference: Inference
+    inference: InferenceEndpoint
     model: str
     plain: InferenceRequest | None = None
     key: int = field(default_factory=ids.new_key)
@@ -83,7 +83,7 @@ class Call:
     # ------------------------------------------------------------------------------------- answers
 
     async def _answer(self) -> dict[str, JSON]:
-        if not isinstance(self.inference, Relay):
+        if not isinstance(self.inference, RelayEndpoint):
             assembly = Assembly()
             async for chunk in self._events():
                 assembly.add(chunk)
@@ -93,7 +93,7 @@ class Call:
         return read_completion(body, self.inference.name)
 
     async def _events(self) -> AsyncGenerator[dict[str, JSON], None]:
-        if not isinstance(self.inference, Relay):
+        if not isinstance(self.inference, RelayEndpoint):
             async for made in self._own_events():
                 yield made
             return

@@ -12,7 +12,7 @@ import msgspec
 
 from agents.base import ids
 from agents.base.schemas.wire import JSON
-from agents.loop.inference.base import Finish, Inference, InferenceRequest, Relay
+from agents.loop.inference.base import Finish, InferenceEndpoint, InferenceRequest, RelayEndpoint
 from agents.record.schemas.content import Usage
 from agents.relay.runner.completions import cut, read_completion
 from agents.relay.wire.text_completions import TextAssembly, summed, text_choice
@@ -26,14 +26,14 @@ class TextCall:
     that takes no requests as they are: one inference for each completion."""
 
     body: Mapping[str, JSON]
-    inference: Inference
+    inference: InferenceEndpoint
     model: str
     plain: Sequence[InferenceRequest] = ()
     head: Mapping[str, JSON] = field(default_factory=lambda: _head())
 
     async def whole(self) -> bytes:
         """The completion as JSON. Raises AgentsError."""
-        if isinstance(self.inference, Relay):
+        if isinstance(self.inference, RelayEndpoint):
             sent = {name: value for name, value in self.body.items() if name not in ("stream", "stream_options")}
             body = msgspec.json.encode({**sent, "model": self.model})
             answer = await self.inference.document(PATH, body, model=self.model)
@@ -56,7 +56,7 @@ class TextCall:
             raise cut(self.inference.name)
 
     async def _events(self) -> AsyncGenerator[dict[str, JSON], None]:
-        if not isinstance(self.inference, Relay):
+        if not isinstance(self.inference, RelayEndpoint):
             async for event in self._own_events():
                 yield {**self.head, **event}
             return

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.loop.steps import STOP_REASONS, tool_call
+from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import (
     CompletionMessage,
     Message,
@@ -19,7 +20,6 @@ from agents.record.schemas.content import (
 )
 from agents.record.schemas.deltas import StepDelta, TextDelta, ToolCallDelta
 from agents.record.schemas.items import assistant_item, input_item, system_item
-from agents.record.schemas.pieces import Pieces
 from agents.relay.schemas.inference import (
     ChatCompletionEvent,
     ChatCompletionRequest,
@@ -83,8 +83,8 @@ class Answer:
     """An answer as it arrives."""
 
     def __init__(self) -> None:
-        self._text = Pieces()
-        self._calls: dict[int, tuple[str, str, Pieces]] = {}
+        self._text = ChunkedText()
+        self._calls: dict[int, tuple[str, str, ChunkedText]] = {}
         self.reason: str | None = None
 
     def take(self, chunk: Chunk) -> StepDelta | None:
@@ -94,7 +94,7 @@ class Answer:
                 self._text.append(text)
                 return TextDelta(text=text)
             case CallPart(index, arguments, call_id, name):
-                self._calls.setdefault(index, (call_id, name, Pieces()))[2].append(arguments)
+                self._calls.setdefault(index, (call_id, name, ChunkedText()))[2].append(arguments)
                 return ToolCallDelta(tool_call=arguments, parse_status="in_progress") if arguments else None
             case Finish(reason):
                 self.reason = reason

@@ -11,13 +11,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from agents.base.access import Actor
-from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.cursors import CURSOR_PARAMETERS, cursor
 from agents.base.api.lists import list_json
 from agents.base.api.negotiation import json_response
 from agents.base.api.views import ApiView, Awaited, answer, as_json
 from agents.base.reading import read
 from agents.loop.current_service import service
-from agents.record.schemas.turns import ItemValue
+from agents.record.schemas.turns import ItemSnapshot
 from agents.record.store import items, sessions
 from agents.record.store.history import NewItem
 from agents.responses.api.item_lists import find_item, item_page
@@ -73,11 +73,11 @@ class ConversationCreate(ApiView):
         key = conversations.create(self.actor, rows, body.metadata)
         return answer(_conversation(conversations.of_key(self.actor, key, "run")))
 
-    @extend_schema(operation_id="list_conversations", parameters=CURSOR, responses=ConversationList)
+    @extend_schema(operation_id="list_conversations", parameters=CURSOR_PARAMETERS, responses=ConversationList)
     def get(self, request: Request) -> HttpResponseBase:
         records, more = conversations.listing(self.actor, cursor(request._request))
         bodies = ((as_json(_conversation(record)),) for record in records)
-        return list_json(bodies, [record.public_id for record in records], more=more)
+        return list_json(bodies, [record.public_id for record in records], has_more=more)
 
 
 class ConversationDetail(ApiView):
@@ -104,7 +104,7 @@ class ConversationDetail(ApiView):
 class ConversationItems(ApiView):
     actions = {"get": "read", "post": "run"}
 
-    @extend_schema(operation_id="list_conversation_items", parameters=CURSOR, responses=ItemList)
+    @extend_schema(operation_id="list_conversation_items", parameters=CURSOR_PARAMETERS, responses=ItemList)
     def get(self, request: Request, conversation_id: str) -> HttpResponseBase:
         record = conversations.get(self.actor, conversation_id)
         return item_page(request._request, items.of_session(record.key))
@@ -118,8 +118,8 @@ class ConversationItems(ApiView):
 
 def _added(record: ConversationRecord, rows: Sequence[NewItem]) -> HttpResponseBase:
     conversations.add(record, rows)
-    shown = items_json(ItemValue(row.key, row.body, row.wire) for row in rows)
-    return list_json(((encode(item),) for item in shown), [item["id"] for item in shown], more=False)
+    shown = items_json(ItemSnapshot(row.key, row.body, row.wire) for row in rows)
+    return list_json(((encode(item),) for item in shown), [item["id"] for item in shown], has_more=False)
 
 
 class ConversationItem(ApiView):

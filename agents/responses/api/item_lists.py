@@ -12,12 +12,12 @@ from agents.base.api.cursors import cursor
 from agents.base.api.lists import encode, list_json
 from agents.base.errors import InvalidRequest, NotFound
 from agents.base.store import portions
-from agents.record.schemas.turns import ItemValue
-from agents.record.store.items import WINDOW, Line
+from agents.record.schemas.turns import ItemSnapshot
+from agents.record.store.items import MAX_ROWS, ItemQuery
 from agents.responses.wire.items import of_row
 
 
-def item_page(request: HttpRequest, line: Line) -> HttpResponseBase:
+def item_page(request: HttpRequest, line: ItemQuery) -> HttpResponseBase:
     """A page of items, the newest first unless asked otherwise; it ends early where they are large."""
     bounds = cursor(request)
     edge, backwards = bounds.after or bounds.before, bool(bounds.before)
@@ -28,13 +28,13 @@ def item_page(request: HttpRequest, line: Line) -> HttpResponseBase:
     sized = ((body, len(body[1])) for body in ((item["id"], encode(item)) for _, item in rows))
     shown, more = portions.page(sized, bounds.limit)
     found = [body for body, _ in (reversed(shown) if backwards else shown)]
-    return list_json(((body,) for _, body in found), [name for name, _ in found], more=more)
+    return list_json(((body,) for _, body in found), [name for name, _ in found], has_more=more)
 
 
 Item = dict[str, Any]
 
 
-def find_item(line: Line, item_id: str) -> tuple[ItemValue, Item]:
+def find_item(line: ItemQuery, item_id: str) -> tuple[ItemSnapshot, Item]:
     """The row of an item, and the item. Raises NotFound."""
     found = next(_from(line, item_id), None)
     if found is None:
@@ -43,8 +43,8 @@ def find_item(line: Line, item_id: str) -> tuple[ItemValue, Item]:
 
 
 def _from(
-    line: Line, item_id: str, *, newest_first: bool = False, at_once: int = WINDOW
-) -> Iterator[tuple[ItemValue, Item]]:
+    line: ItemQuery, item_id: str, *, newest_first: bool = False, at_once: int = MAX_ROWS
+) -> Iterator[tuple[ItemSnapshot, Item]]:
     """The items of a line with their rows, from one on if one is named; nothing where that is not there."""
     # an id tells where its item is, but for one that was taken along to another conversation
     start = line.near(item_id, newest_first=newest_first) if item_id else None

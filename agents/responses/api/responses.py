@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.api import large_answers
-from agents.base.api.cursors import CURSOR, cursor
+from agents.base.api.cursors import CURSOR_PARAMETERS, cursor
 from agents.base.api.lists import array, list_json
 from agents.base.api.negotiation import json_response
 from agents.base.api.parameters import QUERY
@@ -101,15 +101,15 @@ class ResponseCreate(ApiView):
 
     @extend_schema(
         operation_id="list_responses",
-        parameters=[*CURSOR, *(OpenApiParameter(name, str) for name in ("model", "conversation")), QUERY],
+        parameters=[*CURSOR_PARAMETERS, *(OpenApiParameter(name, str) for name in ("model", "conversation")), QUERY],
         responses=ResponseList,
     )
     def get(self, request: Request) -> HttpResponseBase:
         """Ours beside what Llama Stack has: ``q`` (the query language of the logs), ``conversation`` and
         ``metadata[key]=value``."""
-        sized, more = responses.page(self.actor, _wanted(request._request), cursor(request._request, page=50))
+        sized, more = responses.page(self.actor, _wanted(request._request), cursor(request._request, default_limit=50))
         names = [ids.openai(ids.Kind.RESPONSE, key) for key, _ in sized]
-        return list_json(_with_inputs(sized), names, more=more, weight=portions.weight(sized))
+        return list_json(_with_inputs(sized), names, has_more=more, weight=portions.weight(sized))
 
 
 def _with_inputs(sized: Sequence[Sized[int]]) -> Iterator[Iterator[bytes]]:
@@ -195,7 +195,7 @@ def _again(actor: Actor, response_id: str) -> HttpResponseBase:
 class ResponseItems(ApiView):
     actions = {"get": "read"}
 
-    @extend_schema(operation_id="list_input_items", parameters=CURSOR, responses=ItemList)
+    @extend_schema(operation_id="list_input_items", parameters=CURSOR_PARAMETERS, responses=ItemList)
     def get(self, request: Request, response_id: str) -> HttpResponseBase:
         record = responses.get(self.actor, response_id)
         return item_page(request._request, items.input_of(record))

@@ -28,7 +28,7 @@ Batches = AsyncGenerator[Sequence[Entry], None]
 async def _entries(begun: Begun) -> Batches:
     """A response's entries from its first event on; an empty list is a sign of life."""
     if begun.loop is None:
-        async for batch in live.follow(begun.turn, (begun.first_seq - 1, 1 << 62), until_leg=begun.first_seq):
+        async for batch in live.follow(begun.turn, (begun.first_seq - 1, 1 << 62), until_response=begun.first_seq):
             yield batch
         return
     # it is stored nowhere: it runs here, and ends when its reader goes
@@ -41,7 +41,7 @@ async def _entries(begun: Begun) -> Batches:
 def _frames(begun: Begun, after: int, batches: Batches, first: Sequence[Sequence[Entry]]) -> AsyncIterator[bytes]:
     encoder = Stream(begun.head, after=after)
     seen = b"".join(encoder.feed(batch) for batch in first)
-    return sse.paced(batches, encoder.feed, first=seen)
+    return sse.with_keep_alive(batches, encoder.feed, first=seen)
 
 
 def frames(begun: Begun, after: int = -1) -> AsyncIterator[bytes]:

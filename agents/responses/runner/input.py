@@ -13,15 +13,15 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.loop.run import PendingCall
 from agents.record.models.choices import TurnStatus
-from agents.record.schemas.chat import called
+from agents.record.schemas.chat import call_ids
 from agents.record.schemas.content import ToolCall, ToolResponse, TurnMessage, text_of
 from agents.record.schemas.events import ToolDetail
 from agents.record.schemas.items import input_items
-from agents.record.schemas.turns import ItemValue
+from agents.record.schemas.turns import ItemSnapshot
 from agents.record.store import items as stored_items
 from agents.record.store import sessions, turns
 from agents.record.store.history import NewItem
-from agents.record.store.turns import Pending
+from agents.record.store.turns import AwaitedCall
 from agents.responses.schemas.input_items import (
     ApprovalItem,
     FunctionCallItem,
@@ -86,12 +86,12 @@ def _after(actor: Actor, public_id: str) -> Place:
         raise InvalidRequest(words, param="previous_response_id", code="response_in_progress")
     waits = record.is_last and record.turn_status == TurnStatus.AWAITING_INPUT
     if record.in_conversation and not waits:
-        return Place(earlier=[_copy(row) for row in stored_items.upto(record).walk()])
+        return Place(earlier=[_copy(row) for row in stored_items.up_to(record).walk()])
     conversation = ids.openai(ids.Kind.SESSION, record.session) if record.in_conversation else None
     return Place(record.session, conversation, record, record.turn if waits else None)
 
 
-def _copy(row: ItemValue) -> NewItem:
+def _copy(row: ItemSnapshot) -> NewItem:
     """What was said in a conversation, for a session that leaves it: under the same ids."""
     return NewItem(ids.new_key(), row.body, msgspec.json.encode(of_row(row)))
 
@@ -138,7 +138,7 @@ class Answers:
     rest: Given
 
 
-def answers(given: Given, pending: Sequence[Pending], *, required: bool) -> Answers | None:
+def answers(given: Given, pending: Sequence[AwaitedCall], *, required: bool) -> Answers | None:
     """The answers to what a turn waits for; None where the input has none and none is ``required``.
     Raises InvalidRequest, in OpenAI's words, when some are missing."""
     outputs = {item.call_id: item for item in given.told if isinstance(item, FunctionOutputItem)}
@@ -156,9 +156,9 @@ def answers(given: Given, pending: Sequence[Pending], *, required: bool) -> Answ
     return Answers(calls, responses, read([given.items[at] for at in rest], [given.told[at] for at in rest]))
 
 
-def _pending(one: Pending, words: dict[str, ApprovalItem]) -> PendingCall:
+def _pending(one: AwaitedCall, words: dict[str, ApprovalItem]) -> PendingCall:
     call, detail = ToolCall.model_validate_json(one.call), ToolDetail.model_validate_json(one.detail)
-    word = words.get(_request_id(one.step)) if one.asks else None
+    word = words.get(_request_id(one.step)) if one.needs_approval else None
     return PendingCall(one.step, call, one.started_at, word.approve if word else None, detail)
 
 
@@ -187,7 +187,7 @@ def check_outputs(given: Given, history: Sequence[bytes]) -> None:
     """Raises InvalidRequest, in OpenAI's words, for an output whose call was never made."""
     made = {item.call_id for item in given.items if isinstance(item, FunctionCallItem)}
     earlier = [item.call_id for item in given.outputs if item.call_id not in made]
-    known = called(history) if earlier else ()
+    known = call_ids(history) if earlier else ()
     unknown = [call_id for call_id in earlier if call_id not in known]
     if unknown:
         words = f"No tool call found for function call output with call_id {unknown[0]}."

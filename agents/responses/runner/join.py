@@ -51,4 +51,4 @@ def _name(item: object) -> str | None:
 def _is_told(given: Given, count: int, leg: int) -> bool:
     """Whether the first items are, word by word, all that was said up to a leg's end."""
     sent = [row.body for row in given.rows[:count] if row.body]
-    return joined_calls(sent) == joined_calls(history.upto(leg))
+    return joined_calls(sent) == joined_calls(history.up_to(leg))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 from agents.responses.runner.responses import head_of
 from agents.responses.store.responses import ResponseRecord, Told
 from agents.responses.wire import responses as wire
@@ -14,7 +14,7 @@ from agents.responses.wire.responses import Outcome
 def outcome_of(record: ResponseRecord, told: Told) -> Outcome:
     """How far a response is, as its rows tell."""
     head, status = head_of(record), record.status.label
-    whole = told.details.of
+    whole = told.details.load
     asked = (whole(step) for step in reversed(told.steps) if step.type == "inference")
     finish = next((_finish(step) for step in asked if step.detail), None)
     refused = any(wire.violation(whole(step)) is not None for step in told.steps if step.type == "shield_call")
@@ -31,6 +31,6 @@ def outcome_of(record: ResponseRecord, told: Told) -> Outcome:
     )
 
 
-def _finish(step: StepValue) -> str | None:
+def _finish(step: StepSnapshot) -> str | None:
     found: str | None = msgspec.json.decode(step.detail or b"{}").get("finish_reason")
     return found

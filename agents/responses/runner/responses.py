@@ -22,7 +22,7 @@ from agents.loop.run import Resume, Run
 from agents.loop.service import Earlier, Service, said_before
 from agents.loop.slots import Slot
 from agents.record.models.choices import Api
-from agents.record.schemas.chat import paired
+from agents.record.schemas.chat import paired_history
 from agents.record.schemas.content import (
     JsonSchemaFormat,
     ResponseFormat,
@@ -36,8 +36,8 @@ from agents.record.schemas.turns import MESSAGES
 from agents.record.store import history, read_turns, retries, start_turn, turns
 from agents.record.store.retries import Retry
 from agents.record.store.sessions import NewSession
-from agents.record.store.start_turn import NewLeg, NewTurn, Resumption
-from agents.record.store.turns import TurnPlace
+from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
+from agents.record.store.turns import TurnTarget
 from agents.responses.runner import input, join, tools
 from agents.responses.runner.input import Answers, Given, Place
 from agents.responses.schemas.requests import CreateResponse, McpTool
@@ -104,7 +104,7 @@ def _first(service: Service, asked: Asked) -> Begun:
 
 def _begin(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
     if place.waiting is not None and asked.body.store:
-        where = turns.place(asked.actor, place.waiting, action="run")  # before what it waits for
+        where = turns.target(asked.actor, place.waiting, action="run")  # before what it waits for
         pending = turns.pending_calls(place.waiting)
         answers = input.answers(given, pending, required=place.after is not None)
         if answers is not None:
@@ -162,12 +162,12 @@ def _store(
         provider=run.inference.name,
         messages=given.messages,
         request="{}",
-        leg=_leg(asked, head, given),
+        response=_leg(asked, head, given),
         queued=queued,
         end_user=body.safety_identifier or body.user or "",
         after=place.after.key if place.after else None,
-        opens=None if place.session is not None else NewSession(run.session, api=Api.RESPONSES),
-        earlier=place.earlier,
+        new_session=None if place.session is not None else NewSession(run.session, api=Api.RESPONSES),
+        earlier_items=place.earlier,
         metadata=body.metadata,
     )
     leg, first_item = start_turn.open_turn(asked.actor, new, opening, service.runner.owner)
@@ -181,8 +181,8 @@ def _head(asked: Asked, place: Place) -> ResponseHead:
     return ResponseHead(ids.new_key(), ids.now_us(), settings)
 
 
-def _leg(asked: Asked, head: ResponseHead, given: Given) -> NewLeg:
-    return NewLeg(
+def _leg(asked: Asked, head: ResponseHead, given: Given) -> NewResponse:
+    return NewResponse(
         head.key,
         _without_secrets(asked),
         Api.RESPONSES,
@@ -209,21 +209,21 @@ def _history(place: Place, session: int, first_item: int | None, given: Given) -
     what was deleted in part only whole pairs of call and answer are told."""
     after, answered = place.after, {output.call_id for output in given.outputs}
     if place.session is None:
-        return paired(history.messages(item.body for item in place.earlier), answered)
+        return paired_history(history.messages(item.body for item in place.earlier), answered)
     if after is not None and (after.branched or not after.ends_its_session):
-        return paired(history.upto(after.key), answered)
-    return paired(history.before(session, first=first_item), answered)
+        return paired_history(history.up_to(after.key), answered)
+    return paired_history(history.before(session, first=first_item), answered)
 
 
 # --------------------------------------------------------------------------------------------- resume
 
 
-def _resume(service: Service, asked: Asked, place: Place, where: TurnPlace, given: Given, answers: Answers) -> Begun:
+def _resume(service: Service, asked: Asked, place: Place, where: TurnTarget, given: Given, answers: Answers) -> Begun:
     value = read_turns.turn(asked.actor, where.key, "run")
     start_turn.check_unmoved(where.key, where.next_seq)
-    next_step, next_round = turns.counts(where.key)
+    next_step, next_round = turns.next_numbers(where.key)
     resume = Resume(
-        leg=where.leg_count + 1,
+        leg=where.response_count + 1,
         responses=answers.responses,
         pending=answers.pending,
         next_seq=where.next_seq,
@@ -247,7 +247,7 @@ def _resume(service: Service, asked: Asked, place: Place, where: TurnPlace, give
 
 def _said_before(turn: int) -> Earlier:
     before, added = said_before(turn)
-    return paired(before), added
+    return paired_history(before), added
 
 
 # ------------------------------------------------------------------------------------------------ run

@@ -110,7 +110,7 @@ def update(record: ConversationRecord, metadata: Mapping[str, str]) -> None:
 
     def job() -> None:
         Session.objects.unscoped("checked by the caller").filter(pk=record.key).update(metadata=dict(metadata))
-        tags.of_session(record.key, metadata)
+        tags.index_session(record.key, metadata)
         changes.note(ChangeKind.SESSION, record.key)
 
     writer.write(job)

@@ -28,10 +28,10 @@ from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Response, Step, Turn, TurnBody
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
-from agents.record.schemas.turns import StepValue
+from agents.record.schemas.turns import StepSnapshot
 from agents.record.store import forks, large_values, matching, read_turns, removal
 from agents.record.store.deletion import delete_turns
-from agents.record.store.read_turns import Details
+from agents.record.store.read_turns import StepDetails
 
 _COLUMNS = (
     "pk",
@@ -124,8 +124,8 @@ class Told:
     """What a response's rows tell of it: its steps in order, without what is large of their ``details``, what they
     used, and of the last leg why it ended."""
 
-    steps: Sequence[StepValue]
-    details: Details
+    steps: Sequence[StepSnapshot]
+    details: StepDetails
     usage: Usage
     error: ErrorInfo | None
     reason: str | None
@@ -208,7 +208,7 @@ def told(records: Sequence[ResponseRecord]) -> dict[int, Told]:
     """What the rows tell of these responses, by their keys: three queries however many they are. The
     caller has been let in to them."""
     turns = {record.turn for record in records}
-    steps, details = read_turns.parts_of(turns)
+    steps, details = read_turns.partial_steps(turns)
     ends = _leg_ends(turns)
     failed = [record.turn for record in records if record.is_last and record.turn_status == TurnStatus.FAILED]
     errors = _errors(failed)

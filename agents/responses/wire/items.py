@@ -15,7 +15,7 @@ import msgspec
 
 from agents.base import ids
 from agents.base.ids import Kind
-from agents.record.schemas.turns import ItemValue, StepValue
+from agents.record.schemas.turns import ItemSnapshot, StepSnapshot
 from agents.responses.wire import responses as wire
 
 JSON = dict[str, Any]
@@ -29,12 +29,12 @@ class Left:
     wire: bytes
 
 
-def items_json(rows: Iterable[ItemValue]) -> list[JSON]:
+def items_json(rows: Iterable[ItemSnapshot]) -> list[JSON]:
     """The items these rows are, in order: a row may be several, or none."""
     return [item for row in rows for item in of_row(row)]
 
 
-def of_row(row: ItemValue) -> list[JSON]:
+def of_row(row: ItemSnapshot) -> list[JSON]:
     """The items a row is."""
     if row.wire:
         kept = msgspec.json.decode(row.wire)
@@ -54,13 +54,13 @@ def of_row(row: ItemValue) -> list[JSON]:
             return wire.items_of_step(step, {})
 
 
-def _said(row: ItemValue, step: StepValue) -> list[JSON]:
+def _said(row: ItemSnapshot, step: StepSnapshot) -> list[JSON]:
     """A model's message, and the client's calls it asked for."""
     asked = [item for call in row.calls for item in wire.items_of_step(call)]
     return [*wire.items_of_step(step, {}), *asked]
 
 
-def _output(row: ItemValue, step: StepValue) -> JSON:
+def _output(row: ItemSnapshot, step: StepSnapshot) -> JSON:
     message, detail = msgspec.json.decode(row.body), msgspec.json.decode(step.detail or b"{}")
     if detail.get("approval"):
         return wire.approval_answer(row.key, step.key, detail, message["content"])
@@ -73,7 +73,7 @@ def _output(row: ItemValue, step: StepValue) -> JSON:
     }
 
 
-def without(row: ItemValue, item_id: str) -> Left | None:
+def without(row: ItemSnapshot, item_id: str) -> Left | None:
     """What is left of a row when one of its items is taken out; None when nothing is."""
     shown = of_row(row)
     gone = next(item for item in shown if item["id"] == item_id)

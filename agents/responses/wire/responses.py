@@ -16,7 +16,7 @@ from agents.base import ids
 from agents.base.ids import Kind
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import ErrorInfo
-from agents.record.schemas.turns import StepValue, Whole, as_it_is
+from agents.record.schemas.turns import LoadDetail, StepSnapshot, unchanged
 from agents.responses.wire import citations
 
 JSON = dict[str, Any]
@@ -126,7 +126,7 @@ Names = dict[str, str]
 """Names of the files found so far, by their ids: citations are told with them."""
 
 
-def items_of_step(step: StepValue, names: Names | None = None) -> list[JSON]:
+def items_of_step(step: StepSnapshot, names: Names | None = None) -> list[JSON]:
     """The output items of one step, in order. Calls that a client runs are items of their own step.
     With ``names``, citations are read, and what a search found is added to them."""
     if step.detail is None:
@@ -340,7 +340,7 @@ def listing_item(step: int, detail: JSON) -> JSON:
 
 
 def output_of(
-    steps: Iterable[StepValue], whole: Whole = as_it_is, *, cites: bool = False, guarded: bool = False
+    steps: Iterable[StepSnapshot], whole: LoadDetail = unchanged, *, cites: bool = False, guarded: bool = False
 ) -> Iterator[bytes]:
     """The output of a response, as it is read: its steps' items, or the refusal in place of all of them. ``whole``
     gives a step what it lacked; ``cites`` says that files were searched, whose citations are to be read,
@@ -358,7 +358,7 @@ def output_of(
             yield encode(item)
 
 
-def violation(step: StepValue) -> str | None:
+def violation(step: StepSnapshot) -> str | None:
     """What a shield says in place of the answer; None where it let things pass."""
     if step.type != "shield_call" or not step.detail or b'"violation"' not in step.detail:
         return None

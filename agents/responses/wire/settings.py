@@ -65,6 +65,6 @@ def tool_json(tool: ResponseTool) -> JSON:
     if isinstance(tool, McpTool):
         shown = {"type", "server_label", "server_url", "server_description", "allowed_tools", "require_approval"}
         found = tool.model_dump(include=shown, exclude_none=True)
-        return {**found, "server_url": redaction.shown_url(tool.server_url or "")}
+        return {**found, "server_url": redaction.redacted_url(tool.server_url or "")}
     out: JSON = tool.model_dump(exclude_none=tool.type != "function")
     return out

@@ -13,6 +13,7 @@ from typing import Any
 
 from agents.base import ids
 from agents.base.ids import Kind
+from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import Usage
 from agents.record.schemas.events import (
     Delta,
@@ -29,7 +30,6 @@ from agents.record.schemas.events import (
     TurnResumed,
     TurnStarted,
 )
-from agents.record.schemas.pieces import Pieces
 from agents.responses.wire import citations
 from agents.responses.wire import responses as wire
 from agents.responses.wire.responses import JSON, Outcome, ResponseHead, encode, response_json
@@ -61,7 +61,7 @@ class Stream:
         self._finish: str | None = None
         self._refusal: tuple[int, str] | None = None
         self._writing: _Message | _Thought | None = None
-        self._calls: dict[int, Pieces] = {}
+        self._calls: dict[int, ChunkedText] = {}
         self._order: list[str] = []
         self._index_of: dict[str, int] = {}
         self._judged_well = False
@@ -110,7 +110,7 @@ class Stream:
 
     def _delta(self, delta: Delta) -> None:
         if delta.channel == "call":
-            self._calls.setdefault(delta.index, Pieces()).append(delta.text)
+            self._calls.setdefault(delta.index, ChunkedText()).append(delta.text)
         elif self._held is not None:
             _hold(self._held, delta)
         else:
@@ -330,7 +330,7 @@ class _Message:
     def __init__(self, stream: Stream, step: int) -> None:
         self._stream, self._step = stream, step
         self._reader = citations.Reader() if stream.head.cites else None
-        self._text = Pieces()
+        self._text = ChunkedText()
         item = wire.message_item(step, None, (), "in_progress")
         self._index = stream.add(item)
         self._place = b'"item_id":"%b","output_index":%d,"content_index":0' % (item["id"].encode(), self._index)
@@ -365,7 +365,7 @@ class _Thought:
 
     def __init__(self, stream: Stream, step: int) -> None:
         self._stream, self._step = stream, step
-        self._text = Pieces()
+        self._text = ChunkedText()
         item = wire.reasoning_item(step, "", "in_progress")
         self._index = stream.add(item)
         self._place = b'"item_id":"%b","output_index":%d,"content_index":0' % (item["id"].encode(), self._index)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from agents.base.errors import ProviderError
-from agents.loop.inference.base import Inference, InferenceRequest, Text
+from agents.loop.inference.base import InferenceEndpoint, InferenceRequest, Text
 from agents.loop.protocols.shields import Said, Touchpoint, looked_at
 from agents.record.schemas.content import SafetyViolation, SamplingParams
 from agents.record.schemas.items import encode
@@ -47,7 +47,7 @@ class LlamaGuard:
     """The shield ``name``: ``model`` as ``inference`` knows it. ``excluded`` are codes of categories
     that are not looked for."""
 
-    def __init__(self, name: str, inference: Inference, model: str, excluded: Collection[str] = ()) -> None:
+    def __init__(self, name: str, inference: InferenceEndpoint, model: str, excluded: Collection[str] = ()) -> None:
         self.name = name
         self._inference, self._model = inference, model
         self._excluded = frozenset(excluded)

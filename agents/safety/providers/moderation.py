@@ -8,7 +8,7 @@ import msgspec
 
 from agents.base.errors import ProviderError
 from agents.base.schemas.wire import JSON
-from agents.loop.inference.base import Relay
+from agents.loop.inference.base import RelayEndpoint
 from agents.loop.protocols.shields import Said, Touchpoint, looked_at
 from agents.record.schemas.content import SafetyViolation
 
@@ -29,7 +29,7 @@ class ModerationShield:
     """The shield ``name``: ``model`` as ``endpoint`` knows it ("" for its default). ``excluded`` are
     categories that are not minded."""
 
-    def __init__(self, name: str, endpoint: Relay, model: str, excluded: Collection[str] = ()) -> None:
+    def __init__(self, name: str, endpoint: RelayEndpoint, model: str, excluded: Collection[str] = ()) -> None:
         self.name = name
         self._endpoint, self._model, self._excluded = endpoint, model, frozenset(excluded)
 

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from agents.base.errors import InvalidRequest
 from agents.base.schemas.wire import Wire, null_is
-from agents.loop.inference.base import Relay
+from agents.loop.inference.base import RelayEndpoint
 from agents.loop.inference.registry import Endpoints
 from agents.loop.protocols.shields import Shield, ShieldSpec
 from agents.safety.providers.llama_guard import CATEGORIES, LlamaGuard
@@ -104,7 +104,7 @@ class Shields:
     def _moderation(self, spec: ShieldSpec) -> Shield:
         excluded = _Categories.model_validate(spec.params).excluded_categories
         endpoint, model = self.endpoints.resolve(spec.resource)
-        if not isinstance(endpoint, Relay):
+        if not isinstance(endpoint, RelayEndpoint):
             words = f"provider_shield_id: the endpoint '{endpoint.name}' has no /moderations; say endpoint/model."
             raise InvalidRequest(words, param="provider_shield_id")
         return ModerationShield(spec.name, endpoint, model, excluded)

@@ -55,10 +55,10 @@ REST: list[Route] = [
     ("health", catalogue.Health),
     ("version", catalogue.Version),
     ("inspect/routes", catalogue.RouteList),
-    ("logs/turns", logs.TurnLog),
-    ("logs/sessions", logs.SessionLog),
-    ("logs/steps", logs.StepLog),
-    ("logs/responses", logs.ResponseLog),
+    ("logs/turns", logs.TurnLogView),
+    ("logs/sessions", logs.SessionLogView),
+    ("logs/steps", logs.StepLogView),
+    ("logs/responses", logs.ResponseLogView),
     *numbers.ROUTES,
     *exports.ROUTES,
     *saved_views.ROUTES,
@@ -81,4 +81,4 @@ def routes(prefix: str = "/") -> Iterator[tuple[str, type[ApiView]]]:
 
 
 urlpatterns: list[URLPattern] = [path(route.lstrip("/"), view.as_view()) for route, view in routes()]
-urlpatterns.append(re_path(r"^(v1(alpha)?|langsmith|api/public)(/|$)", not_found.Missing.as_view()))
+urlpatterns.append(re_path(r"^(v1(alpha)?|langsmith|api/public)(/|$)", not_found.UnknownPathView.as_view()))

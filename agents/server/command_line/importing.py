@@ -14,9 +14,9 @@ from django.core.management.base import CommandError
 
 from agents.base.access import Actor
 from agents.base.store import keys
-from agents.telemetry.reading.pieces import pieces
-from agents.telemetry.reading.sniffing import FileFormat, format_of_file
-from agents.telemetry.store.imports import Importer, Report
+from agents.telemetry.reading.chunked_files import read_chunks
+from agents.telemetry.reading.detect_format import FileFormat, format_of_file
+from agents.telemetry.store.importer import Importer, ImportResult
 
 AUTO = "auto"
 FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))
@@ -56,7 +56,7 @@ class Progress:
         self._next = time.monotonic() + EVERY_S
         self.total = 0
 
-    def tell(self, report: Report, more: str = "", *, now: bool = False) -> None:
+    def tell(self, report: ImportResult, more: str = "", *, now: bool = False) -> None:
         if self.total < LARGE or (not now and time.monotonic() < self._next):
             return
         self._next = time.monotonic() + EVERY_S
@@ -109,7 +109,7 @@ def _actor(name: str) -> Actor:
     return actor
 
 
-def run(asked: Asked, progress: Progress) -> Report:
+def run(asked: Asked, progress: Progress) -> ImportResult:
     """Take in all files, and make turns of them. Raises CommandError where one cannot be read at all."""
     importer = Importer(asked.actor, agent=asked.agent, session=asked.session)
     progress.total = sum(path.stat().st_size for path in asked.files)
@@ -119,7 +119,7 @@ def run(asked: Asked, progress: Progress) -> Report:
                 _take(importer, file, path, asked, progress)
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror or error}") from error
-    for done in importer.settle():
+    for done in importer.finish():
         progress.tell(importer.report, f", {done:,} traces understood")
     progress.tell(importer.report, now=True)
     return importer.report
@@ -132,12 +132,12 @@ def _take(importer: Importer, file: BinaryIO, path: Path, asked: Asked, progress
         report.skip(str(path), 0, "it is of no format that we know.")
         return
     report.files += 1
-    for piece in pieces(file, format_):
-        importer.take(str(path), piece)
+    for piece in read_chunks(file, format_):
+        importer.add(str(path), piece)
         progress.tell(report)
 
 
-def sentences(report: Report) -> Iterator[str]:
+def sentences(report: ImportResult) -> Iterator[str]:
     """What came of it, for people."""
     turns = f"{report.new:,} new, {report.known:,} known, {report.changed:,} changed"
     yield f"Read {report.lines:,} lines of {report.files:,} files. Turns: {turns}."

@@ -19,7 +19,7 @@ from agents.base.store.writer import writer
 from agents.base.timestamps import to_datetime
 from agents.knowledge.providers.memory import scripted as memory
 from agents.loop.inference.registry import Endpoints
-from agents.loop.inference.scripted import Scripted
+from agents.loop.inference.scripted import ScriptedEndpoint
 from agents.loop.loop import Loop
 from agents.loop.prepare import build
 from agents.loop.protocols.shields import ShieldSpec
@@ -34,7 +34,7 @@ from agents.record.schemas.content import ToolResponse, UserMessage
 from agents.record.schemas.items import tool_definition
 from agents.record.store import agents, history, recorder, sessions, start_turn
 from agents.record.store.agents import AgentRecord
-from agents.record.store.start_turn import NewLeg, NewTurn, Resumption
+from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
 from agents.responses.runner import input
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.settings import settings_json
@@ -112,7 +112,7 @@ class _Cast:
     def __post_init__(self) -> None:
         self.clock = Clock(self.start_us)
         ids.use_clock(self.clock)
-        self._model = Scripted(sleep=self.clock.sleep)
+        self._model = ScriptedEndpoint(sleep=self.clock.sleep)
         self._agents: dict[str, AgentRecord] = {}
         self._sessions: dict[tuple[str, str], int] = {}
 
@@ -167,7 +167,7 @@ class _Cast:
             provider=run.inference.name,
             messages=body.messages,
             request="",
-            leg=self._leg(config, agent, session, scene.asked),
+            response=self._leg(config, agent, session, scene.asked),
             queued=False,
             source=Source.DEMO,
             await_days=3650,
@@ -181,11 +181,11 @@ class _Cast:
             given = [] if agent or again.resume is None else list(map(_output, again.resume.responses))
             self._answer(again, leg, self._leg(config, agent, session, given), scene, first_item)
 
-    def _leg(self, config: AgentConfig, agent: AgentRecord | None, session: int, asked: Any) -> NewLeg:
+    def _leg(self, config: AgentConfig, agent: AgentRecord | None, session: int, asked: Any) -> NewResponse:
         """A request of an agent's client, or of a program that wants a response."""
         key = self.clock.new_key()
         if agent:
-            return NewLeg(key, msgspec.json.encode(asked), model=config.model)
+            return NewResponse(key, msgspec.json.encode(asked), model=config.model)
         conversation = ids.openai(ids.Kind.SESSION, session)
         request = {
             "model": config.model,
@@ -197,9 +197,9 @@ class _Cast:
         wanted = CreateResponse.model_validate(request)
         settings = settings_json(wanted, conversation=conversation).decode()
         items = input.read(wanted.input).rows
-        return NewLeg(key, msgspec.json.encode(request), Api.RESPONSES, config.model, settings, items)
+        return NewResponse(key, msgspec.json.encode(request), Api.RESPONSES, config.model, settings, items)
 
-    def _answer(self, run: Any, leg: recorder.Leg, new: NewLeg, scene: Scene, first_item: int) -> None:
+    def _answer(self, run: Any, leg: recorder.TurnRef, new: NewResponse, scene: Scene, first_item: int) -> None:
         self.clock.now_us += 9_000_000
         loop = Loop(run)
         opening = loop.open()
@@ -210,7 +210,7 @@ class _Cast:
         self._record(resumed, asyncio.run(play(loop, scene, resumed=True)))
 
     @staticmethod
-    def _record(leg: recorder.Leg, take: Take) -> None:
+    def _record(leg: recorder.TurnRef, take: Take) -> None:
         writer.write(partial(recorder.record, leg, take.events, take.deltas))  # type: ignore[arg-type]  # a list of events
 
 

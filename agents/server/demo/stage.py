@@ -9,7 +9,7 @@ import msgspec
 
 from agents.base import ids
 from agents.loop.inference.base import Chunk, InferenceRequest, Model
-from agents.loop.inference.scripted import Scripted
+from agents.loop.inference.scripted import ScriptedEndpoint
 from agents.loop.loop import Loop
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.content import ToolResponse, Usage
@@ -37,7 +37,7 @@ class Clock:
 class Prompted:
     """The scripted model with a prompter: whatever it is asked, it plays this script."""
 
-    scripted: Scripted
+    scripted: ScriptedEndpoint
     script: str
     name: str = "scripted"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.server.pages.description_example import curl
-from agents.uikit.format import words
+from agents.uikit.format import readable_name
 
 DEPTH = 3
 """Levels that are unfolded in place."""
@@ -116,7 +116,7 @@ class _Reader:
             anchor=f"op-{_slug(name)}",
             method=method.upper(),
             path=path,
-            summary=raw.get("summary") or words(name).capitalize(),
+            summary=raw.get("summary") or readable_name(name).capitalize(),
             words=raw.get("description", ""),
             parameters=tuple((one["in"], self._parameter(one)) for one in raw.get("parameters", ())),
             bodies=self._bodies(content),

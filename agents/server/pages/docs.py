@@ -26,11 +26,11 @@ def docs_page(request: PageRequest) -> HttpResponse:
         "base_url": request.build_absolute_uri("/")[:-1],
         "key_needed": settings.REQUIRE_LOGIN,
     }
-    return render(request, "agents/docs.html", context)
+    return render(request, "server/docs.html", context)
 
 
 @lru_cache(maxsize=8)
 def rendered(raw: bytes, language: str) -> SafeString:
     """A description (JSON) as HTML in the language in use; kept, as it is the same for everyone."""
     read = description.read(msgspec.json.decode(raw))
-    return SafeString(fragment("docs.html", api=read))
+    return SafeString(fragment("server/_operations.html", api=read))

@@ -46,7 +46,7 @@ urlpatterns: list[URLPattern] = [
         name="conversation-item",
     ),
     path("turns/<str:turn_id>/", turns.turn_page, name="turn"),
-    path("turns/<str:turn_id>/peek/", side_panel.turn_peek, name="turn-peek"),
+    path("turns/<str:turn_id>/peek/", side_panel.turn_side_panel, name="turn-peek"),
     path("turns/<str:turn_id>/parts/", turns.turn_parts, name="turn-parts"),
     path("turns/<str:turn_id>/turn.json", downloads.turn_as_json, name="turn-json"),
     path("turns/<str:turn_id>/events.jsonl", downloads.turn_events, name="turn-events"),

@@ -12,12 +12,12 @@ from django.utils import translation
 from agents.base import ids
 from agents.base.access import Actor
 from agents.logs.pages import rows as log_rows
-from agents.logs.pages.turn_summary import WINDOW
-from agents.logs.store import logs
+from agents.logs.pages.turn_summary import PAGE_STEPS
+from agents.logs.store import turn_log
 from agents.logs.store.rows import Row
 from agents.pages import fragments, turn_page_data
 from agents.query.tree import Query
-from agents.record.schemas.turns import StepValue, TurnValue
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import read_turns, step_pages
 
 
@@ -48,7 +48,7 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
     if all(event["type"] == "delta" for event in events):
         return list(events)
     turn = read_turns.head(actor, key)
-    found = logs.turn_rows(actor, [key])
+    found = turn_log.turn_rows(actor, [key])
     if not found:
         return []  # deleted in this moment; the subscription ends by itself
     marks = turn_page_data.landmarks(found[0])
@@ -68,17 +68,17 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
     return out
 
 
-def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[StepValue, ...]:
+def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[StepSnapshot, ...]:
     """The steps that events are about, among the last of their turn."""
-    last = step_pages.steps(turn, max(total - WINDOW, 0), WINDOW)
+    last = step_pages.steps(turn, max(total - PAGE_STEPS, 0), PAGE_STEPS)
     known = {step.key for step in last}
     named = {ids.parse(ids.Kind.STEP, event["step"]) for event in events if event["type"].startswith("step.")}
-    return (*step_pages.some(turn, {key for key in named if key is not None and key not in known}), *last)
+    return (*step_pages.steps_by_key(turn, {key for key in named if key is not None and key not in known}), *last)
 
 
-def _leg(actor: Actor, turn: TurnValue) -> list[dict[str, Any]]:
+def _leg(actor: Actor, turn: TurnSnapshot) -> list[dict[str, Any]]:
     """Where a response begins that continues a turn: it stands among the steps, before its first."""
-    begun = fragments.turn_leg(actor, turn)
+    begun = fragments.last_response_head(actor, turn)
     if begun is None:
         return []
     leg, html = begun

@@ -15,8 +15,8 @@ from django.utils import translation
 
 from agents.base.access import ANONYMOUS, Actor
 from agents.base.errors import AgentsError, Unavailable
-from agents.base.schemas.identity import Asked
-from agents.base.store import keys, tokens, trouble
+from agents.base.schemas.identity import TokenRequest
+from agents.base.store import failures, keys, tokens
 
 Scope = dict[str, Any]
 
@@ -75,7 +75,7 @@ class TroubleGuard:
         try:
             return await self.application(scope, receive, noticed)
         except Exception as error:
-            if not isinstance(error, Unavailable) and trouble.unavailable(error, scope["path"]) is None:
+            if not isinstance(error, Unavailable) and failures.unavailable(error, scope["path"]) is None:
                 raise
         if not accepted:  # a handshake that is refused has no code
             await send({"type": "websocket.accept"})
@@ -98,8 +98,8 @@ def actor_of(scope: Scope) -> Actor:
     try:
         if secret.startswith(keys.PREFIX):
             return keys.of_secret(secret)
-        if secret and tokens.are_known():
-            return tokens.actor_of(secret, Asked(scope["path"]))
+        if secret and tokens.has_provider():
+            return tokens.actor_of(secret, TokenRequest(scope["path"]))
     except Unavailable:
         raise
     except AgentsError:

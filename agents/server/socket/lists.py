@@ -63,7 +63,7 @@ def list_packet(op: str, events: Sequence[dict[str, Any]], cursor: str) -> bytes
 
 def gap(actor: Actor, seq: int) -> bytes:
     """More happened than is told: the page is to be loaded again. The cursor stands behind it."""
-    return b'"gap","cursor":"%b"}' % feed_cursor.told(actor, seq).encode()
+    return b'"gap","cursor":"%b"}' % feed_cursor.at(actor, seq).encode()
 
 
 def shown_at_first(actor: Actor, query: Query) -> list[str]:
@@ -85,7 +85,7 @@ async def catch_up(
     if not after:
         seen, events = await read(changes.latest), []
     else:
-        since = feed_cursor.number(actor, after)
+        since = feed_cursor.seq_of(actor, after)
         seen, changed = await read(_changed, actor, query.level, since)
         if changed is None:
             return seen, None

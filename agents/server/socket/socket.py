@@ -21,13 +21,13 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from agents.base import rights, shares
 from agents.base.access import Actor
-from agents.base.api.authentication import token_again
+from agents.base.api.authentication import reidentifier
 from agents.base.errors import AgentsError, InvalidRequest, RateLimited
 from agents.base.open_streams import streams
 from agents.base.reading import read
-from agents.base.schemas.identity import Asked
-from agents.base.shares import Place
-from agents.base.store import trouble
+from agents.base.schemas.identity import TokenRequest
+from agents.base.shares import Slot
+from agents.base.store import failures
 from agents.server.socket.guard import actor_of, header, language_of
 from agents.server.socket.topics import Subscription, follow
 
@@ -57,8 +57,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
     """``/ws/live``."""
 
     _turns: ClassVar[WeakSet[asyncio.Task[None]]] = WeakSet()
-    _place: Place | None = None
-    _held: rights.Held | None = None
+    _place: Slot | None = None
+    _held: rights.AccessWatch | None = None
 
     async def connect(self) -> None:
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -75,8 +75,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
         except RateLimited as error:
             await self.close(TOO_MANY, error.message)
             return
-        again = token_again(header(self.scope, b"authorization"), partial(Asked, self.scope["path"]))
-        self._held = rights.hold(self.actor, self._lose, again=again)
+        again = reidentifier(header(self.scope, b"authorization"), partial(TokenRequest, self.scope["path"]))
+        self._held = rights.watch(self.actor, self._lose, reidentify=again)
 
     async def disconnect(self, code: int) -> None:
         for task in self._tasks.values():
@@ -84,7 +84,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
         if self._place is not None:
             streams.leave(self._place)
         if self._held is not None:
-            rights.release(self._held)
+            rights.unwatch(self._held)
 
     def _lose(self) -> None:
         """Rights that are taken away take effect on open sockets too."""
@@ -168,7 +168,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels ha
 
 
 def _told(error: Exception, topic: str) -> dict[str, Any]:
-    unavailable = trouble.unavailable(error, f"topic={topic}")
+    unavailable = failures.unavailable(error, f"topic={topic}")
     if unavailable is not None:
         return dict(unavailable.body()["error"], retry_after_s=int(unavailable.headers["Retry-After"]))
     log.error("topic=%s: the subscription broke", topic, exc_info=error)

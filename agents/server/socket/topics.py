@@ -100,21 +100,21 @@ def _narrowed(kind: str, public_id: str, q: str) -> str:
 
 async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
     key = turns.key_of(public_id)
-    await read(turns.place, wanted.actor, key)
+    await read(turns.target, wanted.actor, key)
     try:
         after = parse_cursor(wanted.after)
     except ValueError as error:
         raise InvalidRequest(f"after: {error}.", param="after") from error
     op = "replay"
-    async for batch in live.follow(key, after, most=replay.WINDOW):
+    async for batch in live.follow(key, after, limit=replay.MAX_WINDOW):
         if batch:
             yield await _packet(wanted, key, batch, op)
         if op == "replay":
             yield b'"live"}'
             op = "events"
         if not batch:
-            await read(turns.place, wanted.actor, key)  # it may have been taken from us
-        if len(batch) < live.BATCH:  # one that is catching up need not wait for the others
+            await read(turns.target, wanted.actor, key)  # it may have been taken from us
+        if len(batch) < live.MAX_BATCH:  # one that is catching up need not wait for the others
             await _next_tick()
 
 
@@ -205,7 +205,7 @@ class _Watch:
         self._changed: dict[Record, None] = {}
         self._sent: dict[str, None] = {}
         self._seq, self._looked, self._advanced = 0, 0, 0
-        self._stop = hub.listen(self._note)
+        self._stop = hub.subscribe(self._note)
         self._task = asyncio.create_task(self._work())
 
     def _note(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
@@ -248,7 +248,7 @@ class _Watch:
         self._looked = seq
         if events:  # else nobody is told that others changed something
             self.remember(event["id"] for event in events if event["type"] == "row")
-            self._put(seq, list_packet("events", events, feed_cursor.told(self.actor, seq)))
+            self._put(seq, list_packet("events", events, feed_cursor.at(self.actor, seq)))
 
     def remember(self, public_ids: Iterable[str]) -> None:
         """These rows are on the page: when they go, it is told."""
@@ -271,7 +271,7 @@ class _Watch:
                 if packet and seq <= seen:
                     continue
                 told = max(told, seq)
-                yield packet or list_packet("events", (), feed_cursor.told(self.actor, told))
+                yield packet or list_packet("events", (), feed_cursor.at(self.actor, told))
             if place == self.made:
                 await self._readers.wait()
 
@@ -306,7 +306,7 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
         if events is not None and watch.looks != looks:
             # the watch may have looked at a deletion before it knew of these
             events += await read(without, wanted.actor, query, there)
-        cursor = feed_cursor.told(wanted.actor, seen)
+        cursor = feed_cursor.at(wanted.actor, seen)
         yield gap(wanted.actor, seen) if events is None else list_packet("replay", events, cursor)
         yield b'"live"}'
         async for packet in watch.follow(place, seen):

@@ -1,4 +1,4 @@
-"""``/v1/imports``: files of what agents did elsewhere, taken in behind the request that brought them."""
+"""``/v1/imports``: files of what agents did elsewhere, imported in the background of the request."""
 
 from __future__ import annotations
 
@@ -17,54 +17,53 @@ from agents.base.api.forms import FORM, read_form
 from agents.base.api.views import ApiView, answer
 from agents.base.errors import InvalidRequest, TooLarge
 from agents.loop.current_service import service
-from agents.telemetry.reading.sniffing import FileFormat
-from agents.telemetry.runner import importing
+from agents.telemetry.reading.detect_format import FileFormat
+from agents.telemetry.runner import import_queue
 from agents.telemetry.schemas.imports import ImportForm, ImportObject, ImportReport, SkippedLine, TurnCounts
 from agents.telemetry.store import import_files, import_jobs
-from agents.telemetry.store.import_jobs import AUTO, ImportRecord, NewImport
-from agents.telemetry.store.imports import Report
+from agents.telemetry.store.import_jobs import AUTO_FORMAT, ImportRecord, NewImport
+from agents.telemetry.store.importer import ImportResult
 
-FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))
-LONGEST_NAME = 300
+FORMATS: tuple[str, ...] = (AUTO_FORMAT, *get_args(FileFormat))
+MAX_NAME_LENGTH = 300
 
 
-def begin(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[Any]]) -> ImportRecord:
-    """Write down an import of these files and start it; returns at once. Raises InvalidRequest, TooLarge,
-    RateLimited."""
+def start_import(actor: Actor, fields: Mapping[str, Any], files: Sequence[UploadedFile[Any]]) -> ImportRecord:
+    """Store an import of these files and start it in the background. Raises InvalidRequest, TooLarge, RateLimited."""
     if not files:
         raise InvalidRequest("file: a file is needed, with a name.", param="file")
     size = sum(file.size or 0 for file in files)
     if size > settings.MAX_UPLOAD_MB * 2**20:
-        words = f"file: more than {settings.MAX_UPLOAD_MB} MiB. `manage.py logs import` takes files of any size."
-        raise TooLarge(words, param="file")
-    new = NewImport(_called(files), size, *(_field(fields, name) for name in ("format", "agent", "session")))
+        message = f"file: more than {settings.MAX_UPLOAD_MB} MiB. `manage.py logs import` takes files of any size."
+        raise TooLarge(message, param="file")
+    new = NewImport(_display_name(files), size, *(_field(fields, name) for name in ("format", "agent", "session")))
     if new.format not in FORMATS:
         raise InvalidRequest(f"format: one of {', '.join(FORMATS)}.", param="format")
-    importing.check_room(actor)
-    kept = import_files.keep(ids.new_key(), [(file.name or "file", cast(BinaryIO, file)) for file in files])
+    import_queue.check_room(actor)
+    stored_files = import_files.store(ids.new_key(), [(file.name or "file", cast(BinaryIO, file)) for file in files])
     try:
-        record = import_jobs.create(actor, new, kept.key)
-        importing.start(service().runner, actor, record, kept)
+        record = import_jobs.create(actor, new, stored_files.key)
+        import_queue.start(service().runner, actor, record, stored_files)
     except BaseException:
-        kept.drop()
+        stored_files.delete()
         raise
     return record
 
 
-def _called(files: Sequence[UploadedFile[Any]]) -> str:
+def _display_name(files: Sequence[UploadedFile[Any]]) -> str:
     name = (files[0].name or "file").replace("\0", "")[:200]
     return name if len(files) == 1 else f"{name} + {len(files) - 1}"
 
 
 def _field(fields: Mapping[str, Any], name: str) -> str:
     value = str(fields.get(name) or "").replace("\0", "").strip()
-    if len(value) > LONGEST_NAME:
-        raise InvalidRequest(f"{name}: at most {LONGEST_NAME} characters.", param=name)
-    return value or (AUTO if name == "format" else "")
+    if len(value) > MAX_NAME_LENGTH:
+        raise InvalidRequest(f"{name}: at most {MAX_NAME_LENGTH} characters.", param=name)
+    return value or (AUTO_FORMAT if name == "format" else "")
 
 
-def shown(record: ImportRecord) -> ImportObject:
-    """An import as the API tells of it."""
+def import_object(record: ImportRecord) -> ImportObject:
+    """An import as an object of the API."""
     return ImportObject(
         id=record.public_id,
         state=cast(Any, record.state),
@@ -76,11 +75,11 @@ def shown(record: ImportRecord) -> ImportObject:
         error=record.error or None,
         created_at=record.created_at,
         updated_at=record.updated_at,
-        report=_report(record.report),
+        report=_report_object(record.report),
     )
 
 
-def _report(report: Report) -> ImportReport:
+def _report_object(report: ImportResult) -> ImportReport:
     return ImportReport(
         files=report.files,
         lines=report.lines,
@@ -95,7 +94,7 @@ def _report(report: Report) -> ImportReport:
 
 
 class ImportList(ApiView):
-    """A new import: the answer tells its id, under which is told what came of it."""
+    """Creates an import: the response has its id, under which its progress and result can be read."""
 
     takes = "upload"
     actions = {"post": "ingest"}
@@ -103,17 +102,17 @@ class ImportList(ApiView):
     @extend_schema(operation_id="create_import", request={FORM: ImportForm}, responses={202: ImportObject})
     def post(self, request: Request) -> HttpResponseBase:
         fields, files = read_form(request._request)
-        return answer(shown(begin(self.actor, fields, files.getlist("file"))), 202)
+        return answer(import_object(start_import(self.actor, fields, files.getlist("file"))), 202)
 
 
 class ImportDetail(ApiView):
-    """How far an import of one's own is, and what came of it."""
+    """The progress and the result of an import of the caller's own."""
 
     actions = {"get": "ingest"}
 
     @extend_schema(operation_id="get_import", responses=ImportObject)
     def get(self, request: Request, import_id: str) -> HttpResponseBase:
-        return answer(shown(import_jobs.get(self.actor, import_id)))
+        return answer(import_object(import_jobs.get(self.actor, import_id)))
 
 
 ROUTES: list[tuple[str, type[ApiView]]] = [("imports", ImportList), ("imports/<str:import_id>", ImportDetail)]

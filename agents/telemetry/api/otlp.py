@@ -1,7 +1,7 @@
-"""Where OpenTelemetry sends what agents did elsewhere: OTLP over HTTP, protobuf and JSON.
+"""The OTLP endpoints, where OpenTelemetry sends what agents did elsewhere: over HTTP, protobuf and JSON.
 
-What is answered 200 is kept; what it means is worked out behind the request. A sender repeats 429, 502, 503
-and 504 alone, so trouble of ours is always 503.
+A request that is answered 200 is stored; its turns are projected in the background. A sender retries after 429, 502,
+503 and 504 alone, so trouble of ours is always 503.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from agents.base.api.authentication import actor_of_sender
 from agents.base.api.negotiation import for_caller, json_response
 from agents.base.api.views import ApiView
 from agents.base.errors import AgentsError, InvalidRequest, TooLarge, UnsupportedMedia
-from agents.telemetry.api import bodies
-from agents.telemetry.reading import otlp, otlp_answers
-from agents.telemetry.reading.decoded import Decoded
-from agents.telemetry.reading.otlp_answers import Form, Kind
+from agents.telemetry.api import request_bodies
+from agents.telemetry.reading import otlp, otlp_responses
+from agents.telemetry.reading.decoding import Decoded
+from agents.telemetry.reading.otlp_responses import OtlpEncoding, OtlpSignal
 from agents.telemetry.store.external import inbox
 from agents.telemetry.store.external.backlog import backlog
-from agents.telemetry.store.external.intake import intake
+from agents.telemetry.store.external.backpressure import ingest_load
 from agents.telemetry.store.external.projector import projector
 
-Read = Callable[[Any], Decoded]
+SpanReader = Callable[[Any], Decoded]
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
-OBJECTS, VALUES = 300_000, 2_000_000
-"""Objects and lists, and values, of one body of JSON: each costs a hundred bytes once it is read."""
+MAX_CONTAINERS, MAX_VALUES = 300_000, 2_000_000
+"""Objects and lists, and values, of one body of JSON: each costs a hundred bytes once it is decoded."""
 
 
-class Report(ApiView):
-    """Something that senders post what they saw to: keys come in more places than elsewhere. What they send
-    is described by those who made its form, not by our description of the API."""
+class ReportView(ApiView):
+    """The base of the views that senders report to. Keys come in more places than elsewhere. The formats are
+    documented by those who made them, so they are not in our OpenAPI schema."""
 
     takes = "report"
     schema = None
@@ -49,7 +49,7 @@ class Report(ApiView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if (request.method or "").lower() in self.actions and request.method != "GET":
-            backlog.check(self.actor)  # before the body is looked at
+            backlog.check(self.actor)  # before the body is read
 
     def json(self) -> Any:
         """The body as JSON. Raises InvalidRequest, TooLarge, UnsupportedMedia."""
@@ -57,55 +57,55 @@ class Report(ApiView):
         if request.content_type != JSON:
             kind = (request.content_type or "absent")[:80]
             raise UnsupportedMedia(f"Content-Type must be {JSON}, not {kind}.")
-        return as_json(bodies.read(request))
+        return as_json(request_bodies.read(request))
 
-    def taken(self, decoded: Decoded) -> None:
-        """Keep what was sent."""
+    def store(self, decoded: Decoded) -> None:
+        """Store the decoded spans, and wake the projectors."""
         backlog.check(self.actor, len(decoded.spans))
-        with intake.taking():
+        with ingest_load.track():
             inbox.accept(self.actor, decoded.spans)
         projector.wake()
 
 
-class OtlpView(Report):
-    """One of OTLP's signals."""
+class OtlpView(ReportView):
+    """The view of one of OTLP's signals."""
 
     actions = {"post": "ingest"}
-    signal: Kind = "traces"
-    readers: tuple[Read, Read]
+    signal: OtlpSignal = "traces"
+    readers: tuple[SpanReader, SpanReader]
 
     def handle_exception(self, exc: Exception) -> Any:
         if isinstance(exc, APIException):
             return super().handle_exception(exc)
         request = self.request._request
-        return _refused(for_caller(exc, request), request, self._form())
+        return _error_response(for_caller(exc, request), request, self._form())
 
-    def _form(self) -> Form:
+    def _form(self) -> OtlpEncoding:
         return "protobuf" if self.request._request.content_type == PROTOBUF else "json"
 
-    def _decoded(self) -> Decoded:
+    def _decode(self) -> Decoded:
         request = self.request._request
         if request.content_type not in (JSON, PROTOBUF):
             kind = (request.content_type or "absent")[:80]
             raise UnsupportedMedia(f"Content-Type must be {PROTOBUF} or {JSON}, not {kind}.")
-        body = bodies.read(request)
+        body = request_bodies.read(request)
         from_protobuf, from_json = self.readers
         if request.content_type == PROTOBUF:
             return from_protobuf(body)
         return from_json(as_json(body))
 
     def post(self, request: Request) -> HttpResponseBase:
-        with intake.taking():
-            decoded = self._decoded()
-        self.taken(decoded)
+        with ingest_load.track():
+            decoded = self._decode()
+        self.store(decoded)
         form = self._form()
-        told = otlp_answers.to_response(self.signal, form, decoded.rejected, decoded.problem)
-        return HttpResponse(told, content_type=PROTOBUF if form == "protobuf" else JSON)
+        response = otlp_responses.to_response(self.signal, form, decoded.rejected, decoded.problem)
+        return HttpResponse(response, content_type=PROTOBUF if form == "protobuf" else JSON)
 
 
-def _refused(error: AgentsError, request: HttpRequest, form: Form) -> HttpResponseBase:
-    """An error as OTLP wants it; as JSON it is our own error body, too."""
-    status = otlp_answers.to_status(error.status, error.message, form)
+def _error_response(error: AgentsError, request: HttpRequest, form: OtlpEncoding) -> HttpResponseBase:
+    """The response for an error, in OTLP's form; as JSON it is our own error body, too."""
+    status = otlp_responses.to_status(error.status, error.message, form)
     if form == "protobuf":
         return HttpResponse(status, status=error.status, content_type=PROTOBUF, headers=error.headers)
     ours = error.body(getattr(request, "request_id", ""))
@@ -113,8 +113,8 @@ def _refused(error: AgentsError, request: HttpRequest, form: Form) -> HttpRespon
 
 
 def as_json(body: bytes) -> Any:
-    """A body as JSON. Raises InvalidRequest, TooLarge."""
-    if body.count(b"{") + body.count(b"[") > OBJECTS or body.count(b",") > VALUES:
+    """Decode a body as JSON. Raises InvalidRequest, TooLarge."""
+    if body.count(b"{") + body.count(b"[") > MAX_CONTAINERS or body.count(b",") > MAX_VALUES:
         raise TooLarge("The body holds too many values; send it in several.")
     try:
         return msgspec.json.decode(body) if body else {}
@@ -122,24 +122,24 @@ def as_json(body: bytes) -> Any:
         raise InvalidRequest(f"The body is not JSON we can read: {error}", code="invalid_json") from error
 
 
-class Traces(OtlpView):
+class TracesView(OtlpView):
     readers = (otlp.traces_from_protobuf, otlp.traces_from_json)
 
 
-class Logs(OtlpView):
-    """Log records; those that name a span are a part of what it says."""
+class LogsView(OtlpView):
+    """Log records; those that name a span are merged into it."""
 
-    signal: Kind = "logs"
+    signal: OtlpSignal = "logs"
     readers = (otlp.logs_from_protobuf, otlp.logs_from_json)
 
 
-def _nothing(body: Any) -> Decoded:
+def _no_spans(body: Any) -> Decoded:
     return Decoded()
 
 
-class Metrics(OtlpView):
-    """Metrics are taken and dropped: spans say the same, and senders fill their logs where nobody takes
-    them."""
+class MetricsView(OtlpView):
+    """Metrics are accepted and dropped: spans have the same facts, and senders fill their logs with errors where
+    metrics are refused."""
 
-    signal: Kind = "metrics"
-    readers = (_nothing, _nothing)
+    signal: OtlpSignal = "metrics"
+    readers = (_no_spans, _no_spans)

@@ -1,4 +1,4 @@
-"""Where other senders than OpenTelemetry report what agents did: OpenAI's Agents SDK, and LangSmith's clients."""
+"""The endpoints of other senders than OpenTelemetry: OpenAI's Agents SDK, and LangSmith's clients."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
 from agents.base.api.negotiation import json_response
-from agents.base.api.views import nothing
+from agents.base.api.views import no_content
 from agents.base.errors import UnsupportedMedia
-from agents.telemetry.api import bodies
-from agents.telemetry.api.otlp import Report
+from agents.telemetry.api import request_bodies
+from agents.telemetry.api.otlp import ReportView
 from agents.telemetry.reading import langsmith, openai_agents
-from agents.telemetry.reading.decoded import Decoded
+from agents.telemetry.reading.decoding import Decoded
 
-ACCEPTED = 202
-LIMIT_BYTES = 20 * 2**20
-"""What LangSmith's clients put into one request at most: they are told."""
+ACCEPTED_STATUS = 202
+MAX_BATCH_BYTES = 20 * 2**20
+"""The largest request of LangSmith's clients: `LangSmithInfo` announces it to them."""
 
 
-class AgentsTraces(Report):
-    """The exporter of OpenAI's Agents SDK, pointed here."""
+class AgentsSdkTraces(ReportView):
+    """Receives the traces of the exporter of OpenAI's Agents SDK."""
 
     actions = {"post": "ingest"}
 
     def post(self, request: Request) -> HttpResponseBase:
-        self.taken(openai_agents.from_json(self.json()))
-        return nothing()
+        self.store(openai_agents.from_json(self.json()))
+        return no_content()
 
 
-class LangSmithInfo(Report):
-    """What LangSmith's clients ask before they send anything."""
+class LangSmithInfo(ReportView):
+    """The settings that LangSmith's clients ask for before they send anything."""
 
     actions = {"get": None}
 
@@ -43,45 +43,45 @@ class LangSmithInfo(Report):
             "scale_up_nthreads_limit": 4,
             "scale_down_nempty_trigger": 4,
             "size_limit": 100,
-            "size_limit_bytes": LIMIT_BYTES,
+            "size_limit_bytes": MAX_BATCH_BYTES,
         }
         flags = {"zstd_compression_enabled": False}
-        told = {"version": "0", "batch_ingest_config": batches, "instance_flags": flags}
-        return json_response(msgspec.json.encode(told))
+        settings = {"version": "0", "batch_ingest_config": batches, "instance_flags": flags}
+        return json_response(msgspec.json.encode(settings))
 
 
-class _Runs(Report):
-    """Runs, in one of the forms they are sent in."""
+class _LangSmithRunsView(ReportView):
+    """The base of the views that receive runs, one for each form."""
 
     actions = {"post": "ingest"}
 
-    def accepted(self, decoded: Decoded) -> HttpResponseBase:
-        self.taken(decoded)
-        return json_response(b"{}", ACCEPTED)
+    def accept(self, decoded: Decoded) -> HttpResponseBase:
+        self.store(decoded)
+        return json_response(b"{}", ACCEPTED_STATUS)
 
 
-class LangSmithMultipart(_Runs):
+class LangSmithMultipart(_LangSmithRunsView):
     def post(self, request: Request) -> HttpResponseBase:
         kind = request._request.headers.get("Content-Type", "")
         if not kind.lower().startswith("multipart/form-data"):
             raise UnsupportedMedia(f"Content-Type must be multipart/form-data, not {kind[:80] or 'absent'}.")
-        body = bodies.read(request._request)
-        return self.accepted(langsmith.from_multipart(body, kind))
+        body = request_bodies.read(request._request)
+        return self.accept(langsmith.from_multipart(body, kind))
 
 
-class LangSmithBatch(_Runs):
+class LangSmithBatch(_LangSmithRunsView):
     def post(self, request: Request) -> HttpResponseBase:
-        return self.accepted(langsmith.from_batch(self.json()))
+        return self.accept(langsmith.from_batch(self.json()))
 
 
-class LangSmithRuns(_Runs):
+class LangSmithRuns(_LangSmithRunsView):
     def post(self, request: Request) -> HttpResponseBase:
-        return self.accepted(langsmith.from_run(self.json()))
+        return self.accept(langsmith.from_run(self.json()))
 
 
-class LangSmithRun(_Runs):
+class LangSmithRun(_LangSmithRunsView):
     actions = {"patch": "ingest"}
     http_method_names = ["patch", "options"]
 
     def patch(self, request: Request, run_id: str) -> HttpResponseBase:
-        return self.accepted(langsmith.from_run(self.json(), run_id))
+        return self.accept(langsmith.from_run(self.json(), run_id))

@@ -1,4 +1,4 @@
-"""Telemetry of older clients: turns, asked for as spans."""
+"""The span query of older telemetry clients, answered from turns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 from agents.base.api.views import ApiView, answer
 from agents.telemetry.schemas.spans import QuerySpans, SpanList
-from agents.telemetry.store.spans import spans
+from agents.telemetry.store.span_query import spans
 
 
 class SpanQuery(ApiView):

@@ -1,4 +1,4 @@
-"""Imports of files that somebody uploaded, and what came of them."""
+"""The table of imports of uploaded files, with their results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agents.base.models.scoped import Scoped
 
 
 class ImportState(models.IntegerChoices):
-    """How far an import is. One of a server that stopped stays *running*, and is told by its silence."""
+    """The states of an import. One whose server stopped stays *running*; readers see that by its age."""
 
     WAITING = 1, "waiting"
     RUNNING = 2, "running"
@@ -18,8 +18,9 @@ class ImportState(models.IntegerChoices):
 
 
 class Import(Scoped):
-    """One upload, for its owner alone. ``size`` is the bytes of all its files; ``report`` is what was done so far
-    (`agents.telemetry.store.imports.Report` as JSON). ``agent`` and ``session`` are the given names, or ''."""
+    """One upload, visible to its owner alone. ``size`` is the bytes of all its files; ``report`` is the result so far
+    (`agents.telemetry.store.importer.ImportResult` as JSON). ``agent`` and ``session`` are names that the owner chose,
+    or ''."""
 
     id = KeyField()
     name = ShortText(max_length=255)

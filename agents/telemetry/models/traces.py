@@ -1,4 +1,4 @@
-"""What senders reported, as it came: the traces, their spans, and by what traces know each other."""
+"""The tables of reported traces, their spans as they came, and the links between traces."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from agents.base.models.scoped import Scoped
 
 
 class Trace(Scoped):
-    """One trace of a sender. ``arrived`` numbers the times something of it came, ``projected`` is the last
-    of them whose turns are stored. A *bare* trace is one of model calls alone: the turns it belongs to reach
-    over traces, those of the same ``conversation`` (what the sender calls it) or those it has links with."""
+    """One trace of a sender. ``arrived`` counts its reports, ``projected`` is the last of them whose turns are
+    stored. A *bare* trace has model calls alone: its turns span several traces, those of the same ``conversation``
+    (the sender's id) or those it has links with."""
 
     id = KeyField()
     foreign_id = ShortText(max_length=255)
@@ -28,13 +28,13 @@ class Trace(Scoped):
 
     class Meta(Scoped.Meta):
         constraints = [
-            # a trace is found again when more of it comes
+            # finds a trace when more of it arrives
             models.UniqueConstraint(fields=["owner", "scope", "foreign_id"], name="trace_foreign_id"),
         ]
         indexes = [
             # those with something new, by sender, the longest waiting first
             models.Index(fields=["owner", "updated_at"], name="trace_due", condition=Q(arrived__gt=F("projected"))),
-            # those of which no turn was made, until they are forgotten
+            # those without turns, until they are deleted
             models.Index(fields=["updated_at"], name="trace_unmatched", condition=Q(turn_count=0, projected__gt=0)),
             # bare traces of one conversation
             models.Index(
@@ -67,8 +67,8 @@ class SpanBatch(models.Model):
 
 
 class TraceLink(models.Model):
-    """A tool call or an answer that a bare trace ``gave``, or that its histories hold: by these the calls
-    of one conversation find each other. ``mark`` is a hash of it, of the owner and of the service."""
+    """A tool call or an answer that a bare trace ``gave``, or that its histories hold: these connect the calls of one
+    conversation. ``mark`` is a hash of it, of the owner and of the service."""
 
     pk = models.CompositePrimaryKey("mark", "trace_id", "gave")
     mark = models.BigIntegerField()
@@ -77,6 +77,6 @@ class TraceLink(models.Model):
 
     class Meta:
         indexes = [
-            # the links of a trace, when it is looked at again
+            # the links of a trace, when it is projected again
             models.Index(fields=["trace_id"], name="trace_link_trace"),
         ]

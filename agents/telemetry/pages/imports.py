@@ -1,4 +1,4 @@
-"""The page that takes files of what agents did elsewhere, and the one that tells what came of them.
+"""The page that uploads files of external agents, and the page with the result of an import.
 
 Both work without scripts: a page of an import that is not over asks to be loaded again.
 """
@@ -22,14 +22,14 @@ from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, TooLarge
 from agents.logs.store import listing
 from agents.logs.store.rows import of
-from agents.telemetry.api.imports import FORMATS, begin
+from agents.telemetry.api.imports import FORMATS, start_import
 from agents.telemetry.store import import_jobs
-from agents.telemetry.store.import_jobs import AUTO, ImportRecord
+from agents.telemetry.store.import_jobs import AUTO_FORMAT, ImportRecord
 from agents.uikit.access import PageRequest, page
 
-AGAIN_S = 2
-"""After so many seconds the page of a running import is loaded again."""
-NAMES = {
+REFRESH_S = 2
+"""Seconds after which the page of a running import is loaded again."""
+FORMAT_NAMES = {
     "auto": gettext_noop("told by each file"),
     "turns": gettext_noop("whole turns exported here"),
     "otlp": "OpenTelemetry (OTLP JSON)",
@@ -41,30 +41,30 @@ NAMES = {
     "codex": "Codex",
     "gemini_cli": "Gemini CLI",
 }
-STATES = {
+STATE_NAMES = {
     "waiting": gettext_noop("waiting"),
     "running": gettext_noop("running"),
     "completed": gettext_noop("completed"),
     "failed": gettext_noop("failed"),
     "interrupted": gettext_noop("interrupted"),
 }
-_MARKS = {"waiting": "queued", "running": "in_progress"}
+_STATUS_COLOURS = {"waiting": "queued", "running": "in_progress"}
 """The colours of turns' statuses."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """An import with the words for its state; ``percent`` is of its bytes, 100 while traces become turns."""
+class ImportRow:
+    """An import with the labels of its state; ``percent`` is of its bytes, 100 while traces become turns."""
 
     record: ImportRecord
 
     @property
-    def words(self) -> str:
-        return _(STATES[self.record.state])
+    def state_name(self) -> str:
+        return _(STATE_NAMES[self.record.state])
 
     @property
     def status(self) -> str:
-        return _MARKS.get(self.record.state, self.record.state)
+        return _STATUS_COLOURS.get(self.record.state, self.record.state)
 
     @property
     def percent(self) -> int:
@@ -73,18 +73,18 @@ class Shown:
 
     @property
     def format(self) -> str:
-        return _(NAMES.get(self.record.format, self.record.format))
+        return _(FORMAT_NAMES.get(self.record.format, self.record.format))
 
 
 @page("ingest")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_page(request: PageRequest) -> HttpResponse:
-    """The form, and one's last imports; a POST starts one and leads to its page."""
+    """Render the form and the reader's last imports; a POST starts an import and redirects to its page."""
     if request.method != "POST":
         return _form(request)
     try:
-        record = begin(request.actor, request.POST, request.FILES.getlist("file"))
+        record = start_import(request.actor, request.POST, request.FILES.getlist("file"))
     except (InvalidRequest, TooLarge) as error:
         return _form(request, error, status=error.status)
     return redirect("import", import_id=record.public_id)
@@ -94,46 +94,46 @@ def import_page(request: PageRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def import_detail(request: PageRequest, import_id: str) -> HttpResponse:
-    """How far an import is, what was skipped, and the way to its turns."""
+    """Render the progress of an import, what was skipped, and links to its turns."""
     record = import_jobs.get(request.actor, import_id)
     context = {
-        "import": Shown(record),
+        "import": ImportRow(record),
         "record": record,
         "report": record.report,
         "sessions": _sessions(request.actor, record),
         "more": record.report.reasons.total() - len(record.report.skipped),
         "turns_url": _turns_url(record),
     }
-    response = render(request, "agents/import_detail.html", context)
+    response = render(request, "telemetry/import.html", context)
     if not record.is_over:
-        response["Refresh"] = str(AGAIN_S)
+        response["Refresh"] = str(REFRESH_S)
     return response
 
 
 def _form(request: PageRequest, error: Any = None, status: int = 200) -> HttpResponse:
-    given = request.POST
-    chosen = given.get("format", AUTO)
+    fields = request.POST
+    chosen = fields.get("format", AUTO_FORMAT)
     context = {
         "error": error,
-        "formats": [(name, _(NAMES[name]), name == chosen) for name in FORMATS],
-        "agent": given.get("agent", "")[:300],
-        "session": given.get("session", "")[:300],
+        "formats": [(name, _(FORMAT_NAMES[name]), name == chosen) for name in FORMATS],
+        "agent": fields.get("agent", "")[:300],
+        "session": fields.get("session", "")[:300],
         "most": settings.MAX_UPLOAD_MB,
-        "imports": [Shown(record) for record in import_jobs.listing(request.actor)],
+        "imports": [ImportRow(record) for record in import_jobs.listing(request.actor)],
     }
-    return render(request, "agents/import_page.html", context, status=status)
+    return render(request, "telemetry/import_page.html", context, status=status)
 
 
 def _sessions(actor: Actor, record: ImportRecord) -> list[tuple[str, str]]:
-    """The sessions that the reader may see: (public id, what they are called)."""
+    """The sessions that the reader may see, as (public id, name)."""
     keys = record.report.sessions
-    seen = set(listing.visible("session", actor).filter(pk__in=keys).values_list("pk", flat=True))
-    rows = of("session", [key for key in keys if key in seen])
+    visible = set(listing.visible("session", actor).filter(pk__in=keys).values_list("pk", flat=True))
+    rows = of("session", [key for key in keys if key in visible])
     return [(ids.public(ids.Kind.SESSION, row.id), row.name) for row in rows]
 
 
 def _turns_url(record: ImportRecord) -> str:
-    """The list of what was imported, as far as a query can say it."""
+    """The URL of the list of imported turns, as far as a query can select them."""
     if record.agent:
         name = record.agent.replace("\\", "\\\\").replace('"', '\\"')
         query = f'source:import agent:"{name}"'

@@ -1,6 +1,6 @@
-"""What agents that run elsewhere report, read into our own records.
+"""Readers of the reports of agents that run elsewhere: from their formats to our own records.
 
-``decode`` (one module a format: `otlp`, `openai_agents`, …) makes `spans.Span` of a request's body or a
-file's lines. They are stored as they are; what they mean is told by a pure function of all spans of a trace,
-`turns.of_spans`, which may be asked again whenever one more has come: `records.ForeignTurn`.
+A decoder (one module a format: `otlp`, `openai_agents`, …) makes `spans.Span` of a request's body or of a file's
+lines. Spans are stored as they are. `turns.build_turns`, a pure function of all spans of a trace, makes
+`records.ExternalTurn` of them, and is called again whenever one more span arrives.
 """

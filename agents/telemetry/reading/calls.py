@@ -1,4 +1,4 @@
-"""Calls and content as the records hold them."""
+"""Conversion of the senders' calls and content to the schemas of our records."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from agents.record.schemas.content import (
     ToolResponse,
     UserMessage,
 )
-from agents.telemetry.reading.facts import Call, Message
-from agents.telemetry.reading.reading import json_of, said
-from agents.telemetry.reading.values import NAME, plain
+from agents.telemetry.reading.coerce import json_of, text_or_json
+from agents.telemetry.reading.facts import HistoryMessage, RequestedCall
+from agents.telemetry.reading.sanitize import MAX_NAME_CHARS, clean_json
 
-_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "token_limit", "out_of_tokens"})
-_FINISH = {
+_LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "token_limit", "out_of_tokens"})
+_FINISH_REASONS = {
     "tool_call": "tool_calls",
     "tool-calls": "tool_calls",
     "tool_use": "tool_calls",
@@ -32,24 +32,25 @@ _FINISH = {
     "completed": "stop",
     "content-filter": "content_filter",
     "SAFETY": "content_filter",
-    **dict.fromkeys(_SHORT, "length"),
+    **dict.fromkeys(_LENGTH_REASONS, "length"),
 }
 
 
-def finish_of(word: str, *, has_calls: bool) -> str | None:
-    """Why a model stopped, in Chat Completions' words: ``stop``, ``tool_calls``, ``length``, ``content_filter``,
-    ``error``, or the sender's own. Calls are believed more than a ``stop`` beside them."""
-    if has_calls and word in ("", "stop", "unknown"):
+def finish_of(reason: str, *, has_calls: bool) -> str | None:
+    """Return why a model stopped, in Chat Completions' words: ``stop``, ``tool_calls``, ``length``, ``content_filter``,
+    ``error``, or the sender's own. Calls override a ``stop`` beside them."""
+    if has_calls and reason in ("", "stop", "unknown"):
         return "tool_calls"
-    return _FINISH.get(word, word[:60]) or None
+    return _FINISH_REASONS.get(reason, reason[:60]) or None
 
 
 def stop_reason(finish: str | None) -> StopReason:
+    """Return the stop reason of the Agents API for a finish reason."""
     return "out_of_tokens" if finish == "length" else "end_of_turn"
 
 
 def content_of(items: list[str | ImageItem]) -> Content:
-    """Text where there is nothing else."""
+    """Join items to one content: plain text where there is nothing else."""
     if not items:
         return ""
     if len(items) == 1 and isinstance(items[0], str):
@@ -62,22 +63,26 @@ def content_of(items: list[str | ImageItem]) -> Content:
     return parts
 
 
-def call_of(call: Call, name: str = "", id_: str = "") -> ToolCall:
-    """A call; what is no object is kept as the text it came as."""
-    read = arguments_of(call.arguments)
-    raw = call.arguments if isinstance(call.arguments, str) and isinstance(read, dict) else None
+def call_of(call: RequestedCall, name: str = "", id_: str = "") -> ToolCall:
+    """Convert a call; arguments that are no object stay the text they came as."""
+    arguments = arguments_of(call.arguments)
+    raw = call.arguments if isinstance(call.arguments, str) and isinstance(arguments, dict) else None
     return ToolCall(
-        call_id=(id_ or call.id)[:NAME], tool_name=(name or call.name)[:NAME], arguments=read, arguments_json=raw
+        call_id=(id_ or call.id)[:MAX_NAME_CHARS],
+        tool_name=(name or call.name)[:MAX_NAME_CHARS],
+        arguments=arguments,
+        arguments_json=raw,
     )
 
 
 def arguments_of(value: Any) -> dict[str, Any] | str:
+    """Return a call's arguments as an object, else as the text they came as."""
     if value is None:
         return {}
-    read = json_of(value)
-    if isinstance(read, dict):
-        return plain(read)  # type: ignore[no-any-return]  # `plain` is typed Any: of a dictionary it makes one
-    return said(value)
+    parsed = json_of(value)
+    if isinstance(parsed, dict):
+        return clean_json(parsed)  # type: ignore[no-any-return]  # `clean_json` is typed Any
+    return text_or_json(value)
 
 
 def response_to(call: ToolCall, content: Content) -> ToolResponse:
@@ -88,11 +93,13 @@ def user_message(items: list[str | ImageItem]) -> UserMessage:
     return UserMessage(content=content_of(items))
 
 
-def completion(messages: list[Message], finish: str) -> tuple[CompletionMessage, str | None, str]:
-    """What a model answered as one message, why it stopped, and what it thought."""
+def completion(messages: list[HistoryMessage], finish: str) -> tuple[CompletionMessage, str | None, str]:
+    """Join a model's output to one message; return it with the finish reason and the reasoning."""
     items = [item for message in messages for item in message.items]
     calls = [call_of(call) for message in messages for call in message.calls]
-    why = finish_of(finish or next((one.finish for one in messages if one.finish), ""), has_calls=bool(calls))
-    thoughts = "\n".join(one.reasoning for one in messages if one.reasoning)
-    answer = CompletionMessage(content=content_of(items), stop_reason=stop_reason(why), tool_calls=calls)
-    return answer, why, thoughts
+    reason = finish_of(
+        finish or next((message.finish for message in messages if message.finish), ""), has_calls=bool(calls)
+    )
+    reasoning = "\n".join(message.reasoning for message in messages if message.reasoning)
+    answer = CompletionMessage(content=content_of(items), stop_reason=stop_reason(reason), tool_calls=calls)
+    return answer, reason, reasoning

@@ -1,6 +1,6 @@
-"""What a reader of a dialect finds in a span, in our own words and not yet put into a record.
+"""The facts that a dialect reads from a span, in our vocabulary and not yet part of a record.
 
-Each module of `dialects` is one function from a span to these; what it does not know stays empty.
+Each module of `dialects` is one function from a span to these; unknown facts stay empty.
 """
 
 from __future__ import annotations
@@ -13,25 +13,27 @@ import msgspec
 from agents.record.schemas.content import ImageItem, Usage
 from agents.record.schemas.events import ErrorInfo
 
-Role = Literal["system", "user", "assistant", "tool"]
+HistoryRole = Literal["system", "user", "assistant", "tool"]
 
 
-class Call(msgspec.Struct):
-    """A model's wish to run a tool. ``arguments`` as they came: an object, text, or None where the sender hid them."""
+class RequestedCall(msgspec.Struct):
+    """A tool call that a model asked for. ``arguments`` as they came: an object, text, or None where the sender hid
+    them."""
 
     id: str
     name: str
     arguments: Any = None
 
 
-class Message(msgspec.Struct):
-    """One message of a model's history. ``items`` are its texts and pictures in order; ``answers`` is, of a tool's
-    message, the call that it answers. ``hidden`` says that it was there, but not its words."""
+class HistoryMessage(msgspec.Struct):
+    """One message of a model's history. ``items`` are its texts and pictures in order; ``answered_call`` is, of a
+    tool's message, the id of the call that it answers. ``hidden`` says that the message existed, but its text was not
+    captured."""
 
-    role: Role
+    role: HistoryRole
     items: list[str | ImageItem] = []
-    calls: list[Call] = []
-    answers: str = ""
+    calls: list[RequestedCall] = []
+    answered_call: str = ""
     reasoning: str = ""
     finish: str = ""
     hidden: bool = False
@@ -44,40 +46,40 @@ class Message(msgspec.Struct):
         return "\n".join(item for item in items if isinstance(item, str))
 
 
-class Unread:
-    """Messages that are read when somebody asks: a history is told again by every call of a model, and most of
-    them nobody needs."""
+class LazyMessages:
+    """Messages that are parsed on first use: every call of a model repeats its history, and most of them are never
+    read."""
 
     __slots__ = ("_read", "_value")
 
-    def __init__(self, value: Any, read: Callable[[Any], list[Message]] | None) -> None:
+    def __init__(self, value: Any, read: Callable[[Any], list[HistoryMessage]] | None) -> None:
         self._value = value
         self._read = read
 
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[HistoryMessage]:
         if self._read is not None:
             self._value, self._read = self._read(self._value), None
-        found: list[Message] = self._value
-        return found
+        parsed: list[HistoryMessage] = self._value
+        return parsed
 
 
-NOTHING = Unread([], None)
+NO_MESSAGES = LazyMessages([], None)
 
 
-class Facts(msgspec.Struct):
-    """``kind`` is one of `kinds`, '' where this is none of an agent's doings; ``word`` what the sender calls it.
-    ``name`` is an agent's or a workflow's own name. ``given`` and ``answer`` are messages, ``input`` and ``output``
-    what was said instead of them, as text or JSON. ``tools`` are definitions as they came, ``documents`` what a
-    retrieval found. ``cost_nano`` and ``usage`` are what the sender says of this span, summed over others or not.
-    ``advice`` is for a reader who misses its words. ``settles`` is false where such a span never tells that what lies
-    below it failed."""
+class SpanFacts(msgspec.Struct):
+    """The facts of one span. ``kind`` is one of `kinds`, '' where the span is no operation of an agent;
+    ``sender_kind`` the sender's name for it. ``name`` is an agent's or a workflow's own name. ``input_messages`` and
+    ``output_messages`` are messages, ``input`` and ``output`` what the sender gave instead of them, as text or JSON.
+    ``tools`` are definitions as they came, ``documents`` a retrieval's results. ``cost_nano`` and ``usage`` are the
+    sender's numbers for this span, summed over others or not. ``advice`` tells a reader how to capture missing text.
+    ``reports_failures`` is false where such a span never shows that something below it failed."""
 
     kind: str = ""
-    word: str = ""
+    sender_kind: str = ""
     name: str = ""
     agent: str = ""
-    given: Unread = NOTHING
-    answer: Unread = NOTHING
+    input_messages: LazyMessages = NO_MESSAGES
+    output_messages: LazyMessages = NO_MESSAGES
     input: Any = None
     output: Any = None
     tool: str = ""
@@ -94,24 +96,24 @@ class Facts(msgspec.Struct):
     cost_nano: int | None = None
     ttft_us: int | None = None
     query: str = ""
-    store: str = ""
+    vector_store: str = ""
     documents: list[dict[str, Any]] | None = None
     touchpoint: str = ""
     violation: str = ""
     error: ErrorInfo | None = None
     interrupted: bool = False
     advice: str = ""
-    settles: bool = True
-    more: dict[str, Any] | None = None
+    reports_failures: bool = True
+    extra: dict[str, Any] | None = None
 
 
-_FILLED = tuple(name for name in Facts.__struct_fields__ if name != "settles")
+_FILLED = tuple(name for name in SpanFacts.__struct_fields__ if name != "reports_failures")
 _EMPTY = ("", None, False)
 
 
-def fill(facts: Facts, other: Facts) -> None:
-    """Take from ``other`` what ``facts`` does not know: the vocabulary that was read first wins."""
+def fill_missing(facts: SpanFacts, other: SpanFacts) -> None:
+    """Copy from ``other`` the facts that ``facts`` lacks: the dialect that was read first wins."""
     for name in _FILLED:
-        mine = getattr(facts, name)
-        if mine is NOTHING or mine in _EMPTY:
+        current = getattr(facts, name)
+        if current is NO_MESSAGES or current in _EMPTY:
             setattr(facts, name, getattr(other, name))

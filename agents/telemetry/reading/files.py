@@ -1,4 +1,4 @@
-"""Files of every format as spans: the formats of requests one a line or as one document, and session files."""
+"""Decoder of whole files: formats of requests, one a line or as one document, and session files."""
 
 from __future__ import annotations
 
@@ -7,61 +7,61 @@ from typing import Any
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import langsmith, mlflow, openai_agents, otlp, phoenix
-from agents.telemetry.reading.decoded import Decoded, Misshapen
-from agents.telemetry.reading.json_text import parsed
-from agents.telemetry.reading.lines import Lines
+from agents.telemetry.reading.decoding import Decoded, FormatError
+from agents.telemetry.reading.detect_format import FileFormat
+from agents.telemetry.reading.json_lines import JsonLines
+from agents.telemetry.reading.json_text import parse_json
 from agents.telemetry.reading.sessions import claude_code, codex, gemini_cli
-from agents.telemetry.reading.sniffing import FileFormat
 from agents.telemetry.reading.spans import Span
 
-_SESSIONS: dict[str, Callable[[Iterable[bytes | str]], Decoded]] = {
+_SESSION_READERS: dict[str, Callable[[Iterable[bytes | str]], Decoded]] = {
     "claude_code": claude_code.from_lines,
     "codex": codex.from_lines,
     "gemini_cli": gemini_cli.from_lines,
 }
 
 
-def decoded(format_: FileFormat, data: bytes) -> Decoded:
-    """The spans of a whole file. Raises `InvalidRequest` where nothing of it can be read."""
+def decode_file(format_: FileFormat, data: bytes) -> Decoded:
+    """Decode a whole file. Raises `InvalidRequest` where nothing of it can be read."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     document = _document(data)
     if format_ == "gemini_cli" and isinstance(document, dict) and "messages" in document:
         return gemini_cli.from_json(document)
-    if format_ in _SESSIONS:
-        return _SESSIONS[format_](data.splitlines())
-    if format_ not in _BODIES:
+    if format_ in _SESSION_READERS:
+        return _SESSION_READERS[format_](data.splitlines())
+    if format_ not in _BODY_DECODERS:
         raise InvalidRequest("These are turns of our own, not reports of spans.", code="invalid_body")
     if document is not None:
-        return _BODIES[format_](document)
-    return _of_lines(Lines(data.splitlines(), raw=True), _BODIES[format_])
+        return _BODY_DECODERS[format_](document)
+    return _decode_lines(JsonLines(data.splitlines(), raw=True), _BODY_DECODERS[format_])
 
 
 def _document(data: bytes) -> Any:
-    """What the file holds if it is one JSON value."""
+    """Return the content of a file that is one JSON value, else None."""
     try:
-        return parsed(data)
-    except Misshapen:
+        return parse_json(data)
+    except FormatError:
         return None
 
 
-def _of_lines(lines: Lines, read: Callable[[object], Decoded]) -> Decoded:
-    """Each line as a request of its own. One that is refused is told, and the others are read."""
+def _decode_lines(lines: JsonLines, read: Callable[[object], Decoded]) -> Decoded:
+    """Decode each line as a request of its own. A refused one is reported, and the others are read."""
     spans: list[Span] = []
     for line in lines:
         try:
-            found = read(line)
-        except InvalidRequest as refused:
-            lines.refuse(refused.message)
+            decoded = read(line)
+        except InvalidRequest as error:
+            lines.reject(error.message)
             continue
-        spans += found.spans
-        lines.ignored += found.ignored
-        for _ in range(found.rejected):
-            lines.refuse(found.problem)
+        spans += decoded.spans
+        lines.ignored += decoded.ignored
+        for _ in range(decoded.rejected):
+            lines.reject(decoded.problem)
     return lines.decoded(spans)
 
 
 def _otlp(body: object) -> Decoded:
-    """The Collector writes traces, logs and metrics; metrics say nothing that the spans do not."""
+    """Decode the Collector's lines: traces, logs and metrics; metrics hold nothing that the spans do not."""
     if isinstance(body, dict) and "resourceMetrics" in body:
         return Decoded(ignored=1)
     if isinstance(body, dict) and "resourceLogs" in body:
@@ -74,7 +74,7 @@ def _langsmith(body: object) -> Decoded:
     return langsmith.from_batch(body) if is_batch else langsmith.from_run(body)
 
 
-_BODIES: dict[str, Callable[[object], Decoded]] = {
+_BODY_DECODERS: dict[str, Callable[[object], Decoded]] = {
     "otlp": _otlp,
     "openai_agents": openai_agents.from_json,
     "langsmith": _langsmith,

@@ -1,4 +1,5 @@
-"""JSON of senders, read: also halves of surrogate pairs and NaN, which some write and strict readers refuse."""
+"""Lenient JSON parser: it accepts halves of surrogate pairs and NaN, which some senders write and strict parsers
+refuse."""
 
 from __future__ import annotations
 
@@ -6,25 +7,25 @@ import json
 
 import msgspec
 
-from agents.telemetry.reading.decoded import Misshapen
+from agents.telemetry.reading.decoding import FormatError
 
 _decode = msgspec.json.Decoder().decode
 
 
-def parsed(data: object) -> object:
-    """What the text or the bytes hold. Raises `Misshapen`."""
+def parse_json(data: object) -> object:
+    """Parse text or bytes. Raises `FormatError`."""
     if not isinstance(data, (bytes, str)):
-        raise Misshapen("text is expected.")
+        raise FormatError("text is expected.")
     try:
         return _decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        return _leniently(data)
+        return _parse_leniently(data)
 
 
-def _leniently(data: bytes | str) -> object:
+def _parse_leniently(data: bytes | str) -> object:
     try:
         return json.loads(data)
-    except RecursionError as wrong:
-        raise Misshapen("this JSON is nested too deeply.") from wrong
-    except ValueError as wrong:
-        raise Misshapen("this is no JSON.") from wrong
+    except RecursionError as error:
+        raise FormatError("this JSON is nested too deeply.") from error
+    except ValueError as error:
+        raise FormatError("this is no JSON.") from error

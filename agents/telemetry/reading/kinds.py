@@ -1,7 +1,7 @@
-"""What spans are: our kinds, and what they become as steps.
+"""The kinds of spans, and the step types that they become.
 
 ``llm`` → inference, ``tool`` → tool_execution, ``guardrail`` → shield_call, ``retriever`` → memory_retrieval; all
-others are steps of type ``other`` with their kind. '' is a span that is none of an agent's doings.
+others are steps of type ``other`` with their kind. '' is a span that is no operation of an agent.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ LLM, TOOL, AGENT, WORKFLOW, CHAIN = "llm", "tool", "agent", "workflow", "chain"
 RETRIEVER, GUARDRAIL, HANDOFF = "retriever", "guardrail", "handoff"
 EMBEDDING = "embedding"
 WRAPPER = "llm_wrapper"
-"""A model's span around another one that tells of the same call."""
+"""A model's span around another one that reports the same call."""
 
 TOPS = frozenset({AGENT, WORKFLOW, CHAIN})
-"""What a whole turn may be: such a span on top is the turn itself, not a step of it."""
+"""Kinds that can be a whole turn: such a span at the top is the turn itself, not a step of it."""
 
 FRAMES = frozenset({WORKFLOW, CHAIN})
-"""What only holds others together."""
+"""Kinds that only group other spans."""
 
 STEP_TYPES: dict[str, StepType] = {
     LLM: "inference",
@@ -27,7 +27,7 @@ STEP_TYPES: dict[str, StepType] = {
     RETRIEVER: "memory_retrieval",
 }
 
-_WORDS = {
+_ALIASES = {
     LLM: "llm generation chat_model response",
     TOOL: "tool function mcp_tool",
     AGENT: "agent",
@@ -48,11 +48,11 @@ _WORDS = {
     "speech": "speech",
     "speech_group": "speech_group",
 }
-BY_WORD = {word: kind for kind, words in _WORDS.items() for word in words.split()}
-"""Words that several dialects share, in lower case."""
+BY_ALIAS = {alias: kind for kind, aliases in _ALIASES.items() for alias in aliases.split()}
+"""Our kind for names that several dialects share, in lower case."""
 
 
-def kind_of(word: str) -> str:
-    """Our kind for a sender's word; one that is not known yet is kept as it is, in lower case."""
-    small = word.lower()
-    return BY_WORD.get(small) or small[:60]
+def kind_of(sender_kind: str) -> str:
+    """Return our kind for a sender's name; an unknown name is returned in lower case."""
+    lowered = sender_kind.lower()
+    return BY_ALIAS.get(lowered) or lowered[:60]

@@ -1,9 +1,9 @@
-"""LangSmith's own protocol (``langsmith`` 0.14): runs of LangChain and LangGraph, as multipart or JSON.
+"""Decoder of LangSmith's own protocol (``langsmith`` 0.14): runs of LangChain and LangGraph, as multipart or JSON.
 
 Calls: ``POST /runs/multipart`` (`from_multipart`), ``POST /runs/batch`` (`from_batch`), ``POST /runs`` and
 ``PATCH /runs/{id}`` (`from_run`). A run comes as a post when it begins and a patch when it ends: two `Span` of one id,
 which `merging.merge` unites. Format "langsmith"; attributes are the run's own fields, but for ids, times, name and
-what became ``events`` and ``message`` (its ``error``):
+those that became ``events`` and ``message`` (its ``error``):
 
 ``run_type`` (chain, llm, tool, retriever, embedding, prompt, parser), ``inputs``, ``outputs``, ``extra`` (with
 ``metadata``), ``serialized``, ``tags``, ``dotted_order``, ``session_name``, ``attachments``
@@ -19,116 +19,118 @@ import base64
 from typing import Any
 
 from agents.telemetry.reading import multipart
-from agents.telemetry.reading.decoded import (
+from agents.telemetry.reading.decoding import (
     Decoded,
-    Misshapen,
-    fields,
+    FormatError,
+    as_object,
     identifier,
-    inside,
-    objects,
-    refusals,
-    summary,
-    told,
+    list_field,
+    raises_invalid_request,
+    read_at,
+    rejection_summary,
+    text_field,
 )
-from agents.telemetry.reading.json_text import parsed
+from agents.telemetry.reading.json_text import parse_json
+from agents.telemetry.reading.sanitize import clean_attributes, dicts
 from agents.telemetry.reading.spans import Span, SpanEvent
-from agents.telemetry.reading.times import nanoseconds
-from agents.telemetry.reading.values import attributes, dicts
+from agents.telemetry.reading.timestamps import nanoseconds
 
 Run = dict[str, object]
 
-_ASIDE = frozenset({"id", "trace_id", "parent_run_id", "start_time", "end_time", "name", "events", "error"})
-_WHY = "it has no id."
+_SEPARATE_FIELDS = frozenset({"id", "trace_id", "parent_run_id", "start_time", "end_time", "name", "events", "error"})
+_REJECTION_REASON = "it has no id."
 
 
-@refusals
+@raises_invalid_request
 def from_run(body: object, run: str = "") -> Decoded:
-    """One run; ``run`` is the id of the address it was sent to."""
-    known = fields(body)
-    return _decoded([{**known, "id": run} if run else known], 0)
+    """Decode one run; ``run`` is the id in the address it was sent to."""
+    run_fields = as_object(body)
+    return _result([{**run_fields, "id": run} if run else run_fields], 0)
 
 
-@refusals
+@raises_invalid_request
 def from_batch(body: object) -> Decoded:
-    """``{"post": [run, …], "patch": [run, …]}``."""
-    request = fields(body)
+    """Decode ``{"post": [run, …], "patch": [run, …]}``."""
+    request = as_object(body)
     runs = [run for name in ("post", "patch") for run in _runs(request, name)]
     if request and not runs and not request.keys() & {"post", "patch"}:
-        raise Misshapen('the body is {"post": [ … ], "patch": [ … ]}.', "post")
-    return _decoded(runs, 0)
+        raise FormatError('the body is {"post": [ … ], "patch": [ … ]}.', "post")
+    return _result(runs, 0)
 
 
 def _runs(request: dict[str, object], name: str) -> list[Run]:
-    return [inside(f"{name}[{index}]", fields, run) for index, run in enumerate(objects(request, name))]
+    return [read_at(f"{name}[{index}]", as_object, run) for index, run in enumerate(list_field(request, name))]
 
 
-@refusals
+@raises_invalid_request
 def from_multipart(body: bytes, content_type: str) -> Decoded:
-    """Parts ``post.<run>``, ``patch.<run>``, ``post.<run>.<field>`` and ``attachment.<run>.<name>``; feedback and
-    whatever else there may be is ignored."""
+    """Decode the parts ``post.<run>``, ``patch.<run>``, ``post.<run>.<field>`` and ``attachment.<run>.<name>``;
+    feedback and all other parts are ignored."""
     runs: dict[tuple[str, str], Run] = {}
-    attached: list[multipart.Part] = []
+    attachments: list[multipart.MultipartPart] = []
     ignored = 0
-    for part in multipart.parts(body, content_type):
-        what, _, rest = part.name.partition(".")
-        if what in ("post", "patch"):
-            _add(runs, what, rest, part)
-        elif what == "attachment":
-            attached.append(part)
+    for part in multipart.read_parts(body, content_type):
+        action, _, path = part.name.partition(".")
+        if action in ("post", "patch"):
+            _add_part(runs, action, path, part)
+        elif action == "attachment":
+            attachments.append(part)
         else:
             ignored += 1
-    for part in attached:
+    for part in attachments:
         _attach(runs, part)
-    return _decoded(list(runs.values()), ignored)
+    return _result(list(runs.values()), ignored)
 
 
-def _add(runs: dict[tuple[str, str], Run], what: str, rest: str, part: multipart.Part) -> None:
-    run, _, name = rest.partition(".")
-    value = inside(part.name[:200], parsed, part.content)
-    known = runs.setdefault((what, run), {"id": run})
+def _add_part(runs: dict[tuple[str, str], Run], action: str, path: str, part: multipart.MultipartPart) -> None:
+    run, _, name = path.partition(".")
+    value = read_at(part.name[:200], parse_json, part.content)
+    run_fields = runs.setdefault((action, run), {"id": run})
     if name:
-        known[name] = value
+        run_fields[name] = value
     else:
-        known.update(inside(part.name[:200], fields, value), id=run)
+        run_fields.update(read_at(part.name[:200], as_object, value), id=run)
 
 
-def _attach(runs: dict[tuple[str, str], Run], part: multipart.Part) -> None:
+def _attach(runs: dict[tuple[str, str], Run], part: multipart.MultipartPart) -> None:
     run, _, name = part.name.partition(".")[2].partition(".")
-    known = runs.get(("post", run)) or runs.setdefault(("patch", run), {"id": run})
-    files = known.setdefault("attachments", {})
+    run_fields = runs.get(("post", run)) or runs.setdefault(("patch", run), {"id": run})
+    files = run_fields.setdefault("attachments", {})
     if isinstance(files, dict):
         kind = part.content_type.partition(";")[0].strip()
         files[name] = {"mime_type": kind, "base64": base64.b64encode(part.content).decode()}
 
 
-def _decoded(runs: list[Run], ignored: int) -> Decoded:
+def _result(runs: list[Run], ignored: int) -> Decoded:
     spans = [span for span in map(_span, runs) if span.id and span.trace]
-    bad = len(runs) - len(spans)
-    if bad and not spans:
-        raise Misshapen("no run has an id.", "id")
-    return Decoded(spans, bad, summary(bad, "run", _WHY), ignored)
+    rejected = len(runs) - len(spans)
+    if rejected and not spans:
+        raise FormatError("no run has an id.", "id")
+    return Decoded(spans, rejected, rejection_summary(rejected, "run", _REJECTION_REASON), ignored)
 
 
 def _span(run: Run) -> Span:
-    error = told(run, "error")
+    error = text_field(run, "error")
     return Span(
         trace=_trace(run),
         id=identifier(run.get("id")),
         parent=identifier(run.get("parent_run_id")),
-        name=told(run, "name"),
+        name=text_field(run, "name"),
         start_ns=nanoseconds(run.get("start_time")),
         end_ns=nanoseconds(run.get("end_time")),
         failed=bool(run.get("error")),
         message=error,
-        attributes=attributes({name: value for name, value in run.items() if name not in _ASIDE and value is not None}),
+        attributes=clean_attributes(
+            {name: value for name, value in run.items() if name not in _SEPARATE_FIELDS and value is not None}
+        ),
         events=_events(run.get("events")),
         format="langsmith",
     )
 
 
 def _trace(run: Run) -> str:
-    """The trace is the run at the top, with which a dotted order begins: ``<time>Z<run>.<time>Z<run>…``."""
-    top = told(run, "dotted_order").partition(".")[0].partition("Z")[2]
+    """Return the run at the top, with which a dotted order begins: ``<time>Z<run>.<time>Z<run>…``."""
+    top = text_field(run, "dotted_order").partition(".")[0].partition("Z")[2]
     return identifier(run.get("trace_id")) or identifier(top) or identifier(run.get("id"))
 
 
@@ -138,5 +140,7 @@ def _events(value: object) -> list[SpanEvent]:
 
 
 def _event(event: dict[str, Any]) -> SpanEvent:
-    rest = {name: value for name, value in event.items() if name not in ("name", "time")}
-    return SpanEvent(name=told(event, "name"), at_ns=nanoseconds(event.get("time")), attributes=attributes(rest))
+    details = {name: value for name, value in event.items() if name not in ("name", "time")}
+    return SpanEvent(
+        name=text_field(event, "name"), at_ns=nanoseconds(event.get("time")), attributes=clean_attributes(details)
+    )

@@ -1,4 +1,4 @@
-"""Messages in any of the shapes that senders tell them in, read into ours.
+"""Parser of messages in any of the shapes that senders write them in.
 
 Chat Completions, Responses items, the parts of OpenTelemetry, Anthropic's and Bedrock's blocks, Google's parts, and
 LangChain's two ways of writing its objects differ in where they keep a role and what they call a part; all of them
@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.facts import Call, Message, Role
-from agents.telemetry.reading.parts import add_part, text_inside
-from agents.telemetry.reading.reading import json_of, text
-from agents.telemetry.reading.values import SLOTS
+from agents.telemetry.reading.coerce import json_of, text
+from agents.telemetry.reading.facts import HistoryMessage, HistoryRole, RequestedCall
+from agents.telemetry.reading.message_parts import add_part, blocks_text
+from agents.telemetry.reading.sanitize import MAX_ITEMS
 
-DEEP = 8
-"""How deep messages may lie in lists and wrappers."""
+MAX_NESTING = 8
+"""Levels of lists and wrappers around a message."""
 
 HIDDEN = "__REDACTED__"
-"""What OpenInference writes in place of words that its user does not send."""
+"""OpenInference's replacement for text that its user does not send."""
 
-_ROLES: dict[str, Role] = {
+_ROLES: dict[str, HistoryRole] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -41,71 +41,71 @@ _ROLES: dict[str, Role] = {
     "ToolMessageChunk": "tool",
 }
 _WRAPPERS = ("messages", "choices", "generations", "message", "update", "output", "candidates", "content")
-_ITEMS = frozenset(
+_ITEM_TYPES = frozenset(
     {"function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output", "reasoning"}
 )
 
 
-def role_of(name: Any, otherwise: Role = "user") -> Role:
-    """Our word for what a sender calls who speaks."""
-    return _ROLES.get(name, otherwise) if isinstance(name, str) else otherwise
+def role_of(name: Any, default: HistoryRole = "user") -> HistoryRole:
+    """Return our role for a sender's."""
+    return _ROLES.get(name, default) if isinstance(name, str) else default
 
 
-def messages_of(value: Any, role: Role = "user") -> list[Message]:
-    """All messages in a value, in order; ``role`` is whose words a bare text is."""
-    found: list[Message] = []
-    _collect(json_of(value), role, found, 0)
-    return found
+def messages_of(value: Any, role: HistoryRole = "user") -> list[HistoryMessage]:
+    """Return all messages in a value, in order; ``role`` is that of a bare text."""
+    messages: list[HistoryMessage] = []
+    _collect(json_of(value), role, messages, 0)
+    return messages
 
 
-def asked(value: Any) -> list[Message]:
-    """What a model was given."""
+def read_input(value: Any) -> list[HistoryMessage]:
+    """Return the messages of a model's input."""
     return messages_of(value, "user")
 
 
-def answered(value: Any) -> list[Message]:
-    """What a model answered."""
+def read_output(value: Any) -> list[HistoryMessage]:
+    """Return the messages of a model's output."""
     return messages_of(value, "assistant")
 
 
-def _collect(value: Any, role: Role, found: list[Message], depth: int) -> None:
-    if depth > DEEP or len(found) >= SLOTS:
+def _collect(value: Any, role: HistoryRole, messages: list[HistoryMessage], depth: int) -> None:
+    if depth > MAX_NESTING or len(messages) >= MAX_ITEMS:
         return
     if isinstance(value, str):
         if value:
-            found.append(_plain(value, role))
+            messages.append(_text_message(value, role))
     elif isinstance(value, list):
-        for item in value[:SLOTS]:
-            _collect(item, role, found, depth + 1)
+        for item in value[:MAX_ITEMS]:
+            _collect(item, role, messages, depth + 1)
     elif isinstance(value, dict):
-        _collect_object(value, role, found, depth)
+        _collect_object(value, role, messages, depth)
 
 
-def _plain(words: str, role: Role) -> Message:
-    return Message(role, hidden=True) if words == HIDDEN else Message(role, [words])
+def _text_message(content: str, role: HistoryRole) -> HistoryMessage:
+    return HistoryMessage(role, hidden=True) if content == HIDDEN else HistoryMessage(role, [content])
 
 
-def _collect_object(value: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
-    """A message, something that holds messages, or nothing of the kind."""
+def _collect_object(value: dict[str, Any], role: HistoryRole, messages: list[HistoryMessage], depth: int) -> None:
+    """Collect a message, the messages in a wrapper, or nothing."""
     speaker = value.get("role")
     if speaker is None and "lc" in value:
         value = _unwrapped(value)
         speaker = value.get("type")
     kind = value.get("type")
     if isinstance(speaker, str):
-        _message(value, role_of(speaker, role), found)
+        _add_message(value, role_of(speaker, role), messages)
     elif isinstance(kind, str) and kind in _ROLES and isinstance(value.get("data"), dict):
-        _message(value["data"], _ROLES[kind], found)
+        _add_message(value["data"], _ROLES[kind], messages)
     elif isinstance(kind, str) and kind in _ROLES and "content" in value:
-        _message(value, _ROLES[kind], found)
-    elif isinstance(kind, str) and kind in _ITEMS:
-        _message({"content": [value]}, "assistant", found)
+        _add_message(value, _ROLES[kind], messages)
+    elif isinstance(kind, str) and kind in _ITEM_TYPES:
+        _add_message({"content": [value]}, "assistant", messages)
     else:
-        _collect_wrapped(value, role, found, depth)
+        _collect_wrapped(value, role, messages, depth)
 
 
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
-    """LangChain's ``{"lc": 1, "type": "constructor", "id": [… "HumanMessage"], "kwargs": {…}}``."""
+    """Unwrap LangChain's ``{"lc": 1, "type": "constructor", "id": [… "HumanMessage"], "kwargs": {…}}``."""
     kwargs, path = value.get("kwargs"), value.get("id")
     if not isinstance(kwargs, dict):
         return {}
@@ -113,108 +113,113 @@ def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
     return {**kwargs, "type": name if isinstance(name, str) and name in _ROLES else kwargs.get("type")}
 
 
-def _collect_wrapped(value: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
+def _collect_wrapped(value: dict[str, Any], role: HistoryRole, messages: list[HistoryMessage], depth: int) -> None:
     for name in _WRAPPERS:
         inner = value.get(name)
         if isinstance(inner, (list, dict)):
-            before = len(found)
-            _collect(inner, "assistant" if name in ("choices", "generations", "candidates") else role, found, depth + 1)
-            _finish(value, found[before:])
-            if len(found) > before:
+            count = len(messages)
+            _collect(
+                inner, "assistant" if name in ("choices", "generations", "candidates") else role, messages, depth + 1
+            )
+            _set_finish(value, messages[count:])
+            if len(messages) > count:
                 return
-    words = value.get("text")
-    if isinstance(words, str) and words and ("generation_info" in value or value.get("type") in _TEXTS):
-        found.append(_plain(words, role))
+    content = value.get("text")
+    if isinstance(content, str) and content and ("generation_info" in value or value.get("type") in _TEXT_TYPES):
+        messages.append(_text_message(content, role))
 
 
-_TEXTS = ("text", "output_text", "input_text", "Generation")
+_TEXT_TYPES = ("text", "output_text", "input_text", "Generation")
 
 
-def _finish(value: dict[str, Any], messages: list[Message]) -> None:
-    """Chat Completions and LangChain say beside a message why it ended."""
-    about = value.get("generation_info")
-    why = (about if isinstance(about, dict) else value).get("finish_reason")
-    if isinstance(why, str):
+def _set_finish(value: dict[str, Any], messages: list[HistoryMessage]) -> None:
+    """Set the finish reason, which Chat Completions and LangChain keep beside a message."""
+    holder = value.get("generation_info")
+    reason = (holder if isinstance(holder, dict) else value).get("finish_reason")
+    if isinstance(reason, str):
         for message in messages:
-            message.finish = message.finish or why
+            message.finish = message.finish or reason
 
 
-def _message(value: dict[str, Any], role: Role, found: list[Message]) -> None:
-    message = Message(role)
-    place = len(found)
-    found.append(message)
+def _add_message(value: dict[str, Any], role: HistoryRole, messages: list[HistoryMessage]) -> None:
+    message = HistoryMessage(role)
+    position = len(messages)
+    messages.append(message)
     content = value.get("parts") if value.get("content") is None else value["content"]
     if isinstance(content, str) and content[:2] == "[{":
-        content = _blocks(content)
+        content = _bedrock_blocks(content)
     if role == "tool":
-        _tool_answer(value, content, message)
+        _fill_tool_answer(value, content, message)
     elif isinstance(content, str):
         _add_text(message, content)
     else:
-        for part in content[:SLOTS] if isinstance(content, list) else [content]:
-            add_part(part, message, found)
+        for part in content[:MAX_ITEMS] if isinstance(content, list) else [content]:
+            add_part(part, message, messages)
     _add_calls(value, message)
-    _tell_more(value, message)
-    if len(found) > place + 1 and not (message.items or message.calls or message.reasoning):
-        del found[place]  # only answers of tools were in it
+    _add_ending(value, message)
+    if len(messages) > position + 1 and not (message.items or message.calls or message.reasoning):
+        del messages[position]  # only answers of tools were in it
 
 
-def _blocks(content: str) -> Any:
-    """Strands writes Bedrock's blocks as text; a text that only looks like it stays one."""
-    read = json_of(content)
-    if isinstance(read, list) and all(isinstance(one, dict) and one.keys() <= _BLOCKS for one in read):
-        return read
+def _bedrock_blocks(content: str) -> Any:
+    """Parse Bedrock's blocks, which Strands writes as text; a text that only looks like them stays one."""
+    parsed = json_of(content)
+    if isinstance(parsed, list) and all(isinstance(block, dict) and block.keys() <= _BLOCK_KEYS for block in parsed):
+        return parsed
     return content
 
 
-_BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"})
+_BLOCK_KEYS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"})
 
 
-def _add_text(message: Message, words: str) -> None:
-    if words == HIDDEN:
+def _add_text(message: HistoryMessage, content: str) -> None:
+    if content == HIDDEN:
         message.hidden = True
-    elif words:
-        message.items.append(words)
+    elif content:
+        message.items.append(content)
 
 
-def _tool_answer(value: dict[str, Any], content: Any, message: Message) -> None:
-    """A tool's message: of one call, or, in OpenTelemetry's and Google's way, of those that its parts name."""
-    message.answers = text(value.get("tool_call_id") or value.get("call_id") or value.get("id"))
-    rest: list[Message] = []
-    for part in content[:SLOTS] if isinstance(content, list) else ():
-        add_part(part, message, rest)
-    if rest:
-        one = rest[0]
-        message.items, message.answers = [*message.items, *one.items], one.answers or message.answers
+def _fill_tool_answer(value: dict[str, Any], content: Any, message: HistoryMessage) -> None:
+    """Read a tool's message: of one call, or, in OpenTelemetry's and Google's way, of those that its parts name."""
+    message.answered_call = text(value.get("tool_call_id") or value.get("call_id") or value.get("id"))
+    answers: list[HistoryMessage] = []
+    for part in content[:MAX_ITEMS] if isinstance(content, list) else ():
+        add_part(part, message, answers)
+    if answers:
+        first = answers[0]
+        message.items, message.answered_call = (
+            [*message.items, *first.items],
+            first.answered_call or message.answered_call,
+        )
     elif not isinstance(content, list):
-        _add_text(message, text_inside(content))
+        _add_text(message, blocks_text(content))
     message.hidden = message.hidden or ("content" not in value and "parts" not in value)
 
 
-def _add_calls(value: dict[str, Any], message: Message) -> None:
+def _add_calls(value: dict[str, Any], message: HistoryMessage) -> None:
     calls = json_of(value.get("tool_calls"))
-    for call in calls[:SLOTS] if isinstance(calls, list) else ():
-        read = _call(call)
-        if read is not None and all(read.id != one.id or not read.id for one in message.calls):
-            message.calls.append(read)
+    for call in calls[:MAX_ITEMS] if isinstance(calls, list) else ():
+        request = _call(call)
+        if request is not None and all(request.id != existing.id or not request.id for existing in message.calls):
+            message.calls.append(request)
 
 
-def _call(value: Any) -> Call | None:
-    """One call, of Chat Completions or of LangChain."""
+def _call(value: Any) -> RequestedCall | None:
+    """Read one call, of Chat Completions or of LangChain."""
     if not isinstance(value, dict):
         return None
     function = value.get("function")
     inner = function if isinstance(function, dict) else value
     arguments = inner.get("arguments", inner.get("args", inner.get("input")))
-    return Call(text(value.get("id") or value.get("call_id")), text(inner.get("name")), arguments)
+    return RequestedCall(text(value.get("id") or value.get("call_id")), text(inner.get("name")), arguments)
 
 
-def _tell_more(value: dict[str, Any], message: Message) -> None:
+def _add_ending(value: dict[str, Any], message: HistoryMessage) -> None:
     finish = value.get("finish_reason") or value.get("stop_reason")
     if isinstance(finish, str):
         message.finish = finish
-    thoughts = value.get("reasoning_content") or value.get("reasoning")
-    if isinstance(thoughts, str) and thoughts and not message.reasoning:
-        message.reasoning = thoughts
-    if not (message.items or message.calls or message.reasoning or message.answers):
+    reasoning = value.get("reasoning_content") or value.get("reasoning")
+    if isinstance(reasoning, str) and reasoning and not message.reasoning:
+        message.reasoning = reasoning
+    if not (message.items or message.calls or message.reasoning or message.answered_call):
         message.hidden = message.hidden or ("content" not in value and "parts" not in value)

@@ -1,4 +1,4 @@
-"""OpenTelemetry's own format: what ``POST /v1/traces`` and ``/v1/logs`` carry, as protobuf and as JSON.
+"""Decoder of OpenTelemetry's own format: the bodies of ``POST /v1/traces`` and ``/v1/logs``, as protobuf and as JSON.
 
 Source: opentelemetry-proto 1.11 and its "OTLP/HTTP" text. A log record that names its span is a `Span` with
 ``is_log``, one event and no more; others are ignored. Spans with bad ids are rejected one by one; a body
@@ -11,41 +11,41 @@ from collections.abc import Callable
 
 from agents.base.errors import InvalidRequest
 from agents.telemetry.reading import otlp_json, otlp_protobuf
-from agents.telemetry.reading.decoded import Decoded, Misshapen, fields, refusals
+from agents.telemetry.reading.decoding import Decoded, FormatError, as_object, raises_invalid_request
 from agents.telemetry.reading.otlp_ids import Batch
 
 __all__ = ["Decoded", "logs_from_json", "logs_from_protobuf", "traces_from_json", "traces_from_protobuf"]
 
-_LISTS: dict[str, str] = {"resourceSpans": "traces", "resourceLogs": "logs", "resourceMetrics": "metrics"}
+_SIGNAL_BY_LIST: dict[str, str] = {"resourceSpans": "traces", "resourceLogs": "logs", "resourceMetrics": "metrics"}
 
 
 def traces_from_protobuf(data: bytes) -> Decoded:
-    """The spans of an ExportTraceServiceRequest."""
+    """Decode the spans of an ExportTraceServiceRequest."""
     batch = Batch("traces")
     _from_protobuf(otlp_protobuf.read_traces, data, batch)
     return batch.decoded()
 
 
 def logs_from_protobuf(data: bytes) -> Decoded:
-    """The log records of an ExportLogsServiceRequest that name a span."""
+    """Decode the log records of an ExportLogsServiceRequest that name a span."""
     batch = Batch("logs")
     _from_protobuf(otlp_protobuf.read_logs, data, batch)
     return batch.decoded()
 
 
-@refusals
+@raises_invalid_request
 def traces_from_json(body: object) -> Decoded:
-    """The same of OTLP/JSON."""
+    """Decode the spans of an ExportTraceServiceRequest in OTLP/JSON."""
     batch = Batch("traces")
-    otlp_json.read_traces(_request(body, "resourceSpans"), batch)
+    otlp_json.read_traces(_checked_request(body, "resourceSpans"), batch)
     return batch.decoded()
 
 
-@refusals
+@raises_invalid_request
 def logs_from_json(body: object) -> Decoded:
-    """The same of OTLP/JSON."""
+    """Decode the log records of an ExportLogsServiceRequest in OTLP/JSON that name a span."""
     batch = Batch("logs")
-    otlp_json.read_logs(_request(body, "resourceLogs"), batch)
+    otlp_json.read_logs(_checked_request(body, "resourceLogs"), batch)
     return batch.decoded()
 
 
@@ -55,12 +55,13 @@ def _from_protobuf(read: Callable[[bytes, Batch], None], data: bytes, batch: Bat
     read(data, batch)
 
 
-def _request(body: object, name: str) -> dict[str, object]:
-    """The body, which is empty or has the list of this name. Other fields are ignored, as the text says."""
-    request = fields(body)
+def _checked_request(body: object, name: str) -> dict[str, object]:
+    """Return the body, which is empty or has the list of this name. Other fields are ignored, as the specification
+    says."""
+    request = as_object(body)
     if not request or name in request:
         return request
-    for other, signal in _LISTS.items():
+    for other, signal in _SIGNAL_BY_LIST.items():
         if other in request:
-            raise Misshapen(f"these are {signal}: send them to /v1/{signal}.", other)
-    raise Misshapen(f"the field is missing. OTLP/JSON is an object with {name}, in lowerCamelCase.", name)
+            raise FormatError(f"these are {signal}: send them to /v1/{signal}.", other)
+    raise FormatError(f"the field is missing. OTLP/JSON is an object with {name}, in lowerCamelCase.", name)

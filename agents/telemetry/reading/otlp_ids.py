@@ -1,4 +1,4 @@
-"""OTLP's ids: 16 bytes of a trace, 8 of a span, never all zero. And what is said of spans without good ones."""
+"""OTLP's ids: 16 bytes of a trace, 8 of a span, never all zero. `Batch` counts the spans that have no valid ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.base.errors import InvalidRequest
-from agents.telemetry.reading.decoded import Decoded, summary
+from agents.telemetry.reading.decoding import Decoded, rejection_summary
 from agents.telemetry.reading.spans import Span
 
-TRACE = 16
-SPAN = 8
+TRACE_BYTES = 16
+SPAN_BYTES = 8
 
 Signal = Literal["traces", "logs"]
 
@@ -24,17 +24,17 @@ _HINTS: dict[Signal, str] = {
 }
 
 
-def of_bytes(value: bytes, length: int) -> str:
-    """An id in hex; '' of bytes that are none."""
+def id_from_bytes(value: bytes, length: int) -> str:
+    """Return an id in hex; '' of bytes that are none."""
     return value.hex() if len(value) == length and any(value) else ""
 
 
-def of_text(value: object, length: int) -> str:
-    """The same of text: hex in any case, as OTLP says, or base64, as protobuf's own JSON writes bytes."""
-    return of_bytes(_unpacked(value, length), length) if isinstance(value, str) else ""
+def id_from_text(value: object, length: int) -> str:
+    """Return an id in hex of text: hex in any case, as OTLP says, or base64, as protobuf's own JSON writes bytes."""
+    return id_from_bytes(_id_bytes(value, length), length) if isinstance(value, str) else ""
 
 
-def _unpacked(value: str, length: int) -> bytes:
+def _id_bytes(value: str, length: int) -> bytes:
     try:
         if len(value) == 2 * length:
             return bytes.fromhex(value)
@@ -50,7 +50,7 @@ _RULE = "a trace id has 16 bytes and a span id 8, and they are not all zero."
 
 @dataclass(slots=True)
 class Batch:
-    """What one request is read into."""
+    """The spans that one request is decoded into."""
 
     signal: Signal
     spans: list[Span] = field(default_factory=list)
@@ -58,10 +58,10 @@ class Batch:
     ignored: int = 0
 
     def decoded(self) -> Decoded:
-        """All that was read. Raises `InvalidRequest` if nothing had good ids: this is something else."""
+        """Return the result. Raises `InvalidRequest` if nothing had valid ids: the body is then of another signal."""
         if not self.rejected:
             return Decoded(self.spans, ignored=self.ignored)
         if not self.spans:
             raise InvalidRequest(_HINTS[self.signal], code="invalid_body")
-        thing = "span" if self.signal == "traces" else "log record"
-        return Decoded(self.spans, self.rejected, summary(self.rejected, thing, _RULE), self.ignored)
+        noun = "span" if self.signal == "traces" else "log record"
+        return Decoded(self.spans, self.rejected, rejection_summary(self.rejected, noun, _RULE), self.ignored)

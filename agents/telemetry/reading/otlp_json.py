@@ -1,7 +1,7 @@
-"""OTLP/JSON: lowerCamelCase, ids in hex, integers of 64 bits as numbers or as text, unknown fields ignored.
+"""Decoder of OTLP/JSON: lowerCamelCase, ids in hex, integers of 64 bits as numbers or as text, unknown fields ignored.
 
-A field of the wrong type refuses the whole body, as a protobuf parser does, and says where it is. Raises
-`Misshapen`.
+A field of the wrong type refuses the whole body, as a protobuf parser does, and the error names its path. Raises
+`FormatError`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import otlp_ids
-from agents.telemetry.reading.decoded import Misshapen, called, fields, inside, objects
+from agents.telemetry.reading.decoding import FormatError, as_object, json_type_name, list_field, read_at
 from agents.telemetry.reading.otlp_ids import Batch
 from agents.telemetry.reading.otlp_protobuf import event_name, severity
 from agents.telemetry.reading.otlp_values import attributes_from_json, from_json
+from agents.telemetry.reading.sanitize import MAX_ITEMS, clean_text, timestamp_ns
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
-from agents.telemetry.reading.values import SLOTS, moment, text
 
 _KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 _NUMBERS: dict[object, int] = {f"SPAN_KIND_{name}": number for number, name in enumerate(_KINDS)}
@@ -22,42 +22,42 @@ _NUMBERS |= {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2
 _ERROR = 2
 
 Frame = dict[str, Any]
-"""What all spans of a scope have in common, as arguments of `Span`."""
+"""The arguments of `Span` that all spans of a scope share."""
 
 
 def read_traces(body: dict[str, object], batch: Batch) -> None:
-    """The object of an ExportTraceServiceRequest."""
-    for index, group in enumerate(objects(body, "resourceSpans")):
-        inside(f"resourceSpans[{index}]", lambda value: _resource(value, "scopeSpans", batch), group)
+    """Add the spans of an ExportTraceServiceRequest to the batch."""
+    for index, group in enumerate(list_field(body, "resourceSpans")):
+        read_at(f"resourceSpans[{index}]", lambda value: _read_resource(value, "scopeSpans", batch), group)
 
 
 def read_logs(body: dict[str, object], batch: Batch) -> None:
-    """The object of an ExportLogsServiceRequest."""
-    for index, group in enumerate(objects(body, "resourceLogs")):
-        inside(f"resourceLogs[{index}]", lambda value: _resource(value, "scopeLogs", batch), group)
+    """Add the log records of an ExportLogsServiceRequest to the batch."""
+    for index, group in enumerate(list_field(body, "resourceLogs")):
+        read_at(f"resourceLogs[{index}]", lambda value: _read_resource(value, "scopeLogs", batch), group)
 
 
-def _resource(value: object, name: str, batch: Batch) -> None:
-    body = fields(value)
-    frame = inside("resource", _described, body.get("resource") or {})
-    for index, scope in enumerate(objects(body, name)):
-        inside(f"{name}[{index}]", lambda inner: _scope(inner, frame, batch), scope)
+def _read_resource(value: object, name: str, batch: Batch) -> None:
+    body = as_object(value)
+    frame = read_at("resource", _resource_frame, body.get("resource") or {})
+    for index, scope in enumerate(list_field(body, name)):
+        read_at(f"{name}[{index}]", lambda inner: _read_scope(inner, frame, batch), scope)
 
 
-def _described(value: object) -> Frame:
-    return {"resource": attributes_from_json(fields(value))[0]}
+def _resource_frame(value: object) -> Frame:
+    return {"resource": attributes_from_json(as_object(value))[0]}
 
 
-def _scope(value: object, frame: Frame, batch: Batch) -> None:
-    body = fields(value)
+def _read_scope(value: object, frame: Frame, batch: Batch) -> None:
+    body = as_object(value)
     name, add = ("spans", _add_span) if batch.signal == "traces" else ("logRecords", _add_log)
-    frame = frame | inside("scope", _named, body.get("scope") or {})
-    for index, item in enumerate(objects(body, name)):
-        inside(f"{name}[{index}]", lambda inner: add(fields(inner), frame, batch), item)
+    frame = frame | read_at("scope", _scope_frame, body.get("scope") or {})
+    for index, item in enumerate(list_field(body, name)):
+        read_at(f"{name}[{index}]", lambda inner: add(as_object(inner), frame, batch), item)
 
 
-def _named(value: object) -> Frame:
-    body = fields(value)
+def _scope_frame(value: object) -> Frame:
+    body = as_object(value)
     return {"scope": _text(body, "name"), "scope_version": _text(body, "version")}
 
 
@@ -70,12 +70,12 @@ def _add_span(body: dict[str, object], frame: Frame, batch: Batch) -> None:
 
 
 def _span(body: dict[str, object], frame: Frame) -> Span:
-    attributes, cut = attributes_from_json(body)
-    status = inside("status", fields, body.get("status") or {})
+    attributes, dropped = attributes_from_json(body)
+    status = read_at("status", as_object, body.get("status") or {})
     return Span(
-        trace=otlp_ids.of_text(body.get("traceId"), otlp_ids.TRACE),
-        id=otlp_ids.of_text(body.get("spanId"), otlp_ids.SPAN),
-        parent=otlp_ids.of_text(body.get("parentSpanId"), otlp_ids.SPAN),
+        trace=otlp_ids.id_from_text(body.get("traceId"), otlp_ids.TRACE_BYTES),
+        id=otlp_ids.id_from_text(body.get("spanId"), otlp_ids.SPAN_BYTES),
+        parent=otlp_ids.id_from_text(body.get("parentSpanId"), otlp_ids.SPAN_BYTES),
         name=_text(body, "name"),
         start_ns=_number(body, "startTimeUnixNano"),
         end_ns=_number(body, "endTimeUnixNano"),
@@ -84,41 +84,41 @@ def _span(body: dict[str, object], frame: Frame) -> Span:
         kind=_number(body, "kind"),
         attributes=attributes,
         events=_events(body),
-        dropped=_number(body, "droppedAttributesCount") + cut,
+        dropped=_number(body, "droppedAttributesCount") + dropped,
         links=_links(body) if body.get("links") else [],
         **frame,
     )
 
 
 def _events(body: dict[str, object]) -> list[SpanEvent]:
-    events = objects(body, "events")[:SLOTS]
-    return [inside(f"events[{index}]", _event, event) for index, event in enumerate(events)]
+    events = list_field(body, "events")[:MAX_ITEMS]
+    return [read_at(f"events[{index}]", _event, event) for index, event in enumerate(events)]
 
 
 def _event(value: object) -> SpanEvent:
-    body = fields(value)
+    body = as_object(value)
     attributes = attributes_from_json(body)[0]
     return SpanEvent(name=_text(body, "name"), at_ns=_number(body, "timeUnixNano"), attributes=attributes)
 
 
 def _links(body: dict[str, object]) -> list[SpanLink]:
-    """Those that name a span."""
-    links = objects(body, "links")[:SLOTS]
-    found = [inside(f"links[{index}]", _link, link) for index, link in enumerate(links)]
-    return [link for link in found if link.trace and link.span]
+    """Decode the links that name a span."""
+    entries = list_field(body, "links")[:MAX_ITEMS]
+    links = [read_at(f"links[{index}]", _link, link) for index, link in enumerate(entries)]
+    return [link for link in links if link.trace and link.span]
 
 
 def _link(value: object) -> SpanLink:
-    body = fields(value)
-    trace = otlp_ids.of_text(body.get("traceId"), otlp_ids.TRACE)
-    span = otlp_ids.of_text(body.get("spanId"), otlp_ids.SPAN)
+    body = as_object(value)
+    trace = otlp_ids.id_from_text(body.get("traceId"), otlp_ids.TRACE_BYTES)
+    span = otlp_ids.id_from_text(body.get("spanId"), otlp_ids.SPAN_BYTES)
     return SpanLink(trace, span, attributes_from_json(body)[0])
 
 
 def _add_log(body: dict[str, object], frame: Frame, batch: Batch) -> None:
-    trace = otlp_ids.of_text(body.get("traceId"), otlp_ids.TRACE)
-    span = otlp_ids.of_text(body.get("spanId"), otlp_ids.SPAN)
-    event = _record(body)
+    trace = otlp_ids.id_from_text(body.get("traceId"), otlp_ids.TRACE_BYTES)
+    span = otlp_ids.id_from_text(body.get("spanId"), otlp_ids.SPAN_BYTES)
+    event = _log_event(body)
     if not body.get("traceId") and not body.get("spanId"):
         batch.ignored += 1
     elif trace and span:
@@ -127,13 +127,13 @@ def _add_log(body: dict[str, object], frame: Frame, batch: Batch) -> None:
         batch.rejected += 1
 
 
-def _record(body: dict[str, object]) -> SpanEvent:
+def _log_event(body: dict[str, object]) -> SpanEvent:
     attributes = attributes_from_json(body)[0]
     return SpanEvent(
         name=event_name(_text(body, "eventName"), attributes),
         at_ns=_number(body, "timeUnixNano") or _number(body, "observedTimeUnixNano"),
         attributes=attributes,
-        body=inside("body", from_json, body.get("body")),
+        body=read_at("body", from_json, body.get("body")),
         severity=severity(_text(body, "severityText"), _number(body, "severityNumber")),
     )
 
@@ -141,17 +141,17 @@ def _record(body: dict[str, object]) -> SpanEvent:
 def _text(body: dict[str, object], name: str) -> str:
     value = body.get(name)
     if isinstance(value, str):
-        return text(value)
+        return clean_text(value)
     if value is None:
         return ""
-    raise Misshapen(f"text is expected, not {called(value)}.", name)
+    raise FormatError(f"text is expected, not {json_type_name(value)}.", name)
 
 
 def _number(body: dict[str, object], name: str) -> int:
-    """Whole and not negative. The names of enumerations are read too: protobuf's own JSON has them."""
+    """Return a whole number that is not negative. Names of enumerations are accepted: protobuf's own JSON has them."""
     value = body.get(name)
     if value is None:
         return 0
     if isinstance(value, (dict, list, bool)):
-        raise Misshapen(f"a number is expected, not {called(value)}.", name)
-    return _NUMBERS[value] if value in _NUMBERS else moment(value)
+        raise FormatError(f"a number is expected, not {json_type_name(value)}.", name)
+    return _NUMBERS[value] if value in _NUMBERS else timestamp_ns(value)

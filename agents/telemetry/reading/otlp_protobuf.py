@@ -1,6 +1,7 @@
-"""OTLP's messages walked by hand: twice as fast as protobuf's own JSON, and nothing is read twice.
+"""Decoder of OTLP's protobuf messages. It walks the outer levels by hand: twice as fast as protobuf's own JSON, and
+nothing is read twice.
 
-Nothing can be wrong in a message that was parsed but its ids: the types are those of the protocol.
+In a message that protobuf has parsed only the ids can be wrong: the types are those of the protocol.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 from agents.telemetry.reading import otlp_ids
 from agents.telemetry.reading.otlp_ids import Batch
 from agents.telemetry.reading.otlp_values import attributes_from_messages, from_message
-from agents.telemetry.reading.protobuf import Budget, broken, messages, weigh
+from agents.telemetry.reading.protobuf import Budget, count_messages, delimited_fields, incomplete_message
+from agents.telemetry.reading.sanitize import MAX_ITEMS, clean_text, timestamp_ns
 from agents.telemetry.reading.spans import Span, SpanEvent, SpanLink
-from agents.telemetry.reading.values import SLOTS, moment, text
 
 _ERROR = 2  # Status.StatusCode
-SPANS = 10_000
+MAX_SPANS = 10_000
 """Spans, or log records, of one request."""
 
 
@@ -36,19 +37,20 @@ _SCHEMA = {
     ("value", 5): "array",
     ("value", 6): "list",
 }
-"""What stands in the messages of OTLP, as far as it can be many."""
+"""The repeated messages inside the messages of OTLP, for `count_messages`."""
 
 
 def read_traces(data: bytes, batch: Batch) -> None:
-    """An ExportTraceServiceRequest. Raises InvalidRequest, TooLarge."""
+    """Add the spans of an ExportTraceServiceRequest to the batch. Raises InvalidRequest, TooLarge."""
     for frame, part in _parts(data, "span"):
-        _add(batch, _span(_merged(SpanMessage(), part), frame))
+        _add(batch, _span(_merge(SpanMessage(), part), frame))
 
 
 def read_logs(data: bytes, batch: Batch) -> None:
-    """An ExportLogsServiceRequest. A record that names no span says nothing about an agent's run."""
+    """Add the log records of an ExportLogsServiceRequest to the batch. A record without a span id is counted as
+    ignored."""
     for frame, part in _parts(data, "record"):
-        message = _merged(LogRecord(), part)
+        message = _merge(LogRecord(), part)
         if message.trace_id or message.span_id:
             _add(batch, _log(message, frame))
         else:
@@ -56,33 +58,36 @@ def read_logs(data: bytes, batch: Batch) -> None:
 
 
 def _parts(data: bytes, kind: str) -> Iterator[tuple[dict[str, Any], memoryview]]:
-    """The spans, or records, one by one, with what describes their resource and scope."""
-    budget, spans = Budget(), Budget(SPANS)
-    for _, group in messages(memoryview(data), budget, 1):
+    """Iterate over the spans, or records, with the attributes of their resource and scope."""
+    budget, spans = Budget(), Budget(MAX_SPANS)
+    for _, group in delimited_fields(memoryview(data), budget, 1):
         resource = _message(ResourceMessage, "resource", group, budget)
-        described = attributes_from_messages(resource.attributes)[0]
-        for _, scoped in messages(group, budget, 2):
-            frame = {"resource": described, **_scope(_message(InstrumentationScope, "scope", scoped, budget))}
-            for _, part in messages(scoped, budget, 2):
+        resource_attributes = attributes_from_messages(resource.attributes)[0]
+        for _, scope_group in delimited_fields(group, budget, 2):
+            frame = {
+                "resource": resource_attributes,
+                **_scope(_message(InstrumentationScope, "scope", scope_group, budget)),
+            }
+            for _, part in delimited_fields(scope_group, budget, 2):
                 spans.take()
-                weigh(part, kind, _SCHEMA, budget)
+                count_messages(part, kind, _SCHEMA, budget)
                 yield frame, part
 
 
 def _message(make: type[Any], kind: str, within: memoryview, budget: Budget) -> Any:
-    """What describes a group: its first field. Told in pieces, it is one message."""
-    found = make()
-    for _, part in messages(within, budget, 1):
-        weigh(part, kind, _SCHEMA, budget)
-        _merged(found, part)
-    return found
+    """Parse the first field of a group, which describes it. Repeated, its parts are one message."""
+    message = make()
+    for _, part in delimited_fields(within, budget, 1):
+        count_messages(part, kind, _SCHEMA, budget)
+        _merge(message, part)
+    return message
 
 
-def _merged(message: Any, part: memoryview) -> Any:
+def _merge(message: Any, part: memoryview) -> Any:
     try:
         message.MergeFromString(bytes(part))
-    except DecodeError as wrong:
-        raise broken() from wrong
+    except DecodeError as error:
+        raise incomplete_message() from error
     return message
 
 
@@ -94,25 +99,25 @@ def _add(batch: Batch, span: Span) -> None:
 
 
 def _scope(scope: Any) -> dict[str, Any]:
-    return {"scope": text(scope.name), "scope_version": text(scope.version)}
+    return {"scope": clean_text(scope.name), "scope_version": clean_text(scope.version)}
 
 
 def _span(message: Any, frame: dict[str, Any]) -> Span:
-    attributes, cut = attributes_from_messages(message.attributes)
+    attributes, dropped = attributes_from_messages(message.attributes)
     events = message.events
     return Span(
-        trace=otlp_ids.of_bytes(message.trace_id, otlp_ids.TRACE),
-        id=otlp_ids.of_bytes(message.span_id, otlp_ids.SPAN),
-        parent=otlp_ids.of_bytes(message.parent_span_id, otlp_ids.SPAN),
-        name=text(message.name),
-        start_ns=moment(message.start_time_unix_nano),
-        end_ns=moment(message.end_time_unix_nano),
+        trace=otlp_ids.id_from_bytes(message.trace_id, otlp_ids.TRACE_BYTES),
+        id=otlp_ids.id_from_bytes(message.span_id, otlp_ids.SPAN_BYTES),
+        parent=otlp_ids.id_from_bytes(message.parent_span_id, otlp_ids.SPAN_BYTES),
+        name=clean_text(message.name),
+        start_ns=timestamp_ns(message.start_time_unix_nano),
+        end_ns=timestamp_ns(message.end_time_unix_nano),
         failed=message.status.code == _ERROR,
-        message=text(message.status.message),
+        message=clean_text(message.status.message),
         kind=message.kind,
         attributes=attributes,
-        events=[_event(event) for event in events[:SLOTS]],
-        dropped=message.dropped_attributes_count + cut,
+        events=[_event(event) for event in events[:MAX_ITEMS]],
+        dropped=message.dropped_attributes_count + dropped,
         links=_links(message.links) if message.links else [],
         **frame,
     )
@@ -120,40 +125,40 @@ def _span(message: Any, frame: dict[str, Any]) -> Span:
 
 def _event(message: Any) -> SpanEvent:
     attributes = attributes_from_messages(message.attributes)[0]
-    return SpanEvent(name=text(message.name), at_ns=moment(message.time_unix_nano), attributes=attributes)
+    return SpanEvent(name=clean_text(message.name), at_ns=timestamp_ns(message.time_unix_nano), attributes=attributes)
 
 
-def _links(given: Any) -> list[SpanLink]:
-    """Those that name a span."""
-    found = [
+def _links(link_messages: Any) -> list[SpanLink]:
+    """Decode the links that name a span."""
+    links = [
         SpanLink(
-            otlp_ids.of_bytes(link.trace_id, otlp_ids.TRACE),
-            otlp_ids.of_bytes(link.span_id, otlp_ids.SPAN),
+            otlp_ids.id_from_bytes(link.trace_id, otlp_ids.TRACE_BYTES),
+            otlp_ids.id_from_bytes(link.span_id, otlp_ids.SPAN_BYTES),
             attributes_from_messages(link.attributes)[0],
         )
-        for link in given[:SLOTS]
+        for link in link_messages[:MAX_ITEMS]
     ]
-    return [link for link in found if link.trace and link.span]
+    return [link for link in links if link.trace and link.span]
 
 
 def _log(message: Any, frame: dict[str, Any]) -> Span:
     return Span(
-        trace=otlp_ids.of_bytes(message.trace_id, otlp_ids.TRACE),
-        id=otlp_ids.of_bytes(message.span_id, otlp_ids.SPAN),
-        events=[_record(message)],
+        trace=otlp_ids.id_from_bytes(message.trace_id, otlp_ids.TRACE_BYTES),
+        id=otlp_ids.id_from_bytes(message.span_id, otlp_ids.SPAN_BYTES),
+        events=[_log_event(message)],
         is_log=True,
         **frame,
     )
 
 
-def _record(message: Any) -> SpanEvent:
+def _log_event(message: Any) -> SpanEvent:
     attributes = attributes_from_messages(message.attributes)[0]
     return SpanEvent(
         name=event_name(message.event_name, attributes),
-        at_ns=moment(message.time_unix_nano or message.observed_time_unix_nano),
+        at_ns=timestamp_ns(message.time_unix_nano or message.observed_time_unix_nano),
         attributes=attributes,
         body=from_message(message.body),
-        severity=severity(text(message.severity_text), message.severity_number),
+        severity=severity(clean_text(message.severity_text), message.severity_number),
     )
 
 
@@ -161,12 +166,12 @@ _SEVERITIES = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 """Four numbers each, from 1 on."""
 
 
-def severity(word: str, number: int) -> str:
-    """How grave a record is: its sender's word, else that of its number, '' of none."""
-    return word[:60] or (_SEVERITIES[(number - 1) // 4] if 0 < number <= 4 * len(_SEVERITIES) else "")
+def severity(text: str, number: int) -> str:
+    """Return how severe a record is: the sender's word, else OpenTelemetry's for the number, '' without either."""
+    return text[:60] or (_SEVERITIES[(number - 1) // 4] if 0 < number <= 4 * len(_SEVERITIES) else "")
 
 
-def event_name(given: str, attributes: dict[str, Any]) -> str:
-    """A log's name: the attribute of older senders goes first, for Codex has it right only there."""
-    older = attributes.get("event.name")
-    return older if isinstance(older, str) and older else text(given)
+def event_name(name: str, attributes: dict[str, Any]) -> str:
+    """Return a log's name: the attribute of older senders goes first, because Codex sets only that one correctly."""
+    attribute = attributes.get("event.name")
+    return attribute if isinstance(attribute, str) and attribute else clean_text(name)

@@ -1,4 +1,4 @@
-"""How a turn ended, as far as its spans tell."""
+"""Status, error and end of a turn, as far as its spans show them."""
 
 from __future__ import annotations
 
@@ -8,54 +8,59 @@ from dataclasses import dataclass
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.failures import failure_of
-from agents.telemetry.reading.groups import Group
-from agents.telemetry.reading.records import Status
-from agents.telemetry.reading.steps import micros
-from agents.telemetry.reading.tree import Node
+from agents.telemetry.reading.groups import TurnGroup
+from agents.telemetry.reading.records import ExternalStatus
+from agents.telemetry.reading.steps import microseconds
+from agents.telemetry.reading.tree import SpanNode
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    status: Status
+class TurnOutcome:
+    """How a turn ended, or that it still runs."""
+
+    status: ExternalStatus
     error: ErrorInfo | None = None
     ended_us: int | None = None
 
 
-def outcome_of(group: Group, by_time: Sequence[Node]) -> Outcome:
-    """The turn's own span says it. Where it has not come the turn still goes on; bare calls end with the last."""
+def outcome_of(group: TurnGroup, by_time: Sequence[SpanNode]) -> TurnOutcome:
+    """Return the outcome of the turn's own span. Where it has not arrived the turn still runs; bare calls end with the
+    last."""
     top = group.top
-    if group.adopted and (top is None or top.missing):
-        return Outcome("in_progress")
+    if group.orphan_count and (top is None or top.missing_parent):
+        return TurnOutcome("in_progress")
     if top is None:
-        return _of(max(group.roots, key=lambda node: node.key), by_time)
-    if not top.facts.settles:
-        return _of_silent(group, top, by_time)
-    return _of(top, [top])
+        return _outcome_of_node(max(group.roots, key=lambda node: node.key), by_time)
+    if not top.facts.reports_failures:
+        return _outcome_of_silent_top(group, top, by_time)
+    return _outcome_of_node(top, [top])
 
 
-def _of(node: Node, ended: Sequence[Node]) -> Outcome:
+def _outcome_of_node(node: SpanNode, ended: Sequence[SpanNode]) -> TurnOutcome:
     error = failure_of(node.span, node.facts)
     if node.span.end_ns == 0:
-        return Outcome("failed" if error is not None else "in_progress", error)
-    ended_us = micros(max(one.span.end_ns for one in ended))
+        return TurnOutcome("failed" if error is not None else "in_progress", error)
+    ended_us = microseconds(max(other.span.end_ns for other in ended))
     if error is None and node.facts.interrupted:
-        return Outcome("interrupted", ended_us=ended_us)
-    return Outcome("completed" if error is None else "failed", error, ended_us)
+        return TurnOutcome("interrupted", ended_us=ended_us)
+    return TurnOutcome("completed" if error is None else "failed", error, ended_us)
 
 
-def _of_silent(group: Group, top: Node, by_time: Sequence[Node]) -> Outcome:
-    """The Agents SDK tells of its runs' failures only on agents: that of the last one is the turn's. Its traces have
-    no end: they are over when all that lies right below them is."""
+def _outcome_of_silent_top(group: TurnGroup, top: SpanNode, by_time: Sequence[SpanNode]) -> TurnOutcome:
+    """Find a failure below a top that never reports it. The Agents SDK reports failures of its runs only on agents:
+    that of the last one is the turn's. Its traces have no end: they are over when all spans right below them are."""
     error = failure_of(top.span, top.facts)
-    last: Node | None = top
+    last: SpanNode | None = top
     while error is None and last is not None and last.kind in (*kinds.FRAMES, kinds.AGENT):
         error = failure_of(last.span, last.facts)
         if last.kind == kinds.AGENT and last.facts.name:
             break
         last = last.children[-1] if last.children else None
-    below = top.children
-    is_over = bool(top.span.end_ns) or (bool(below) and not group.adopted and all(node.span.end_ns for node in below))
+    children = top.children
+    is_over = bool(top.span.end_ns) or (
+        bool(children) and not group.orphan_count and all(node.span.end_ns for node in children)
+    )
     if not is_over:
-        return Outcome("in_progress")
-    ended_us = micros(top.span.end_ns or max(node.span.end_ns for node in by_time))
-    return Outcome("completed" if error is None else "failed", error, ended_us)
+        return TurnOutcome("in_progress")
+    ended_us = microseconds(top.span.end_ns or max(node.span.end_ns for node in by_time))
+    return TurnOutcome("completed" if error is None else "failed", error, ended_us)

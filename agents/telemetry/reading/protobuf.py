@@ -1,8 +1,8 @@
-"""Protobuf's frames, looked at before anything is made of them.
+"""Bounded walk over protobuf's fields, before anything is parsed.
 
 A message of twenty megabytes may hold ten million empty ones, each of which costs a hundred bytes once it is
-parsed. So the few outer levels are walked here, what they hold is parsed one by one, and what is large is
-weighed first. Source: the wire format of protobuf (tag, length, bytes).
+parsed. So the few outer levels are walked here, the messages in them are parsed one by one, and the content of large
+messages is counted first. Source: the wire format of protobuf (tag, length, bytes).
 """
 
 from __future__ import annotations
@@ -11,77 +11,77 @@ from collections.abc import Iterator, Mapping
 
 from agents.base.errors import InvalidRequest, TooLarge
 
-MESSAGES = 100_000
-"""Fields of one body that are looked at, at most; those in small messages are not."""
-SMALL = 64 * 1024
-"""Bytes of a message that costs little, whatever is in it."""
+MAX_MESSAGES = 100_000
+"""Fields of one body that are visited; those inside small messages are not."""
+SMALL_BYTES = 64 * 1024
+"""A message of this size costs little, whatever it holds."""
 _FIXED = {1: 8, 5: 4}
 
 Schema = Mapping[tuple[str, int], str]
-"""By a message's kind and a field's number: the kind of message that stands there."""
+"""The kind of message in a field, by the kind of the parent and the field's number."""
 
 
 class Budget:
-    """How much a body may still hold."""
+    """The number of messages that a body may still hold."""
 
-    def __init__(self, most: int = MESSAGES) -> None:
-        self.most = self.left = most
+    def __init__(self, limit: int = MAX_MESSAGES) -> None:
+        self.limit = self.remaining = limit
 
     def take(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise TooLarge(f"The body holds more than {self.most:,} messages; send it in several.")
+        self.remaining -= 1
+        if self.remaining < 0:
+            raise TooLarge(f"The body holds more than {self.limit:,} messages; send it in several.")
 
 
-def broken() -> InvalidRequest:
+def incomplete_message() -> InvalidRequest:
     return InvalidRequest("The body is no complete protobuf message of OTLP.", code="invalid_body")
 
 
-def messages(data: memoryview, budget: Budget, *numbers: int) -> Iterator[tuple[int, memoryview]]:
-    """The fields with these numbers that have a length, in order. Raises InvalidRequest, TooLarge."""
-    place, end = 0, len(data)
-    while place < end:
+def delimited_fields(data: memoryview, budget: Budget, *numbers: int) -> Iterator[tuple[int, memoryview]]:
+    """Iterate over the length-delimited fields with these numbers, in order. Raises InvalidRequest, TooLarge."""
+    offset, end = 0, len(data)
+    while offset < end:
         budget.take()
-        tag, place = _varint(data, place)
-        kind = tag & 7
-        if kind == 2:
-            size, place = _varint(data, place)
-            if size > end - place:
-                raise broken()
+        tag, offset = _varint(data, offset)
+        wire_type = tag & 7
+        if wire_type == 2:
+            size, offset = _varint(data, offset)
+            if size > end - offset:
+                raise incomplete_message()
             if tag >> 3 in numbers:
-                yield tag >> 3, data[place : place + size]
-            place += size
-        elif kind == 0:
-            _, place = _varint(data, place)
-        elif kind in _FIXED:
-            place += _FIXED[kind]
+                yield tag >> 3, data[offset : offset + size]
+            offset += size
+        elif wire_type == 0:
+            _, offset = _varint(data, offset)
+        elif wire_type in _FIXED:
+            offset += _FIXED[wire_type]
         else:
-            raise broken()
+            raise incomplete_message()
 
 
-def _varint(data: memoryview, place: int) -> tuple[int, int]:
+def _varint(data: memoryview, offset: int) -> tuple[int, int]:
     value = shift = 0
     try:
         while True:
-            byte = data[place]
-            place += 1
+            byte = data[offset]
+            offset += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                return value, place
+                return value, offset
             shift += 7
             if shift > 63:
-                raise broken()
+                raise incomplete_message()
     except IndexError:
-        raise broken() from None
+        raise incomplete_message() from None
 
 
-def weigh(data: memoryview, kind: str, schema: Schema, budget: Budget) -> None:
-    """Count what is in a message, if it is large. Raises TooLarge, InvalidRequest."""
+def count_messages(data: memoryview, kind: str, schema: Schema, budget: Budget) -> None:
+    """Count the messages inside a large message against the budget. Raises TooLarge, InvalidRequest."""
     stack = [(data, kind)]
     while stack:
-        message, of = stack.pop()
-        if len(message) <= SMALL:
+        message, message_kind = stack.pop()
+        if len(message) <= SMALL_BYTES:
             continue
-        numbers = [number for known, number in schema if known == of]
-        for number, inner in messages(message, budget, *numbers):
-            stack.append((inner, schema[of, number]))
+        numbers = [number for parent_kind, number in schema if parent_kind == message_kind]
+        for number, inner in delimited_fields(message, budget, *numbers):
+            stack.append((inner, schema[message_kind, number]))

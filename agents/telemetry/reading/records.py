@@ -1,4 +1,4 @@
-"""What spans mean: turns with their steps, not yet stored. Ids are the senders' own."""
+"""Turns and steps as the readers build them from spans, not yet stored. Ids are the senders' own."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import msgspec
 from agents.record.schemas.content import CompletionMessage, TurnMessage, Usage
 from agents.record.schemas.events import ErrorInfo, StepDetail, StepType
 
-Status = Literal["in_progress", "completed", "failed", "cancelled", "interrupted"]
-"""How a step or a turn stands. A turn that was waiting for its client's tools when it was told of has its own word."""
+ExternalStatus = Literal["in_progress", "completed", "failed", "cancelled", "interrupted"]
+"""The status of a step or a turn. Only turns may also be ``awaiting_input``."""
 
 
-class ForeignStep(msgspec.Struct, frozen=True):
-    """One step, made of the span ``id`` of ``trace``; ``parent`` is the id of the step it lies in, ''
-    at the top. Moments are microseconds since 1970, None where not known. ``usage`` is there only where
-    the step itself spent the tokens; ``cost_nano`` where the sender told what it cost. ``kind`` says what an
-    ``other`` step is, and of the rest what their sender calls them. ``agent`` is who did it. ``made`` says
-    that no span told of it: it was read out of the messages of its neighbours. ``hidden`` that its words were
+class ExternalStep(msgspec.Struct, frozen=True):
+    """One step, built from the span ``id`` of ``trace``; ``parent`` is the id of the step it lies in, ''
+    at the top. Times are microseconds since 1970, None where not known. ``usage`` is set only where
+    the step itself spent the tokens; ``cost_nano`` where the sender reported its cost. ``kind`` is the kind of an
+    ``other`` step, and of all others the sender's name for it. ``agent`` is the agent that did it. ``is_inferred`` says
+    that no span reported it: it was read from the messages of neighbouring steps. ``hidden`` that its text was
     not captured."""
 
     id: str
@@ -27,7 +27,7 @@ class ForeignStep(msgspec.Struct, frozen=True):
     kind: str
     name: str
     detail: StepDetail
-    status: Status
+    status: ExternalStatus
     parent: str = ""
     started_us: int | None = None
     ended_us: int | None = None
@@ -38,21 +38,20 @@ class ForeignStep(msgspec.Struct, frozen=True):
     cost_nano: int | None = None
     error: ErrorInfo | None = None
     agent: str = ""
-    made: bool = False
+    is_inferred: bool = False
     hidden: bool = False
 
 
-class ForeignTurn(msgspec.Struct, frozen=True):
-    """One turn. ``id`` stays the same whatever comes later, and in whatever order. ``session`` is the
-    sender's id of the conversation, or ``trace:<id>`` where there is none; ``session_name`` what people call it, where
-    that is something else. ``agents`` are all that took part,
-    ``agent`` the one that was asked. ``warnings`` are sentences for the reader (attributes that were cut, a
-    parent that never came)."""
+class ExternalTurn(msgspec.Struct, frozen=True):
+    """One turn. ``id`` stays the same whatever arrives later, and in whatever order. ``session`` is the
+    sender's id of the conversation, or ``trace:<id>`` where there is none; ``session_name`` its display name, where
+    that is something else. ``agents`` are all that took part, ``agent`` the one that was asked. ``warnings`` are
+    sentences for the reader (attributes that were cut, a parent that never arrived)."""
 
     id: str
     session: str
     agent: str
-    status: Status | Literal["awaiting_input"]
+    status: ExternalStatus | Literal["awaiting_input"]
     started_us: int
     ended_us: int | None = None
     agents: tuple[str, ...] = ()
@@ -60,7 +59,7 @@ class ForeignTurn(msgspec.Struct, frozen=True):
     input: tuple[TurnMessage, ...] = ()
     output: CompletionMessage | None = None
     error: ErrorInfo | None = None
-    steps: tuple[ForeignStep, ...] = ()
+    steps: tuple[ExternalStep, ...] = ()
     model: str = ""
     provider: str = ""
     user: str = ""

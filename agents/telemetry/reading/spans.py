@@ -1,8 +1,8 @@
-"""What every sender's report is brought to first, and kept as: a span, with all that it said.
+"""The span that every sender's report is decoded into and stored as.
 
-Nothing is interpreted here: attributes have the sender's names. Formats that are no OpenTelemetry (the
-traces of OpenAI's Agents SDK, LangSmith's runs, session files of coding agents) say their own fields as
-attributes, and which format they are in ``format``.
+Nothing is interpreted here: attributes have the sender's names. Formats other than OpenTelemetry (the
+traces of OpenAI's Agents SDK, LangSmith's runs, session files of coding agents) have their own fields as
+attributes; ``format`` says which format it is.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Format = Literal[
     "codex",
     "gemini_cli",
 ]
-"""``otlp_file`` is OpenTelemetry's out of a file; ``turns`` what we export ourselves."""
+"""``otlp_file`` is OpenTelemetry's from a file; ``turns`` our own export."""
 
 
 class SpanEvent(msgspec.Struct, omit_defaults=True, gc=False):
-    """Something that happened in a span: an event of it, or a log record that names it; only records have a
-    ``severity``, in the sender's word or OpenTelemetry's."""
+    """An event of a span, or a log record that names the span. Only records have a ``severity``, in the sender's word
+    or OpenTelemetry's."""
 
     name: str
     at_ns: int = 0
@@ -38,7 +38,8 @@ class SpanEvent(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class SpanLink(msgspec.Struct, omit_defaults=True, gc=False):
-    """Another span that one names beside its parent: what queued it, what it goes on from. Nothing is made of it."""
+    """A link to another span than the parent: what queued this one, or what it continues. Nothing is derived from
+    it."""
 
     trace: str
     span: str
@@ -46,7 +47,7 @@ class SpanLink(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class Span(msgspec.Struct, omit_defaults=True, gc=False):
-    """One thing reported. Times are nanoseconds since 1970, 0 where the sender gave none: a span without
+    """One reported operation. Times are nanoseconds since 1970, 0 where the sender gave none: a span without
     an end is still going on. ``failed`` and ``message`` are its status; ``kind`` OpenTelemetry's span kind;
     ``dropped`` counts attributes that the sender cut. ``resource`` describes the process it ran in, ``scope``
     the library that reported it. A log record without its span yet is one with ``is_log``: only its

@@ -1,7 +1,7 @@
-"""Spans of one trace as a tree of what they mean, whatever order they came in.
+"""The tree of a trace's spans with their facts, whatever order they arrived in.
 
-Spans that are none of an agent's doings (a web server's, a database's) are looked through: a node's ``parent`` is
-the nearest span above it that is.
+Spans that are no operation of an agent (a web server's, a database's) are skipped: a node's ``parent`` is
+the nearest span above it that is one.
 """
 
 from __future__ import annotations
@@ -10,33 +10,34 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from agents.telemetry.reading import dialects, kinds
-from agents.telemetry.reading.dialects import claude_records, codex_records
-from agents.telemetry.reading.facts import Facts
+from agents.telemetry.reading.dialects import claude_code_logs, codex_logs
+from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.merging import merge
 from agents.telemetry.reading.spans import Span
 
 
 @dataclass(slots=True, eq=False)
-class Node:
-    """``missing`` is the id of a span above that has not come, or '' where all have."""
+class SpanNode:
+    """A span with its facts in the tree. ``missing_parent`` is the id of a span above that has not arrived, '' where
+    all have."""
 
     span: Span
-    facts: Facts
-    parent: Node | None = None
-    missing: str = ""
-    children: list[Node] = field(default_factory=list)
+    facts: SpanFacts
+    parent: SpanNode | None = None
+    missing_parent: str = ""
+    children: list[SpanNode] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[int, str, str]:
-        """When it began; equal moments are told apart by ids, so that order never hangs on what came first."""
+        """The start time; equal ones are ordered by ids, so that the order never depends on the order of arrival."""
         return self.span.start_ns, self.span.trace, self.span.id
 
     @property
     def kind(self) -> str:
         return self.facts.kind
 
-    def below(self) -> Iterator[Node]:
-        """This node and all below it, each before its children, which are in order."""
+    def walk(self) -> Iterator[SpanNode]:
+        """Iterate over this node and all below it, each before its children, which are in order."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -45,29 +46,30 @@ class Node:
 
 
 @dataclass(slots=True)
-class Trace:
-    """``roots`` are its topmost nodes in order; ``spans`` all that came, also those without a meaning."""
+class TraceTree:
+    """The tree of one trace: ``roots`` are its topmost nodes in order; ``spans`` all that arrived, also those without
+    facts."""
 
     id: str
     spans: dict[str, Span]
-    roots: list[Node]
+    roots: list[SpanNode]
 
 
-def unique(spans: Iterable[Span]) -> dict[str, dict[str, Span]]:
-    """The spans of each trace by their ids; what was told twice is merged."""
-    found: dict[str, dict[str, Span]] = {}
+def merge_spans(spans: Iterable[Span]) -> dict[str, dict[str, Span]]:
+    """Return the spans of each trace by their ids; repeated reports are merged."""
+    traces: dict[str, dict[str, Span]] = {}
     for span in spans:
-        trace = found.setdefault(span.trace, {})
-        known = trace.get(span.id)
-        trace[span.id] = span if known is None else merge(known, span)
-    return found
+        trace = traces.setdefault(span.trace, {})
+        existing = trace.get(span.id)
+        trace[span.id] = span if existing is None else merge(existing, span)
+    return traces
 
 
-def grow(trace: str, spans: dict[str, Span]) -> Trace:
-    """The tree of a trace. A record whose span has not come yet is no node."""
-    known = _read(spans)
-    nodes = {name: Node(spans[name], facts) for name, facts in known.items()}
-    _hang(nodes, spans)
+def build_tree(trace: str, spans: dict[str, Span]) -> TraceTree:
+    """Build the tree of a trace. A log record whose span has not arrived yet is no node."""
+    facts_by_id = _read_facts(spans)
+    nodes = {name: SpanNode(spans[name], facts) for name, facts in facts_by_id.items()}
+    _link_parents(nodes, spans)
     for node in nodes.values():
         if node.parent is not None:
             node.parent.children.append(node)
@@ -77,87 +79,87 @@ def grow(trace: str, spans: dict[str, Span]) -> Trace:
             node.children.sort(key=_key)
     roots.sort(key=_key)
     for root in roots:
-        _wrap(root)
-    return Trace(trace, spans, roots)
+        _mark_wrappers(root)
+    return TraceTree(trace, spans, roots)
 
 
-def _read(spans: dict[str, Span]) -> dict[str, Facts]:
-    """What the spans say that are of an agent's doings, by their ids, with what others and records say of them."""
-    known: dict[str, Facts] = {}
+def _read_facts(spans: dict[str, Span]) -> dict[str, SpanFacts]:
+    """Return the facts of the agent's spans by their ids, completed by other spans and log records."""
+    facts_by_id: dict[str, SpanFacts] = {}
     for span in spans.values():
         if not span.is_log:
             facts = dialects.read(span)
             if facts.kind:
-                known[span.id] = facts
-    if claude_records.is_told(spans.values()):
-        claude_records.add(spans.values(), known)
-    if codex_records.is_told(known):
-        codex_records.add(spans, known)
-    return known
+                facts_by_id[span.id] = facts
+    if claude_code_logs.applies_to(spans.values()):
+        claude_code_logs.add_logs(spans.values(), facts_by_id)
+    if codex_logs.applies_to(facts_by_id):
+        codex_logs.add_logs(spans, facts_by_id)
+    return facts_by_id
 
 
-def _key(node: Node) -> tuple[int, str, str]:
+def _key(node: SpanNode) -> tuple[int, str, str]:
     return node.key
 
 
-def _hang(nodes: dict[str, Node], spans: dict[str, Span]) -> None:
-    """Find for each node the one above it, or what of it is missing."""
-    known: dict[str, tuple[Node | None, str]] = {"": (None, "")}
+def _link_parents(nodes: dict[str, SpanNode], spans: dict[str, Span]) -> None:
+    """Set each node's parent, or the id of the missing one."""
+    ancestors: dict[str, tuple[SpanNode | None, str]] = {"": (None, "")}
     for node in nodes.values():
-        node.parent, node.missing = _at_or_above(node.span.parent, nodes, spans, known)
-    safe: set[str] = set()
+        node.parent, node.missing_parent = _nearest_node(node.span.parent, nodes, spans, ancestors)
+    checked: set[str] = set()
     for node in nodes.values():
-        _break_circle(node, safe)
+        _break_cycle(node, checked)
 
 
-def _at_or_above(
-    place: str, nodes: dict[str, Node], spans: dict[str, Span], known: dict[str, tuple[Node | None, str]]
-) -> tuple[Node | None, str]:
-    """The node of this id, or the nearest above it. Each span is passed once, whatever hangs below it."""
-    passed: list[str] = []
-    while place not in known:
-        if place in nodes:
-            known[place] = (nodes[place], "")
-        elif place not in spans or spans[place].is_log:
-            known[place] = (None, place)
+def _nearest_node(
+    span_id: str, nodes: dict[str, SpanNode], spans: dict[str, Span], ancestors: dict[str, tuple[SpanNode | None, str]]
+) -> tuple[SpanNode | None, str]:
+    """Return the node of this id, or the nearest above it. Each span is visited once, whatever lies below it."""
+    path: list[str] = []
+    while span_id not in ancestors:
+        if span_id in nodes:
+            ancestors[span_id] = (nodes[span_id], "")
+        elif span_id not in spans or spans[span_id].is_log:
+            ancestors[span_id] = (None, span_id)
         else:
-            known[place] = (None, "")  # stands if the way comes back to here
-            passed.append(place)
-            place = spans[place].parent
-    for one in passed:
-        known[one] = known[place]
-    return known[place]
+            ancestors[span_id] = (None, "")  # the result if the parents form a cycle
+            path.append(span_id)
+            span_id = spans[span_id].parent
+    for passed_id in path:
+        ancestors[passed_id] = ancestors[span_id]
+    return ancestors[span_id]
 
 
-def _break_circle(node: Node, safe: set[str]) -> None:
-    """Spans that are each other's parents: the earliest of them counts as being on top."""
-    way: dict[str, Node] = {}
-    at: Node | None = node
-    while at is not None and at.span.id not in safe:
-        if at.span.id in way:
-            ids = list(way)
-            circle = [way[one] for one in ids[ids.index(at.span.id) :]]
-            min(circle, key=_key).parent = None
+def _break_cycle(node: SpanNode, checked: set[str]) -> None:
+    """Cut a cycle of spans that are each other's parents: the earliest becomes a root."""
+    path: dict[str, SpanNode] = {}
+    current: SpanNode | None = node
+    while current is not None and current.span.id not in checked:
+        if current.span.id in path:
+            ids = list(path)
+            cycle = [path[span_id] for span_id in ids[ids.index(current.span.id) :]]
+            min(cycle, key=_key).parent = None
             break
-        way[at.span.id] = at
-        at = at.parent
-    safe.update(way)
+        path[current.span.id] = current
+        current = current.parent
+    checked.update(path)
 
 
-def _wrap(root: Node) -> None:
-    """A model's span that holds another one is only its wrapper: two instrumentations tell of one call, and only
-    the innermost is counted. What a tool or an agent below it calls is another matter."""
-    for node in root.below():
+def _mark_wrappers(root: SpanNode) -> None:
+    """Mark a model's span that holds another one as its wrapper: two instrumentations report one call, and only
+    the innermost is counted. Models below a tool or an agent inside it are calls of their own."""
+    for node in root.walk():
         if node.kind == kinds.LLM and any(_holds_model(child) for child in node.children):
             node.facts.kind = kinds.WRAPPER
 
 
-def _holds_model(node: Node) -> bool:
+def _holds_model(node: SpanNode) -> bool:
     stack = [node]
     while stack:
-        one = stack.pop()
-        if one.kind == kinds.LLM:
+        current = stack.pop()
+        if current.kind == kinds.LLM:
             return True
-        if one.kind in (kinds.CHAIN, kinds.WRAPPER):
-            stack.extend(one.children)
+        if current.kind in (kinds.CHAIN, kinds.WRAPPER):
+            stack.extend(current.children)
     return False

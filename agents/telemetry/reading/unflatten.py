@@ -1,45 +1,45 @@
-"""Lists that senders flattened into attributes: ``llm.input_messages.0.message.role`` and the like."""
+"""Restores lists that senders flattened into attributes: ``llm.input_messages.0.message.role`` and the like."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.values import SLOTS
+from agents.telemetry.reading.sanitize import MAX_ITEMS
 
-DEEP = 16
+MAX_NESTING = 16
 Tree = dict[str, Any]
 
 
 def unflatten(attributes: Tree, prefix: str) -> list[Tree]:
-    """The list of objects below ``prefix``, which ends in a dot; objects whose keys are all numbers become lists in
-    their order. Numbers are only compared, never counted up to: one of them may be a billion."""
+    """Return the list of objects below ``prefix``, which ends in a dot; objects whose keys are all numbers become
+    lists in their order. Numbers are only compared, never counted up to: one of them may be a billion."""
     root: Tree = {}
-    cut = len(prefix)
+    start = len(prefix)
     for name, value in attributes.items():
         if name.startswith(prefix):
-            _place(root, name[cut:].split("."), value)
-    return [one for one in _listed(root, 0, always=True) if isinstance(one, dict)]
+            _insert(root, name[start:].split("."), value)
+    return [item for item in _as_lists(root, 0, as_list=True) if isinstance(item, dict)]
 
 
-def _place(root: Tree, path: list[str], value: Any) -> None:
-    if len(path) > DEEP:
+def _insert(root: Tree, path: list[str], value: Any) -> None:
+    if len(path) > MAX_NESTING:
         return
-    at = root
+    node = root
     for name in path[:-1]:
-        inner = at.get(name)
+        inner = node.get(name)
         if not isinstance(inner, dict):
-            inner = at[name] = {}
-        at = inner
-    at.setdefault(path[-1], value)
+            inner = node[name] = {}
+        node = inner
+    node.setdefault(path[-1], value)
 
 
-def _listed(tree: Tree, depth: int, *, always: bool = False) -> Any:
+def _as_lists(tree: Tree, depth: int, *, as_list: bool = False) -> Any:
     numbered = bool(tree) and all(name.isdecimal() and len(name) < 10 for name in tree)
-    if numbered or always:
-        names = sorted((name for name in tree if name.isdecimal() and len(name) < 10), key=int)[:SLOTS]
+    if numbered or as_list:
+        names = sorted((name for name in tree if name.isdecimal() and len(name) < 10), key=int)[:MAX_ITEMS]
         return [_inner(tree[name], depth) for name in names]
     return {name: _inner(value, depth) for name, value in tree.items()}
 
 
 def _inner(value: Any, depth: int) -> Any:
-    return _listed(value, depth + 1) if isinstance(value, dict) and depth < DEEP else value
+    return _as_lists(value, depth + 1) if isinstance(value, dict) and depth < MAX_NESTING else value

@@ -10,9 +10,9 @@ from django.core.exceptions import ImproperlyConfigured
 from agents.base import ids
 from agents.base.reading import read
 from agents.loop import background
-from agents.telemetry.runner import importing
-from agents.telemetry.runner.otlp_export import Exporter, headers_of
-from agents.telemetry.store.external import ageing, unmatched
+from agents.telemetry.runner import import_queue
+from agents.telemetry.runner.otlp_export import OtlpExporter, headers_of
+from agents.telemetry.store.external import timeouts, unmatched
 from agents.telemetry.store.external.projector import projector
 
 DAY_US = 86_400_000_000
@@ -24,15 +24,15 @@ class Background(background.Background):
         self._exporter = exporter()
         if self._exporter is not None:
             self._exporter.start()
-        await read(importing.resume, self.service.runner)
+        await read(import_queue.resume, self.service.runner)
 
     async def renew(self) -> None:
-        await read(importing.beat)
+        await read(import_queue.keep_alive)
 
     async def recover(self) -> None:
-        await read(ageing.age, ids.now_us())
+        await read(timeouts.end_quiet_turns, ids.now_us())
         if not self.service.runner.draining:
-            await read(importing.resume, self.service.runner)
+            await read(import_queue.resume, self.service.runner)
 
     async def expire(self) -> int:
         return await read(unmatched.expire, ids.now_us() - settings.UNMATCHED_DAYS * DAY_US)
@@ -43,7 +43,7 @@ class Background(background.Background):
         await asyncio.get_running_loop().run_in_executor(None, projector.stop)
 
 
-def exporter() -> Exporter | None:
+def exporter() -> OtlpExporter | None:
     """Whoever tells a collector of the turns that end here. Raises ImproperlyConfigured."""
     if not settings.OTLP_EXPORT_ENDPOINT:
         return None
@@ -52,6 +52,6 @@ def exporter() -> Exporter | None:
     except ValueError as error:
         raise ImproperlyConfigured(f"OTLP_EXPORT_HEADERS: {error}") from error
     try:
-        return Exporter(settings.OTLP_EXPORT_ENDPOINT, headers)
+        return OtlpExporter(settings.OTLP_EXPORT_ENDPOINT, headers)
     except ValueError as error:
         raise ImproperlyConfigured(f"OTLP_EXPORT_ENDPOINT: {error}") from error

@@ -1,4 +1,4 @@
-"""Imports of uploaded files, on the wire."""
+"""The wire types of imports of uploaded files."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from typing import Literal
 
 from pydantic import Field
 
-from agents.base.schemas.wire import Moment, Sent, SessionKey, Wire
+from agents.base.schemas.wire import SessionKey, Timestamp, Wire, WireOutput
 
 ImportStateName = Literal["waiting", "running", "completed", "failed", "interrupted"]
 
 
-class SkippedLine(Sent):
-    """Something that was left out. ``line`` is null where it is not one line of the file."""
+class SkippedLine(WireOutput):
+    """A part of a file that was skipped. ``line`` is null where it is not one line of the file."""
 
     file: str
     line: int | None
     reason: str
 
 
-class TurnCounts(Sent):
-    """``known`` turns were there already, and are as they were; ``changed`` ones have grown."""
+class TurnCounts(WireOutput):
+    """The numbers of imported turns. ``known`` turns were stored already, unchanged; ``changed`` ones have grown."""
 
     new: int
     known: int
     changed: int
 
 
-class ImportReport(Sent):
-    """What was done so far. ``skipped`` are the first 100, ``reasons`` counts all of them; ``sessions`` are those of
-    the first turns."""
+class ImportReport(WireOutput):
+    """The result of an import so far. ``skipped`` are the first 100, ``reasons`` counts all of them; ``sessions`` are
+    those of the first turns."""
 
     files: int
     lines: int
@@ -42,10 +42,9 @@ class ImportReport(Sent):
     sessions: list[SessionKey]
 
 
-class ImportObject(Sent):
-    """``interrupted`` is one whose server has stopped: it goes on when that comes back, or when the same files
-    are imported again. ``bytes`` is the
-    size of all files."""
+class ImportObject(WireOutput):
+    """An import. It is ``interrupted`` where its server has stopped: it goes on when that comes back, or when the same
+    files are imported again. ``bytes`` is the size of all files."""
 
     id: str
     object: Literal["import"] = "import"
@@ -56,14 +55,14 @@ class ImportObject(Sent):
     session: str | None
     bytes: int
     error: str | None
-    created_at: Moment
-    updated_at: Moment
+    created_at: Timestamp
+    updated_at: Timestamp
     report: ImportReport
 
 
 class ImportForm(Wire):
-    """A form with a ``file``, or several of them. ``format`` is told from each file by itself (``auto``);
-    ``agent`` and ``session`` are names to go under, whatever the files say."""
+    """A form with a ``file``, or several of them. ``format`` is detected for each file (``auto``);
+    ``agent`` and ``session`` are names that replace those in the files."""
 
     file: bytes
     format: str = Field(default="auto", description="``auto``, or one of the formats that the README names.")

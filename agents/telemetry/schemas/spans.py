@@ -1,4 +1,4 @@
-"""Spans, as Llama Stack 0.2.12 asks for them: here a turn is one."""
+"""The wire types of span queries, as in Llama Stack 0.2.12; here each turn is one span."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agents.base.schemas.wire import Moment, Sent, TurnKey, Wire, null_is
+from agents.base.schemas.wire import Timestamp, TurnKey, Wire, WireOutput, null_is
 
 
-class Condition(Wire):
+class AttributeCondition(Wire):
     key: str = Field(max_length=200)
     op: Literal["eq", "ne", "gt", "lt"]
     value: Any = None
@@ -18,20 +18,20 @@ class Condition(Wire):
 class QuerySpans(Wire):
     """``max_depth`` has no effect: turns are not nested."""
 
-    attribute_filters: Annotated[list[Condition], Field(max_length=20), null_is([])] = []
+    attribute_filters: Annotated[list[AttributeCondition], Field(max_length=20), null_is([])] = []
     attributes_to_return: Annotated[list[str], Field(max_length=50), null_is([])] = []
     max_depth: int | None = None
 
 
-class Span(Sent):
+class SpanObject(WireOutput):
     span_id: TurnKey
     trace_id: TurnKey
     parent_span_id: None = None
     name: str
-    start_time: Moment
-    end_time: Moment | None
+    start_time: Timestamp
+    end_time: Timestamp | None
     attributes: dict[str, str | int | None]
 
 
-class SpanList(Sent):
-    data: list[Span]
+class SpanList(WireOutput):
+    data: list[SpanObject]

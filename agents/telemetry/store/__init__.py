@@ -1,1 +1,1 @@
-"""Writes and reads imports and traces."""
+"""Writes and reads imports and traces (`external`)."""

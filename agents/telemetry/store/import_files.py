@@ -1,7 +1,7 @@
-"""The files of imports that are not over, on this machine's disk: what was accepted outlives its process.
+"""Stores the files of unfinished imports on this machine's disk: an accepted import outlives its process.
 
-Each import has a folder, called by its key. Whoever works on it holds a lock on it, which the system takes
-away when the process ends, however it does: what nobody holds was left, and may be taken up.
+Each import has a folder, named by its key. The process that works on it holds a lock on the folder, which the system
+releases when the process ends, in whatever way: a folder without a lock was abandoned, and may be taken over.
 """
 
 from __future__ import annotations
@@ -19,102 +19,104 @@ from typing import IO, BinaryIO
 import msgspec
 from django.conf import settings
 
-ABOUT, LOCK = "about.json", "lock"
-UNFINISHED = ".new-"
-STALE_S = 3600.0
-"""A folder that is being filled for so long was left by a crash."""
+MANIFEST, LOCK_FILE = "about.json", "lock"
+UNFINISHED_PREFIX = ".new-"
+STALE_AFTER_S = 3600.0
+"""After this time a folder that is still being filled counts as left by a crash."""
 
 
-class About(msgspec.Struct):
-    """What is said beside the files: what they were called, and how often their import was begun."""
+class ImportManifest(msgspec.Struct):
+    """The names of an import's files, and how often the import was started."""
 
     names: list[str]
-    begun: int = 0
+    attempts: int = msgspec.field(default=0, name="begun")  # its name in folders that older versions left
 
 
 @dataclass(slots=True)
-class Kept:
-    """The files of one import, held by this process until they are dropped or let go."""
+class StoredFiles:
+    """The files of one import, locked by this process until they are deleted or released."""
 
     key: int
     folder: Path
-    about: About
+    manifest: ImportManifest
     _lock: IO[bytes]
 
-    def begin(self) -> int:
-        """Note that the import begins (again); returns how often it has."""
-        self.about.begun += 1
-        _write(self.folder / ABOUT, msgspec.json.encode(self.about))
-        return self.about.begun
+    def count_attempt(self) -> int:
+        """Count one more attempt on the disk; returns how many there were."""
+        self.manifest.attempts += 1
+        _write(self.folder / MANIFEST, msgspec.json.encode(self.manifest))
+        return self.manifest.attempts
 
     def open(self) -> list[tuple[str, BinaryIO]]:
-        """All of them, to be closed by the caller."""
-        return [(name, (self.folder / str(place)).open("rb")) for place, name in enumerate(self.about.names)]
+        """Open all files by their names; the caller closes them."""
+        return [(name, (self.folder / str(number)).open("rb")) for number, name in enumerate(self.manifest.names)]
 
-    def drop(self) -> None:
-        """They are needed no more."""
+    def delete(self) -> None:
+        """Delete the folder and give up the lock."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.close()
 
-    def let_go(self) -> None:
-        """Leave them to whoever looks next."""
+    def release(self) -> None:
+        """Give up the lock, so that another process may take the files over."""
         self._lock.close()
 
 
-def keep(key: int, files: Sequence[tuple[str, BinaryIO]]) -> Kept:
-    """Put files on the disk for good. Raises OSError."""
-    made = _home() / f"{UNFINISHED}{key}"
-    made.mkdir(mode=0o700)
+def store(key: int, files: Sequence[tuple[str, BinaryIO]]) -> StoredFiles:
+    """Write files to the disk durably, and lock them. Raises OSError."""
+    new_folder = _imports_folder() / f"{UNFINISHED_PREFIX}{key}"
+    new_folder.mkdir(mode=0o700)
     try:
-        lock = _locked(made)
+        lock = _lock_folder(new_folder)
         assert lock is not None  # nobody else knows of it
-        about = About([name for name, _ in files])
-        for place, (_, file) in enumerate(files):
+        manifest = ImportManifest([name for name, _ in files])
+        for number, (_, file) in enumerate(files):
             file.seek(0)
-            _write(made / str(place), file)
-        _write(made / ABOUT, msgspec.json.encode(about))
-        folder = made.rename(made.with_name(str(key)))
+            _write(new_folder / str(number), file)
+        _write(new_folder / MANIFEST, msgspec.json.encode(manifest))
+        folder = new_folder.rename(new_folder.with_name(str(key)))
         _sync(folder.parent)
     except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(new_folder, ignore_errors=True)
         raise
-    return Kept(key, folder, about, lock)
+    return StoredFiles(key, folder, manifest, lock)
 
 
-def left() -> Iterator[Kept]:
-    """Those that no process holds; they are held by this one now."""
-    for folder in sorted(_home().iterdir()):
-        if folder.name.startswith(UNFINISHED):
-            _clear(folder)
-        elif folder.name.isdecimal() and (kept := _taken_up(folder)) is not None:
-            yield kept
+def abandoned() -> Iterator[StoredFiles]:
+    """Yield the files that no process holds, locked by this one now."""
+    for folder in sorted(_imports_folder().iterdir()):
+        if folder.name.startswith(UNFINISHED_PREFIX):
+            _delete_if_stale(folder)
+        elif folder.name.isdecimal() and (files := _take_over(folder)) is not None:
+            yield files
 
 
-def _taken_up(folder: Path) -> Kept | None:
+def _take_over(folder: Path) -> StoredFiles | None:
     try:
-        lock = _locked(folder)
-    except FileNotFoundError:  # it was dropped meanwhile
+        lock = _lock_folder(folder)
+    except FileNotFoundError:  # it was deleted meanwhile
         return None
     if lock is None:
         return None
     try:
-        about = msgspec.json.decode((folder / ABOUT).read_bytes(), type=About)
-    except FileNotFoundError:  # a crash came while it was dropped: a folder gets its key when it is whole
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=ImportManifest)
+    except (
+        FileNotFoundError
+    ):  # a crash interrupted its deletion: a folder gets its key as its name only when it is complete
         shutil.rmtree(folder, ignore_errors=True)
         lock.close()
         return None
-    return Kept(int(folder.name), folder, about, lock)
+    return StoredFiles(int(folder.name), folder, manifest, lock)
 
 
-def _clear(folder: Path) -> None:
+def _delete_if_stale(folder: Path) -> None:
     with suppress(FileNotFoundError):
-        if time.time() - folder.stat().st_mtime > STALE_S:
+        if time.time() - folder.stat().st_mtime > STALE_AFTER_S:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _locked(folder: Path) -> IO[bytes] | None:
+def _lock_folder(folder: Path) -> IO[bytes] | None:
     """The lock of a folder; None where somebody else has it. Raises FileNotFoundError."""
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     lock = os.fdopen(descriptor, "r+b")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -125,7 +127,7 @@ def _locked(folder: Path) -> IO[bytes] | None:
 
 
 def _write(path: Path, content: bytes | BinaryIO) -> None:
-    """A file that is on the disk when this returns, and whole if it is there."""
+    """Write a file durably: it is on the disk when this returns, and complete if it exists at all."""
     part = path.with_name(f"{path.name}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -147,7 +149,7 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _home() -> Path:
+def _imports_folder() -> Path:
     home = Path(settings.DATA_DIR) / "imports"
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return home

@@ -1,4 +1,4 @@
-"""Imports that run behind their requests: who asked for which, how far each is, and what came of it."""
+"""Runs imports in the background of their requests, and stores their owner, progress and result."""
 
 from __future__ import annotations
 
@@ -12,39 +12,40 @@ from typing import Any, BinaryIO, cast
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import AgentsError, NotFound
-from agents.base.store import scopes, trouble
+from agents.base.store import failures, scopes
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
 from agents.telemetry.models.imports import Import, ImportState
-from agents.telemetry.reading.pieces import pieces
-from agents.telemetry.reading.sniffing import FileFormat, format_of_file
-from agents.telemetry.store.imports import Importer, Report
+from agents.telemetry.reading.chunked_files import read_chunks
+from agents.telemetry.reading.detect_format import FileFormat, format_of_file
+from agents.telemetry.store.importer import Importer, ImportResult
 
 log = logging.getLogger(__name__)
 
-AUTO = "auto"
-EVERY_S = 1.0
-"""How often a running import tells how far it is."""
-SILENCE_US = 60_000_000
-"""One that has told nothing for so long has lost its server, until that comes back."""
-_OPEN = (ImportState.WAITING, ImportState.RUNNING)
-UNKNOWN = "it is of no format that we know."
+AUTO_FORMAT = "auto"
+PROGRESS_EVERY_S = 1.0
+"""How often a running import stores its progress."""
+INTERRUPTED_AFTER_US = 60_000_000
+"""An import without progress for this long has lost its server, until that comes back."""
+_OPEN_STATES = (ImportState.WAITING, ImportState.RUNNING)
+UNKNOWN_FORMAT = "it is of no format that we know."
 
 
 @dataclass(frozen=True, slots=True)
 class NewImport:
-    """What is asked for: the names of the files for people, the bytes of all of them."""
+    """The options of a new import. ``name`` is for people, ``size`` the bytes of all its files."""
 
     name: str
     size: int
-    format: str = AUTO
+    format: str = AUTO_FORMAT
     agent: str = ""
     session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRecord:
-    """``state`` is waiting, running, completed, failed or interrupted. Moments are microseconds since 1970."""
+    """An import. ``state`` is waiting, running, completed, failed or interrupted. Timestamps are microseconds since
+    1970."""
 
     key: int
     name: str
@@ -56,7 +57,7 @@ class ImportRecord:
     error: str
     created_at: int
     updated_at: int
-    report: Report = field(default_factory=Report)
+    report: ImportResult = field(default_factory=ImportResult)
 
     @property
     def public_id(self) -> str:
@@ -68,7 +69,7 @@ class ImportRecord:
 
 
 def create(actor: Actor, new: NewImport, key: int | None = None) -> ImportRecord:
-    """Write down an import that is to begin, under this key or a new one."""
+    """Store an import that is to start, under this key or a new one."""
     key, now = key or ids.new_key(), ids.now_us()
 
     def job() -> None:
@@ -86,39 +87,40 @@ def create(actor: Actor, new: NewImport, key: int | None = None) -> ImportRecord
         ).save(force_insert=True)
 
     writer.write(job)
-    return _record(Import.objects.unscoped("made").get(pk=key))
+    return _import_record(Import.objects.unscoped("made").get(pk=key))
 
 
 def get(actor: Actor, public_id: str, action: Action = "ingest") -> ImportRecord:
-    """One's own, or anyone's for an admin. Raises NotFound."""
-    row = _mine(actor, action).filter(pk=ids.parse(ids.Kind.IMPORT, public_id) or 0).first()
+    """An import of the actor's own, or anyone's for an admin. Raises NotFound."""
+    row = _own_imports(actor, action).filter(pk=ids.parse(ids.Kind.IMPORT, public_id) or 0).first()
     if row is None:
         raise NotFound(f"Import '{public_id[:80]}' not found.")
-    return _record(row)
+    return _import_record(row)
 
 
 def listing(actor: Actor, limit: int = 20) -> list[ImportRecord]:
-    """The newest ones."""
-    return [_record(row) for row in _mine(actor, "ingest").order_by("-pk")[:limit]]
+    """The newest imports of the actor."""
+    return [_import_record(row) for row in _own_imports(actor, "ingest").order_by("-pk")[:limit]]
 
 
 def unfinished(key: int) -> tuple[Actor, ImportRecord] | None:
-    """An import that is not over, and for whom it is; None for one that is, or is gone."""
-    row = Import.objects.unscoped("resuming").filter(pk=key, state__in=_OPEN, owner__isnull=False).first()
+    """An unfinished import with the actor it runs for; None for one that is over, or was deleted."""
+    row = Import.objects.unscoped("resuming").filter(pk=key, state__in=_OPEN_STATES, owner__isnull=False).first()
     if row is None:
         return None
     attributes = scopes.all_scopes().get(row.scope_id, {})
-    return Actor("import", user_id=row.owner_id, attributes=attributes, actions=frozenset({"ingest"})), _record(row)
+    actor = Actor("import", user_id=row.owner_id, attributes=attributes, actions=frozenset({"ingest"}))
+    return actor, _import_record(row)
 
 
 def note_waiting(keys: Sequence[int], now_us: int) -> None:
-    """These wait for others, and will be done."""
+    """Note that these imports wait for others, so that they do not count as interrupted."""
     rows = Import.objects.unscoped("its own").filter(pk__in=keys, state=ImportState.WAITING)
     if keys:
         writer.write(lambda: rows.update(updated_at=now_us))
 
 
-def _mine(actor: Actor, action: Action) -> Any:
+def _own_imports(actor: Actor, action: Action) -> Any:
     rows = Import.objects.visible_to(actor, action)
     return rows if actor.is_admin else rows.filter(owner_id=actor.user_id or 0)
 
@@ -129,14 +131,14 @@ def run(
     files: Sequence[tuple[str, BinaryIO]],
     stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Take in these files, and close them; returns whether it is over. It is not where it was ``stopped``
-    between two pieces, or the store is in trouble: then it may be run again. Raises nothing."""
+    """Import these files, and close them; returns whether the import is over. It is not where ``stopped`` said so
+    between two chunks, or where the store is in trouble: then it may be run again. Raises nothing."""
     try:
-        _finish(actor, record, files, stopped)
-    except _Stopped:
+        _run_and_record(actor, record, files, stopped)
+    except _ImportStopped:
         return False
     except Exception as error:
-        if trouble.unavailable(error, f"import={record.public_id}") is None:
+        if failures.unavailable(error, f"import={record.public_id}") is None:
             raise
         return False
     finally:
@@ -145,83 +147,83 @@ def run(
     return True
 
 
-def _finish(
+def _run_and_record(
     actor: Actor, record: ImportRecord, files: Sequence[tuple[str, BinaryIO]], stopped: Callable[[], bool]
 ) -> None:
-    """What goes wrong stands in the record: whoever waits for it must learn that it is over."""
+    """Import the files, and store the result or the error: clients that wait must learn that the import is over."""
     try:
-        report = _run(actor, record, files, stopped)
+        report = _import_files(actor, record, files, stopped)
     except AgentsError as error:
         fail(record, error.message)
     except Exception as error:
-        if isinstance(error, _Stopped) or trouble.of(error):
+        if isinstance(error, _ImportStopped) or failures.classify(error):
             raise
         log.exception("import=%s failed", record.public_id)
         fail(record, "The server could not finish it.")
     else:
-        _note(record, ImportState.COMPLETED, report)
+        _update(record, ImportState.COMPLETED, report)
 
 
-def fail(record: ImportRecord, words: str) -> None:
-    """It is over, without success."""
-    _note(record, ImportState.FAILED, error=words)
+def fail(record: ImportRecord, message: str) -> None:
+    """Mark an import as failed."""
+    _update(record, ImportState.FAILED, error=message)
 
 
-def _run(
+def _import_files(
     actor: Actor, record: ImportRecord, files: Sequence[tuple[str, BinaryIO]], stopped: Callable[[], bool]
-) -> Report:
+) -> ImportResult:
     importer = Importer(actor, agent=record.agent, session=record.session)
-    pulse = _Pulse(record, importer.report, stopped)
+    progress = _ProgressReporter(record, importer.report, stopped)
     for name, file in files:
         file.seek(0)
-        format_ = format_of_file(file) if record.format == AUTO else cast(FileFormat, record.format)
+        format_ = format_of_file(file) if record.format == AUTO_FORMAT else cast(FileFormat, record.format)
         if format_ is None:
-            importer.report.skip(name, 0, UNKNOWN)
+            importer.report.skip(name, 0, UNKNOWN_FORMAT)
             continue
         importer.report.files += 1
-        for piece in pieces(file, format_):
-            importer.take(name, piece)
-            pulse.beat()
-    for _ in importer.settle():
-        pulse.beat()
+        for chunk in read_chunks(file, format_):
+            importer.add(name, chunk)
+            progress.report()
+    for _ in importer.finish():
+        progress.report()
     return importer.report
 
 
-class _Stopped(Exception):
-    """The server goes before the import is done."""
+class _ImportStopped(Exception):
+    """The server stops before the import is done."""
 
 
-class _Pulse:
-    """Tells how far an import is, not more often than is read."""
+class _ProgressReporter:
+    """Stores the progress of an import, at most every `PROGRESS_EVERY_S`."""
 
-    def __init__(self, record: ImportRecord, report: Report, stopped: Callable[[], bool]) -> None:
+    def __init__(self, record: ImportRecord, report: ImportResult, stopped: Callable[[], bool]) -> None:
         self._record, self._report, self._stopped = record, report, stopped
         self._next = 0.0
-        self.beat()
+        self.report()
 
-    def beat(self) -> None:
-        """Raises _Stopped where it is to stop."""
+    def report(self) -> None:
+        """Store the progress where it is due. Raises _ImportStopped where the import is to stop."""
         if self._stopped():
-            _note(self._record, ImportState.WAITING, self._report)
-            raise _Stopped
+            _update(self._record, ImportState.WAITING, self._report)
+            raise _ImportStopped
         if time.monotonic() >= self._next:
-            self._next = time.monotonic() + EVERY_S
-            _note(self._record, ImportState.RUNNING, self._report)
+            self._next = time.monotonic() + PROGRESS_EVERY_S
+            _update(self._record, ImportState.RUNNING, self._report)
 
 
-def _note(record: ImportRecord, state: ImportState, report: Report | None = None, error: str = "") -> None:
-    changes: dict[str, Any] = {"state": state, "error": error[:500], "updated_at": ids.now_us()}
+def _update(record: ImportRecord, state: ImportState, report: ImportResult | None = None, error: str = "") -> None:
+    columns: dict[str, Any] = {"state": state, "error": error[:500], "updated_at": ids.now_us()}
     if report is not None:
-        changes["report"] = told(report)
+        columns["report"] = report_json(report)
     rows = Import.objects.unscoped("its own").filter(pk=record.key)
-    writer.write(lambda: rows.update(**changes))
+    writer.write(lambda: rows.update(**columns))
 
 
 # ------------------------------------------------------------------------------------------ its report
 
 
-def told(report: Report) -> dict[str, Any]:
-    """A report as plain JSON; sessions by their public ids."""
+def report_json(report: ImportResult) -> dict[str, Any]:
+    """A result as plain JSON; sessions by their public ids."""
     return {
         **{name: getattr(report, name) for name in _COUNTS},
         "skipped": [list(skip) for skip in report.skipped],
@@ -233,9 +235,9 @@ def told(report: Report) -> dict[str, Any]:
 _COUNTS = ("files", "lines", "size", "spans", "new", "known", "changed", "ignored")
 
 
-def _report(stored: dict[str, Any]) -> Report:
+def _parse_report(stored: dict[str, Any]) -> ImportResult:
     sessions = (ids.parse(ids.Kind.SESSION, public) for public in stored.get("sessions", ()))
-    return Report(
+    return ImportResult(
         **{name: int(stored.get(name, 0)) for name in _COUNTS},
         skipped=[(name, line, reason) for name, line, reason in stored.get("skipped", ())],
         reasons=Counter(stored.get("reasons", {})),
@@ -243,9 +245,9 @@ def _report(stored: dict[str, Any]) -> Report:
     )
 
 
-def _record(row: Import) -> ImportRecord:
+def _import_record(row: Import) -> ImportRecord:
     state, updated = ImportState(row.state).label, to_us(row.updated_at)
-    if row.state in _OPEN and updated < ids.now_us() - SILENCE_US:
+    if row.state in _OPEN_STATES and updated < ids.now_us() - INTERRUPTED_AFTER_US:
         state = "interrupted"
     return ImportRecord(
         key=row.pk,
@@ -258,5 +260,5 @@ def _record(row: Import) -> ImportRecord:
         error=row.error,
         created_at=to_us(row.created_at),
         updated_at=updated,
-        report=_report(row.report),
+        report=_parse_report(row.report),
     )

@@ -1,1 +1,1 @@
-"""Turns as OTLP."""
+"""Converts turns to OTLP."""

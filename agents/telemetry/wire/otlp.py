@@ -1,4 +1,5 @@
-"""Turns as OpenTelemetry's spans, in the GenAI semantic conventions (semantic-conventions-genai 1.42, development).
+"""Converts turns to OpenTelemetry spans, by the GenAI semantic conventions (semantic-conventions-genai 1.42,
+development).
 
 ======================  =============================================================================
 turn                    ``invoke_agent {agent}``, the root; the session is ``gen_ai.conversation.id``
@@ -9,10 +10,10 @@ turn                    ``invoke_agent {agent}``, the root; the session is ``gen
 ``other``               its kind
 ======================  =============================================================================
 
-Ids are made of ours: the trace is the 32 digits of the turn's id, a span the last 16 of the turn's or the step's,
+Ids are derived from ours: the trace is the 32 digits of the turn's id, a span the last 16 of the turn's or the step's,
 whose other digits are mostly the time. So a turn that is written twice is the same trace. With ``records`` each span
-has the whole of our own record beside the conventions' names (`agents.telemetry.reading.own_turn`), so that a
-server like this one reads back what no convention can say. Costs are US dollars.
+has the whole of our own record beside the conventions' names (`agents.telemetry.reading.exported_turns`), so that a
+server like this one reads back what the conventions have no attribute for. Costs are US dollars.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ from agents.record.schemas.events import (
     ToolDetail,
 )
 from agents.record.schemas.records import StepRecord, TurnRecord
-from agents.telemetry.reading.own_turn import STEP, TURN
+from agents.telemetry.reading.exported_turns import STEP_ATTRIBUTE, TURN_ATTRIBUTE
 from agents.telemetry.wire import otlp_messages as messages
 from agents.telemetry.wire.otlp_messages import Message
 
 INTERNAL, CLIENT = 1, 3
 SCOPE = "agents"
-_STOPPED = ("cancelled", "interrupted")
+_STOPPED_STATUSES = ("cancelled", "interrupted")
 
 Attributes = dict[str, Any]
 
 RESOURCE: Attributes = {"service.name": "agents"}
-"""What the spans come from."""
+"""The resource of the spans."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtlpSpan:
-    """One span; ids are hex digits, times nanoseconds since 1970, ``end_ns`` 0 while it goes on. Attributes are
-    texts, numbers, truths, or lists of texts."""
+    """One span. Ids are hex digits, times nanoseconds since 1970, ``end_ns`` is 0 while it runs. Attributes are
+    strings, numbers, booleans, or lists of strings."""
 
     trace: str
     id: str
@@ -64,14 +65,14 @@ class OtlpSpan:
 
 
 def spans(turn: TurnRecord, *, records: bool = False) -> list[OtlpSpan]:
-    """The root first, then the steps in order."""
+    """The spans of a turn: the root first, then the steps in order."""
     trace = digits(turn.id)
-    made = [_root(turn, trace, records=records)]
-    for step, attributes in _Talk(turn).told():
+    otlp_spans = [_root(turn, trace, records=records)]
+    for step, attributes in _TurnMessages(turn).steps_with_attributes():
         if records:
-            attributes[STEP] = step.model_dump_json(exclude_none=True)
-        made.append(_span(turn, trace, step, attributes))
-    return made
+            attributes[STEP_ATTRIBUTE] = step.model_dump_json(exclude_none=True)
+        otlp_spans.append(_span(turn, trace, step, attributes))
+    return otlp_spans
 
 
 def digits(public_id: str) -> str:
@@ -94,14 +95,14 @@ def _root(turn: TurnRecord, trace: str, *, records: bool) -> OtlpSpan:
         "gen_ai.provider.name": turn.provider,
         "gen_ai.request.model": turn.model,
         "gen_ai.system_instructions": _instructions(turn),
-        "gen_ai.input.messages": messages.text([messages.said(one) for one in turn.input]),
+        "gen_ai.input.messages": messages.text([messages.from_turn_message(message) for message in turn.input]),
         "gen_ai.output.messages": messages.text([messages.answer(turn.output)]) if turn.output else "",
         "user.id": turn.user,
         "tag.tags": turn.tags,
         "metadata": messages.text(turn.metadata) if turn.metadata else "",
     }
     if records:
-        attributes[TURN] = turn.model_copy(update={"steps": []}).model_dump_json(exclude_none=True)
+        attributes[TURN_ATTRIBUTE] = turn.model_copy(update={"steps": []}).model_dump_json(exclude_none=True)
     return OtlpSpan(
         trace=trace,
         id=span_id(turn.id),
@@ -110,13 +111,13 @@ def _root(turn: TurnRecord, trace: str, *, records: bool) -> OtlpSpan:
         kind=INTERNAL,
         start_ns=turn.started_at * 1000,
         end_ns=(turn.completed_at or 0) * 1000,
-        attributes=_told(attributes),
-        error=_why(turn.status, turn.error, turn.stop_reason),
+        attributes=_without_empty(attributes),
+        error=_error(turn.status, turn.error, turn.stop_reason),
     )
 
 
 def agent_of(turn: TurnRecord) -> str:
-    """An agent without a name is called as its model."""
+    """The name of a turn's agent, else its model."""
     return turn.agent.name or turn.agent.model or turn.model
 
 
@@ -124,15 +125,15 @@ def _instructions(turn: TurnRecord) -> str:
     return messages.text(messages.parts(turn.agent.instructions)) if turn.agent.instructions else ""
 
 
-def _why(status: str, error: ErrorInfo | None, reason: str = "") -> ErrorInfo | None:
-    """What was stopped did not succeed: OpenTelemetry knows no third outcome."""
-    if error is None and status in _STOPPED:
+def _error(status: str, error: ErrorInfo | None, reason: str = "") -> ErrorInfo | None:
+    """The error of a span. A stopped turn is one too: OpenTelemetry has no third outcome."""
+    if error is None and status in _STOPPED_STATUSES:
         return ErrorInfo(type=status, message=reason or status)
     return error
 
 
-def _told(attributes: Attributes) -> Attributes:
-    """Without what is not known."""
+def _without_empty(attributes: Attributes) -> Attributes:
+    """The attributes that have a value."""
     return {name: value for name, value in attributes.items() if value not in (None, "", [])}
 
 
@@ -151,29 +152,29 @@ def _span(turn: TurnRecord, trace: str, step: StepRecord, attributes: Attributes
         start_ns=step.started_at * 1000,
         end_ns=(step.completed_at or 0) * 1000,
         attributes=attributes,
-        error=_why(step.status, step.error),
+        error=_error(step.status, step.error),
     )
 
 
 @dataclass(slots=True)
-class _Talk:
-    """Goes through a turn's steps, and knows what was said so far."""
+class _TurnMessages:
+    """Walks a turn's steps, and collects the messages so far."""
 
     turn: TurnRecord
-    so_far: list[Message] = field(default_factory=list)
+    history: list[Message] = field(default_factory=list)
 
-    def told(self) -> Iterator[tuple[StepRecord, Attributes]]:
-        self.so_far = [messages.said(one) for one in self.turn.input]
+    def steps_with_attributes(self) -> Iterator[tuple[StepRecord, Attributes]]:
+        self.history = [messages.from_turn_message(message) for message in self.turn.input]
         for step in self.turn.steps:
             detail = DETAILS[step.type].model_validate(step.detail) if step.detail is not None else None
-            yield step, _told(self._attributes(step, detail))
+            yield step, _without_empty(self._attributes(step, detail))
 
     def _attributes(self, step: StepRecord, detail: StepDetail | None) -> Attributes:
         match detail:
             case InferenceDetail():
                 return self._inference(step, detail)
             case ToolDetail():
-                self.so_far += messages.results(detail.tool_responses)
+                self.history += messages.results(detail.tool_responses)
                 return _tool(step, detail)
             case MemoryDetail():
                 return _retrieval(detail)
@@ -182,41 +183,44 @@ class _Talk:
             case OtherDetail():
                 data = messages.text(detail.data) if detail.data else ""
                 return {"gen_ai.operation.name": detail.kind, "agents.step.data": data}
-        return {"gen_ai.operation.name": _WORDS[step.type], **_NAMES.get(step.type, lambda name: {})(step.name)}
+        return {
+            "gen_ai.operation.name": _OPERATIONS[step.type],
+            **_NAME_ATTRIBUTES.get(step.type, lambda name: {})(step.name),
+        }
 
     def _inference(self, step: StepRecord, detail: InferenceDetail) -> Attributes:
-        given = messages.recent(self.so_far)
-        answer = messages.answered(detail)
-        self.so_far.append(answer)
+        input_messages = messages.recent(self.history)
+        answer = messages.from_inference(detail)
+        self.history.append(answer)
         return {
-            "gen_ai.operation.name": _WORDS["inference"],
+            "gen_ai.operation.name": _OPERATIONS["inference"],
             "gen_ai.provider.name": self.turn.provider,
             "gen_ai.request.model": step.name or detail.model,
             "gen_ai.response.model": detail.model,
             "gen_ai.response.finish_reasons": [answer["finish_reason"]] if step.status == "completed" else [],
             "gen_ai.response.time_to_first_chunk": None if step.ttft_us is None else step.ttft_us / 1e6,
             "gen_ai.system_instructions": _instructions(self.turn),
-            "gen_ai.input.messages": messages.text(given),
+            "gen_ai.input.messages": messages.text(input_messages),
             "gen_ai.output.messages": messages.text([answer]) if answer["parts"] else "",
-            **_spent(step),
+            **_usage(step),
         }
 
 
-_WORDS = {
+_OPERATIONS = {
     "inference": "chat",
     "tool_execution": "execute_tool",
     "memory_retrieval": "retrieval",
     "shield_call": "guardrail",
     "other": "other",
 }
-_NAMES: dict[str, Any] = {
+_NAME_ATTRIBUTES: dict[str, Any] = {
     "inference": lambda name: {"gen_ai.request.model": name},
     "tool_execution": lambda name: {"gen_ai.tool.name": name},
 }
-"""What is said of a step of which nothing but its name is known yet."""
+"""The attributes of a step of which only the name is known yet."""
 
 
-def _spent(step: StepRecord) -> Attributes:
+def _usage(step: StepRecord) -> Attributes:
     usage = step.usage
     if usage is None:
         return {}
@@ -231,10 +235,10 @@ def _spent(step: StepRecord) -> Attributes:
 
 def _tool(step: StepRecord, detail: ToolDetail) -> Attributes:
     call = detail.tool_calls[0] if detail.tool_calls else None
-    results = [text_of(one.content) for one in detail.tool_responses]
+    results = [text_of(result.content) for result in detail.tool_responses]
     arguments = call.arguments if call else ""
     return {
-        "gen_ai.operation.name": _WORDS["tool_execution"],
+        "gen_ai.operation.name": _OPERATIONS["tool_execution"],
         "gen_ai.tool.name": step.name or (call.tool_name if call else ""),
         "gen_ai.tool.type": "extension" if detail.kind == "mcp" else "function",
         "gen_ai.tool.call.id": call.call_id if call else "",
@@ -244,9 +248,9 @@ def _tool(step: StepRecord, detail: ToolDetail) -> Attributes:
 
 
 def _retrieval(detail: MemoryDetail) -> Attributes:
-    chunks = detail.chunks or [{"content": one} for one in [text_of(detail.inserted_context)] if one]
+    chunks = detail.chunks or [{"content": text} for text in [text_of(detail.inserted_context)] if text]
     return {
-        "gen_ai.operation.name": _WORDS["memory_retrieval"],
+        "gen_ai.operation.name": _OPERATIONS["memory_retrieval"],
         "gen_ai.data_source.id": detail.vector_db_ids,
         "gen_ai.retrieval.query.text": detail.query,
         "gen_ai.retrieval.documents": messages.text(chunks) if chunks else "",
@@ -256,7 +260,7 @@ def _retrieval(detail: MemoryDetail) -> Attributes:
 def _guardrail(detail: ShieldDetail) -> Attributes:
     violation = detail.violation
     return {
-        "gen_ai.operation.name": _WORDS["shield_call"],
+        "gen_ai.operation.name": _OPERATIONS["shield_call"],
         "gen_ai.guardrail.name": ", ".join(detail.shields),
         "gen_ai.guardrail.target": detail.touchpoint,
         "gen_ai.guardrail.triggered": violation is not None,

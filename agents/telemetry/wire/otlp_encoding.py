@@ -1,4 +1,4 @@
-"""Spans as OTLP's requests: protobuf, and the JSON form of it, one object a line in files.
+"""Encodes spans as OTLP requests: protobuf, and its JSON form, one object a line in files.
 
 Source: opentelemetry-proto 1.11. In JSON names are lowerCamelCase, ids hex, integers of 64 bits text.
 """
@@ -16,7 +16,7 @@ from agents.telemetry.wire.otlp import RESOURCE, SCOPE, Attributes, OtlpSpan
 from agents.telemetry.wire.otlp import spans as spans_of
 
 _ERROR = 2  # Status.StatusCode
-_LARGEST = 2**63 - 1
+_MAX_INT = 2**63 - 1
 
 
 def line(spans: Sequence[OtlpSpan]) -> bytes:
@@ -37,7 +37,7 @@ def as_json(spans: Sequence[OtlpSpan]) -> bytes:
 
 
 def as_protobuf(spans: Sequence[OtlpSpan]) -> bytes:
-    """The same as protobuf."""
+    """An ExportTraceServiceRequest as protobuf."""
     request = ExportTraceServiceRequest()
     resource = request.resource_spans.add()
     _fill(resource.resource.attributes, RESOURCE)
@@ -53,25 +53,25 @@ def as_protobuf(spans: Sequence[OtlpSpan]) -> bytes:
 
 
 def _object(span: OtlpSpan) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    encoded: dict[str, Any] = {
         "traceId": span.trace,
         "spanId": span.id,
         "name": span.name,
         "kind": span.kind,
         "startTimeUnixNano": str(span.start_ns),
-        "attributes": _pairs(_all(span)),
+        "attributes": _pairs(_attributes_with_error(span)),
     }
     if span.parent:
-        made["parentSpanId"] = span.parent
+        encoded["parentSpanId"] = span.parent
     if span.end_ns:
-        made["endTimeUnixNano"] = str(span.end_ns)
+        encoded["endTimeUnixNano"] = str(span.end_ns)
     if span.error is not None:
-        made["status"] = {"code": _ERROR, "message": span.error.message}
-    return made
+        encoded["status"] = {"code": _ERROR, "message": span.error.message}
+    return encoded
 
 
-def _all(span: OtlpSpan) -> Attributes:
-    """An error's type is an attribute, its message the status."""
+def _attributes_with_error(span: OtlpSpan) -> Attributes:
+    """The attributes of a span, with the type of its error; the error's message is the status."""
     return span.attributes if span.error is None else {**span.attributes, "error.type": span.error.type}
 
 
@@ -84,11 +84,11 @@ def _value(value: Any) -> dict[str, Any]:
         case bool():
             return {"boolValue": value}
         case int():
-            return {"intValue": str(min(value, _LARGEST))}
+            return {"intValue": str(min(value, _MAX_INT))}
         case float():
             return {"doubleValue": value}
         case list():
-            return {"arrayValue": {"values": [_value(one) for one in value]}}
+            return {"arrayValue": {"values": [_value(item) for item in value]}}
         case _:
             return {"stringValue": str(value)}
 
@@ -101,7 +101,7 @@ def _message(message: Any, span: OtlpSpan) -> None:
     message.parent_span_id = bytes.fromhex(span.parent)
     message.name, message.kind = span.name, span.kind
     message.start_time_unix_nano, message.end_time_unix_nano = span.start_ns, span.end_ns
-    _fill(message.attributes, _all(span))
+    _fill(message.attributes, _attributes_with_error(span))
     if span.error is not None:
         message.status.code, message.status.message = _ERROR, span.error.message
 
@@ -118,11 +118,11 @@ def _set(message: Any, value: Any) -> None:
         case bool():
             message.bool_value = value
         case int():
-            message.int_value = min(value, _LARGEST)
+            message.int_value = min(value, _MAX_INT)
         case float():
             message.double_value = value
         case list():
-            for one in value:
-                _set(message.array_value.values.add(), one)
+            for item in value:
+                _set(message.array_value.values.add(), item)
         case _:
             message.string_value = str(value)

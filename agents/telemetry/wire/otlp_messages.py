@@ -1,4 +1,4 @@
-"""What was said, in the messages of OpenTelemetry's GenAI conventions.
+"""Converts messages to those of OpenTelemetry's GenAI conventions.
 
 ``[{"role", "parts": [{"type": "text", "content"} | {"type": "tool_call", "id", "name", "arguments"} |
 {"type": "tool_call_response", "id", "response"} | {"type": "reasoning", "content"} | {"type": "blob" | "uri", …}]}]``,
@@ -31,9 +31,9 @@ from agents.record.schemas.items import media_type
 Part = dict[str, Any]
 Message = dict[str, Any]
 
-LARGEST = 128 * 1024
-"""Bytes of a call's input messages from which on only the newest of them are told: every call of a long turn
-would repeat all that was said before it."""
+MAX_INPUT_BYTES = 128 * 1024
+"""Bytes of a call's input messages, above which only the newest are exported: every call of a long turn would repeat
+all messages before it."""
 _FINISH = {"end_of_turn": "stop", "end_of_message": "tool_calls", "out_of_tokens": "length"}
 
 
@@ -43,7 +43,7 @@ def text(messages: Any) -> str:
 
 
 def parts(content: Content | None) -> list[Part]:
-    """A content, one part for each of its items."""
+    """The parts of a content, one for each of its items."""
     match content:
         case None | "":
             return []
@@ -52,12 +52,12 @@ def parts(content: Content | None) -> list[Part]:
         case TextItem():
             return [{"type": "text", "content": content.text}]
         case ImageItem():
-            return [_picture(content)]
+            return [_image(content)]
         case _:
             return [part for item in content for part in parts(item)]
 
 
-def _picture(item: ImageItem) -> Part:
+def _image(item: ImageItem) -> Part:
     image = item.image
     if image.url is not None:
         return {"type": "uri", "modality": "image", "uri": image.url.uri}
@@ -65,12 +65,12 @@ def _picture(item: ImageItem) -> Part:
     return {"type": "blob", "modality": "image", "mime_type": kind, "content": image.data}
 
 
-def call(one: ToolCall) -> Part:
-    return {"type": "tool_call", "id": one.call_id, "name": one.tool_name, "arguments": one.arguments}
+def call(tool_call: ToolCall) -> Part:
+    return {"type": "tool_call", "id": tool_call.call_id, "name": tool_call.tool_name, "arguments": tool_call.arguments}
 
 
-def said(message: TurnMessage) -> Message:
-    """What a turn began with, or what a model said."""
+def from_turn_message(message: TurnMessage) -> Message:
+    """Convert a message of a turn's input or output."""
     match message:
         case UserMessage():
             return {"role": "user", "parts": [*parts(message.content), *parts(message.context)]}
@@ -84,21 +84,21 @@ def said(message: TurnMessage) -> Message:
 
 def answer(message: CompletionMessage, reasoning: str = "") -> Message:
     thoughts = [{"type": "reasoning", "content": reasoning}] if reasoning else []
-    told = [*thoughts, *parts(message.content), *map(call, message.tool_calls)]
-    return {"role": "assistant", "parts": told, "finish_reason": finish(message)}
+    answer_parts = [*thoughts, *parts(message.content), *map(call, message.tool_calls)]
+    return {"role": "assistant", "parts": answer_parts, "finish_reason": finish(message)}
 
 
 def finish(message: CompletionMessage) -> str:
-    """Why a model stopped, in the conventions' words."""
+    """The finish reason of a message, as the conventions name it."""
     return "tool_calls" if message.tool_calls else _FINISH[message.stop_reason]
 
 
-def answered(detail: InferenceDetail) -> Message:
+def from_inference(detail: InferenceDetail) -> Message:
     return answer(detail.model_response, detail.reasoning)
 
 
 def results(responses: Iterable[ToolResponse]) -> list[Message]:
-    return [_result(one.call_id, one.content) for one in responses]
+    return [_result(result.call_id, result.content) for result in responses]
 
 
 def _result(call_id: str, content: Content) -> Message:
@@ -106,12 +106,12 @@ def _result(call_id: str, content: Content) -> Message:
 
 
 def recent(messages: Sequence[Message]) -> list[Message]:
-    """The newest of them, as far as `LARGEST` allows; the last one in any case."""
-    kept: list[Message] = []
+    """The newest messages, as many as `MAX_INPUT_BYTES` allows; the last one in any case."""
+    newest: list[Message] = []
     size = 0
     for message in reversed(messages):
         size += len(msgspec.json.encode(message))
-        if kept and size > LARGEST:
+        if newest and size > MAX_INPUT_BYTES:
             break
-        kept.append(message)
-    return kept[::-1]
+        newest.append(message)
+    return newest[::-1]

@@ -13,7 +13,7 @@ from agents.base import redaction
 from agents.base.access import Action, Actor
 from agents.base.api.negotiation import json_response
 from agents.base.api.provider_data import provider_data
-from agents.base.api.views import ApiView, Awaited, data_list, nothing
+from agents.base.api.views import ApiView, Awaited, data_list, no_content
 from agents.base.errors import NotFound
 from agents.base.schemas.wire import iso
 from agents.loop import toolset
@@ -92,7 +92,7 @@ def _group(name: str, provider_id: str, uri: str = "", args: dict[str, Any] | No
         "provider_id": provider_id,
         "provider_resource_id": name,
         "type": "tool_group",
-        "mcp_endpoint": {"uri": redaction.shown_url(uri)} if uri else None,
+        "mcp_endpoint": {"uri": redaction.redacted_url(uri)} if uri else None,
         "args": args or None,
     }
 
@@ -182,4 +182,4 @@ class ToolGroupDetail(ApiView):
     @extend_schema(operation_id="unregister_toolgroup", responses={204: None})
     def delete(self, request: Request, toolgroup_id: str) -> HttpResponseBase:
         toolgroups.unregister(service().providers, self.actor, toolgroup_id)
-        return nothing()
+        return no_content()

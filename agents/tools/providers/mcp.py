@@ -19,7 +19,7 @@ import msgspec
 
 from agents.base import addresses, redaction
 from agents.base.errors import InvalidRequest
-from agents.base.sent_headers import HEADERS_KEY, checked_headers
+from agents.base.forwarded_headers import HEADERS_KEY, validate_headers
 from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure, without
 from agents.record.schemas.content import ToolDef
 
@@ -55,7 +55,7 @@ class McpFault(Exception):
 
     def without(self, secrets: Sequence[str]) -> McpFault:
         """The same fault, whose words do not tell them."""
-        return McpFault(redaction.struck_error(self.words, secrets), self.status)
+        return McpFault(redaction.redact_error(self.words, secrets), self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Mcp:
             found = await client.list_tools(server, headers, allow_private=self._allow_private, seconds=LIST_S)
         except McpFault as fault:
             raise fault.without(secrets) from None
-        return checked(redaction.struck_json(found, secrets))
+        return checked(redaction.redact_json(found, secrets))
 
     async def call(
         self, server: Server, name: str, arguments: dict[str, Any], provider_data: Mapping[str, Any]
@@ -165,8 +165,8 @@ def _server(name: str, raw: Any) -> Server:
         raise ValueError(f"MCP_SERVERS: {name}: give either a url (and headers) or a command")
     try:
         if "url" in raw:
-            addresses.check(str(raw["url"]))
-        headers = checked_headers(raw.get("headers") or {}, f"MCP_SERVERS: {name}")
+            addresses.check_syntax(str(raw["url"]))
+        headers = validate_headers(raw.get("headers") or {}, f"MCP_SERVERS: {name}")
     except InvalidRequest as error:
         raise ValueError(f"MCP_SERVERS: {name}: {error.message}") from None
     command = raw.get("command", [])
@@ -222,14 +222,14 @@ def headers_for(server: Server, provider_data: Mapping[str, Any]) -> dict[str, s
     sent: dict[str, str] = {}
     for url, headers in by_url.items():
         if _canonical(str(url)) == _canonical(server.url):
-            sent = checked_headers(headers, HEADERS_KEY)
+            sent = validate_headers(headers, HEADERS_KEY)
     names = {name.lower() for name in sent}
     return {**{name: value for name, value in server.headers.items() if name.lower() not in names}, **sent}
 
 
 def secrets_of(server: Server, headers: Mapping[str, str]) -> list[str]:
     """What a server is told that nobody else may hear: it may say it again."""
-    return [*redaction.in_headers(headers), *redaction.in_url(server.url)]
+    return [*redaction.secrets_in_headers(headers), *redaction.secrets_in_url(server.url)]
 
 
 def _canonical(url: str) -> str:

@@ -130,7 +130,7 @@ async def _ask(server: Server, headers: Mapping[str, str], ask: Ask[T], *, allow
 
 
 async def _other_way(
-    target: addresses.Target,
+    target: addresses.ResolvedUrl,
     headers: Mapping[str, str],
     ask: Ask[T],
     server: Server,
@@ -149,7 +149,7 @@ async def _other_way(
 
 
 async def _over_http(
-    target: addresses.Target, headers: Mapping[str, str], ask: Ask[T], server: Server, *, sse: bool, seconds: float
+    target: addresses.ResolvedUrl, headers: Mapping[str, str], ask: Ask[T], server: Server, *, sse: bool, seconds: float
 ) -> T:
     way = Way(target)
     if sse:
@@ -219,7 +219,7 @@ class Way(httpx2.AsyncBaseTransport):
     """HTTP to the checked addresses of one target, and to nowhere else. Remembers the last status that
     refused, which the SDK keeps to itself."""
 
-    def __init__(self, target: addresses.Target | None = None) -> None:
+    def __init__(self, target: addresses.ResolvedUrl | None = None) -> None:
         self._target = target
         self._inner: httpx2.AsyncHTTPTransport | None = None
         self.status: int | None = None
@@ -245,7 +245,7 @@ class Way(httpx2.AsyncBaseTransport):
         return response
 
     async def _first_that_connects(
-        self, inner: httpx2.AsyncHTTPTransport, target: addresses.Target, request: httpx2.Request
+        self, inner: httpx2.AsyncHTTPTransport, target: addresses.ResolvedUrl, request: httpx2.Request
     ) -> httpx2.Response:
         failure: httpx2.TransportError | None = None
         for address in target.addresses:

@@ -15,7 +15,7 @@ import msgspec
 from agents.base import addresses, ids
 from agents.base.access import Actor
 from agents.base.errors import AgentsError, InvalidRequest
-from agents.base.sent_headers import checked_headers
+from agents.base.forwarded_headers import validate_headers
 from agents.loop import toolset
 from agents.loop.protocols.tools import Labelled, Offered, Tool
 from agents.loop.provider_set import Providers
@@ -100,10 +100,10 @@ def mcp_source(providers: Providers, asked: AskedTool, where: str, provider_data
     """A server as a source of tools. Raises InvalidRequest for a URL or headers that cannot be."""
     url = asked.server_url or ""
     try:
-        addresses.check(url)
-        headers = checked_headers(dict(asked.headers or {}), f"{where}.headers")
+        addresses.check_syntax(url)
+        headers = validate_headers(dict(asked.headers or {}), f"{where}.headers")
         if asked.authorization:
-            headers |= checked_headers({"Authorization": f"Bearer {asked.authorization}"}, f"{where}.authorization")
+            headers |= validate_headers({"Authorization": f"Bearer {asked.authorization}"}, f"{where}.authorization")
     except InvalidRequest as error:
         raise InvalidRequest(f"{where}: {error.message}", param=error.param or where) from None
     return McpSource(asked.server_label, asked, Server(url, headers=headers), providers.part(Mcp), provider_data)

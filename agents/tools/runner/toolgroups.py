@@ -17,8 +17,8 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Action, Actor
 from agents.base.errors import AgentsError, Conflict, InvalidRequest, NotAuthenticated, NotFound, ProviderError
+from agents.base.forwarded_headers import validate_headers
 from agents.base.reading import read
-from agents.base.sent_headers import checked_headers
 from agents.loop.protocols.tools import ToolGroup
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
@@ -113,7 +113,7 @@ def check_new(providers: Providers, name: str, provider_id: str, uri: str, args:
     if not uri:
         raise InvalidRequest('mcp_endpoint: is needed: {"uri": …}.', param="mcp_endpoint")
     plain = dict(args)
-    headers = checked_headers(plain.pop("headers", None) or {}, "args.headers")
+    headers = validate_headers(plain.pop("headers", None) or {}, "args.headers")
     return NewGroup(name, provider_id, uri, plain, headers)
 
 

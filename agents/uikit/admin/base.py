@@ -1,5 +1,5 @@
-"""What the admin's pages share: records are read as their reader's actor sees them, under their
-public ids; and what can be changed is changed by the store."""
+"""Base classes of the admin's pages: they show the records that the reader's actor may see, under public
+ids, and change records through the store."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from agents.base.errors import AgentsError, Conflict
 from agents.base.ids import Kind
 from agents.base.models.scoped import ScopedQuerySet
 from agents.uikit import format
-from agents.uikit.admin.columns import record_url
+from agents.uikit.admin.cell_html import record_url
 from agents.uikit.admin.current_actor import actor_of
-from agents.uikit.admin.reach import CappedPaginator
+from agents.uikit.admin.row_limits import CappedPaginator
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
 else:  # generic in the stubs only
     ModelAdmin = admin.ModelAdmin
 
-AT_ONCE = 1000
-"""Records that one action takes on."""
+MAX_ACTION_RECORDS = 1000
+"""Records that one action handles."""
 
 
-class Listing(ChangeList):
-    """A list called by what it lists."""
+class TitledChangeList(ChangeList):
+    """A list whose title is the name of its records."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -44,13 +44,13 @@ class Listing(ChangeList):
 
 
 class ReadAdmin(ModelAdmin):
-    """A table that is read: newest first, no wider than its indexes."""
+    """A read-only table, newest first, with only those orders and counts that indexes serve."""
 
     prefetched: tuple[Any, ...] = ()
-    """Read after the page's rows, one query each: a join on the way could turn the page into a sort
-    of the whole table."""
+    """Relations read after the page's rows, one query each: a join could make the database sort the
+    whole table."""
     deferred: tuple[str, ...] = ()
-    """Bodies, which lists do without."""
+    """Large columns that lists do not read."""
 
     paginator = CappedPaginator
     show_full_result_count = False
@@ -76,10 +76,10 @@ class ReadAdmin(ModelAdmin):
         return False
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return Listing
+        return TitledChangeList
 
 
-class PublicIdList(Listing):
+class PublicIdChangeList(TitledChangeList):
     """A list whose links hold public ids."""
 
     model_admin: RecordAdmin
@@ -89,27 +89,27 @@ class PublicIdList(Listing):
 
 
 class RecordAdmin(ReadAdmin):
-    """A table with time-ordered keys, known outside by public ids."""
+    """A table with time-ordered keys, addressed by public ids."""
 
     kind: Kind
     id_columns: dict[Kind, str] = {}
-    """Columns that hold the key behind a public id, by its kind: what a search for one looks at."""
+    """By kind of public id, the column to search for its key."""
 
     search_fields = ("pk",)
     search_help_text = gettext_lazy("A public id.")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return PublicIdList
+        return PublicIdChangeList
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """By public id; by key where Django made the link."""
+        """Get a record by public id, or by key where Django made the link."""
         key = ids.parse(self.kind, object_id)
         return super().get_object(request, object_id if key is None else str(key), from_field)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Links of Django's own hold the key; the page stands under the public id."""
+        """Show a record; redirect Django's own links, which hold the key, to the public id."""
         if request.method == "GET" and object_id.isdecimal() and len(object_id) < 20:
             return redirect(record_url(self.kind, int(object_id)))
         return super().change_view(request, object_id, form_url, extra_context)
@@ -125,7 +125,7 @@ class RecordAdmin(ReadAdmin):
         return self.search(request, queryset, text), False
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
-        """The rows that fit a text which is no public id."""
+        """The rows that match a text other than a public id."""
         return rows.none()
 
     @admin.display(description=gettext_lazy("id"))
@@ -134,19 +134,19 @@ class RecordAdmin(ReadAdmin):
 
 
 class StoreAdmin(RecordAdmin):
-    """A table that is changed through the store. The store's transactions are its own, in the
-    writer's connection; Django's around the whole view would lock them out on SQLite."""
+    """A table that is changed through the store. The store has its own transactions, on the writer's
+    connection; Django's transaction around the view would lock them out on SQLite."""
 
     delete_action: Action
-    """What an actor must be allowed to do in order to delete."""
+    """The action an actor needs to be allowed to delete."""
     actions: tuple[str, ...] = ("delete_selected",)
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         """Delete through the store."""
         raise NotImplementedError  # abstract: each kind says its own; the admin's metaclass leaves no room for ABC
 
-    def below(self, keys: list[int]) -> dict[str, str]:
-        """What goes with these records, and they themselves, counted in words."""
+    def dependent_counts(self, keys: list[int]) -> dict[str, str]:
+        """How many records are deleted, by type: these, and those that depend on them."""
         return {str(self.opts.verbose_name_plural): str(len(keys))}
 
     def changeform_view(
@@ -155,23 +155,23 @@ class StoreAdmin(RecordAdmin):
         try:
             return self._changeform_view(request, object_id, form_url, extra_context)  # type: ignore[attr-defined]  # Django's own, undeclared
         except AgentsError as error:
-            return self._refused(request, error)
+            return self._refuse(request, error)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         try:
             return self._delete_view(request, object_id, extra_context)  # type: ignore[attr-defined]  # Django's own, undeclared
         except AgentsError as error:
-            return self._refused(request, error)
+            return self._refuse(request, error)
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: Any) -> HttpResponse:
-        """Back to the list, also for those who may delete but not change."""
+        """Redirect to the list, also for users who may delete but not change."""
         super().response_delete(request, obj_display, obj_id)
         return self._to_list()
 
     def _to_list(self) -> HttpResponse:
         return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
 
-    def _refused(self, request: HttpRequest, error: AgentsError) -> HttpResponse:
+    def _refuse(self, request: HttpRequest, error: AgentsError) -> HttpResponse:
         self.message_user(request, error.message, messages.ERROR)
         return self._to_list()
 
@@ -190,21 +190,21 @@ class StoreAdmin(RecordAdmin):
             return None
 
     def too_many(self, request: HttpRequest, rows: Any) -> bool:
-        """Whether an action was asked to take on more than it does at once; says so if it was."""
-        many = bool(rows.order_by()[: AT_ONCE + 1].count() > AT_ONCE)
+        """Whether more records are selected than one action handles; tells the user if so."""
+        many = bool(rows.order_by()[: MAX_ACTION_RECORDS + 1].count() > MAX_ACTION_RECORDS)
         if many:
-            words = _("At most %(count)s at once: choose fewer.") % {"count": format.whole(AT_ONCE)}
-            self.message_user(request, words, messages.ERROR)
+            message = _("At most %(count)s at once: choose fewer.") % {"count": format.integer(MAX_ACTION_RECORDS)}
+            self.message_user(request, message, messages.ERROR)
         return many
 
     def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> Any:
-        """Names and sums; Django's own would load every row below."""
-        found = list(objs)
-        names = [f"{self.opts.verbose_name}: {record}" for record in found]
-        return names, self.below([record.pk for record in found]), set(), []
+        """Names and counts; Django's own would load every dependent row."""
+        records = list(objs)
+        names = [f"{self.opts.verbose_name}: {record}" for record in records]
+        return names, self.dependent_counts([record.pk for record in records]), set(), []
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        self.delete_one(actor_of(request), obj.pk)
+        self.delete_record(actor_of(request), obj.pk)
         super().log_deletions(request, cast(Any, [obj]))
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
@@ -212,25 +212,25 @@ class StoreAdmin(RecordAdmin):
             try:
                 self.delete_model(request, record)
             except AgentsError as error:
-                words = _("%(count)s deleted, then it stopped: %(error)s") % {"count": done, "error": error.message}
-                raise Conflict(words) from error
+                message = _("%(count)s deleted, then it stopped: %(error)s") % {"count": done, "error": error.message}
+                raise Conflict(message) from error
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        """Nothing: Django logs before a deletion, which may be refused; `delete_model` does after."""
+        """Do nothing: Django logs before a deletion, which may be refused; `delete_model` logs after it."""
         return []
 
 
 class ManagedAdmin(StoreAdmin):
-    """A table whose records are made and changed here too, by whom the product lets manage. Its form
-    knows who acts as ``actor``."""
+    """A table whose records are also created and changed here, by users who may manage. Its form has the
+    ``actor``."""
 
     delete_action = "manage"
     more_fieldsets: tuple[Any, ...] = ()
-    """What stands, to be read, below the form of a record that is there."""
+    """Read-only fieldsets below the form of an existing record."""
     read_fieldsets: tuple[Any, ...] = ()
-    """The page of those who may only look."""
+    """The fieldsets for users who may only view."""
     fixed: tuple[str, ...] = ()
-    """Fields of the form that are given once and for all."""
+    """Fields of the form that cannot change once the record exists."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return ModelAdmin.has_add_permission(self, request) and "manage" in actor_of(request).actions
@@ -250,5 +250,5 @@ class ManagedAdmin(StoreAdmin):
 
     def get_form(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
         form: Any = super().get_form(request, *args, **options)
-        form.actor = actor_of(request)  # a class of this request alone
+        form.actor = actor_of(request)  # Django makes a new class for each request
         return form

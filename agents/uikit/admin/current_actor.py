@@ -1,4 +1,4 @@
-"""Who acts in the admin."""
+"""The actor of a request to the admin."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from agents.base.store import keys
 
 
 def actor_of(request: HttpRequest) -> Actor:
-    """A superuser acts as the server itself, but what it makes is its own; other staff with what
-    their groups give them."""
+    """The server's own rights for a superuser, who still owns what they create; the rights of their groups for
+    other staff."""
     user = request.user
     if not user.is_authenticated or not user.is_active:
         return ANONYMOUS

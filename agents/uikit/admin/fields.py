@@ -1,4 +1,4 @@
-"""Fields of admin forms: JSON, and a text for each line."""
+"""Form fields of the admin: JSON, and a list with one text per line."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from django.utils.translation import gettext as _
 
 from agents.base.schemas.wire import JSON
 
-DEPTH = 64
+MAX_DEPTH = 64
 
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 class JsonField(forms.CharField):
-    """JSON as text, read as strictly as the API reads it: no NaN, no NUL, no bottomless nesting. Empty
-    is None."""
+    """JSON as text, validated as strictly as in the API: no NaN, no NUL, limited nesting. Empty is None."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("widget", AdminTextareaWidget(attrs={"rows": 5, "class": "vLargeTextField mono"}))
@@ -38,12 +37,12 @@ class JsonField(forms.CharField):
         if _NUL.search(text):
             raise forms.ValidationError(_("NUL characters cannot be stored."), code="nul")
         try:
-            found = msgspec.json.decode(text)
+            decoded = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise forms.ValidationError(_("This is not JSON: %(error)s") % {"error": error}, code="json") from error
-        if not _within(found, DEPTH):
-            raise forms.ValidationError(_("Nested deeper than %(depth)s levels.") % {"depth": DEPTH}, code="depth")
-        return found
+        if not _within(decoded, MAX_DEPTH):
+            raise forms.ValidationError(_("Nested deeper than %(depth)s levels.") % {"depth": MAX_DEPTH}, code="depth")
+        return decoded
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         try:
@@ -54,11 +53,11 @@ class JsonField(forms.CharField):
 
 def _within(value: JSON, levels: int) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_within(one, levels - 1) for one in inner)
+    return levels > 0 and all(_within(item, levels - 1) for item in inner)
 
 
 class LinesField(forms.CharField):
-    """Names, one a line, as a list."""
+    """A list of names, one per line."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(required=False, widget=AdminTextareaWidget(attrs={"rows": 2}), **options)

@@ -1,4 +1,4 @@
-"""Forms for what is registered under a name."""
+"""Forms of records that are registered under a name."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ else:  # generic in the stubs only
 Body = TypeVar("Body", bound=BaseModel)
 
 
-def text_field(label: Any, *, length: int, words: Any = "", required: bool = True) -> forms.CharField:
+def text_field(label: Any, *, length: int, help_text: Any = "", required: bool = True) -> forms.CharField:
     return forms.CharField(
-        label=label, max_length=length, required=required, widget=AdminTextInputWidget, help_text=words
+        label=label, max_length=length, required=required, widget=AdminTextInputWidget, help_text=help_text
     )
 
 
 class NamedForm(_Form):
-    """``actor`` registers it. Subclasses make of what was given what is stored."""
+    """The form of a registered record; subclasses turn its fields into what ``actor`` registers."""
 
     actor: Actor
-    places: ClassVar[Mapping[str, str]] = {}
-    """The form's names for the fields of the API."""
+    field_names: ClassVar[Mapping[str, str]] = {}
+    """The form's field by the API's name of it."""
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
@@ -48,27 +48,27 @@ class NamedForm(_Form):
         return cleaned
 
     def check(self, cleaned: dict[str, Any]) -> None:
-        """Raises InvalidRequest, Conflict."""
+        """Validate the fields together. Raises InvalidRequest, Conflict."""
         raise NotImplementedError  # abstract: each form says its own (the metaclass of forms leaves no room for ABC)
 
     def _explain(self, error: InvalidRequest | Conflict) -> None:
-        """A mistake at its field, told without the API's name of that."""
+        """Add an error to its field, without the API's name in the message."""
         param, dot, inside = (error.param or "").partition(".")
-        place = self.places.get(error.param or "") or self.places.get(param)
-        words = error.message.removeprefix(f"{error.param}: ").removeprefix(f"{param}: ")
-        self.add_error(place, f"{inside}: {words}" if dot and place != "headers" else words)
+        field = self.field_names.get(error.param or "") or self.field_names.get(param)
+        message = error.message.removeprefix(f"{error.param}: ").removeprefix(f"{param}: ")
+        self.add_error(field, f"{inside}: {message}" if dot and field != "headers" else message)
 
     @property
     def is_new(self) -> bool:
         return bool(self.instance._state.adding)
 
-    def _taken(self, param: str) -> Conflict:
+    def _name_conflict(self, param: str) -> Conflict:
         return Conflict(_("This name is registered already; change that one, or take another."), param=param)
 
 
-def read_body(body: type[Body], given: Mapping[str, Any]) -> Body:
-    """A request's body. Raises InvalidRequest naming the field."""
+def read_body(body: type[Body], values: Mapping[str, Any]) -> Body:
+    """Validate a request's body. Raises InvalidRequest naming the field."""
     try:
-        return body.model_validate({name: value for name, value in given.items() if value not in (None, "")})
+        return body.model_validate({name: value for name, value in values.items() if value not in (None, "")})
     except ValidationError as error:
         raise invalid(error) from error

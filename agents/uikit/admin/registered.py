@@ -1,4 +1,4 @@
-"""Lists and pages of what is registered under a name."""
+"""Base class of the admin of records that are registered under a name."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.base.access import Actor
 from agents.base.store.registered import Registry
-from agents.uikit.admin import columns
+from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ManagedAdmin
-from agents.uikit.admin.cells import Owned, When
+from agents.uikit.admin.column_mixins import OwnershipColumns, TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
 
-ACCESS = (_("Access"), {"fields": ("public_id", "owned_by", "scope_words", "created")})
+ACCESS = (_("Access"), {"fields": ("public_id", "owned_by", "scope_label", "created")})
 
 
-class RegisteredAdmin(When, Owned, ManagedAdmin):
-    """What is used by a name; the name itself stays."""
+class RegisteredAdmin(TimestampColumns, OwnershipColumns, ManagedAdmin):
+    """Records that are used by their name, which cannot change."""
 
     registry: Registry
     prefetched = ("owner",)
@@ -30,19 +30,19 @@ class RegisteredAdmin(When, Owned, ManagedAdmin):
     more_fieldsets = (ACCESS,)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Its name, which stays, is read under the word the form has for it."""
-        shown = super().get_fieldsets(request, obj)
+        """Fieldsets of the form; an existing record shows its name read-only."""
+        fieldsets = super().get_fieldsets(request, obj)
         if obj is None:
-            return shown
-        return tuple((head, {**parts, "fields": _named(parts["fields"])}) for head, parts in shown)
+            return fieldsets
+        return tuple((head, {**parts, "fields": _with_title(parts["fields"])}) for head, parts in fieldsets)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         fields = super().get_readonly_fields(request, obj)
         return (*fields, "title") if obj else fields
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
-        found = Q(identifier__icontains=text) | Q(provider__icontains=text) | Q(resource__icontains=text)
-        return rows.filter(found)
+        condition = Q(identifier__icontains=text) | Q(provider__icontains=text) | Q(resource__icontains=text)
+        return rows.filter(condition)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:
@@ -50,25 +50,25 @@ class RegisteredAdmin(When, Owned, ManagedAdmin):
         else:
             obj.pk = self.registry.add(actor_of(request), form.registration)
 
-    def delete_one(self, actor: Actor, key: int) -> None:
+    def delete_record(self, actor: Actor, key: int) -> None:
         self.registry.drop(actor, key)
 
     @admin.display(description=_("name"))
     def title(self, record: Any) -> str:
-        return columns.words(record.identifier)
+        return cell_html.text_cell(record.identifier)
 
     @admin.display(description=_("provider"))
     def by_provider(self, record: Any) -> str:
-        return columns.words(record.provider)
+        return cell_html.text_cell(record.provider)
 
     @admin.display(description=_("model there"))
     def called_there(self, record: Any) -> str:
-        return columns.words(record.resource)
+        return cell_html.text_cell(record.resource)
 
     @admin.display(description=_("parameters"))
     def params_text(self, record: Any) -> str:
-        return columns.plain(record.params)
+        return cell_html.json_body(record.params)
 
 
-def _named(fields: tuple[str, ...]) -> tuple[str, ...]:
+def _with_title(fields: tuple[str, ...]) -> tuple[str, ...]:
     return tuple("title" if name == "identifier" else name for name in fields)

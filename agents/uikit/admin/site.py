@@ -1,6 +1,6 @@
-"""The admin's frame: one login for the whole product, and tables in the order one looks for them.
+"""The admin site: one login for the whole product, and tables in groups.
 
-Outside ``agents.admin``, because whatever that registers needs this to be there already.
+Outside ``agents.admin``, because that registers models with it on import.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ _GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 class AgentsAdminSite(AdminSite):
-    """The product's admin. Logging in and out, and one's own password, are the product's pages
-    where it has them."""
+    """The product's admin. Login, logout and change of password are pages of the product where it has them."""
 
     site_header = gettext_lazy("Agents")
     site_title = gettext_lazy("Admin")
@@ -53,15 +52,15 @@ class AgentsAdminSite(AdminSite):
         return redirect("account-password")
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """The tables in groups; one of Django's apps as it is where that is asked for."""
+        """The tables in groups; with ``app_label`` that app as Django lists it."""
         apps = super().get_app_list(request, app_label)
         if app_label is not None:
             return apps
-        found = {model["object_name"]: model for app in apps for model in app["models"]}
+        models = {entry["object_name"]: entry for app in apps for entry in app["models"]}
         return [
-            {**_group(label, name), "models": [found[one] for one in names if one in found]}
+            {**_group(label, name), "models": [models[model] for model in names if model in models]}
             for label, name, names in _GROUPS
-            if any(one in found for one in names)
+            if any(model in models for model in names)
         ]
 
 

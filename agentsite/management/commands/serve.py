@@ -9,7 +9,10 @@ import os
 import resource
 import socket
 import sqlite3
+import sys
+import traceback
 from argparse import ArgumentParser
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +21,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
-from django.db.utils import OperationalError
+from django.db.utils import DatabaseError
 
 from agents.base.subjects import is_installed
 from agentsite import sqlite, staticfiles
@@ -42,10 +45,7 @@ class Command(BaseCommand):
             raise CommandError("Set the address by HOST, so that access follows it.")
         self.check(app_configs=[apps.get_app_config("agents")])
         listening = self._bind(options["host"], options["port"])
-        self._migrate()
-        staticfiles.collect()
-        if not options["no_demo"]:
-            call_command("demo", if_empty=True)
+        in_child(lambda: self._prepare(demo=not options["no_demo"]))
         url = base_url(*listening.getsockname()[:2])
         words = welcome(url, self._admin_link(url))
         connection.close()
@@ -72,6 +72,13 @@ class Command(BaseCommand):
         listening.setblocking(False)
         return listening
 
+    def _prepare(self, *, demo: bool) -> None:
+        """Tables, static files and the demo, as far as they are missing."""
+        self._migrate()
+        staticfiles.collect()
+        if demo:
+            call_command("demo", if_empty=True)
+
     @staticmethod
     def _migrate() -> None:
         try:
@@ -79,7 +86,7 @@ class Command(BaseCommand):
             for path in sqlite.keep_private(settings.DATABASES["default"]):
                 log.warning("%s may be open to others of this machine, and its rights cannot be changed", path)
             call_command("migrate", verbosity=0)
-        except (OperationalError, sqlite3.OperationalError) as error:
+        except (DatabaseError, sqlite3.DatabaseError) as error:
             words = str(error).strip().splitlines()[0]
             raise CommandError(f"Cannot use the database (DATABASE_URL): {words}") from error
 
@@ -124,6 +131,30 @@ class Command(BaseCommand):
         give_back_memory()
         self.stdout.write(words)
         self.stdout.flush()
+
+
+def in_child(work: Callable[[], None]) -> None:
+    """Do what only the start needs in a child of this process, where the system has such: its memory goes with it.
+
+    Nothing here may have started a thread or opened the database before. Raises SystemExit where the work fails."""
+    if sys.platform != "linux":
+        return work()
+    child = os.fork()
+    if child:
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return sys.exit(status) if status else None
+    status = 1
+    try:
+        work()
+        status = 0
+    except CommandError as error:
+        sys.stderr.write(f"CommandError: {error}\n")
+    except BaseException:  # noqa: BLE001 - told here; the child must end here, whatever it was
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def take_descriptors() -> None:

@@ -1,8 +1,8 @@
-"""What each field of the query language is in the tables: one table of terms for each level of rows.
+"""Map each field of the query language to the tables: one table of terms for each level of rows.
 
 ==============  ==================================================================
 ``relations``   from rows of one level to those above and below them
-``kinds``       kinds of terms that several levels share
+``shared_terms``  terms that several levels share
 ``agents``      terms of agents
 ``sessions``    terms of sessions
 ``turns``       terms of turns
@@ -11,6 +11,6 @@
 ``data``        values inside the JSON of tools: looked up by words, then read
 ==============  ==================================================================
 
-A term takes the node and the `Sight` of who asks, and gives a condition on the level's table. How
-they are put together is the business of `agents.logs.store.query`.
+A term takes the node and the `QueryContext`, and returns a condition on the level's table.
+`agents.logs.store.query` combines them.
 """

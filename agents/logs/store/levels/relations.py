@@ -1,4 +1,4 @@
-"""From rows of one level to those of another: which are above and below, and in which order."""
+"""Relate rows of one level to those of another: which are above and below, and in which order."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from agents.base.access import Actor
-from agents.logs.store.conditions import listed
+from agents.logs.store.conditions import key_list
 from agents.query.tree import LEVELS, Level
 from agents.record.models.agents import Agent, Session
 from agents.record.models.turns import Response, Step, Turn
-from agents.record.store.search import ALL, Keys
+from agents.record.store.search import ALL, KeyRange
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """Who asks for rows of a level, and which alone are in question, where only some are: those of the
-    turns ``only``; those that have keys ``within`` these, with what is above and below them."""
+class QueryContext:
+    """The actor and level of a query, and the rows it is limited to, if any: those of the turns ``only``;
+    those with keys ``within`` these, of the own level and of those above and below."""
 
     actor: Actor
     level: Level
     only: tuple[int, ...] | None = None
-    within: Mapping[Level, Keys] | None = None
+    within: Mapping[Level, KeyRange] | None = None
 
-    def documents(self, level: Level) -> Keys:
-        """The keys of a level that can matter."""
+    def documents(self, level: Level) -> KeyRange:
+        """Return the keys of a level that the search index must consider."""
         return (self.within or {}).get(level, ALL)
 
-    def towards(self, at: Level, level: Level) -> Sight:
-        """What is asked of rows of another level: more than those in question belong to what is above
-        them, and to that again what is below it."""
+    def for_level(self, at: Level, level: Level) -> QueryContext:
+        """Return the context for conditions on rows of another level. Its limits are dropped where they would
+        be too narrow: a session also has turns that are not in question, and those again have steps."""
         if level == at:
             return self
-        near = self.within if at == self.level else {}
-        within = None if near is None else {level: near[level]} if level in near else {}
+        known = self.within if at == self.level else {}
+        within = None if known is None else {level: known[level]} if level in known else {}
         return replace(self, within=within, only=self.only if is_below(level, at) else None)
 
 
@@ -72,68 +72,68 @@ def is_below(level: Level, other: Level) -> bool:
     return LEVELS.index(level) > LEVELS.index(other)
 
 
-def some(at: Level, level: Level, condition: Q, sight: Sight) -> Q:
-    """Rows of ``at`` with a row of ``level``, above or below them, that fulfils a condition."""
+def rows_with(at: Level, level: Level, condition: Q, context: QueryContext) -> Q:
+    """Build the condition on rows of ``at`` with a row of ``level``, above or below, that fulfils a condition."""
     if level == at:
         return condition
     if is_below(level, at):
-        return Q(Exists(_below(at, level, sight, OuterRef).filter(condition)))
+        return Q(Exists(_below(at, level, context, OuterRef).filter(condition)))
     if (at, level) == ("step", "response"):
-        return Q(Exists(_leg_of_step(sight).filter(condition)))
+        return Q(Exists(_response_of_step(context).filter(condition)))
     rows = MODELS[level].objects.unscoped("what a visible row is in").filter(condition)
-    if sight.within is None:
+    if context.within is None:
         return Q(**{f"{_UP[at, level]}__in": rows.values("pk")})
-    return _above(_UP[at, level], rows.filter(among(sight.documents(level))), sight)
+    return _above(_UP[at, level], rows.filter(among(context.documents(level))), context)
 
 
-def _above(column: str, rows: Any, sight: Sight) -> Q:
-    """Without a join: a page would be sorted after it."""
+def _above(column: str, rows: Any, context: QueryContext) -> Q:
+    """Avoid a join: with one, the database would sort a page only after joining all rows."""
     owner, _, column = column.rpartition("__")
-    found = Q(**{f"{column}__in": rows.values("pk")})
+    condition = Q(**{f"{column}__in": rows.values("pk")})
     if not owner:
-        return found
-    turns = Turn.objects.unscoped("what a visible row is in").filter(found, among(sight.documents("turn")))
+        return condition
+    turns = Turn.objects.unscoped("what a visible row is in").filter(condition, among(context.documents("turn")))
     return Q(turn_id__in=turns.values("pk"))
 
 
-def among(keys: Keys, column: str = "pk") -> Q:
-    """Rows of these keys."""
+def among(keys: KeyRange, column: str = "pk") -> Q:
+    """Build the condition on rows of these keys."""
     if keys.among is not None:
-        return Q(**{f"{column}__in": listed(keys.among)})
+        return Q(**{f"{column}__in": key_list(keys.among)})
     first = Q(**{f"{column}__gte": keys.since}) if keys.since else Q()
     return first if keys.until is None else first & Q(**{f"{column}__lt": keys.until})
 
 
-def end(at: Level, level: Level, condition: Q, sight: Sight, *, last: bool) -> Q:
-    """Rows of ``at`` whose first or last row of ``level`` fulfils a condition."""
+def rows_with_end(at: Level, level: Level, condition: Q, context: QueryContext, *, last: bool) -> Q:
+    """Build the condition on rows of ``at`` whose first or last row of ``level`` fulfils a condition."""
     if not is_below(level, at):
-        return some(at, level, condition, sight)
+        return rows_with(at, level, condition, context)
     order = [f"-{name}" if last else name for name in _ORDER[at, level]]
-    nearest = _below(at, level, sight, lambda name: OuterRef(OuterRef(name))).order_by(*order).values("pk")[:1]
+    nearest = _below(at, level, context, lambda name: OuterRef(OuterRef(name))).order_by(*order).values("pk")[:1]
     rows = MODELS[level].objects.unscoped("one of those seen").filter(condition, pk=Subquery(nearest))
     return Q(Exists(rows))
 
 
-def number(at: Level, level: Level, condition: Q, sight: Sight) -> Any:
-    """How many rows of a lower level fulfil a condition. It is no filter, but looked at in those that belong
-    to the row: SQLite would take an index for the condition, and so read all that fulfil it for each row.
-    Django asks for none where it sees that none can; that is NULL then, and not 0."""
+def count_below(at: Level, level: Level, condition: Q, context: QueryContext) -> Any:
+    """Count the rows of a lower level that fulfil a condition. The condition is not a filter but a CASE over the
+    rows of each parent: for a filter, SQLite would choose its index and read all rows that fulfil it, once for
+    each parent. Where Django sees that no row can match, it leaves the subquery out; that gives NULL instead of 0."""
     counted = Func(Case(When(condition, then=F("pk"))), function="COUNT")
-    rows = _below(at, level, sight, OuterRef).order_by()
+    rows = _below(at, level, context, OuterRef).order_by()
     return Coalesce(Subquery(rows.annotate(how_many=counted).values("how_many")), 0)
 
 
-def _below(at: Level, level: Level, sight: Sight, outer: Callable[[str], Combinable]) -> Any:
-    """The rows of a level under a row of ``at``, whose columns ``outer`` names."""
+def _below(at: Level, level: Level, context: QueryContext, outer: Callable[[str], Combinable]) -> Any:
+    """Return the rows of a level under a row of ``at``, whose columns ``outer`` names."""
     if at == "response":
-        return _steps_of_leg(outer)
+        return _steps_of_response(outer)
     rows = MODELS[level].objects
-    seen = rows.unscoped("its turn is visible") if at == "turn" else rows.visible_to(sight.actor)
-    return seen.filter(**{_UP[level, at]: outer("pk")})
+    visible = rows.unscoped("its turn is visible") if at == "turn" else rows.visible_to(context.actor)
+    return visible.filter(**{_UP[level, at]: outer("pk")})
 
 
-def _steps_of_leg(outer: Callable[[str], Combinable]) -> Any:
-    """The steps from a leg's first on, up to the next leg's."""
+def _steps_of_response(outer: Callable[[str], Combinable]) -> Any:
+    """Return the steps of a response: from its first step up to that of the next response."""
     later = Response.objects.unscoped("its turn is visible").filter(
         turn=OuterRef("turn_id"), first_step__lte=OuterRef("number"), number__gt=_wrapped(outer, "number")
     )
@@ -142,14 +142,14 @@ def _steps_of_leg(outer: Callable[[str], Combinable]) -> Any:
 
 
 def _wrapped(outer: Callable[[str], Any], name: str) -> Any:
-    """The same column seen from one query further in."""
+    """Refer to the same column from one subquery deeper."""
     return OuterRef(outer(name))
 
 
-def _leg_of_step(sight: Sight) -> Any:
-    """The leg a step was made in: the last that begins at it or before."""
+def _response_of_step(context: QueryContext) -> Any:
+    """Return the response a step belongs to: the last one that begins at or before the step."""
     later = Response.objects.unscoped("its turn is visible").filter(
         turn=OuterRef("turn_id"), number__gt=OuterRef("number"), first_step__lte=OuterRef(OuterRef("number"))
     )
-    legs = Response.objects.unscoped("its turn is visible")
-    return legs.filter(~Exists(later), turn=OuterRef("turn_id"), first_step__lte=OuterRef("number"))
+    responses = Response.objects.unscoped("its turn is visible")
+    return responses.filter(~Exists(later), turn=OuterRef("turn_id"), first_step__lte=OuterRef("number"))

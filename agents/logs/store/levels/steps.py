@@ -6,95 +6,101 @@ from django.db.models import Q
 
 from agents.base import ids
 from agents.base.models.terms import Term, TermKind
-from agents.base.words import words
-from agents.logs.store.conditions import chosen, contains, fits, interned
-from agents.logs.store.levels import data, turns
-from agents.logs.store.levels.kinds import TermOf, Terms, named, plain, tagged
-from agents.logs.store.levels.relations import Sight
+from agents.base.tokenizer import tokens
+from agents.logs.store.conditions import chosen, interned_name, value_matches, words_match
+from agents.logs.store.levels import json_values, turns
+from agents.logs.store.levels.relations import QueryContext
+from agents.logs.store.levels.shared_terms import (
+    TermFunction,
+    Terms,
+    by_id,
+    tag_term,
+    without_context,
+)
 from agents.query import fields
-from agents.query.record import CUT
-from agents.query.tree import Flag, Words
-from agents.query.tree import Term as TermNode
+from agents.query.fields import TRUNCATING
+from agents.query.tree import FieldTerm as TermNode
+from agents.query.tree import Flag, SearchPhrase
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.models.tags import StepTag
 from agents.record.store import search
 
 
-def _is(node: TermNode, sight: Sight) -> Q:
-    known = {
+def _is(node: TermNode, context: QueryContext) -> Q:
+    marks = {
         "live": Q(status=StepStatus.IN_PROGRESS),
         "waiting": Q(status=StepStatus.AWAITING_INPUT),
-        "truncated": Q(finish__in=Term.objects.filter(kind=int(TermKind.FINISH), value__in=CUT)),
+        "truncated": Q(finish__in=Term.objects.filter(kind=int(TermKind.FINISH), value__in=TRUNCATING)),
     }
-    found = Q(pk__in=())
-    for name, condition in known.items():
-        found |= condition if fits(node.value, name) else Q(pk__in=())
-    return found
+    matching = Q(pk__in=())
+    for name, condition in marks.items():
+        matching |= condition if value_matches(node.value, name) else Q(pk__in=())
+    return matching
 
 
-def _status(node: TermNode, sight: Sight) -> Q:
-    """The rare ones have an index, which is used where the query says that they are."""
-    found = chosen("status", StepStatus)(node)
-    is_rare = node.op == "=" and not fits(node.value, StepStatus.COMPLETED.label)
-    return found & ~Q(status=StepStatus.COMPLETED) if is_rare else found
+def _status(node: TermNode, context: QueryContext) -> Q:
+    """Rare statuses have a partial index, which the database uses only where the query excludes completed steps."""
+    matching = chosen("status", StepStatus)(node)
+    is_rare = node.op == "=" and not value_matches(node.value, StepStatus.COMPLETED.label)
+    return matching & ~Q(status=StepStatus.COMPLETED) if is_rare else matching
 
 
-def _server_side(node: TermNode, sight: Sight) -> Q:
+def _server_side(node: TermNode, context: QueryContext) -> Q:
     tools = Q(type=StepType.TOOL_EXECUTION)
     return tools & Q(server_side=node.value.value) if isinstance(node.value, Flag) else tools
 
 
-def _problem(there: Q, *, typed: bool) -> TermOf:
-    """What went wrong: an error, its type interned, or a shield's objection."""
+def _problem(present: Q, *, typed: bool) -> TermFunction:
+    """Build the term on a problem: an error, whose type is interned, or a shield's objection."""
 
-    def term(node: TermNode, sight: Sight) -> Q:
+    def term(node: TermNode, context: QueryContext) -> Q:
         value = node.value
-        if not isinstance(value, Words):
-            return there
+        if not isinstance(value, SearchPhrase):
+            return present
         exact = node.op != "contains"
-        said = (
+        by_text = (
             search.equal("step", value.text, ["problem"])
             if exact
-            else search.containing("step", value, ["problem"], sight.documents("step"))
+            else search.containing("step", value, ["problem"], context.documents("step"))
         )
-        same = Q(pk__in=said)
+        same = Q(pk__in=by_text)
         if typed:
             rows = Term.objects.filter(kind=int(TermKind.ERROR)).values_list("pk", "value")
-            same |= Q(error_type__in=[key for key, text in rows if _fits(words(text), value, exact)])
-        return there & ~same if node.op == "!=" else there & same
+            same |= Q(error_type__in=[key for key, text in rows if _fits(tokens(text), value, exact)])
+        return present & ~same if node.op == "!=" else present & same
 
     return term
 
 
-def _fits(found: list[str], value: Words, exact: bool) -> bool:
-    return found == words(value.text) if exact else contains(found, value)
+def _fits(text_words: list[str], value: SearchPhrase, exact: bool) -> bool:
+    return text_words == tokens(value.text) if exact else words_match(text_words, value)
 
 
-def _text(node: TermNode, sight: Sight) -> Q:
+def _text(node: TermNode, context: QueryContext) -> Q:
     value = node.value
-    if not isinstance(value, Words):
+    if not isinstance(value, SearchPhrase):
         return Q(pk__in=search.filled("step"))
     if node.op == "contains":
-        return Q(pk__in=search.containing("step", value, (), sight.documents("step")))
+        return Q(pk__in=search.containing("step", value, (), context.documents("step")))
     same = Q(pk__in=search.equal("step", value.text, search.STEP))
     return same if node.op == "=" else ~same & Q(pk__in=search.filled("step"))
 
 
 TERMS: Terms = {
     **turns.COUNTED,
-    "id": named(ids.Kind.STEP),
+    "id": by_id(ids.Kind.STEP),
     "started": turns.started,
     "status": _status,
     "is": _is,
-    "type": plain(chosen("type", StepType)),
-    "kind": plain(interned(TermKind.STEP_KIND, "kind_id")),
-    "tool": plain(interned(TermKind.TOOL, "tool_id")),
-    "finish": plain(interned(TermKind.FINISH, "finish_id")),
+    "type": without_context(chosen("type", StepType)),
+    "kind": without_context(interned_name(TermKind.STEP_KIND, "kind_id")),
+    "tool": without_context(interned_name(TermKind.TOOL, "tool_id")),
+    "finish": without_context(interned_name(TermKind.FINISH, "finish_id")),
     "server_side": _server_side,
     "violation": _problem(Q(violation=True), typed=False),
     "error": _problem(Q(error_type__isnull=False), typed=True),
-    "args": data.inside("args"),
-    "result": data.inside("result"),
-    "tag": tagged(StepTag, "step_id", TermKind.TAG, lambda node: ""),
+    "args": json_values.json_term("args"),
+    "result": json_values.json_term("result"),
+    "tag": tag_term(StepTag, "step_id", TermKind.TAG, lambda node: ""),
     fields.FREE_TEXT: _text,
 }

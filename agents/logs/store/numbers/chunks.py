@@ -1,5 +1,5 @@
-"""Turns in chunks of columns: the sealed segments, and the tail of all that is not, or no more, as it
-was sealed. Together they hold every turn exactly once.
+"""Read all turns as chunks of columns: the sealed segments, and the tail of turns that are not sealed or
+have changed since. Together they contain every turn exactly once.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from agents.logs.models.segments import Segment, SegmentColumn
 from agents.logs.store.numbers.columns import Array, Coded, Column, Plain, Ragged, unpack
 from agents.logs.store.numbers.table import Table, read
 
-Zone = dict[str, tuple[int | None, int | None]]
-"""The least and the most of columns; None for one without values."""
+ColumnBounds = dict[str, tuple[int | None, int | None]]
+"""The minimum and maximum of columns; None for a column without values."""
 
 
-class Chunk:
-    """Some turns with the rows below them. Columns are loaded when they are first named. ``fresh``
-    masks the turns that are counted here: the others have changed since, and are in the tail."""
+class ColumnChunk:
+    """The columns of some turns and the rows below them, loaded when first used. ``fresh`` masks the rows that
+    count: the others have changed since they were sealed, and are in the tail."""
 
     def __init__(self, columns: dict[str, Column], segment: int | None = None, stale: Array | None = None) -> None:
         self._columns = columns
@@ -36,8 +36,8 @@ class Chunk:
         if not missing:
             return
         assert self._segment is not None, f"the tail was read without {missing}"
-        marks = ", ".join(["%s"] * len(missing))
-        sql = f"SELECT name, data FROM agents_segmentcolumn WHERE segment_id = %s AND name IN ({marks})"  # noqa: S608 - ``marks`` are placeholders, the names are bound
+        placeholders = ", ".join(["%s"] * len(missing))
+        sql = f"SELECT name, data FROM agents_segmentcolumn WHERE segment_id = %s AND name IN ({placeholders})"  # noqa: S608 - ``marks`` are placeholders, the names are bound
         with connection.cursor() as cursor:
             cursor.execute(sql, [self._segment, *missing])
             self._columns |= {name: unpack(data) for name, data in cursor.fetchall()}
@@ -59,11 +59,11 @@ class Chunk:
         return len(column.codes if isinstance(column, Coded) else column.numbers)
 
     def turns_of(self, table: Table) -> Array:
-        """The place of the turn of each row of a table below turns."""
+        """Return for each row of a table below turns the index of its turn."""
         return self[f"{table}.turn"].ints
 
     def fresh(self, table: Table) -> Array | None:
-        """Which rows are counted here; None for all."""
+        """Return the mask of rows that count in this chunk; None for all."""
         if self._stale is None:
             return None
         turns = ~np.isin(self["turn.id"].ints, self._stale)
@@ -71,7 +71,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class LiveSegment:
     """A live segment, without its columns."""
 
     pk: int
@@ -79,59 +79,59 @@ class Head:
     high: int
 
 
-def heads() -> tuple[list[Head], int]:
-    """The live segments in the order of their turns, and the number of the change feed up to which
-    they hold. No segments when changes behind that are forgotten: what has changed cannot be told then."""
+def live_segments() -> tuple[list[LiveSegment], int]:
+    """Return the live segments in the order of their turns, and the number in the change feed up to which they
+    are valid. No segments when later changes have been dropped from the feed: the stale turns are unknown then."""
     rows = Segment.objects.filter(live=True).order_by("low").values_list("pk", "low", "high", "seq")
-    found = list(rows)
-    if not found:
+    segments = list(rows)
+    if not segments:
         return [], 0
-    seq = min(row[3] for row in found)
-    if changes.forgotten(seq):
+    seq = min(row[3] for row in segments)
+    if changes.is_pruned(seq):
         return [], 0
-    return [Head(*row[:3]) for row in found], seq
+    return [LiveSegment(*row[:3]) for row in segments], seq
 
 
 def changed(seq: int, upto: int) -> Any:
-    """The keys of turns up to ``upto`` that have changed behind a number of the feed."""
+    """Return the keys of turns up to ``upto`` that have changed after a number in the feed."""
     rows = Change.objects.filter(seq__gt=seq, kind=ChangeKind.TURN, key__lte=upto)
     return rows.values_list("key", flat=True).distinct()
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
-    """All turns as chunks, at the moment of the snapshot it was opened in."""
+class TurnChunks:
+    """All turns as chunks, as of the snapshot it was opened in."""
 
-    heads: list[Head]
+    segments: list[LiveSegment]
     seq: int
     stale: Array
 
     @classmethod
-    def open(cls) -> Store:
-        found, seq = heads()
-        stale = sorted(changed(seq, found[-1].high)) if found else []
-        return cls(found, seq, np.array(stale, dtype=np.int64))
+    def open(cls) -> TurnChunks:
+        segments, seq = live_segments()
+        stale = sorted(changed(seq, segments[-1].high)) if segments else []
+        return cls(segments, seq, np.array(stale, dtype=np.int64))
 
-    def tail(self, names: Iterable[str]) -> Chunk:
-        """What is not in the segments, with exactly these columns."""
-        high = self.heads[-1].high if self.heads else 0
+    def tail(self, names: Iterable[str]) -> ColumnChunk:
+        """Read the turns that are not in the segments, with exactly these columns."""
+        high = self.segments[-1].high if self.segments else 0
 
         def turns(column: str) -> Q:
-            behind = Q(**{f"{column}__gt": high})
+            unsealed = Q(**{f"{column}__gt": high})
             if not len(self.stale):
-                return behind
-            return behind | Q(**{f"{column}__in": changed(self.seq, high)})
+                return unsealed
+            return unsealed | Q(**{f"{column}__in": changed(self.seq, high)})
 
-        return Chunk(read(turns, names))
+        return ColumnChunk(read(turns, names))
 
-    def sealed(self, head: Head) -> Chunk:
+    def sealed(self, head: LiveSegment) -> ColumnChunk:
         start, end = np.searchsorted(self.stale, [head.low, head.high], side="right")
-        return Chunk({}, head.pk, self.stale[start:end] if end > start else None)
+        return ColumnChunk({}, head.pk, self.stale[start:end] if end > start else None)
 
-    def zones(self, names: Iterable[str]) -> dict[int, Zone]:
-        """By segment, what its columns of these names hold at least and at most."""
-        rows = SegmentColumn.objects.filter(name__in=sorted(names), segment_id__in=[head.pk for head in self.heads])
-        out: dict[int, Zone] = {}
+    def bounds(self, names: Iterable[str]) -> dict[int, ColumnBounds]:
+        """Return by segment the minimum and maximum of these columns."""
+        rows = SegmentColumn.objects.filter(name__in=sorted(names), segment_id__in=[head.pk for head in self.segments])
+        by_segment: dict[int, ColumnBounds] = {}
         for segment, name, least, most in rows.values_list("segment_id", "name", "least", "most"):
-            out.setdefault(segment, {})[name] = (least, most)
-        return out
+            by_segment.setdefault(segment, {})[name] = (least, most)
+        return by_segment

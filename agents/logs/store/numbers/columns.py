@@ -1,4 +1,4 @@
-"""Columns of whole numbers: in memory, and packed as small as their values allow.
+"""Hold columns of whole numbers in memory, and pack them as small as their values allow.
 
 =========  ====================================================================================
 `Plain`    one number per row, `NULL` where there is none: times, tokens, costs
@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 NULL = -(1 << 62)
-"""Stands for no value; below all that columns hold."""
+"""Means no value; less than all values of columns."""
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -28,30 +28,31 @@ class Plain:
 
     @property
     def ints(self) -> Array:
-        """The value of each row, `NULL` where it has none."""
+        """The value of each row; `NULL` where it has none."""
         return self.numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """``values`` ascending, `NULL` among them where a row has none; ``codes`` are places in it."""
+    """A column of few different values: ``values`` ascending, `NULL` among them where a row has none; ``codes`` are
+    the rows' indices in it."""
 
     values: Array
     codes: Array
 
     @property
     def ints(self) -> Array:
-        found: Array = self.values[self.codes]
-        return found
+        numbers: Array = self.values[self.codes]
+        return numbers
 
-    def taken(self, rows: Array) -> Coded:
-        """The column of other rows, each being as one of these."""
+    def take(self, rows: Array) -> Coded:
+        """Return the column for rows that each refer to one of these rows."""
         return Coded(self.values, self.codes[rows])
 
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """``counts`` of each row's values, which follow one another in ``codes``."""
+    """A column of any number of values a row: ``counts`` by row, and the ``codes`` of all rows in sequence."""
 
     values: Array
     codes: Array
@@ -72,23 +73,23 @@ def plain(numbers: Array) -> Plain:
 
 def coded(numbers: Array) -> Coded:
     values, codes = np.unique(numbers, return_inverse=True)
-    return Coded(values.astype(np.int64, copy=False), _narrow(codes.reshape(-1)))
+    return Coded(values.astype(np.int64, copy=False), _narrowest(codes.reshape(-1)))
 
 
 def ragged(rows: int, pairs: Iterable[tuple[int, int]] | Array) -> Ragged:
-    """Of (row, value) pairs, in any order."""
+    """Build the column from (row, value) pairs, in any order."""
     table = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs), dtype=np.int64).reshape(-1, 2)
     table = np.unique(table, axis=0)
     counts = np.bincount(table[:, 0], minlength=rows)
-    held = coded(table[:, 1])
-    return Ragged(held.values, held.codes, _narrow(counts))
+    column = coded(table[:, 1])
+    return Ragged(column.values, column.codes, _narrowest(counts))
 
 
-def _narrow(numbers: Array) -> Array:
-    """The same numbers from 0 in as few bytes as hold them."""
-    most = int(numbers.max()) if len(numbers) else 0
+def _narrowest(numbers: Array) -> Array:
+    """Return non-negative numbers in the narrowest type that holds them."""
+    maximum = int(numbers.max()) if len(numbers) else 0
     for dtype in (np.uint8, np.uint16, np.uint32):
-        if most <= np.iinfo(dtype).max:
+        if maximum <= np.iinfo(dtype).max:
             return numbers.astype(dtype)
     return numbers.astype(np.uint64)
 
@@ -109,10 +110,10 @@ class _Packed(msgspec.Struct, array_like=True, frozen=True):
 
 
 def pack(column: Column) -> bytes:
-    return msgspec.msgpack.encode(_packed(column))
+    return msgspec.msgpack.encode(_to_packed(column))
 
 
-def _packed(column: Column) -> _Packed:
+def _to_packed(column: Column) -> _Packed:
     match column:
         case Plain():
             base, shifted = _shifted(column.numbers)
@@ -130,7 +131,7 @@ def _packed(column: Column) -> _Packed:
 def _shifted(numbers: Array) -> tuple[int, Array]:
     present = numbers[numbers != NULL]
     base = int(present.min()) if len(present) else 0
-    return base, _narrow(np.where(numbers == NULL, 0, numbers - base + 1))
+    return base, _narrowest(np.where(numbers == NULL, 0, numbers - base + 1))
 
 
 def _bytes(numbers: Array) -> bytes:
@@ -157,7 +158,7 @@ def unpack(data: bytes | memoryview) -> Column:
 
 
 def bounds(column: Column) -> tuple[int | None, int | None]:
-    """The least and the most of the values in a column; None when it has none."""
+    """Return the minimum and the maximum of a column; None when it has no values."""
     numbers = column.numbers if isinstance(column, Plain) else column.values
     present = numbers[numbers != NULL]
     return (int(present.min()), int(present.max())) if len(present) else (None, None)

@@ -1,4 +1,4 @@
-"""What rows are told apart by: fields with the columns that hold them, and lengths of time."""
+"""Define the dimensions that rows are grouped by: fields with their columns, and lengths of time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agents.base.timestamps import to_datetime, to_us
 from agents.logs.store.numbers.columns import Array, Coded, coded
 from agents.logs.store.numbers.table import Table
 
-_OF_TURN = {
+_TURN_FIELDS = {
     "agent": "turn.agent_id",
     "source": "turn.source",
     "user": "turn.end_user_id",
@@ -20,7 +20,7 @@ _OF_TURN = {
 }
 FACETS: Mapping[Table, Mapping[str, str]] = {
     "turn": {
-        **_OF_TURN,
+        **_TURN_FIELDS,
         "status": "turn.status",
         "model": "turn.model_id",
         "api": "turn.api",
@@ -30,7 +30,7 @@ FACETS: Mapping[Table, Mapping[str, str]] = {
         "tag": "turn.terms",
     },
     "step": {
-        **_OF_TURN,
+        **_TURN_FIELDS,
         "status": "step.status",
         "type": "step.type",
         "kind": "step.kind_id",
@@ -40,7 +40,7 @@ FACETS: Mapping[Table, Mapping[str, str]] = {
         "api": "turn.api",
     },
     "response": {
-        **_OF_TURN,
+        **_TURN_FIELDS,
         "status": "response.status",
         "model": "response.model_id",
         "api": "response.api",
@@ -54,11 +54,11 @@ FACETS: Mapping[Table, Mapping[str, str]] = {
 }
 """By table and field, the column a facet counts."""
 
-SEVERAL = frozenset({"turn.tools", "turn.terms", "turn.step_types"})
-"""Of which a turn may have more than one value, or none."""
+MULTIVALUED = frozenset({"turn.tools", "turn.terms", "turn.step_types"})
+"""Columns of which a turn may have more than one value, or none."""
 
 GROUPS: Mapping[Table, Mapping[str, str]] = {
-    table: {field: column for field, column in columns.items() if column not in SEVERAL}
+    table: {field: column for field, column in columns.items() if column not in MULTIVALUED}
     | ({} if table == "session" else {"session": "turn.session_id"})
     for table, columns in FACETS.items()
 }
@@ -86,30 +86,30 @@ _FIXED = {
 _DAY_US = 86_400 * _SECOND
 _CALENDAR = {"1 day": _DAY_US, "1 week": 7 * _DAY_US, "1 month": 30 * _DAY_US, "1 year": 365 * _DAY_US}
 WIDTHS: Mapping[str, int] = _FIXED | _CALENDAR
-"""Lengths of time that people count in, with their microseconds; about, of months and years."""
+"""Customary lengths of time in microseconds; approximate for months and years."""
 PERIODS = {name.removeprefix("1 "): name for name in WIDTHS if name.startswith("1 ") and name != "1 second"}
 PERIODS |= {name: name for name in ("10 minutes", "30 minutes", "3 hours", "6 hours", "12 hours")}
-"""What groups of time are called: ``hour``, ``30 minutes``, ``day``, …"""
-MOST_EDGES = 100_000
+"""Names of groups of time, with their widths: ``hour``, ``30 minutes``, ``day``, …"""
+MAX_EDGES = 100_000
 
 
 def edges(low_us: int, high_us: int, width: str, zone: tzinfo) -> list[int]:
-    """The bounds of intervals of this width that hold all from ``low_us`` up to before ``high_us``: the
-    first is at or before ``low_us``, the last at or behind ``high_us``. Days begin in the zone."""
+    """Return the bounds of intervals of this width that cover ``low_us`` up to before ``high_us``: the
+    first is at or before ``low_us``, the last at or after ``high_us``. Days begin in the zone."""
     if width in _FIXED:
         length = _FIXED[width]
         first = low_us // length * length
-        return list(range(first, max(high_us, low_us + 1) + length, length))[:MOST_EDGES]
-    start = _day_of(low_us, zone, width)
-    out = [to_us(start)]
-    while out[-1] < high_us or len(out) < 2:
-        start = _next(start, width)
-        out.append(to_us(start))
-    return out
+        return list(range(first, max(high_us, low_us + 1) + length, length))[:MAX_EDGES]
+    start = _period_start(low_us, zone, width)
+    bounds = [to_us(start)]
+    while bounds[-1] < high_us or len(bounds) < 2:
+        start = _next_start(start, width)
+        bounds.append(to_us(start))
+    return bounds
 
 
-def _day_of(at_us: int, zone: tzinfo, width: str) -> datetime:
-    """The beginning of the day, week, month or year that a moment lies in."""
+def _period_start(at_us: int, zone: tzinfo, width: str) -> datetime:
+    """Return the start of the day, week, month or year that a timestamp is in."""
     day = to_datetime(at_us).astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     match width:
         case "1 week":
@@ -122,7 +122,7 @@ def _day_of(at_us: int, zone: tzinfo, width: str) -> datetime:
             return day
 
 
-def _next(start: datetime, width: str) -> datetime:
+def _next_start(start: datetime, width: str) -> datetime:
     match width:
         case "1 month":
             return start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
@@ -133,7 +133,7 @@ def _next(start: datetime, width: str) -> datetime:
 
 
 def periods(started: Array, width: str, zone: tzinfo) -> Coded:
-    """For each moment the beginning of the interval it lies in."""
+    """Return for each timestamp the start of its interval."""
     if width in _FIXED:
         length = _FIXED[width]
         return coded(started // length * length)

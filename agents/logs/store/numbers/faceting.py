@@ -1,4 +1,4 @@
-"""How many of the rows have which value of a field."""
+"""Count the rows that have each value of a field."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from agents.logs.schemas.numbers import Facet, FacetValue
 from agents.logs.store.numbers.columns import NULL, Array, Coded
 from agents.logs.store.numbers.dimensions import FACETS
 from agents.logs.store.numbers.labels import names
-from agents.logs.store.numbers.reading import Deadline
-from agents.logs.store.numbers.scan import Rows, Sifted, scan_of
+from agents.logs.store.numbers.scan import MatchedChunk, Rows, open_scan
+from agents.logs.store.numbers.snapshot import Deadline
 from agents.logs.store.numbers.table import CHILDREN, RAGGED
 from agents.query.tree import Query
 from agents.record.models.choices import Api, StepType
@@ -23,41 +23,41 @@ Counts = Counter[int]
 
 
 def facets(actor: Actor, query: Query, by: Sequence[str], limit: int, deadline: Deadline) -> list[Facet]:
-    scan = scan_of(actor, query, deadline)
+    scan = open_scan(actor, query, deadline)
     columns = {field: FACETS[scan.table][field] for field in by}
     counts: dict[str, Counts] = {field: Counter() for field in by}
     totals: Counts = Counter()
     needs = {*columns.values(), *([f"{scan.table}.turn"] if scan.table in CHILDREN else [])}
     for sifted in scan.over(needs, without=by):
-        for place, field in enumerate(by):
+        for index, field in enumerate(by):
             rows = sifted.rows(without=field)
             if rows is not None:
-                totals[place] += sifted.size(rows)
+                totals[index] += sifted.size(rows)
                 _add(counts[field], sifted, columns[field], rows)
-    return [_facet(field, counts[field], totals[place], limit) for place, field in enumerate(by)]
+    return [_facet(field, counts[field], totals[index], limit) for index, field in enumerate(by)]
 
 
-def _add(counts: Counts, sifted: Sifted, name: str, rows: Rows) -> None:
+def _add(counts: Counts, sifted: MatchedChunk, name: str, rows: Rows) -> None:
     if name in RAGGED:
         _add_ragged(counts, sifted, name, rows)
         return
     column = sifted.column(name, rows)
     assert isinstance(column, Coded)
-    found = np.bincount(column.codes, minlength=len(column.values))
+    row_counts = np.bincount(column.codes, minlength=len(column.values))
     if name == "turn.step_types":
-        _add_bits(counts, column.values, found)
+        _add_bits(counts, column.values, row_counts)
     else:
-        _add_found(counts, column.values, found)
+        _add_counts(counts, column.values, row_counts)
 
 
-def _add_found(counts: Counts, values: Array, found: Array) -> None:
-    for value, count in zip(values.tolist(), found.tolist(), strict=True):
+def _add_counts(counts: Counts, values: Array, row_counts: Array) -> None:
+    for value, count in zip(values.tolist(), row_counts.tolist(), strict=True):
         if count:
             counts[value] += count
 
 
-def _add_bits(counts: Counts, masks: Array, found: Array) -> None:
-    for mask, count in zip(masks.tolist(), found.tolist(), strict=True):
+def _add_bits(counts: Counts, masks: Array, row_counts: Array) -> None:
+    for mask, count in zip(masks.tolist(), row_counts.tolist(), strict=True):
         for type_ in StepType:
             if mask > 0 and mask >> type_ & 1:
                 counts[type_.value] += count
@@ -65,17 +65,17 @@ def _add_bits(counts: Counts, masks: Array, found: Array) -> None:
             counts[NULL] += count
 
 
-def _add_ragged(counts: Counts, sifted: Sifted, name: str, rows: Rows) -> None:
+def _add_ragged(counts: Counts, sifted: MatchedChunk, name: str, rows: Rows) -> None:
     column = sifted.chunk.ragged(name)
     chosen = np.zeros(len(column.counts), dtype=bool)
     chosen[rows] = True
-    of, codes = column.rows, column.codes
+    owners, codes = column.rows, column.codes
     if name == "turn.terms":
         tags = np.isin(column.values, list(Term.objects.filter(kind=int(TermKind.TAG)).values_list("pk", flat=True)))
-        of, codes = of[tags[codes]], codes[tags[codes]]
-    mine = chosen[of]
-    _add_found(counts, column.values, np.bincount(codes[mine], minlength=len(column.values)))
-    chosen[of] = False
+        owners, codes = owners[tags[codes]], codes[tags[codes]]
+    selected = chosen[owners]
+    _add_counts(counts, column.values, np.bincount(codes[selected], minlength=len(column.values)))
+    chosen[owners] = False
     counts[NULL] += int(np.count_nonzero(chosen))
 
 
@@ -83,16 +83,16 @@ def _facet(field: str, counts: Counts, total: int, limit: int) -> Facet:
     absent = counts.pop(NULL, 0)
     if field == "api":
         absent += counts.pop(Api.NONE.value, 0)
-    named = names(field, _likely(counts, limit))
-    values = [FacetValue(value=value, label=label, count=counts[key]) for key, (value, label) in named.items()]
+    labels = names(field, _largest(counts, limit))
+    values = [FacetValue(value=value, label=label, count=counts[key]) for key, (value, label) in labels.items()]
     values.sort(key=lambda value: (-value.count, value.label, value.value))
     return Facet(field=field, total=total, values=values[:limit], absent=absent, more=max(len(+counts) - limit, 0))
 
 
-def _likely(counts: Counts, limit: int) -> list[int]:
-    """The numbers of the largest counts, those as large as the last one included, up to a limit."""
+def _largest(counts: Counts, limit: int) -> list[int]:
+    """Return the numbers with the largest counts, including ties with the last one, up to a limit."""
     ranked = counts.most_common()
     if len(ranked) <= limit:
         return [number for number, _ in ranked]
-    least = ranked[limit - 1][1]
-    return [number for number, count in ranked[: limit * 4] if count >= least]
+    smallest = ranked[limit - 1][1]
+    return [number for number, count in ranked[: limit * 4] if count >= smallest]

@@ -1,4 +1,4 @@
-"""Rows told apart by one or two fields or lengths of time."""
+"""Group rows by one or two fields or lengths of time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from agents.logs.schemas.numbers import Group, Stats
 from agents.logs.store.numbers.columns import NULL, Array, Coded, coded
 from agents.logs.store.numbers.dimensions import GROUPS, PERIODS, STARTED, periods
 from agents.logs.store.numbers.labels import names
-from agents.logs.store.numbers.scan import Rows, Sifted
+from agents.logs.store.numbers.scan import MatchedChunk, Rows
 from agents.logs.store.numbers.table import CHILDREN, Table
 
 
 class Grouping:
-    """Numbers the groups it meets, from 0: by the values of the rows in these dimensions."""
+    """Assigns numbers from 0 to groups in the order they are met, by their values in these dimensions."""
 
     def __init__(self, table: Table, by: Sequence[str], zone: tzinfo | None) -> None:
         self._table = table
@@ -28,57 +28,57 @@ class Grouping:
         if table in CHILDREN:
             self.needs.add(f"{table}.turn")
 
-    def of(self, sifted: Sifted, rows: Rows) -> tuple[Array, Array]:
-        """(for each row the place of its group in what follows, the numbers of the groups)."""
+    def assign(self, sifted: MatchedChunk, rows: Rows) -> tuple[Array, Array]:
+        """Return (for each row the index of its group in the second array, the numbers of the groups)."""
         size = sifted.size(rows)
-        places, found = np.zeros(size, dtype=np.uint16), [()]
+        indices, group_keys = np.zeros(size, dtype=np.uint16), [()]
         for name in self._by:
             column = self._column(name, sifted, rows)
-            joint = coded(places.astype(np.int64) * len(column.values) + column.codes)
+            joint = coded(indices.astype(np.int64) * len(column.values) + column.codes)
             pairs = (divmod(value, len(column.values)) for value in joint.values.tolist())
             values = column.values.tolist()
-            found = [(*found[before], values[own]) for before, own in pairs]
-            places = joint.codes
-        return places, np.array([self.numbers.setdefault(key, len(self.numbers)) for key in found])
+            group_keys = [(*group_keys[before], values[own]) for before, own in pairs]
+            indices = joint.codes
+        return indices, np.array([self.numbers.setdefault(key, len(self.numbers)) for key in group_keys])
 
-    def _column(self, name: str, sifted: Sifted, rows: Rows) -> Coded:
+    def _column(self, name: str, sifted: MatchedChunk, rows: Rows) -> Coded:
         if name in PERIODS:
             return periods(sifted.ints(STARTED[self._table], rows), PERIODS[name], self._zone)
         column = sifted.column(GROUPS[self._table][name], rows)
         return column if isinstance(column, Coded) else coded(sifted.ints(GROUPS[self._table][name], rows))
 
-    def kept(self, counts: Array, limit: int) -> list[int]:
-        """The numbers of the groups to tell of: the newest times, else those with the most rows."""
+    def select(self, counts: Array, limit: int) -> list[int]:
+        """Return the numbers of the groups to report: the newest times, else those with the most rows."""
         keys = list(self.numbers)
-        times = [place for place, name in enumerate(self._by) if name in PERIODS]
-        rank = {key: (*(-key[place] for place in times), -int(counts[number])) for key, number in self.numbers.items()}
+        times = [index for index, name in enumerate(self._by) if name in PERIODS]
+        rank = {key: (*(-key[index] for index in times), -int(counts[number])) for key, number in self.numbers.items()}
         chosen = sorted(keys, key=lambda key: (rank[key], key))[:limit]
         if times:
-            chosen.sort(key=lambda key: ([key[place] for place in times], rank[key], key))
+            chosen.sort(key=lambda key: ([key[index] for index in times], rank[key], key))
         return [self.numbers[key] for key in chosen]
 
 
-def named(
-    by: Sequence[str], of_steps: bool, grouping: Grouping, kept: Sequence[int], told: Sequence[Stats]
+def labelled_groups(
+    by: Sequence[str], of_steps: bool, grouping: Grouping, selected: Sequence[int], stats: Sequence[Stats]
 ) -> list[Group]:
     keys = list(grouping.numbers)
-    chosen = [keys[number] for number in kept]
-    columns = [_named(name, of_steps, [key[place] for key in chosen]) for place, name in enumerate(by)]
-    time = next((place for place, name in enumerate(by) if name in PERIODS), None)
+    chosen = [keys[number] for number in selected]
+    columns = [_names_of(name, of_steps, [key[index] for key in chosen]) for index, name in enumerate(by)]
+    time = next((index for index, name in enumerate(by) if name in PERIODS), None)
     return [
         Group(
             values=[column[row][0] for column in columns],
             labels=[column[row][1] for column in columns],
             from_us=None if time is None else key[time],
-            stats=told[row],
+            stats=stats[row],
         )
         for row, key in enumerate(chosen)
     ]
 
 
-def _named(name: str, of_steps: bool, numbers: list[int]) -> list[tuple[str | None, str]]:
+def _names_of(name: str, of_steps: bool, numbers: list[int]) -> list[tuple[str | None, str]]:
     if name in PERIODS:
         return [(iso(number), iso(number)) for number in numbers]
     field = "step status" if of_steps and name == "status" else name
-    found = names(field, {number for number in numbers if number != NULL})
-    return [(None, "") if number == NULL else found[number] for number in numbers]
+    labels = names(field, {number for number in numbers if number != NULL})
+    return [(None, "") if number == NULL else labels[number] for number in numbers]

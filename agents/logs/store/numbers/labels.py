@@ -1,4 +1,4 @@
-"""What the numbers in columns are called: in a query, and for people."""
+"""Name the numbers in columns: as a query writes them, and as people read them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
 
 Names = dict[int, tuple[str, str]]
-"""By number: what a query says behind the colon, and what people read."""
+"""By number: the value behind a query's colon, and the label."""
 
 
 def names(field: str, numbers: Iterable[int]) -> Names:
     return _NAMES[field](set(numbers))
 
 
-def _chosen(choices: Any) -> Callable[[set[int]], Names]:
+def _choices(choices: Any) -> Callable[[set[int]], Names]:
     def named(numbers: set[int]) -> Names:
         return {number: (choices(number).label,) * 2 for number in numbers}
 
@@ -33,39 +33,39 @@ def _terms(numbers: set[int]) -> Names:
 
 
 def _agents(numbers: set[int]) -> Names:
-    """By name where that names one agent, else by id."""
+    """Use the name where it is that of one agent alone, else the id."""
     rows = Agent.objects.unscoped("of rows the actor may see").filter(pk__in=numbers)
-    found = {key: name or model for key, name, model in rows.values_list("pk", "name", "model")}
-    return _by_name(ids.Kind.AGENT, numbers, found)
+    agent_names = {key: name or model for key, name, model in rows.values_list("pk", "name", "model")}
+    return _by_name(ids.Kind.AGENT, numbers, agent_names)
 
 
 def _sessions(numbers: set[int]) -> Names:
     rows = Session.objects.unscoped("of rows the actor may see").filter(pk__in=numbers)
-    found = dict(rows.values_list("pk", "name"))
-    return {number: (ids.public(ids.Kind.SESSION, number), found.get(number, "")) for number in numbers}
+    session_names = dict(rows.values_list("pk", "name"))
+    return {number: (ids.public(ids.Kind.SESSION, number), session_names.get(number, "")) for number in numbers}
 
 
 def _keys(numbers: set[int]) -> Names:
-    found = dict(ApiKey.objects.filter(pk__in=numbers).values_list("pk", "name"))
-    return {number: (found.get(number, ""),) * 2 for number in numbers}
+    key_names = dict(ApiKey.objects.filter(pk__in=numbers).values_list("pk", "name"))
+    return {number: (key_names.get(number, ""),) * 2 for number in numbers}
 
 
-def _by_name(kind: ids.Kind, numbers: set[int], found: dict[int, str]) -> Names:
-    many = Counter(name.casefold() for name in found.values())
-    out: Names = {}
+def _by_name(kind: ids.Kind, numbers: set[int], name_of: dict[int, str]) -> Names:
+    occurrences = Counter(name.casefold() for name in name_of.values())
+    labels: Names = {}
     for number in numbers:
-        name = found.get(number, "")
-        alone = name and many[name.casefold()] == 1
-        out[number] = (name if alone else ids.public(kind, number), name)
-    return out
+        name = name_of.get(number, "")
+        is_unique = name and occurrences[name.casefold()] == 1
+        labels[number] = (name if is_unique else ids.public(kind, number), name)
+    return labels
 
 
 _NAMES: dict[str, Callable[[set[int]], Names]] = {
-    "status": _chosen(TurnStatus),
-    "step status": _chosen(StepStatus),
-    "type": _chosen(StepType),
-    "api": _chosen(Api),
-    "source": _chosen(Source),
+    "status": _choices(TurnStatus),
+    "step status": _choices(StepStatus),
+    "type": _choices(StepType),
+    "api": _choices(Api),
+    "source": _choices(Source),
     "agent": _agents,
     "session": _sessions,
     "key": _keys,

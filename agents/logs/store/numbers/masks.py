@@ -1,4 +1,4 @@
-"""Masks: which rows of a table a condition holds for, worked out over columns."""
+"""Evaluate conditions over columns: a mask marks the rows of a table that fulfil one."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typing import Protocol
 
 import numpy as np
 
-from agents.logs.store.numbers.chunks import Chunk, Zone
+from agents.logs.store.numbers.chunks import ColumnBounds, ColumnChunk
 from agents.logs.store.numbers.columns import Array, Coded
 from agents.logs.store.numbers.table import Table
 
 Check = Callable[[Array], Array]
-"""Which of some numbers are as they should be."""
+"""Returns which of some numbers pass."""
 
 
 class Mask(Protocol):
-    """Which rows of a table a condition holds for."""
+    """The rows of a table that fulfil a condition."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """The columns it looks at."""
+        """The columns it reads."""
 
-    def of(self, chunk: Chunk) -> Array:
-        """True for the rows of the chunk it holds for."""
+    def of(self, chunk: ColumnChunk) -> Array:
+        """Return an array that is True for the rows of the chunk that fulfil the condition."""
 
-    def may(self, zone: Zone) -> bool:
-        """False where it certainly holds for no row of a segment."""
+    def may(self, zone: ColumnBounds) -> bool:
+        """Whether some row of a segment may fulfil it; False where certainly none does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
-    """All of these hold; without any, it holds for each row of the table."""
+class AllOf:
+    """All of the parts; without any, every row of the table."""
 
     table: Table
     parts: Sequence[Mask]
@@ -44,38 +44,38 @@ class Both:
         own = frozenset() if self.parts else frozenset({f"{self.table}.status"})
         return own.union(*(part.needs for part in self.parts))
 
-    def of(self, chunk: Chunk) -> Array:
+    def of(self, chunk: ColumnChunk) -> Array:
         if not self.parts:
             return np.ones(chunk.rows(self.table), dtype=bool)
-        found = self.parts[0].of(chunk)
+        mask = self.parts[0].of(chunk)
         for part in self.parts[1:]:
-            if not found.any():
+            if not mask.any():
                 break
-            found = found & part.of(chunk)
-        return found
+            mask = mask & part.of(chunk)
+        return mask
 
-    def may(self, zone: Zone) -> bool:
+    def may(self, zone: ColumnBounds) -> bool:
         return all(part.may(zone) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class AnyOf:
     parts: Sequence[Mask]
 
     @property
     def needs(self) -> frozenset[str]:
         return frozenset().union(*(part.needs for part in self.parts))
 
-    def of(self, chunk: Chunk) -> Array:
+    def of(self, chunk: ColumnChunk) -> Array:
         return reduce(np.logical_or, (part.of(chunk) for part in self.parts))
 
-    def may(self, zone: Zone) -> bool:
+    def may(self, zone: ColumnBounds) -> bool:
         return any(part.may(zone) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
-    """The opposite."""
+class Complement:
+    """The rows that the part does not accept."""
 
     part: Mask
 
@@ -83,16 +83,16 @@ class Other:
     def needs(self) -> frozenset[str]:
         return self.part.needs
 
-    def of(self, chunk: Chunk) -> Array:
+    def of(self, chunk: ColumnChunk) -> Array:
         return ~self.part.of(chunk)
 
-    def may(self, zone: Zone) -> bool:
+    def may(self, zone: ColumnBounds) -> bool:
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
-    """Turns of which some row of a table below them is so."""
+class TurnsWith:
+    """Turns with a row in a table below them that the part accepts."""
 
     table: Table
     part: Mask
@@ -101,18 +101,18 @@ class Some:
     def needs(self) -> frozenset[str]:
         return self.part.needs | {"turn.status", f"{self.table}.turn"}
 
-    def of(self, chunk: Chunk) -> Array:
-        found = np.zeros(chunk.rows("turn"), dtype=bool)
-        found[chunk.turns_of(self.table)[self.part.of(chunk)]] = True
-        return found
+    def of(self, chunk: ColumnChunk) -> Array:
+        mask = np.zeros(chunk.rows("turn"), dtype=bool)
+        mask[chunk.turns_of(self.table)[self.part.of(chunk)]] = True
+        return mask
 
-    def may(self, zone: Zone) -> bool:
+    def may(self, zone: ColumnBounds) -> bool:
         return self.part.may(zone)
 
 
 @dataclass(frozen=True, slots=True)
-class Inherited:
-    """Rows of a table below turns whose turn is so."""
+class FromTurn:
+    """Rows of a table below turns whose turn the part accepts."""
 
     table: Table
     part: Mask
@@ -121,16 +121,16 @@ class Inherited:
     def needs(self) -> frozenset[str]:
         return self.part.needs | {f"{self.table}.turn"}
 
-    def of(self, chunk: Chunk) -> Array:
-        found: Array = self.part.of(chunk)[chunk.turns_of(self.table)]
-        return found
+    def of(self, chunk: ColumnChunk) -> Array:
+        mask: Array = self.part.of(chunk)[chunk.turns_of(self.table)]
+        return mask
 
-    def may(self, zone: Zone) -> bool:
+    def may(self, zone: ColumnBounds) -> bool:
         return self.part.may(zone)
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class ByKeys:
     """The rows with these keys, ascending."""
 
     table: Table
@@ -140,15 +140,15 @@ class Keyed:
     def needs(self) -> frozenset[str]:
         return frozenset({f"{self.table}.id"})
 
-    def of(self, chunk: Chunk) -> Array:
+    def of(self, chunk: ColumnChunk) -> Array:
         own = chunk[f"{self.table}.id"].ints
         if not len(self.keys):
             return np.zeros(len(own), dtype=bool)
-        places = np.searchsorted(self.keys, own)
-        places[places == len(self.keys)] = 0
-        return np.asarray(self.keys[places] == own)
+        indices = np.searchsorted(self.keys, own)
+        indices[indices == len(self.keys)] = 0
+        return np.asarray(self.keys[indices] == own)
 
-    def may(self, zone: Zone) -> bool:
+    def may(self, zone: ColumnBounds) -> bool:
         least, most = zone.get(f"{self.table}.id", (None, None))
         if least is None or most is None:
             return False
@@ -156,8 +156,8 @@ class Keyed:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """Rows whose number in a column passes. ``low`` and ``high`` are what can pass at all."""
+class ColumnCheck:
+    """Rows whose number in a column passes. Numbers below ``low`` and above ``high`` never pass."""
 
     column: str
     check: Check
@@ -168,11 +168,11 @@ class Compared:
     def needs(self) -> frozenset[str]:
         return frozenset({self.column})
 
-    def of(self, chunk: Chunk) -> Array:
+    def of(self, chunk: ColumnChunk) -> Array:
         column = chunk[self.column]
         return self.check(column.values)[column.codes] if isinstance(column, Coded) else self.check(column.numbers)
 
-    def may(self, zone: Zone) -> bool:
+    def may(self, zone: ColumnBounds) -> bool:
         if self.column not in zone or (self.low, self.high) == (-math.inf, math.inf):
             return True
         least, most = zone[self.column]
@@ -180,8 +180,8 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Summed:
-    """Rows in which columns that always have a value pass, added up."""
+class SumCheck:
+    """Rows whose sum over columns passes; the columns always have a value."""
 
     columns: tuple[str, ...]
     check: Check
@@ -190,16 +190,16 @@ class Summed:
     def needs(self) -> frozenset[str]:
         return frozenset(self.columns)
 
-    def of(self, chunk: Chunk) -> Array:
+    def of(self, chunk: ColumnChunk) -> Array:
         return self.check(reduce(np.add, (chunk[name].ints for name in self.columns)))
 
-    def may(self, zone: Zone) -> bool:
+    def may(self, zone: ColumnBounds) -> bool:
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
-    """Turns that hold one of these values in a column of several."""
+class MultivaluedCheck:
+    """Turns with one of these values in a column of several values."""
 
     column: str
     values: Array
@@ -208,11 +208,11 @@ class Holding:
     def needs(self) -> frozenset[str]:
         return frozenset({self.column})
 
-    def of(self, chunk: Chunk) -> Array:
-        held = chunk.ragged(self.column)
-        found = np.zeros(len(held.counts), dtype=bool)
-        found[held.rows[np.isin(held.values, self.values)[held.codes]]] = True
-        return found
+    def of(self, chunk: ColumnChunk) -> Array:
+        column = chunk.ragged(self.column)
+        mask = np.zeros(len(column.counts), dtype=bool)
+        mask[column.rows[np.isin(column.values, self.values)[column.codes]]] = True
+        return mask
 
-    def may(self, zone: Zone) -> bool:
+    def may(self, zone: ColumnBounds) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""The rows that a query accepts, and those of them with the largest amounts."""
+"""Return the keys of the rows that a query accepts, and of those with the largest amounts."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ import numpy as np
 
 from agents.base.access import Actor
 from agents.logs.store.numbers.columns import NULL, Array
-from agents.logs.store.numbers.reading import Deadline
-from agents.logs.store.numbers.scan import scan_of
+from agents.logs.store.numbers.scan import open_scan
+from agents.logs.store.numbers.snapshot import Deadline
 from agents.query.tree import Query
 
 AMOUNTS = {"duration": "duration_us", "cost": "cost_nano"}
 
 
 def largest(actor: Actor, query: Query, amount: str, limit: int, deadline: Deadline) -> list[int]:
-    """Keys, the largest amount first; rows without one are left out."""
-    scan = scan_of(actor, query, deadline)
+    """Return keys, the largest amount first; rows without an amount are left out."""
+    scan = open_scan(actor, query, deadline)
     key, column = f"{scan.table}.id", f"{scan.table}.{AMOUNTS[amount]}"
     keys, amounts = [np.array([], dtype=np.int64)], [np.array([], dtype=np.int64)]
     for sifted in scan.over({key, column}):
         rows = sifted.rows()
         if rows is not None:
-            found = _first(sifted.ints(column, rows), sifted.ints(key, rows), limit)
-            amounts.append(found[0])
-            keys.append(found[1])
-    _, chosen = _first(np.concatenate(amounts), np.concatenate(keys), limit)
-    return [int(each) for each in chosen]
+            top = _largest(sifted.ints(column, rows), sifted.ints(key, rows), limit)
+            amounts.append(top[0])
+            keys.append(top[1])
+    _, chosen = _largest(np.concatenate(amounts), np.concatenate(keys), limit)
+    return [int(key_) for key_ in chosen]
 
 
 def keys(actor: Actor, query: Query, deadline: Deadline) -> list[int]:
-    """The keys of all rows, in their order."""
-    scan = scan_of(actor, query, deadline)
-    column, found = f"{scan.table}.id", [np.array([], dtype=np.int64)]
+    """Return the keys of all rows, ascending."""
+    scan = open_scan(actor, query, deadline)
+    column, batches = f"{scan.table}.id", [np.array([], dtype=np.int64)]
     for sifted in scan.over({column}):
         rows = sifted.rows()
         if rows is not None:
-            found.append(sifted.ints(column, rows))
-    return [int(key) for key in np.sort(np.concatenate(found))]
+            batches.append(sifted.ints(column, rows))
+    return [int(key) for key in np.sort(np.concatenate(batches))]
 
 
-def _first(amounts: Array, keys: Array, limit: int) -> tuple[Array, Array]:
-    """The largest of them, in their order."""
+def _largest(amounts: Array, keys: Array, limit: int) -> tuple[Array, Array]:
+    """Return the largest amounts, descending, with their keys."""
     present = amounts != NULL
     amounts, keys = amounts[present], keys[present]
     order = np.lexsort((keys, amounts))[::-1][:limit]

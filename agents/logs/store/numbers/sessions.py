@@ -1,4 +1,4 @@
-"""Sessions: few enough to be read from their rows, once for each question."""
+"""Scan sessions: few enough to be read from their rows, once for each request."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from agents.base.access import Actor
-from agents.logs.store.numbers.chunks import Chunk
-from agents.logs.store.numbers.reading import Deadline
-from agents.logs.store.numbers.scan import Rows, Scan, Sifted, constrains
+from agents.logs.store.numbers.chunks import ColumnChunk
+from agents.logs.store.numbers.scan import MatchedChunk, Rows, Scan, constrains
+from agents.logs.store.numbers.snapshot import Deadline
 from agents.logs.store.numbers.table import columns
 from agents.logs.store.query import condition
 from agents.query import tree
@@ -30,33 +30,33 @@ class SessionScan(Scan):
         self._query = query
         self._deadline = deadline
 
-    def over(self, names: Iterable[str], without: Iterable[str] = ()) -> Iterator[Sifted]:
-        yield _Read(self._actor, self._query, self._deadline, sorted({*names, "session.status"}))
+    def over(self, names: Iterable[str], without: Iterable[str] = ()) -> Iterator[MatchedChunk]:
+        yield _SessionChunk(self._actor, self._query, self._deadline, sorted({*names, "session.status"}))
 
 
-class _Read(Sifted):
-    """The sessions that match, read again for each field whose conditions are left out."""
+class _SessionChunk(MatchedChunk):
+    """The sessions that match; read again for each field whose conditions are left out."""
 
     def __init__(self, actor: Actor, query: Query, deadline: Deadline, names: list[str]) -> None:
-        super().__init__("session", Chunk({}), None, [], frozenset())
-        self._of = (actor, query, deadline, [name.partition(".")[2] for name in names])
-        self._read: str | None = None
+        super().__init__("session", ColumnChunk({}), None, [], frozenset())
+        self._request = (actor, query, deadline, [name.partition(".")[2] for name in names])
+        self._without: str | None = None
 
     def rows(self, without: str = "") -> Rows | None:
-        actor, query, deadline, names = self._of
+        actor, query, deadline, names = self._request
         deadline.check()
-        kept = [node for node in tree.conjuncts(query.tree) if not (without and constrains(node, {without}))]
-        reduced = "" if len(kept) == len(tree.conjuncts(query.tree)) else without
-        if self._read != reduced:
-            found = query.model_copy(update={"tree": tree.all_of(kept)})
-            self.chunk = Chunk(columns("session", _sessions(actor, found), names))
-            self._read = reduced
+        active = [node for node in tree.conjuncts(query.tree) if not (without and constrains(node, {without}))]
+        reduced = "" if len(active) == len(tree.conjuncts(query.tree)) else without
+        if self._without != reduced:
+            reduced_query = query.model_copy(update={"tree": tree.all_of(active)})
+            self.chunk = ColumnChunk(columns("session", _sessions(actor, reduced_query), names))
+            self._without = reduced
         return slice(None) if self.chunk.rows("session") else None
 
 
 def _sessions(actor: Actor, query: Query) -> QuerySet[Any, Any]:
-    last = Turn.objects.unscoped("of visible sessions").filter(pk=OuterRef("last_turn")).values("status")
-    status = Coalesce(Subquery(last), Value(TurnStatus.COMPLETED.value))
+    last_turn = Turn.objects.unscoped("of visible sessions").filter(pk=OuterRef("last_turn")).values("status")
+    status = Coalesce(Subquery(last_turn), Value(TurnStatus.COMPLETED.value))
     rows: QuerySet[Any, Any] = Session.objects.visible_to(actor).filter(condition(query, actor))
     counted: QuerySet[Any, Any] = rows.annotate(status=status)
     return counted

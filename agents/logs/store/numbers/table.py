@@ -1,8 +1,7 @@
-"""Which columns there are, and how they are read from the rows: the same for what is sealed and what
-is not.
+"""Define the columns and read them from the rows, for sealing and for the tail alike.
 
-Columns are named ``<table>.<field>``, the field as the model calls it. The rows of the tables below
-turns lie in the order of their turns; ``turn`` of theirs is the place of the turn in the chunk.
+Columns are named ``<table>.<field>``, the field as in the model. The rows of the tables below turns are
+in the order of their turns; their ``turn`` is the index of the turn in the chunk.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from agents.record.models.turns import Response, Step, Turn
 
 Table = Literal["session", "turn", "step", "response"]
 REASONS = ("", "end_of_turn", "end_of_message", "out_of_tokens", "violation", "max_infer_iters", "input_timeout")
-"""Why turns stop, by number; others are `OTHER_REASON`. Only ever add at the end."""
+"""The stop reasons of turns by number; all others are `OTHER_REASON`. Only ever add at the end."""
 OTHER_REASON = 255
-ROWS = 5_000
-"""Read at once: as Python's numbers they are ten times as large as in a column."""
+BATCH_ROWS = 5_000
+"""Rows read at once: as Python's numbers they are ten times as large as in a column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A table's columns: those with few different values, and the others."""
+    """A table's columns: ``coded`` have few different values, ``plain`` are the others."""
 
     model: type[Model]
     coded: frozenset[str]
@@ -41,8 +40,8 @@ class Layout:
         return name in self.coded or name in self.plain
 
 
-def _layout(model: type[Model], few: str, many: str) -> Layout:
-    return Layout(model, frozenset(few.split()), frozenset(many.split()))
+def _layout(model: type[Model], coded: str, plain: str) -> Layout:
+    return Layout(model, frozenset(coded.split()), frozenset(plain.split()))
 
 
 _TOKENS = "input_tokens output_tokens cached_tokens reasoning_tokens"
@@ -68,74 +67,76 @@ SEALED: tuple[Table, ...] = ("turn", "step", "response")
 RAGGED = frozenset({"turn.tools", "turn.terms"})
 """The tools a turn called; its tags and the pairs of its metadata."""
 CHILDREN: tuple[Table, ...] = ("step", "response")
-EVERY = frozenset(
+ALL_COLUMNS = frozenset(
     {f"{table}.{name}" for table in SEALED for name in LAYOUTS[table].coded | LAYOUTS[table].plain}
     | {f"{table}.turn" for table in CHILDREN}
     | RAGGED
 )
-"""All columns: what is sealed."""
+"""All columns of sealed segments."""
 
 
-Which = Callable[[str], Q]
-"""Turns to read: the condition on the column (``pk``, ``turn_id``) that names them."""
+TurnFilter = Callable[[str], Q]
+"""Selects the turns to read: returns a condition on the column (``pk``, ``turn_id``) that refers to them."""
 
 
-def within(low: int, high: int) -> Which:
-    """The turns whose keys lie above ``low`` and up to ``high``."""
+def within(low: int, high: int) -> TurnFilter:
+    """Select the turns whose keys are above ``low`` and up to ``high``."""
     return lambda column: Q(**{f"{column}__gt": low, f"{column}__lte": high})
 
 
-def read(turns: Which, names: Iterable[str]) -> dict[str, Column]:
-    """These columns of the turns chosen, and of the rows below them. ``turn.id`` comes along."""
-    wanted = set(names)
+def read(turns: TurnFilter, names: Iterable[str]) -> dict[str, Column]:
+    """Read columns of the selected turns, and of the rows below them. ``turn.id`` is always included."""
+    requested = set(names)
     rows = Turn.objects.unscoped("masked by who may see").filter(turns("pk")).order_by("pk")
-    out = columns("turn", rows, sorted(_own("turn", wanted) | {"id"}))
-    keys = out["turn.id"].ints  # type: ignore[union-attr]  # ids have one value a row: never Ragged
+    result = columns("turn", rows, sorted(_fields_of("turn", requested) | {"id"}))
+    keys = result["turn.id"].ints  # type: ignore[union-attr]  # ids have one value a row: never Ragged
     for table in CHILDREN:
-        if own := _own(table, wanted):
-            out |= _children(table, turns, keys, sorted(own - {"turn"}))
-    if "turn.tools" in wanted:
+        if own := _fields_of(table, requested):
+            result |= _children(table, turns, keys, sorted(own - {"turn"}))
+    if "turn.tools" in requested:
         steps = Step.objects.unscoped("masked by who may see").filter(turns("turn_id"), tool__isnull=False)
-        out["turn.tools"] = _pairs(keys, steps.values_list("turn_id", "tool_id").distinct())
-    if "turn.terms" in wanted:
-        held = TurnTag.objects.filter(turns("turn_id"))
-        out["turn.terms"] = _pairs(keys, held.values_list("turn_id", "term_id"))
-    return out
+        result["turn.tools"] = _pairs(keys, steps.values_list("turn_id", "tool_id").distinct())
+    if "turn.terms" in requested:
+        turn_tags = TurnTag.objects.filter(turns("turn_id"))
+        result["turn.terms"] = _pairs(keys, turn_tags.values_list("turn_id", "term_id"))
+    return result
 
 
-def _own(table: Table, names: set[str]) -> set[str]:
+def _fields_of(table: Table, names: set[str]) -> set[str]:
     return {name.partition(".")[2] for name in names - RAGGED if name.startswith(f"{table}.")}
 
 
-def _children(table: Table, turns: Which, keys: Array, names: Sequence[str]) -> dict[str, Column]:
+def _children(table: Table, turns: TurnFilter, keys: Array, names: Sequence[str]) -> dict[str, Column]:
     model: Any = LAYOUTS[table].model
     rows = model.objects.unscoped("masked by who may see").filter(turns("turn_id")).order_by("turn_id")
-    out = columns(table, rows, [*names, "turn_id"])
-    owners = out.pop(f"{table}.turn_id")
-    return {**out, f"{table}.turn": plain(np.searchsorted(keys, owners.ints))}  # type: ignore[union-attr]  # owners are ids, too: never Ragged
+    result = columns(table, rows, [*names, "turn_id"])
+    owners = result.pop(f"{table}.turn_id")
+    return {**result, f"{table}.turn": plain(np.searchsorted(keys, owners.ints))}  # type: ignore[union-attr]  # owners are ids, too: never Ragged
 
 
 def columns(table: Table, rows: QuerySet[Any, Any], names: Sequence[str]) -> dict[str, Column]:
-    """These columns of rows of a table, by ``<table>.<name>``."""
-    found = rows.values_list(*map(_number, names)).iterator(chunk_size=ROWS)
-    flat = np.fromiter(chain.from_iterable(found), dtype=np.int64)
-    few = LAYOUTS[table].coded
+    """Read columns of rows of a table, by ``<table>.<name>``."""
+    row_values = rows.values_list(*map(_integer, names)).iterator(chunk_size=BATCH_ROWS)
+    flat = np.fromiter(chain.from_iterable(row_values), dtype=np.int64)
+    coded_names = LAYOUTS[table].coded
     pairs = zip(names, flat.reshape(-1, len(names)).T, strict=True)
-    return {f"{table}.{name}": coded(numbers) if name in few else plain(numbers.copy()) for name, numbers in pairs}
+    return {
+        f"{table}.{name}": coded(numbers) if name in coded_names else plain(numbers.copy()) for name, numbers in pairs
+    }
 
 
-def _number(name: str) -> Any:
-    """A field as a whole number, without what it makes of it in Python."""
-    whole = BigIntegerField()
+def _integer(name: str) -> Any:
+    """Return the expression of a field as a whole number, without its conversion to Python."""
+    integer = BigIntegerField()
     if name == "stop_reason":
-        known = [When(stop_reason=reason, then=Value(place)) for place, reason in enumerate(REASONS)]
-        return Case(*known, default=Value(OTHER_REASON), output_field=whole)
+        cases = [When(stop_reason=reason, then=Value(index)) for index, reason in enumerate(REASONS)]
+        return Case(*cases, default=Value(OTHER_REASON), output_field=integer)
     column: Any = Cast(name, IntegerField()) if name in ("server_side", "violation") else F(name)
-    return Coalesce(column, Value(NULL, whole), output_field=whole)
+    return Coalesce(column, Value(NULL, integer), output_field=integer)
 
 
 def _pairs(keys: Array, rows: QuerySet[Any, Any]) -> Column:
-    """Of (turn, value) pairs."""
+    """Build a ragged column from (turn, value) pairs."""
     numbers = np.array(list(rows), dtype=np.int64).reshape(-1, 2)
     numbers[:, 0] = np.searchsorted(keys, numbers[:, 0])
     return ragged(len(keys), numbers)

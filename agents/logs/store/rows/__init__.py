@@ -1,6 +1,6 @@
-"""Rows of the lists, one module for each level: keys in, what a list shows of them out.
+"""Read the rows of the lists by their keys, one module for each level.
 
-Whoever calls has checked that the keys may be seen (`agents.logs.store.listing`).
+The caller has checked that the keys may be seen (`agents.logs.store.listing`).
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ _ROWS: dict[Level, Callable[[Sequence[int]], Sequence[Any]]] = {
 
 
 def of(level: Level, keys: Sequence[int]) -> list[Any]:
-    """The rows of these keys, in their order; those that are gone are left out."""
+    """Read the rows of these keys, in their order; deleted ones are left out."""
     return list(_ROWS[level](keys)) if keys else []

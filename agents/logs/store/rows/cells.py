@@ -1,4 +1,4 @@
-"""What rows of several levels have."""
+"""Convert values that rows of several levels have."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def dollars(nano: int | None) -> float | None:
     return None if nano is None else nano / 1e9
 
 
-def tokens(read: int, written: int, cached: int, reasoning: int) -> TokenCounts:
+def tokens(input: int, output: int, cached: int, reasoning: int) -> TokenCounts:
     return TokenCounts(
-        input_tokens=read,
-        output_tokens=written,
+        input_tokens=input,
+        output_tokens=output,
         cached_tokens=cached,
         reasoning_tokens=reasoning,
-        total_tokens=read + written,
+        total_tokens=input + output,
     )

@@ -1,4 +1,4 @@
-"""Responses of OpenAI's API in a list: legs of turns."""
+"""Read responses of OpenAI's API for a list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agents.base.store import terms
 from agents.base.timestamps import to_us, us_or_none
 from agents.logs.schemas.rows import ResponseRow, TurnRow
 from agents.logs.store.rows import cells, turns
-from agents.query.record import CUT
+from agents.query.fields import TRUNCATING
 from agents.record.models.choices import TurnStatus
 from agents.record.models.turns import Response
 
@@ -31,23 +31,25 @@ _COLUMNS = (
 
 
 def rows(keys: Sequence[int]) -> list[ResponseRow]:
-    """The rows of these responses, in this order."""
-    legs = Response.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
-    found = {row[0]: row for row in legs}
-    of = {row.id: row for row in turns.rows(sorted({row[1] for row in found.values()}))}
-    words = terms.texts({row[4] for row in found.values()})
-    return [_row(found[key], of[found[key][1]], words) for key in keys if key in found and found[key][1] in of]
+    """Read the rows of these responses, in this order."""
+    responses = Response.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
+    by_key = {row[0]: row for row in responses}
+    turn_of = {row.id: row for row in turns.rows(sorted({row[1] for row in by_key.values()}))}
+    names = terms.texts({row[4] for row in by_key.values()})
+    return [
+        _row(by_key[key], turn_of[by_key[key][1]], names) for key in keys if key in by_key and by_key[key][1] in turn_of
+    ]
 
 
-def _is_cut(turn: TurnRow, last: bool) -> bool:
-    return last and turn.status == "completed" and turn.stop_reason in CUT
+def _is_cut(turn: TurnRow, is_last: bool) -> bool:
+    return is_last and turn.status == "completed" and turn.stop_reason in TRUNCATING
 
 
-def _row(row: tuple[Any, ...], turn: TurnRow, words: dict[int | None, str]) -> ResponseRow:
-    key, _, number, status, model, legs, created, completed, *tokens = row
+def _row(row: tuple[Any, ...], turn: TurnRow, names: dict[int | None, str]) -> ResponseRow:
+    key, _, number, status, model, response_count, created, completed, *tokens = row
     started = to_us(created)
     ended = us_or_none(completed)
-    last = turn.error if TurnStatus(status) == TurnStatus.FAILED else None
+    error = turn.error if TurnStatus(status) == TurnStatus.FAILED else None
     return ResponseRow(
         id=ids.openai(ids.Kind.RESPONSE, key),
         number=number,
@@ -55,8 +57,8 @@ def _row(row: tuple[Any, ...], turn: TurnRow, words: dict[int | None, str]) -> R
         session_id=turn.session_id,
         conversation_id=ids.openai(ids.Kind.SESSION, turn.session_id),
         session_name=turn.session_name,
-        status="incomplete" if _is_cut(turn, number == legs) else TurnStatus(status).label,
-        model=words[model],
+        status="incomplete" if _is_cut(turn, number == response_count) else TurnStatus(status).label,
+        model=names[model],
         user=turn.user,
         tags=turn.tags,
         input_preview=turn.input_preview,
@@ -65,6 +67,6 @@ def _row(row: tuple[Any, ...], turn: TurnRow, words: dict[int | None, str]) -> R
         completed_at=ended,
         duration_ms=None if ended is None else max(ended - started, 0) / 1000,
         usage=cells.tokens(*tokens),
-        error=last,
+        error=error,
         steps=turn.steps,
     )

@@ -1,4 +1,4 @@
-"""Sessions in a list."""
+"""Read sessions for a list."""
 
 from __future__ import annotations
 
@@ -33,19 +33,21 @@ _COLUMNS = (
 
 
 def rows(keys: Sequence[int]) -> list[SessionRow]:
-    """The rows of these sessions, in this order."""
-    found = Session.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
-    sessions = {row[0]: row for row in found}
-    lasts = {row.id: row for row in turns.rows([row[-1] for row in sessions.values() if row[-1]])}
+    """Read the rows of these sessions, in this order."""
+    values = Session.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
+    sessions = {row[0]: row for row in values}
+    last_turns = {row.id: row for row in turns.rows([row[-1] for row in sessions.values() if row[-1]])}
     agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[2] for row in sessions.values() if row[2]})
     names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
     tags = tags_of(SessionTag, "session_id", keys)
-    return [_row(sessions[key], lasts, names, tags.get(key, [])) for key in keys if key in sessions]
+    return [_row(sessions[key], last_turns, names, tags.get(key, [])) for key in keys if key in sessions]
 
 
-def _row(row: tuple[Any, ...], lasts: Mapping[int, TurnRow], agents: Mapping[int, str], tags: list[str]) -> SessionRow:
-    key, name, agent, api, source, created, updated, count, items, read, written, cost, metadata, last = row
-    turn = lasts.get(last)
+def _row(
+    row: tuple[Any, ...], last_turns: Mapping[int, TurnRow], agents: Mapping[int, str], tags: list[str]
+) -> SessionRow:
+    key, name, agent, api, source, created, updated, count, items, input, output, cost, metadata, last_key = row
+    turn = last_turns.get(last_key)
     return SessionRow(
         id=key,
         conversation_id=ids.openai(ids.Kind.SESSION, key),
@@ -61,7 +63,7 @@ def _row(row: tuple[Any, ...], lasts: Mapping[int, TurnRow], agents: Mapping[int
         updated_at=to_us(updated),
         turn_count=count,
         item_count=items,
-        usage=TokenCounts(input_tokens=read, output_tokens=written, total_tokens=read + written),
+        usage=TokenCounts(input_tokens=input, output_tokens=output, total_tokens=input + output),
         cost_usd=cells.dollars(cost),
         last_turn=turn,
     )

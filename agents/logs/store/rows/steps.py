@@ -1,4 +1,4 @@
-"""Steps in a list of their own."""
+"""Read steps for a list of their own."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _Context:
     sessions: Mapping[int, str]
     agents: Mapping[int, str]
     words: Mapping[int | None, str]
@@ -57,18 +57,18 @@ class _Around:
 
 
 def rows(keys: Sequence[int]) -> list[StepRow]:
-    """The rows of these steps, in this order."""
+    """Read the rows of these steps, in this order."""
     steps = Step.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
-    found = {row[0]: row for row in steps}
-    around = _around(keys, list(found.values()))
-    return [_row(found[key], around) for key in keys if key in found]
+    by_key = {row[0]: row for row in steps}
+    context = _context(keys, list(by_key.values()))
+    return [_row(by_key[key], context) for key in keys if key in by_key]
 
 
-def _around(keys: Sequence[int], steps: list[tuple[Any, ...]]) -> _Around:
+def _context(keys: Sequence[int], steps: list[tuple[Any, ...]]) -> _Context:
     sessions = Session.objects.unscoped("ids checked").filter(pk__in={row[2] for row in steps})
     agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[3] for row in steps if row[3]})
     details = StepDetail.objects.filter(step_id__in=list(keys)).values_list("pk", "encoding", "body", "error")
-    return _Around(
+    return _Context(
         sessions=dict(sessions.values_list("pk", "name")),
         agents={key: name or model for key, name, model in agents.values_list("pk", "name", "model")},
         words=terms.texts({number for row in steps for number in (row[6], row[11], row[12])}),
@@ -77,31 +77,31 @@ def _around(keys: Sequence[int], steps: list[tuple[Any, ...]]) -> _Around:
     )
 
 
-def _row(row: tuple[Any, ...], around: _Around) -> StepRow:
-    key, turn, session, agent, number, type_, kind, name, status, ours, violation, model, finish = row[:13]
+def _row(row: tuple[Any, ...], context: _Context) -> StepRow:
+    key, turn, session, agent, number, type_, kind, name, status, server_side, violation, model, finish = row[:13]
     started, completed, duration, ttft, cost, *tokens = row[13:]
-    detail, error = around.details.get(key, (b"", ""))
+    detail, error = context.details.get(key, (b"", ""))
     failure = ErrorInfo.model_validate_json(error) if error else None
-    given, came = _words(StepType(type_), detail)
+    input_text, output_text = _previews(StepType(type_), detail)
     return StepRow(
         id=key,
         number=number,
         turn_id=turn,
         session_id=session,
-        session_name=around.sessions.get(session, ""),
+        session_name=context.sessions.get(session, ""),
         agent_id=agent,
-        agent_name=around.agents.get(agent, ""),
+        agent_name=context.agents.get(agent, ""),
         type=StepType(type_).label,
-        kind=around.words[kind],
+        kind=context.words[kind],
         name=name,
         status=StepStatus(status).label,
-        server_side=ours,
+        server_side=server_side,
         violation=violation,
-        model=around.words[model],
-        finish=around.words[finish] or None,
-        tags=around.tags.get(key, []),
-        input_preview=preview(given),
-        output_preview=preview(failure.message if failure else came),
+        model=context.words[model],
+        finish=context.words[finish] or None,
+        tags=context.tags.get(key, []),
+        input_preview=preview(input_text),
+        output_preview=preview(failure.message if failure else output_text),
         started_at=to_us(started),
         completed_at=us_or_none(completed),
         duration_ms=cells.milliseconds(duration),
@@ -112,10 +112,10 @@ def _row(row: tuple[Any, ...], around: _Around) -> StepRow:
     )
 
 
-# --------------------------------------------------------------------------------- first words
+# ------------------------------------------------------------------------------------ previews
 
 
-class _Said(msgspec.Struct):
+class _Message(msgspec.Struct):
     content: Any = ""
     tool_calls: list[Any] = []
 
@@ -125,12 +125,12 @@ class _Violation(msgspec.Struct):
 
 
 class _Detail(msgspec.Struct):
-    """What of any step's detail a row shows."""
+    """The parts of any step's detail that a row shows."""
 
-    model_response: _Said = msgspec.field(default_factory=_Said)
+    model_response: _Message = msgspec.field(default_factory=_Message)
     reasoning: str = ""
     tool_calls: list[Any] = []
-    tool_responses: list[_Said] = []
+    tool_responses: list[_Message] = []
     shields: list[str] = []
     violation: _Violation | None = None
     query: str = ""
@@ -139,28 +139,28 @@ class _Detail(msgspec.Struct):
     data: Any = None
 
 
-def _words(type_: StepType, detail: bytes) -> tuple[str, str]:
-    """(what a step was given, what came of it)."""
+def _previews(type_: StepType, detail: bytes) -> tuple[str, str]:
+    """Return (the input of a step, its output)."""
     try:
-        found = msgspec.json.decode(detail, type=_Detail) if detail else _Detail()
+        parsed = msgspec.json.decode(detail, type=_Detail) if detail else _Detail()
     except (msgspec.MsgspecError, RecursionError):
         return "", ""
     match type_:
         case StepType.INFERENCE:
-            return found.reasoning, _text(found.model_response.content) or _calls(found.model_response.tool_calls)
+            return parsed.reasoning, _text(parsed.model_response.content) or _calls(parsed.model_response.tool_calls)
         case StepType.TOOL_EXECUTION:
-            return _calls(found.tool_calls), "\n".join(_text(each.content) for each in found.tool_responses)
+            return _calls(parsed.tool_calls), "\n".join(_text(response.content) for response in parsed.tool_responses)
         case StepType.SHIELD_CALL:
-            return ", ".join(found.shields), (found.violation.user_message or "") if found.violation else ""
+            return ", ".join(parsed.shields), (parsed.violation.user_message or "") if parsed.violation else ""
         case StepType.MEMORY_RETRIEVAL:
-            return found.query, _text(found.inserted_context)
+            return parsed.query, _text(parsed.inserted_context)
         case _:
-            data = found.data
-            return found.kind or "", "" if data is None else msgspec.json.encode(data).decode()
+            data = parsed.data
+            return parsed.kind or "", "" if data is None else msgspec.json.encode(data).decode()
 
 
 def _text(content: Any) -> str:
-    """The words of a content."""
+    """Return the text of a message's content."""
     match content:
         case str():
             return content
@@ -173,10 +173,12 @@ def _text(content: Any) -> str:
 
 
 def _calls(calls: list[Any]) -> str:
-    """Calls as one would write them."""
-    return ", ".join(f"{call.get('tool_name', '')}({_written(call)})" for call in calls if isinstance(call, dict))
+    """Write calls as in code: ``name(arguments)``."""
+    return ", ".join(f"{call.get('tool_name', '')}({_arguments(call)})" for call in calls if isinstance(call, dict))
 
 
-def _written(call: dict[str, Any]) -> str:
-    written = call.get("arguments_json")
-    return written if isinstance(written, str) else msgspec.json.encode(call.get("arguments", "")).decode()
+def _arguments(call: dict[str, Any]) -> str:
+    arguments_json = call.get("arguments_json")
+    return (
+        arguments_json if isinstance(arguments_json, str) else msgspec.json.encode(call.get("arguments", "")).decode()
+    )

@@ -1,7 +1,4 @@
-"""Turns in a list.
-
-Ids first and bodies after; no joins on the way.
-"""
+"""Read turns for a list, with one query for each table and no joins."""
 
 from __future__ import annotations
 
@@ -48,8 +45,8 @@ _TURN = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
-    """What a page of turns needs besides the turns: one query each."""
+class _Context:
+    """Rows of other tables that a page of turns needs: one query each."""
 
     bodies: dict[int, tuple[str, str, str]]
     agents: dict[int, str]
@@ -60,19 +57,19 @@ class _Around:
 
 
 def rows(keys: Sequence[int]) -> list[TurnRow]:
-    """The rows of these turns, in this order. The caller has checked that they may be seen."""
+    """Read the rows of these turns, in this order. The caller has checked that they may be seen."""
     if not keys:
         return []
-    found = {row[0]: row for row in Turn.objects.unscoped("ids checked").filter(pk__in=keys).values_list(*_TURN)}
-    around = _around(keys, list(found.values()))
-    return [_row(found[key], around) for key in keys if key in found]
+    by_key = {row[0]: row for row in Turn.objects.unscoped("ids checked").filter(pk__in=keys).values_list(*_TURN)}
+    context = _context(keys, list(by_key.values()))
+    return [_row(by_key[key], context) for key in keys if key in by_key]
 
 
-def _around(keys: Sequence[int], turns: list[tuple[Any, ...]]) -> _Around:
+def _context(keys: Sequence[int], turns: list[tuple[Any, ...]]) -> _Context:
     bodies = TurnBody.objects.unscoped("ids checked").filter(turn_id__in=keys)
     agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[1] for row in turns if row[1]})
     sessions = Session.objects.unscoped("ids checked").filter(pk__in={row[2] for row in turns})
-    return _Around(
+    return _Context(
         bodies={row[0]: row[1:] for row in bodies.values_list("pk", "input_preview", "output_preview", "error")},
         agents={key: name or model for key, name, model in agents.values_list("pk", "name", "model")},
         sessions=dict(sessions.values_list("pk", "name")),
@@ -82,39 +79,43 @@ def _around(keys: Sequence[int], turns: list[tuple[Any, ...]]) -> _Around:
     )
 
 
-STRIP = 200
-"""Steps in the strip of a row; a turn of a hundred thousand steps must not fill the page."""
+MAX_MARKS = 200
+"""Steps in the sparkline of a row; a turn of a hundred thousand steps must not fill the page."""
 
 
 def _steps(keys: Sequence[int]) -> dict[int, list[tuple[Any, ...]]]:
-    rows = Step.objects.unscoped("ids checked").filter(turn_id__in=keys, number__lt=STRIP).order_by("turn_id", "number")
-    out: dict[int, list[tuple[Any, ...]]] = {}
+    rows = (
+        Step.objects.unscoped("ids checked")
+        .filter(turn_id__in=keys, number__lt=MAX_MARKS)
+        .order_by("turn_id", "number")
+    )
+    by_turn: dict[int, list[tuple[Any, ...]]] = {}
     columns = ("turn_id", "pk", "type", "name", "status", "started_at", "duration_us", "kind_id", "violation")
     for row in rows.values_list(*columns):
-        out.setdefault(row[0], []).append(row)
-    return out
+        by_turn.setdefault(row[0], []).append(row)
+    return by_turn
 
 
-def _row(row: tuple[Any, ...], around: _Around) -> TurnRow:
+def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
     key, agent, session, status, stop_reason, source, api, model, user, error, started, completed = row[:12]
     duration, ttft, tokens_in, tokens_out, cached, reasoning, cost, steps, tools, errors, violations = row[12:]
-    asked, answered, error_json = around.bodies.get(key, ("", "", ""))
+    input_preview, output_preview, error_json = context.bodies.get(key, ("", "", ""))
     start = to_us(started)
     return TurnRow(
         id=key,
         agent_id=agent,
-        agent_name=around.agents.get(agent, ""),
+        agent_name=context.agents.get(agent, ""),
         session_id=session,
-        session_name=around.sessions.get(session, ""),
+        session_name=context.sessions.get(session, ""),
         status=TurnStatus(status).label,
         stop_reason=stop_reason or None,
         source=Source(source).label,
         api=Api(api).label,
-        model=around.words[model],
-        user=around.words[user] or None,
-        tags=around.tags.get(key, []),
-        input_preview=asked,
-        output_preview=answered,
+        model=context.words[model],
+        user=context.words[user] or None,
+        tags=context.tags.get(key, []),
+        input_preview=input_preview,
+        output_preview=output_preview,
         started_at=start,
         completed_at=us_or_none(completed),
         duration_ms=cells.milliseconds(duration),
@@ -122,7 +123,7 @@ def _row(row: tuple[Any, ...], around: _Around) -> TurnRow:
         usage=cells.tokens(tokens_in, tokens_out, cached, reasoning),
         cost_usd=cells.dollars(cost),
         error=ErrorInfo.model_validate_json(error_json) if error and error_json else None,
-        steps=[_mark(step, start) for step in around.steps.get(key, ())],
+        steps=[_mark(step, start) for step in context.steps.get(key, ())],
         counts=Counts(steps=steps, tools=tools, errors=errors, violations=violations),
     )
 

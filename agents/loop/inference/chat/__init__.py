@@ -1,6 +1,7 @@
 """The parts of `agents.loop.inference.openai_compatible`, one job each.
 
-``request`` puts the body together, ``transport`` sends it over ``connections``, ``incoming`` reads
-the bytes of the answer as long as ``patience`` allows, ``sse`` splits them, ``stream`` and
-``call_parts`` make chunks of them, and ``faults`` words what went wrong.
+``request`` builds the body, ``transport`` sends it over ``connections``, ``response_body`` reads the
+bytes of the answer within the limits of ``timeouts``, ``sse`` splits them into events, ``stream`` and
+``call_parts`` turn events into chunks, ``payload_stream`` passes events through unchanged, and
+``endpoint_errors`` builds the errors.
 """

@@ -1,9 +1,8 @@
-"""The fragments of parallel tool calls, put in order.
+"""Sorts the fragments of parallel tool calls.
 
-Endpoints disagree about what tells calls apart: an index, or only an id, or the same index for
-all; some repeat the id with every fragment, some never send one. Out of here each call has a
-dense index of its own, a unique id, and a first fragment that carries its name. What the
-arguments say is not looked at.
+Endpoints identify calls differently: by an index, or only by an id, or with the same index for all;
+some repeat the id with every fragment, some never send one. After sorting, each call has a dense
+index of its own, a unique id, and a first fragment that carries its name. Arguments are not parsed.
 """
 
 from __future__ import annotations
@@ -26,19 +25,20 @@ def random_call_id() -> str:
 
 
 class _OpenCall:
-    """A call being received. ``held`` is what came before its name; None once that went out."""
+    """A call being received. ``buffered`` are the arguments received before its name; None once the
+    first fragment was returned."""
 
-    __slots__ = ("call_id", "held", "index", "sent_id")
+    __slots__ = ("buffered", "call_id", "index", "sent_id")
 
     def __init__(self, index: int, call_id: str, sent_id: str) -> None:
         self.index = index
         self.call_id = call_id
         self.sent_id = sent_id
-        self.held: str | None = ""
+        self.buffered: str | None = ""
 
 
-class CallOrder:
-    """Sorts the fragments of one answer. ``mint`` makes the id of a call that has none of its own."""
+class FragmentSorter:
+    """Sorts the fragments of one answer. ``mint`` makes the id of a call that came without one."""
 
     __slots__ = ("_by_id", "_by_index", "_calls", "_ids", "_mint")
 
@@ -50,23 +50,24 @@ class CallOrder:
         self._ids: set[str] = set()
 
     def add(self, index: int | None, call_id: str, name: str, arguments: str) -> CallPart | None:
-        """The next fragment to hand on; None while a call's name is awaited or nothing was said.
-        Raises TooManyCalls."""
+        """Take a fragment and return the next one to pass on; None while the call's name is missing,
+        or for an empty fragment. Raises TooManyCalls."""
         call = self._find(index, call_id, name) or self._open(index, call_id)
-        if call.held is None:
+        if call.buffered is None:
             return CallPart(call.index, arguments) if arguments else None
         if name:
             return self._begin(call, name, arguments)
-        call.held += arguments
+        call.buffered += arguments
         return None
 
-    def nameless(self) -> list[CallPart]:
-        """At the end of the answer: the calls whose name never came, whole, with an empty one."""
-        return [self._begin(call, "", "") for call in self._calls if call.held is not None]
+    def unnamed_calls(self) -> list[CallPart]:
+        """Return the calls whose name never arrived, complete and with an empty name, at the end of the
+        answer."""
+        return [self._begin(call, "", "") for call in self._calls if call.buffered is not None]
 
     def _find(self, index: int | None, sent_id: str, name: str) -> _OpenCall | None:
-        """The call that a fragment goes on with. Under a known index a new id is a new call; with
-        neither index nor id a name is."""
+        """Return the open call that a fragment belongs to. Under a known index a new id begins a new
+        call; without index and id a name does."""
         if sent_id:
             latest = self._by_index.get(index)
             return self._by_id.get((index, sent_id)) or (latest if latest and not latest.sent_id else None)
@@ -86,6 +87,6 @@ class CallOrder:
         return call
 
     def _begin(self, call: _OpenCall, name: str, arguments: str) -> CallPart:
-        arguments = (call.held or "") + arguments
-        call.held = None
+        arguments = (call.buffered or "") + arguments
+        call.buffered = None
         return CallPart(call.index, arguments, call_id=call.call_id, name=name)

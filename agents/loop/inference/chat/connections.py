@@ -1,8 +1,8 @@
 """The HTTP connections to model endpoints: one aiohttp session per event loop.
 
-A session belongs to the loop it was made in. Nothing of an endpoint is known here, and nothing is
-taken from outside: no proxy or netrc from the environment, no cookies kept, no compression (a
-bomb, and delay where tokens should flow).
+A session belongs to the loop it was created in. Sessions hold nothing specific to an endpoint and
+nothing from the environment: no proxy or netrc, no cookies, no compression (a decompression bomb, and
+a delay for streamed tokens).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import aiohttp
 
 
 class Connections:
-    """Sessions made when first needed. ``connect_s`` bounds looking up the name and connecting;
-    every other wait is bounded by who waits."""
+    """Sessions created when first needed. ``connect_s`` bounds the DNS lookup and the connect; callers
+    bound every other wait."""
 
     def __init__(self, connect_s: float) -> None:
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_s, sock_connect=connect_s)
@@ -29,8 +29,8 @@ class Connections:
         return session
 
     async def close(self) -> None:
-        """Close the session of the running loop, and those whose loop is closed already. One that
-        lives in another running loop can only be closed there."""
+        """Close the session of the running loop, and those whose loop is closed already. A session of
+        another running loop can only be closed there."""
         running = asyncio.get_running_loop()
         for loop in [loop for loop in self._sessions if loop is running or loop.is_closed()]:
             await self._sessions.pop(loop).close()

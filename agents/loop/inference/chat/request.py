@@ -1,6 +1,6 @@
-"""An inference request as the body of a chat-completions call.
+"""Encodes an inference request as the body of a chat-completions call.
 
-The messages are encoded already and stay unread: a history of megabytes is joined, never parsed.
+The messages are encoded already and are not parsed again: a history of megabytes is only joined.
 This module knows the field names of chat completions and nothing of HTTP.
 """
 
@@ -33,8 +33,8 @@ _NAME_LENGTH = 64
 
 
 def encode(request: InferenceRequest, max_tokens_field: str = "max_tokens") -> bytes:
-    """The body of a streaming call; some models want the limit under another name. Raises
-    InvalidRequest for what the protocol cannot express."""
+    """Encode the body of a streaming call; some models want the limit under another name. Raises
+    InvalidRequest for a request that cannot be written as JSON."""
     options: dict[str, JSON] = {
         "stream": True,
         "stream_options": {"include_usage": True},
@@ -44,10 +44,10 @@ def encode(request: InferenceRequest, max_tokens_field: str = "max_tokens") -> b
         **request.options,
     }
     try:
-        model, rest = _encode(request.model), _encode(options)
+        model, options_json = _encode(request.model), _encode(options)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"the request cannot be written as JSON: {error}") from None
-    return b"".join((b'{"model":', model, b',"messages":[', b",".join(request.messages), b"],", rest[1:]))
+    return b"".join((b'{"model":', model, b',"messages":[', b",".join(request.messages), b"],", options_json[1:]))
 
 
 def _sampling(sampling: SamplingParams, max_tokens_field: str) -> dict[str, JSON]:
@@ -73,8 +73,8 @@ def _strategy(strategy: SamplingStrategy) -> dict[str, JSON]:
 
 
 def _tools(request: InferenceRequest) -> dict[str, JSON]:
-    """Nothing for ``none``: not every endpoint heeds it, but none calls a tool it never saw.
-    Nothing for ``auto`` either, the default: some endpoints refuse the word."""
+    """Return the fields for tools. With ``none`` no tools are sent: not every endpoint heeds ``none``, but
+    none calls a tool it was never sent. ``auto``, the default, is left out: some endpoints refuse it."""
     choice = request.tool_choice
     if not request.tools or choice == "none":
         return {}
@@ -91,10 +91,10 @@ def _response_format(response_format: ResponseFormat | None) -> dict[str, JSON]:
         case None:
             return {}
         case JsonSchemaFormat(json_schema=schema):
-            named = {"name": _schema_name(schema), "schema": schema}
-            return {"response_format": {"type": "json_schema", "json_schema": named}}
+            schema_format = {"name": _schema_name(schema), "schema": schema}
+            return {"response_format": {"type": "json_schema", "json_schema": schema_format}}
         case GrammarFormat(bnf=bnf):
-            # no part of chat completions, but of several endpoints that speak them; others refuse it
+            # not part of chat completions; several compatible endpoints take it, others refuse it
             return {"response_format": {"type": "grammar", "grammar": bnf}}
 
 

@@ -1,10 +1,9 @@
-"""Server-sent events, the bytes: a stream cut anywhere in, the data of each event out.
+"""Splits a stream of server-sent events: bytes cut anywhere in, the data of each event out.
 
-Only splitting happens here. What the data means, when to stop, and where the bytes come from is
-none of this module's business; it does no I/O and decodes no text, so a cut inside a UTF-8
-sequence or a line end cannot matter. Follows the WHATWG HTML standard, section 9.2.6 (line ends
-``\\n``, ``\\r\\n`` and ``\\r``; several ``data`` lines of one event joined by ``\\n``; comments and
-other fields skipped), with one leniency: what stands unterminated at the end is handed out.
+This module does no I/O and decodes no text, so a cut inside a UTF-8 sequence or a line end does not
+matter. It follows the WHATWG HTML standard, section 9.2.6 (line ends ``\\n``, ``\\r\\n`` and ``\\r``;
+several ``data`` lines of one event joined by ``\\n``; comments and other fields skipped), with one
+exception: an unterminated event at the end is returned too.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ class EventTooLarge(ValueError):
 
 
 class EventSplitter:
-    """Holds the bytes that do not make a whole event yet."""
+    """Splits bytes into events and buffers the bytes of an incomplete one."""
 
     __slots__ = ("_after_return", "_buffer", "_scanned")
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        # Everything before this place is known to hold no blank line: a huge event that drips in
-        # is searched once, not once per drop.
+        # No blank line begins before this offset: a huge event that arrives in small chunks is
+        # searched once, not once per chunk.
         self._scanned = 0
         self._after_return = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The data of all events that ``data`` completes, in order. Raises EventTooLarge."""
+        """Return the data of all events that ``data`` completes, in order. Raises EventTooLarge."""
         if self._after_return or b"\r" in data:
             data = self._with_plain_ends(data)
         buffer = self._buffer
@@ -45,10 +44,10 @@ class EventSplitter:
         return _data_of_events(complete)
 
     def end(self) -> list[bytes]:
-        """The data of an event that the stream ended in, if any."""
-        rest = bytes(self._buffer)
+        """Return the data of an event that the stream ended in, if any."""
+        unfinished = bytes(self._buffer)
         self._buffer.clear()
-        return _data_of_events(rest)
+        return _data_of_events(unfinished)
 
     def _wait_for_more(self) -> list[bytes]:
         size = len(self._buffer)
@@ -67,18 +66,18 @@ class EventSplitter:
 
 
 def _data_of_events(text: bytes) -> list[bytes]:
-    found = []
+    payloads = []
     for event in text.split(b"\n\n"):
         # Nearly every event of a model endpoint is this one line.
         plain = event.startswith(b"data: ") and b"\n" not in event
         data = event[6:] if plain else _data_of_event(event)
         if data:
-            found.append(data)
-    return found
+            payloads.append(data)
+    return payloads
 
 
 def _data_of_event(event: bytes) -> bytes:
-    """The joined ``data`` lines; empty for an event without any, which the standard drops too."""
+    """Join the ``data`` lines of an event; empty for an event without any, which the standard drops too."""
     values = []
     for line in event.removeprefix(_BYTE_ORDER_MARK).split(b"\n"):
         field, _, value = line.partition(b":")

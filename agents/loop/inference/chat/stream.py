@@ -1,8 +1,7 @@
-"""The answer of a chat-completions call: bytes in, chunks out.
+"""Parses the answer of a chat-completions call: bytes in, chunks out.
 
-Reads a stream of events, or the single JSON document of an endpoint that does not stream. It does
-no I/O and keeps no time: where the bytes come from and how long they may take is its caller's
-business. All it raises is ProviderError, after the chunks before the fault were handed out.
+It reads a stream of events, or the single JSON document of an endpoint that does not stream. It does
+no I/O and sets no timeouts. It raises only ProviderError, after it has yielded the chunks before the error.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ import msgspec
 from agents.base.errors import ProviderError
 from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import Chunk, Finish, Reasoning, Text
-from agents.loop.inference.chat.call_parts import CallOrder, TooManyCalls, random_call_id
-from agents.loop.inference.chat.faults import Complaint, Faults
+from agents.loop.inference.chat.call_parts import FragmentSorter, TooManyCalls, random_call_id
+from agents.loop.inference.chat.endpoint_errors import EndpointErrors, ReportedError
 from agents.loop.inference.chat.sse import EventSplitter, EventTooLarge
-from agents.record.schemas.content import MOST_TOKENS, Usage
+from agents.record.schemas.content import MAX_TOKENS, Usage
 
 _DONE = b"[DONE]"
 
 
 class _Function(msgspec.Struct, gc=False):
     name: str | None = None
-    # Text by the book; some endpoints send the object itself.
+    # A string by the standard; some endpoints send the object itself.
     arguments: str | dict[str, JSON] | None = None
 
 
@@ -53,19 +52,19 @@ class _Choice(msgspec.Struct, gc=False):
 
 class _Frame(msgspec.Struct, gc=False):
     choices: list[_Choice] | None = None
-    # Counts are an extra: a strange one must not cost the answer, so it is read leniently.
+    # Read leniently: an unexpected shape of the counts must not fail the answer.
     usage: JSON = None
     error: JSON = None
 
 
 _read_frame = msgspec.json.Decoder(_Frame).decode
 OUTPUT_CHARS = 4 * 2**20
-"""Characters of an answer."""
+"""The maximum length of an answer, in characters."""
 
 
 class ChatStream:
-    """One answer being received. ``began`` tells whether an event came, ``started`` whether a chunk did, ``finished``
-    whether the endpoint gave a finish reason, ``done`` that nothing more is to be read."""
+    """One answer being received. ``began`` is set by the first event, ``started`` by the first chunk, ``finished``
+    by a finish reason, and ``done`` when nothing more is to be read."""
 
     __slots__ = (
         "_calls", "_faults", "_limit", "_model", "_reason", "_size", "_splitter", "_usage",
@@ -74,7 +73,7 @@ class ChatStream:
 
     def __init__(
         self,
-        faults: Faults,
+        faults: EndpointErrors,
         *,
         model: str = "",
         output_chars: int = OUTPUT_CHARS,
@@ -84,7 +83,7 @@ class ChatStream:
         self._model = model
         self._limit = output_chars
         self._splitter = EventSplitter()
-        self._calls = CallOrder(new_call_id)
+        self._calls = FragmentSorter(new_call_id)
         self._reason: str | None = None
         self._usage: Usage | None = None
         self._size = 0
@@ -96,7 +95,7 @@ class ChatStream:
         return self.done or self._reason is not None
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
-        """The chunks that ``data`` completes. To be exhausted before the next call."""
+        """Return the chunks that ``data`` completes. Exhaust the iterator before the next call."""
         try:
             payloads = self._splitter.feed(data)
         except EventTooLarge as error:
@@ -104,16 +103,16 @@ class ChatStream:
         return self._chunks(payloads)
 
     def end(self) -> Iterator[Chunk]:
-        """After the last byte: what was held back, and the Finish. An answer that neither gave a
-        reason nor said that it is done was cut."""
-        yield from self._chunks([payload for payload in self._splitter.end() if _is_whole(payload)])
+        """Yield the chunks that were still buffered after the last byte, and the Finish. An answer without
+        a finish reason and without ``[DONE]`` was cut."""
+        yield from self._chunks([payload for payload in self._splitter.end() if _is_complete(payload)])
         if not self.finished:
             raise self._faults.cut("the stream ended without a finish reason")
-        yield from self._calls.nameless()
+        yield from self._calls.unnamed_calls()
         yield Finish(self._reason, self._usage)
 
     def document(self, body: bytes) -> Iterator[Chunk]:
-        """The chunks of an answer that came as one JSON document, Finish included."""
+        """Yield the chunks of an answer that came as one JSON document, the Finish included."""
         yield from self._chunks([body])
         if not (self.started or self.finished):
             raise self._faults.error(f"answered without a completion: {self._faults.quote(_text(body))}")
@@ -121,7 +120,7 @@ class ChatStream:
         yield from self.end()
 
     def _chunks(self, payloads: list[bytes]) -> Iterator[Chunk]:
-        """All that comes before a fault is handed out before it is raised."""
+        """Yield the chunks of these payloads. Chunks before an error are yielded before it is raised."""
         chunks: list[Chunk] = []
         try:
             for payload in payloads:
@@ -141,14 +140,14 @@ class ChatStream:
         frame = self._decode(payload)
         if frame.choices:
             for choice in frame.choices:
-                # Only one answer was asked for; a second one would be mixed into the first.
+                # Only one choice was requested; a second one would be mixed into the first.
                 if not choice.index:
                     self._read_choice(choice, chunks)
             self.started = self.started or bool(chunks)
         if frame.usage is not None:
             self._usage = _usage(frame.usage) or self._usage
         if frame.error is not None or not (frame.choices or frame.usage):
-            self._check_complaint(payload)
+            self._check_error(payload)
 
     def _read_choice(self, choice: _Choice, chunks: list[Chunk]) -> None:
         if choice.finish_reason:
@@ -156,9 +155,9 @@ class ChatStream:
         delta = choice.delta or choice.message
         if delta is None:
             return
-        if thought := delta.reasoning_content or delta.reasoning:
-            self._count(len(thought))
-            chunks.append(Reasoning(thought))
+        if reasoning := delta.reasoning_content or delta.reasoning:
+            self._count(len(reasoning))
+            chunks.append(Reasoning(reasoning))
         if text := delta.content or delta.refusal:
             self._count(len(text))
             chunks.append(Text(text))
@@ -195,25 +194,25 @@ class ChatStream:
         quoted = self._faults.quote(_text(payload))
         raise self._faults.error(f"sent an event that cannot be read ({cause}): {quoted}") from None
 
-    def _check_complaint(self, payload: bytes) -> None:
-        """Raise where an event without an answer in it is an error. Others are some endpoint's
-        own (keep-alives, content filters) and say nothing to us."""
+    def _check_error(self, payload: bytes) -> None:
+        """Raise ProviderError for an event without choices that reports an error. Other such events are an
+        endpoint's own (keep-alives, content filters) and are ignored."""
         try:
             event = msgspec.json.decode(_without_lone_surrogates(payload))
         except (ValueError, RecursionError) as error:
-            # Sound where it was read before, but not in the fields that were skipped.
+            # Valid in the fields that were decoded before, but not in those that were skipped.
             self._refuse(payload, error)
         if event.get("error") is not None or event.get("object") == "error" or event.get("detail") is not None:
-            raise self._faults.complained(Complaint.of(event), model=self._model)
+            raise self._faults.reported(ReportedError.of(event), model=self._model)
 
 
 def _text(payload: bytes) -> str:
-    """Enough of it to be quoted."""
+    """Decode the beginning of a payload, enough for a quotation."""
     return payload[:2_000].decode(errors="replace")
 
 
-def _is_whole(payload: bytes) -> bool:
-    """Whether the event that a stream ended in can be read: if not, it was cut there."""
+def _is_complete(payload: bytes) -> bool:
+    """Whether the last event of a stream can be parsed: if not, the stream was cut inside it."""
     try:
         _read_frame(_without_lone_surrogates(payload))
     except (ValueError, RecursionError):
@@ -231,7 +230,7 @@ def _function(function: _Function | None) -> tuple[str, str]:
 
 
 def _usage(counts: JSON) -> Usage | None:
-    """The counts of an answer; None where there are none."""
+    """Parse the token counts of an answer; None where there are none."""
     if not isinstance(counts, dict) or not counts:
         return None
     return Usage(
@@ -244,7 +243,7 @@ def _usage(counts: JSON) -> Usage | None:
 
 def _count_in(counts: JSON, name: str) -> int:
     value = counts.get(name) if isinstance(counts, dict) else None
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
+    return value if type(value) is int and 0 <= value <= MAX_TOKENS else 0
 
 
 # A surrogate pair, a lone half, or any other escape (so that an escaped backslash is not read as
@@ -255,6 +254,6 @@ _ESCAPE = re.compile(
 
 
 def _without_lone_surrogates(payload: bytes) -> bytes:
-    """Halves of a character, left by endpoints that cut text by UTF-16 units, become U+FFFD: no
-    JSON reader of ours takes them, and half an emoji must not cost an answer."""
+    """Replace lone surrogates by U+FFFD. Endpoints that cut text by UTF-16 units send them, msgspec
+    refuses them, and half an emoji must not fail an answer."""
     return _ESCAPE.sub(lambda found: rb"\ufffd" if found[1] else found[0], payload)

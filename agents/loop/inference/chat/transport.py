@@ -1,6 +1,6 @@
-"""HTTP to one endpoint: a request out, a good answer in, all else a ProviderError.
+"""Sends HTTP requests to one endpoint and returns answers with status 200; all else is a ProviderError.
 
-What is asked and what the bytes mean is not known here, nor whether to ask again.
+This module knows neither the content of requests and answers nor retries.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import aiohttp
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.chat.connections import Connections
-from agents.loop.inference.chat.faults import Faults
-from agents.loop.inference.chat.incoming import Incoming
-from agents.loop.inference.chat.patience import Deadlines
+from agents.loop.inference.chat.endpoint_errors import EndpointErrors
+from agents.loop.inference.chat.response_body import ResponseBody
+from agents.loop.inference.chat.timeouts import Deadlines
 
 _ERROR_BODY_BYTES = 64 * 2**10
 _ERROR_BODY_S = 10.0
@@ -28,9 +28,9 @@ def now() -> float:
 
 
 class Transport:
-    """The way to ``base_url``. Raises ValueError for a URL or key that could never work."""
+    """The HTTP client for ``base_url``. Raises ValueError for a URL or key that could never work."""
 
-    def __init__(self, base_url: str, api_key: str, *, faults: Faults, connect_s: float) -> None:
+    def __init__(self, base_url: str, api_key: str, *, faults: EndpointErrors, connect_s: float) -> None:
         self.base_url = _checked_url(base_url)
         self._faults = faults
         self._connections = Connections(connect_s)
@@ -38,29 +38,29 @@ class Transport:
         if api_key:
             self._headers["Authorization"] = f"Bearer {_checked_key(api_key)}"
 
-    async def get(self, path: str, deadlines: Deadlines) -> Incoming:
-        """An answer with status 200. Raises ProviderError."""
+    async def get(self, path: str, deadlines: Deadlines) -> ResponseBody:
+        """Send a GET and return its answer, which has status 200. Raises ProviderError."""
         return await self._ask("GET", path, b"", deadlines)
 
-    async def post(self, path: str, body: bytes, deadlines: Deadlines, *, model: str) -> Incoming:
-        """The same for a JSON body that concerns ``model``."""
+    async def post(self, path: str, body: bytes, deadlines: Deadlines, *, model: str) -> ResponseBody:
+        """Send a POST with a JSON body that concerns ``model``; otherwise like `get`."""
         return await self._ask("POST", path, body, deadlines, model=model)
 
     async def close(self) -> None:
         await self._connections.close()
 
-    async def _ask(self, method: str, path: str, body: bytes, deadlines: Deadlines, *, model: str = "") -> Incoming:
+    async def _ask(self, method: str, path: str, body: bytes, deadlines: Deadlines, *, model: str = "") -> ResponseBody:
         response = await self._respond(method, path, body, deadlines)
         if response.status != 200:
             raise await self._refusal(response, model)
         if response.content_type == "text/html":
             response.close()
             raise self._faults.error("answered with a web page; check its base URL", status=200)
-        return Incoming(response, deadlines, self._faults)
+        return ResponseBody(response, deadlines, self._faults)
 
     async def _respond(self, method: str, path: str, body: bytes, deadlines: Deadlines) -> aiohttp.ClientResponse:
         session = self._connections.session()
-        # A stream of bytes, because aiohttp warns of large plain ones.
+        # A BytesIO, because aiohttp warns about large plain bytes.
         data = io.BytesIO(body) if body else None
         headers = self._headers | {"Content-Type": "application/json"} if body else self._headers
         url = f"{self.base_url}{path}"
@@ -74,7 +74,7 @@ class Transport:
             raise self._faults.unreachable(error) from None
 
     async def _refusal(self, response: aiohttp.ClientResponse, model: str) -> ProviderError:
-        """The error that an answer stands for, told by as much of its body as came."""
+        """Return the error for an answer with another status, from as much of its body as arrives."""
         body = bytearray()
         try:
             with suppress(aiohttp.ClientError, OSError):

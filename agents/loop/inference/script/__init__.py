@@ -1,6 +1,6 @@
 """The parts of `agents.loop.inference.scripted`, one job each.
 
-``conversation`` reads what was said, ``language`` what a script wants, ``replies`` makes up an
-answer where there is none, ``sample`` a value for a JSON schema, and ``performance`` makes chunks
-of the ``acts`` they decide on.
+``conversation`` parses the messages, ``language`` parses a script into ``actions``, ``replies`` chooses
+the actions where there is no script, ``sample`` makes a value for a JSON schema, and ``output`` turns
+actions into chunks.
 """

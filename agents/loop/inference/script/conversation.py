@@ -1,4 +1,4 @@
-"""What was said so far, as much of it as a scripted model understands."""
+"""Parses the messages of a request as far as a scripted model needs them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from agents.loop.inference.script.acts import CannotAct
+from agents.loop.inference.script.actions import ImpossibleAction
 
 
 class _Part(msgspec.Struct):
@@ -22,7 +22,7 @@ class _Call(msgspec.Struct):
     function: _Function
 
 
-class Message(msgspec.Struct):
+class ChatMessage(msgspec.Struct):
     """A chat-completions message."""
 
     role: str
@@ -37,39 +37,42 @@ class Message(msgspec.Struct):
         return self.content or ""
 
 
-_read = msgspec.json.Decoder(Message).decode
+_read = msgspec.json.Decoder(ChatMessage).decode
 
 
-class UnreadableMessage(CannotAct):
-    """A message that is not one of chat completions; the text says which."""
+class UnreadableMessage(ImpossibleAction):
+    """A message that is not one of chat completions; the error's text has its number."""
 
 
-class Conversation:
-    """Messages, seen from the last one of the user: its ``question``; ``before``, what was said
-    between user and model up to there; ``since``, the calls and results that followed."""
+class ChatHistory:
+    """The messages of a request. ``question`` is the text of the user's last message, ``earlier_messages``
+    are those of user and model before it, ``later_messages`` the calls and results after it, and
+    ``word_count`` counts the words of all messages."""
 
     def __init__(self, encoded: Sequence[bytes]) -> None:
         messages = [_decode(number, text) for number, text in enumerate(encoded)]
-        asked = max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
-        self.question = messages[asked].text if asked >= 0 else ""
-        self.before = [message for message in messages[: max(asked, 0)] if message.role in ("user", "assistant")]
-        self.since = messages[asked + 1 :]
-        self.words = sum(len(message.text.split()) for message in messages)
+        question_index = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
+        self.question = messages[question_index].text if question_index >= 0 else ""
+        self.earlier_messages = [
+            message for message in messages[: max(question_index, 0)] if message.role in ("user", "assistant")
+        ]
+        self.later_messages = messages[question_index + 1 :]
+        self.word_count = sum(len(message.text.split()) for message in messages)
 
     @property
-    def rounds(self) -> int:
-        """How often the model has called tools since the question."""
-        return sum(1 for message in self.since if message.role == "assistant" and message.tool_calls)
+    def round(self) -> int:
+        """The number of the model's messages with tool calls since the question."""
+        return sum(1 for message in self.later_messages if message.role == "assistant" and message.tool_calls)
 
     @property
     def results(self) -> list[tuple[str, str]]:
-        """Tool name and text of what came back since the question, in order."""
-        names = {call.id: call.function.name for message in self.since for call in message.tool_calls or ()}
-        answers = [message for message in self.since if message.role == "tool"]
+        """(tool name, text) of the tool results since the question, in order."""
+        names = {call.id: call.function.name for message in self.later_messages for call in message.tool_calls or ()}
+        answers = [message for message in self.later_messages if message.role == "tool"]
         return [(names.get(answer.tool_call_id or "", "tool"), answer.text) for answer in answers]
 
 
-def _decode(number: int, encoded: bytes) -> Message:
+def _decode(number: int, encoded: bytes) -> ChatMessage:
     try:
         return _read(encoded)
     except (ValueError, RecursionError) as error:

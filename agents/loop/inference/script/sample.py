@@ -1,7 +1,7 @@
-"""A small value that a JSON schema accepts.
+"""Makes a small value that a JSON schema accepts.
 
-For the simple schemas of tools and answers: types, enums, bounds, references inside the document.
-Not for patterns or conditions; a schema that asks for too much is refused, never searched.
+It supports the simple schemas of tools and answers: types, enums, bounds, references inside the
+document; no patterns and no conditions. A schema that needs more is refused, there is no search.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import operator
 from collections.abc import Callable, Mapping
 
 from agents.base.schemas.wire import JSON
-from agents.loop.inference.script.acts import CannotAct
+from agents.loop.inference.script.actions import ImpossibleAction
 
 MAX_DEPTH = 32
 MAX_VALUES = 1_000
 MAX_CHARS = 10_000
-LARGEST_NUMBER = 2**53
+MAX_NUMBER = 2**53
 
 _FORMATS = {
     "date": "2025-01-01",
@@ -35,13 +35,13 @@ _BOUNDS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-class SchemaError(CannotAct):
+class SchemaError(ImpossibleAction):
     """No value was found for this schema."""
 
 
 def sample(schema: JSON, *, name: str = "text", root: JSON = None) -> JSON:
-    """A minimal value: only what is required, the smallest that the bounds allow, and for a text
-    its own ``name``. References are looked up in ``root``, by default the schema itself. Raises
+    """Make a minimal value: only required properties, the smallest number within the bounds, and for a
+    text its own ``name``. References are looked up in ``root``, by default the schema itself. Raises
     SchemaError."""
     return _Sampler(schema if root is None else root).value(schema, name, 0)
 
@@ -49,10 +49,10 @@ def sample(schema: JSON, *, name: str = "text", root: JSON = None) -> JSON:
 class _Sampler:
     def __init__(self, root: JSON) -> None:
         self._root = root
-        self._left = MAX_VALUES
+        self._remaining_values = MAX_VALUES
 
     def value(self, schema: JSON, name: str, depth: int) -> JSON:
-        schema = self._resolved(_mapping(schema), depth)
+        schema = self._resolve(_mapping(schema), depth)
         for key in ("const", "default"):
             if key in schema:
                 return schema[key]
@@ -68,9 +68,9 @@ class _Sampler:
             case "array":
                 return self._array(schema, name, depth)
             case "integer":
-                return _number(schema, whole=True)
+                return _number(schema, integer=True)
             case "number":
-                return _number(schema, whole=False)
+                return _number(schema, integer=False)
             case "boolean":
                 return False
             case "null":
@@ -88,13 +88,13 @@ class _Sampler:
         count = _bound(schema, "minItems") or 0
         if count > MAX_VALUES:
             raise SchemaError(f"a list of more than {MAX_VALUES} items")
-        kinds = [first[place] if place < len(first) else schema.get("items") for place in range(math.ceil(count))]
+        kinds = [first[index] if index < len(first) else schema.get("items") for index in range(math.ceil(count))]
         return [self.value(kind, name, depth + 1) for kind in kinds]
 
-    def _resolved(self, schema: Mapping[str, JSON], depth: int) -> Mapping[str, JSON]:
-        """The schema with its reference followed, its ``allOf`` merged in, and the first of its
-        alternatives taken."""
-        self._spend(depth)
+    def _resolve(self, schema: Mapping[str, JSON], depth: int) -> Mapping[str, JSON]:
+        """Return the schema with its reference followed, and its ``allOf`` and the first of its
+        alternatives merged in."""
+        self._count_value(depth)
         parts: list[JSON] = [*_list(schema.get("allOf"))]
         if isinstance(schema.get("$ref"), str):
             parts.append(self._target(schema["$ref"]))
@@ -102,22 +102,22 @@ class _Sampler:
             parts += _list(schema.get(key))[:1]
         merged = {key: value for key, value in schema.items() if key not in ("$ref", "allOf", "anyOf", "oneOf")}
         for part in parts:
-            merged = _merged(merged, self._resolved(_mapping(part), depth + 1))
+            merged = _merge(merged, self._resolve(_mapping(part), depth + 1))
         return merged
 
-    def _spend(self, depth: int) -> None:
-        """Bound the work: a schema that refers to itself twice would double it at each level."""
-        self._left -= 1
-        if depth > MAX_DEPTH or self._left < 0:
+    def _count_value(self, depth: int) -> None:
+        """Count a value towards the limits: a schema that refers to itself twice doubles at each level."""
+        self._remaining_values -= 1
+        if depth > MAX_DEPTH or self._remaining_values < 0:
             raise SchemaError("the schema is too deep or too large")
 
     def _target(self, reference: str) -> JSON:
-        found = self._root
-        for step in reference.removeprefix("#").split("/")[1:]:
-            found = _mapping(found).get(step.replace("~1", "/").replace("~0", "~"))
-        if not reference.startswith("#") or found is None:
+        target = self._root
+        for segment in reference.removeprefix("#").split("/")[1:]:
+            target = _mapping(target).get(segment.replace("~1", "/").replace("~0", "~"))
+        if not reference.startswith("#") or target is None:
             raise SchemaError(f"the reference {reference[:80]!r} leads nowhere")
-        return found
+        return target
 
 
 def _type(schema: Mapping[str, JSON]) -> str:
@@ -129,25 +129,25 @@ def _type(schema: Mapping[str, JSON]) -> str:
     return "object" if "properties" in schema else "array" if "items" in schema else "string"
 
 
-def _merged(one: Mapping[str, JSON], other: Mapping[str, JSON]) -> dict[str, JSON]:
-    both = {**other, **one}
-    if "properties" in one and "properties" in other:
-        both["properties"] = {**_mapping(other["properties"]), **_mapping(one["properties"])}
-    if "required" in one and "required" in other:
-        both["required"] = [*_list(one["required"]), *_list(other["required"])]
+def _merge(schema: Mapping[str, JSON], other: Mapping[str, JSON]) -> dict[str, JSON]:
+    both = {**other, **schema}
+    if "properties" in schema and "properties" in other:
+        both["properties"] = {**_mapping(other["properties"]), **_mapping(schema["properties"])}
+    if "required" in schema and "required" in other:
+        both["required"] = [*_list(schema["required"]), *_list(other["required"])]
     return both
 
 
-def _number(schema: Mapping[str, JSON], *, whole: bool) -> int | float:
-    """The first that fits of 0, the bounds, and what lies next to them or in their middle."""
+def _number(schema: Mapping[str, JSON], *, integer: bool) -> int | float:
+    """Return the first allowed number of: 0, the bounds, their neighbours and multiples, their middle."""
     bounds = [bound for key in _BOUNDS if (bound := _bound(schema, key)) is not None]
     unit = _bound(schema, "multipleOf") or 1
-    nearby = [place for bound in bounds for place in (bound, bound + unit, bound - unit)]
-    multiples = [rounded(place / unit) * unit for place in nearby for rounded in (math.ceil, math.floor)]
+    nearby = [candidate for bound in bounds for candidate in (bound, bound + unit, bound - unit)]
+    multiples = [rounded(candidate / unit) * unit for candidate in nearby for rounded in (math.ceil, math.floor)]
     middle = [sum(bounds) / len(bounds)] if bounds else []
     for guess in [0, *nearby, *multiples, *middle]:
-        if _is_allowed(guess, schema) and (not whole or guess == int(guess)):
-            return int(guess) if whole else guess
+        if _is_allowed(guess, schema) and (not integer or guess == int(guess)):
+            return int(guess) if integer else guess
     raise SchemaError("no number was found within the bounds")
 
 
@@ -163,19 +163,19 @@ def _is_allowed(number: int | float, schema: Mapping[str, JSON]) -> bool:
 
 
 def _text(schema: Mapping[str, JSON], name: str) -> str:
-    known = _FORMATS.get(schema["format"]) if isinstance(schema.get("format"), str) else None
-    if known:
-        return known
-    shortest, longest = _bound(schema, "minLength") or 0, _bound(schema, "maxLength")
-    if shortest > MAX_CHARS:
+    example = _FORMATS.get(schema["format"]) if isinstance(schema.get("format"), str) else None
+    if example:
+        return example
+    min_length, max_length = _bound(schema, "minLength") or 0, _bound(schema, "maxLength")
+    if min_length > MAX_CHARS:
         raise SchemaError(f"a text of more than {MAX_CHARS} characters")
-    text = (name or "text").ljust(math.ceil(shortest), ".")
-    return text if longest is None else text[: max(math.floor(longest), 0)]
+    text = (name or "text").ljust(math.ceil(min_length), ".")
+    return text if max_length is None else text[: max(math.floor(max_length), 0)]
 
 
 def _bound(schema: Mapping[str, JSON], key: str) -> int | float | None:
     value = schema.get(key)
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
     return value if usable else None
 
 

@@ -1,7 +1,7 @@
-"""The dialects that spans are told in: one reader each, all of one shape, ``read(span) -> Facts | None``.
+"""Dialects of spans: one reader each, all of one shape, ``read(span) -> SpanFacts | None``.
 
-A span may speak several at once. They are asked in the order of `READERS`, that of how much a name is worth; the
-first that knows the span is believed, the others fill what it left out.
+A span may use several dialects at once. The readers run in the order of `READERS`, the most specific names first; the
+first that knows the span decides, the others fill the facts it left out.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from agents.telemetry.reading.dialects import (
     codex,
     gemini_cli,
     genai,
+    generic,
     langfuse,
     langsmith,
     llama_stack,
     mlflow,
     openai_agents,
     openinference,
-    plain,
     pydantic_ai,
-    sessions,
+    session_files,
     traceloop,
     vercel,
 )
-from agents.telemetry.reading.facts import Facts, fill
+from agents.telemetry.reading.facts import SpanFacts, fill_missing
 from agents.telemetry.reading.spans import Span
 
-Reader = Callable[[Span], Facts | None]
+Reader = Callable[[Span], SpanFacts | None]
 
 READERS: tuple[Reader, ...] = (
     langfuse.read,
@@ -43,34 +43,34 @@ READERS: tuple[Reader, ...] = (
     pydantic_ai.read,
     codex.read,
     llama_stack.read,
-    plain.read,
+    generic.read,
 )
 FORMATS: dict[str, Reader] = {
     "openai_agents": openai_agents.read,
     "langsmith": langsmith.read,
-    "claude_code": sessions.read,
-    "codex": sessions.read,
-    "gemini_cli": sessions.read,
+    "claude_code": session_files.read,
+    "codex": session_files.read,
+    "gemini_cli": session_files.read,
 }
-"""Formats that are no OpenTelemetry have one reader each, and no other."""
+"""Formats other than OpenTelemetry have one reader each, and no other."""
 
 
-def read(span: Span) -> Facts:
-    """What a span says; of no kind where it is none of an agent's doings."""
+def read(span: Span) -> SpanFacts:
+    """Read the facts of a span; they have no kind where it is no operation of an agent."""
     reader = FORMATS.get(span.format)
     if reader is not None:
-        return reader(span) or Facts()
-    found: Facts | None = None
+        return reader(span) or SpanFacts()
+    merged: SpanFacts | None = None
     if pydantic_ai.is_pending(span):
-        return Facts()
-    for one in READERS:
-        facts = one(span)
+        return SpanFacts()
+    for dialect in READERS:
+        facts = dialect(span)
         if facts is None:
             continue
-        if found is None:
-            found = facts
-            if facts.word and not facts.kind:
-                break  # known, and to be looked through
+        if merged is None:
+            merged = facts
+            if facts.sender_kind and not facts.kind:
+                break  # recognized as a span to be skipped: other dialects must not give it a kind
         else:
-            fill(found, facts)
-    return found or Facts()
+            fill_missing(merged, facts)
+    return merged or SpanFacts()

@@ -1,11 +1,11 @@
 """OpenTelemetry's GenAI conventions, all their generations (``gen_ai.*``).
 
-``gen_ai.operation.name`` says what a span is. Names changed often: ``gen_ai.system`` became ``gen_ai.provider.name``,
-``prompt_tokens`` became ``input_tokens``. Messages stand in attributes as JSON text or as structured values, in an
+``gen_ai.operation.name`` is the kind of a span. Names changed often: ``gen_ai.system`` became ``gen_ai.provider.name``,
+``prompt_tokens`` became ``input_tokens``. Messages are in attributes as JSON text or as structured values, in an
 event ``gen_ai.client.inference.operation.details`` with the same names, in one event a message (older, and
 Strands), in ``gen_ai.prompt``/``gen_ai.completion`` as JSON, or there flattened (`traceloop`).
 Traps: ``input_tokens`` includes cached ones, but not with everybody; ``finish_reasons`` may be JSON text; agents' spans
-sum up what their models' spans say; the time to the first token is in seconds, with Strands in milliseconds.
+sum up their models' usage; the time to the first token is in seconds, with Strands in milliseconds.
 """
 
 from __future__ import annotations
@@ -14,11 +14,20 @@ from typing import Any
 
 from agents.record.schemas.content import Usage
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import (
+    count,
+    first_text,
+    first_value,
+    json_of,
+    microseconds,
+    nano_dollars,
+    sequence,
+    text,
+)
 from agents.telemetry.reading.dialects import genai_events
-from agents.telemetry.reading.dialects.numbers import usage
-from agents.telemetry.reading.facts import NOTHING, Facts, Message, Unread
-from agents.telemetry.reading.messages import answered, asked
-from agents.telemetry.reading.reading import count, first, first_text, json_of, micros, nano, sequence, text
+from agents.telemetry.reading.dialects.token_usage import token_usage
+from agents.telemetry.reading.facts import NO_MESSAGES, HistoryMessage, LazyMessages, SpanFacts
+from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
 
 OPERATIONS = {
@@ -48,31 +57,33 @@ ADVICE = (
 )
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
     operation = attributes.get("gen_ai.operation.name")
     if operation is None and not _is_bare(attributes):
         return None
-    word = text(operation)
-    kind = OPERATIONS.get(word) or (kinds.kind_of(word) if word else _guess(attributes))
-    facts = Facts(kind=kind, word=word, settles="openai_agents" not in span.scope)
-    source = genai_events.details(span) or attributes
-    _who(facts, attributes)
+    operation_name = text(operation)
+    kind = OPERATIONS.get(operation_name) or (
+        kinds.kind_of(operation_name) if operation_name else _kind_from_names(attributes)
+    )
+    facts = SpanFacts(kind=kind, sender_kind=operation_name, reports_failures="openai_agents" not in span.scope)
+    source = genai_events.call_details(span) or attributes
+    _fill_names(facts, attributes)
     if kind == kinds.TOOL:
-        _tool(facts, attributes)
+        _fill_tool(facts, attributes)
     elif kind == kinds.RETRIEVER:
-        _retrieval(facts, attributes)
+        _fill_retrieval(facts, attributes)
     else:
-        _model(facts, attributes)
-        _words(facts, attributes, source)
-    genai_events.add(span, facts)
+        _fill_model(facts, attributes)
+        _fill_messages(facts, attributes, source)
+    genai_events.add_events(span, facts)
     if kind == kinds.LLM:
         facts.advice = ADVICE
     return facts
 
 
 def _is_bare(attributes: dict[str, Any]) -> bool:
-    """Spans that say no operation: a model or a tool is named."""
+    """Whether a span without an operation names a model or a tool."""
     return any(
         name in attributes
         for name in (
@@ -85,7 +96,7 @@ def _is_bare(attributes: dict[str, Any]) -> bool:
     )
 
 
-def _guess(attributes: dict[str, Any]) -> str:
+def _kind_from_names(attributes: dict[str, Any]) -> str:
     if "gen_ai.tool.name" in attributes:
         method = attributes.get("mcp.method.name")
         return kinds.TOOL if method in (None, "tools/call") else "mcp"
@@ -96,7 +107,7 @@ def _guess(attributes: dict[str, Any]) -> str:
     return ""
 
 
-def _who(facts: Facts, attributes: dict[str, Any]) -> None:
+def _fill_names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     agent = text(attributes.get("gen_ai.agent.name")) or text(attributes.get("agent_name"))
     facts.agent = agent
     if facts.kind == kinds.AGENT:
@@ -106,83 +117,91 @@ def _who(facts: Facts, attributes: dict[str, Any]) -> None:
     facts.provider = first_text(attributes, "gen_ai.provider.name", "gen_ai.system")
 
 
-def _tool(facts: Facts, attributes: dict[str, Any]) -> None:
-    """A result that is JSON of a text is that text (the AI SDK)."""
+def _fill_tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+    """Read a tool's span. A result that is JSON of a text is that text (the AI SDK)."""
     facts.tool = first_text(attributes, "gen_ai.tool.name")
     facts.call_id = first_text(attributes, "gen_ai.tool.call.id", "gen_ai.tool.call_id")
-    facts.arguments = first(attributes, "gen_ai.tool.call.arguments", "gen_ai.tool.arguments")
+    facts.arguments = first_value(attributes, "gen_ai.tool.call.arguments", "gen_ai.tool.arguments")
     facts.result = attributes.get("gen_ai.tool.call.result")
     if attributes.get("gen_ai.tool.type") == "extension" or "mcp.session.id" in attributes:
         facts.label = "mcp"
 
 
-def _retrieval(facts: Facts, attributes: dict[str, Any]) -> None:
+def _fill_retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.query = first_text(attributes, "gen_ai.retrieval.query.text", "gen_ai.memory.query.text")
-    facts.store = first_text(attributes, "gen_ai.data_source.id", "gen_ai.memory.store.id")
-    found = first(attributes, "gen_ai.retrieval.documents", "gen_ai.memory.records")
-    if found is not None:
-        facts.documents = [one for one in sequence(found) if isinstance(one, dict)]
+    facts.vector_store = first_text(attributes, "gen_ai.data_source.id", "gen_ai.memory.store.id")
+    documents = first_value(attributes, "gen_ai.retrieval.documents", "gen_ai.memory.records")
+    if documents is not None:
+        facts.documents = [document for document in sequence(documents) if isinstance(document, dict)]
 
 
-def _model(facts: Facts, attributes: dict[str, Any]) -> None:
+def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = first_text(attributes, "gen_ai.response.model", "gen_ai.request.model")
-    why = json_of(attributes.get("gen_ai.response.finish_reasons"))
-    facts.finish = text(why[0] if isinstance(why, list) and why else why)
+    reasons = json_of(attributes.get("gen_ai.response.finish_reasons"))
+    facts.finish = text(reasons[0] if isinstance(reasons, list) and reasons else reasons)
     facts.usage = _usage(attributes)
-    facts.cost_nano = nano(first(attributes, "operation.cost", "gen_ai.usage.cost"))
+    facts.cost_nano = nano_dollars(first_value(attributes, "operation.cost", "gen_ai.usage.cost"))
     chunk = attributes.get("gen_ai.response.time_to_first_chunk")
     if chunk is not None:
-        facts.ttft_us = micros(chunk, 1e6)
+        facts.ttft_us = microseconds(chunk, 1e6)
     elif "gen_ai.server.time_to_first_token" in attributes:
-        facts.ttft_us = micros(attributes["gen_ai.server.time_to_first_token"], 1e3)
+        facts.ttft_us = microseconds(attributes["gen_ai.server.time_to_first_token"], 1e3)
 
 
 def _usage(attributes: dict[str, Any]) -> Usage | None:
-    given = first(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
-    got = first(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
-    if given is None and got is None:
+    input_tokens = first_value(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
+    output_tokens = first_value(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
+    if input_tokens is None and output_tokens is None:
         return None
-    cached = first(attributes, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
-    written = first(
+    cached = first_value(attributes, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
+    cache_written = first_value(
         attributes,
         "gen_ai.usage.cache_write.input_tokens",
         "gen_ai.usage.cache_creation.input_tokens",
         "gen_ai.usage.cache_creation_input_tokens",
         "gen_ai.usage.cache_write_input_tokens",
     )
-    thought = first(
+    reasoning = first_value(
         attributes,
         "gen_ai.usage.reasoning.output_tokens",
         "gen_ai.usage.details.reasoning_tokens",
         "gen_ai.usage.reasoning_tokens",
         "ai.usage.reasoningTokens",
     )
-    return usage(count(given), count(got), count(cached), count(thought), count(written))
+    return token_usage(count(input_tokens), count(output_tokens), count(cached), count(reasoning), count(cache_written))
 
 
-def _words(facts: Facts, attributes: dict[str, Any], source: dict[str, Any]) -> None:
-    """``source`` has the messages: the span, or the event that tells of it."""
-    given = first(source, "gen_ai.input.messages") or first(attributes, "gen_ai.input.messages", "gen_ai.prompt")
-    got = first(source, "gen_ai.output.messages") or first(attributes, "gen_ai.output.messages", "gen_ai.completion")
-    if given is not None:
-        facts.given = Unread(given, asked)
-    if got is not None:
-        facts.answer = Unread(got, answered)
-    if facts.given is NOTHING and "pydantic_ai.all_messages" in attributes:
-        facts.given = Unread(attributes, _asked_of_run)
+def _fill_messages(facts: SpanFacts, attributes: dict[str, Any], source: dict[str, Any]) -> None:
+    """Read the messages. ``source`` has them: the span, or the event that describes it."""
+    history = first_value(source, "gen_ai.input.messages") or first_value(
+        attributes, "gen_ai.input.messages", "gen_ai.prompt"
+    )
+    answer = first_value(source, "gen_ai.output.messages") or first_value(
+        attributes, "gen_ai.output.messages", "gen_ai.completion"
+    )
+    if history is not None:
+        facts.input_messages = LazyMessages(history, read_input)
+    if answer is not None:
+        facts.output_messages = LazyMessages(answer, read_output)
+    if facts.input_messages is NO_MESSAGES and "pydantic_ai.all_messages" in attributes:
+        facts.input_messages = LazyMessages(attributes, _run_input)
     final = attributes.get("final_result")
     if final is not None:
         facts.output = final
-    facts.instructions = first(source, "gen_ai.system_instructions") or attributes.get("gen_ai.system_instructions")
-    facts.tools = first(source, "gen_ai.tool.definitions") or attributes.get("gen_ai.tool.definitions")
+    facts.instructions = first_value(source, "gen_ai.system_instructions") or attributes.get(
+        "gen_ai.system_instructions"
+    )
+    facts.tools = first_value(source, "gen_ai.tool.definitions") or attributes.get("gen_ai.tool.definitions")
 
 
-def _asked_of_run(attributes: dict[str, Any]) -> list[Message]:
-    """What a run of Pydantic AI began with: all its messages hold its answers, too. From ``new_message_index`` on
-    they are its own, and those before are what was said earlier."""
-    told = sequence(attributes["pydantic_ai.all_messages"])
+def _run_input(attributes: dict[str, Any]) -> list[HistoryMessage]:
+    """Return the input of a run of Pydantic AI, whose messages include its answers. From ``new_message_index`` on
+    they are its own, and those before are the earlier history."""
+    messages = sequence(attributes["pydantic_ai.all_messages"])
     start = count(attributes.get("pydantic_ai.new_message_index"))
     answers = (
-        at for at, one in enumerate(told) if at >= start and isinstance(one, dict) and one.get("role") == "assistant"
+        index
+        for index, message in enumerate(messages)
+        if index >= start and isinstance(message, dict) and message.get("role") == "assistant"
     )
-    return asked(told[: next(answers, len(told))])
+    return read_input(messages[: next(answers, len(messages))])

@@ -1,4 +1,4 @@
-"""What OpenTelemetry's GenAI senders say in events: of spans (Strands), or in log records that name their span.
+"""Events of OpenTelemetry's GenAI senders: of spans (Strands), or in log records that name their span.
 
 ``gen_ai.client.inference.operation.details`` carries the span's own names. Older: ``gen_ai.system.message``,
 ``.user.message``, ``.assistant.message``, ``.tool.message`` and ``gen_ai.choice``, one a message, in the order of
@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.facts import NOTHING, Facts, Message, Unread
+from agents.telemetry.reading.coerce import text
+from agents.telemetry.reading.facts import NO_MESSAGES, HistoryMessage, LazyMessages, SpanFacts
 from agents.telemetry.reading.messages import messages_of
-from agents.telemetry.reading.reading import text
 from agents.telemetry.reading.spans import Span, SpanEvent
 
 DETAILS = "gen_ai.client.inference.operation.details"
@@ -27,32 +27,32 @@ _ROLES = {
 }
 
 
-def details(span: Span) -> dict[str, Any] | None:
-    """The attributes of the event that tells the whole call, if there is one."""
+def call_details(span: Span) -> dict[str, Any] | None:
+    """Return the attributes of the event that describes the whole call, if there is one."""
     for event in span.events:
         if event.name == DETAILS:
             return event.attributes or (event.body if isinstance(event.body, dict) else None)
     return None
 
 
-def add(span: Span, facts: Facts) -> None:
-    """Add what single messages in events say, where the span itself has none."""
-    told = [event for event in span.events if event.name in _ROLES]
-    if not told:
+def add_events(span: Span, facts: SpanFacts) -> None:
+    """Add the messages of single events where the span itself has none."""
+    events = [event for event in span.events if event.name in _ROLES]
+    if not events:
         return
-    told.sort(key=lambda event: event.at_ns)
+    events.sort(key=lambda event: event.at_ns)
     if facts.kind == kinds.TOOL:
-        _add_tool(told, facts)
+        _add_tool(events, facts)
         return
-    if facts.given is NOTHING:
-        facts.given = Unread([one for one in told if one.name != "gen_ai.choice"], _messages)
-    if facts.answer is NOTHING:
-        facts.answer = Unread([one for one in told if one.name == "gen_ai.choice"], _messages)
-        facts.finish = facts.finish or _finish(told[-1])
+    if facts.input_messages is NO_MESSAGES:
+        facts.input_messages = LazyMessages([event for event in events if event.name != "gen_ai.choice"], _messages)
+    if facts.output_messages is NO_MESSAGES:
+        facts.output_messages = LazyMessages([event for event in events if event.name == "gen_ai.choice"], _messages)
+        facts.finish = facts.finish or _finish(events[-1])
 
 
-def _add_tool(told: list[SpanEvent], facts: Facts) -> None:
-    for event in told:
+def _add_tool(events: list[SpanEvent], facts: SpanFacts) -> None:
+    for event in events:
         value = _value(event)
         facts.call_id = facts.call_id or text(value.get("id"))
         if event.name == "gen_ai.choice":
@@ -61,12 +61,12 @@ def _add_tool(told: list[SpanEvent], facts: Facts) -> None:
             facts.arguments = _first(facts.arguments, value.get("content"))
 
 
-def _first(one: Any, other: Any) -> Any:
-    return other if one is None else one
+def _first(current: Any, value: Any) -> Any:
+    return value if current is None else current
 
 
 def _value(event: SpanEvent) -> dict[str, Any]:
-    """The body of a log record, else the attributes."""
+    """Return the body of a log record, else the attributes."""
     return event.body if isinstance(event.body, dict) else event.attributes
 
 
@@ -74,15 +74,15 @@ def _finish(event: SpanEvent) -> str:
     return text(_value(event).get("finish_reason"))
 
 
-def _messages(events: list[SpanEvent]) -> list[Message]:
-    found: list[Message] = []
+def _messages(events: list[SpanEvent]) -> list[HistoryMessage]:
+    messages: list[HistoryMessage] = []
     for event in events:
-        found.extend(_message(_value(event), _ROLES[event.name]))
-    return found
+        messages.extend(_message(_value(event), _ROLES[event.name]))
+    return messages
 
 
-def _message(value: dict[str, Any], role: str) -> list[Message]:
-    """``{content, tool_calls, id}``; of a choice ``{message: …}`` with an object, text, or JSON of blocks."""
+def _message(value: dict[str, Any], role: str) -> list[HistoryMessage]:
+    """Read ``{content, tool_calls, id}``; of a choice ``{message: …}`` with an object, text, or JSON of blocks."""
     inner = value.get("message")
     if isinstance(inner, dict):
         return messages_of({"role": role, **inner, "finish_reason": value.get("finish_reason")}, "assistant")

@@ -1,45 +1,46 @@
-"""LangChain's own objects, as they stand in what others report of it.
+"""LangChain's own objects inside the reports of other senders.
 
 A tool answers with a message, which alone knows the call; where the tool handles its own failures, only the message's
-``status`` is ``error``. Who calls a graph may give a message as the pair of who speaks and the words.
+``status`` is ``error``. A caller of a graph may give a message as the pair of a role and a text.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from agents.telemetry.reading.facts import Facts
+from agents.telemetry.reading.coerce import mapping
+from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.messages import messages_of
-from agents.telemetry.reading.reading import mapping
-from agents.telemetry.reading.values import SLOTS
+from agents.telemetry.reading.sanitize import MAX_ITEMS
 
 _SPEAKERS = frozenset({"human", "user", "ai", "assistant", "system", "developer", "tool", "function"})
 
 
-def answer_of_tool(facts: Facts, value: Any) -> None:
-    """A tool's call, result and failure, where ``value`` is its message; else nothing happens."""
-    told = [one for one in messages_of(value) if one.role == "tool"]
-    if told:
-        facts.call_id = facts.call_id or told[0].answers
-        facts.result = told[0].text
+def answer_of_tool(facts: SpanFacts, value: Any) -> None:
+    """Set a tool's call, result and failure from ``value`` if it is the tool's message."""
+    answers = [message for message in messages_of(value) if message.role == "tool"]
+    if answers:
+        facts.call_id = facts.call_id or answers[0].answered_call
+        facts.result = answers[0].text
         if _has_failed(mapping(value)):
-            facts.error = error_of(told[0].text)
+            facts.error = error_of(answers[0].text)
 
 
 def _has_failed(message: dict[str, Any]) -> bool:
-    """The fields are the message's own, or under ``data`` or ``kwargs``, as it was written."""
+    """Whether a message has the status ``error``: a field of its own, or under ``data`` or ``kwargs``, as it was
+    written."""
     written = (message, message.get("data"), message.get("kwargs"))
-    return any(isinstance(one, dict) and one.get("status") == "error" for one in written)
+    return any(isinstance(fields, dict) and fields.get("status") == "error" for fields in written)
 
 
-def spoken(given: Any) -> Any:
-    """A graph's input, with messages for the pairs in it."""
-    read = mapping(given)
-    said = read.get("messages")
-    if not isinstance(said, list) or not any(map(_is_pair, said[:SLOTS])):
-        return given
-    return {**read, "messages": [_message(one) for one in said[:SLOTS]]}
+def with_messages(value: Any) -> Any:
+    """Return a graph's input, with messages for the pairs in it."""
+    parsed = mapping(value)
+    messages = parsed.get("messages")
+    if not isinstance(messages, list) or not any(map(_is_pair, messages[:MAX_ITEMS])):
+        return value
+    return {**parsed, "messages": [_message(message) for message in messages[:MAX_ITEMS]]}
 
 
 def _is_pair(value: Any) -> bool:

@@ -1,11 +1,11 @@
 """OpenInference (Arize): ``openinference.span.kind``, flattened messages, scope ``openinference.instrumentation.*``.
 
-Messages are ``llm.input_messages.N.message.role/content/contents.M.message_content.*/tool_calls.K.tool_call.*``; what
-went in and out of any span is ``input.value``/``output.value``, often a library's own JSON.
+Messages are ``llm.input_messages.N.message.role/content/contents.M.message_content.*/tool_calls.K.tool_call.*``; the
+input and output of any span are ``input.value``/``output.value``, often a library's own JSON.
 Traps: a model's ``finish_reason`` may say ``stop`` beside a call; texts come twice (content and contents); numbering
 starts late where attributes were cut; a root AGENT without ``agent.name`` is the workflow; AGENT spans repeat their
-models' tokens; a message may have a role and no words, which are then in ``input.value``; LangChain's tools have
-``input.value`` as a Python repr; hidden words are ``__REDACTED__``.
+models' tokens; a message may have a role and no text, which is then in ``input.value``; LangChain's tools have
+``input.value`` as a Python repr; hidden texts are ``__REDACTED__``.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
+from agents.telemetry.reading.coerce import count, first_text, json_of, mapping, nano_dollars, text
 from agents.telemetry.reading.dialects.langchain import answer_of_tool
-from agents.telemetry.reading.dialects.numbers import usage
-from agents.telemetry.reading.facts import Facts, Message, Unread
-from agents.telemetry.reading.messages import HIDDEN, answered, asked, messages_of
-from agents.telemetry.reading.reading import count, first_text, json_of, mapping, nano, text
+from agents.telemetry.reading.dialects.token_usage import token_usage
+from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, SpanFacts
+from agents.telemetry.reading.messages import HIDDEN, messages_of, read_input, read_output
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.unflatten import unflatten
 
@@ -26,32 +26,34 @@ ADVICE = (
 )
 
 
-def read(span: Span) -> Facts | None:
+def read(span: Span) -> SpanFacts | None:
     attributes = span.attributes
-    word = text(attributes.get("openinference.span.kind"))
-    if not word:
+    sender_kind = text(attributes.get("openinference.span.kind"))
+    if not sender_kind:
         return None
-    facts = Facts(kind=_kind(word, span), word=word, settles="openai_agents" not in span.scope)
-    _who(facts, attributes)
-    _values(facts, attributes)
+    facts = SpanFacts(
+        kind=_kind(sender_kind, span), sender_kind=sender_kind, reports_failures="openai_agents" not in span.scope
+    )
+    _fill_names(facts, attributes)
+    _fill_values(facts, attributes)
     if facts.kind in (kinds.LLM, "embedding", kinds.AGENT):
-        _model(facts, attributes)
+        _fill_model(facts, attributes)
     if facts.kind == kinds.TOOL:
-        _tool(facts, attributes, span)
-    elif facts.kind == kinds.RETRIEVER or word == "RERANKER":
-        _retrieval(facts, attributes)
+        _fill_tool(facts, attributes, span)
+    elif facts.kind == kinds.RETRIEVER or sender_kind == "RERANKER":
+        _fill_retrieval(facts, attributes)
     else:
-        _messages(facts, attributes)
+        _fill_messages(facts, attributes)
     return facts
 
 
-def _kind(word: str, span: Span) -> str:
-    if word == "TOOL" and span.name.startswith("handoff to ") and "openai_agents" in span.scope:
+def _kind(sender_kind: str, span: Span) -> str:
+    if sender_kind == "TOOL" and span.name.startswith("handoff to ") and "openai_agents" in span.scope:
         return kinds.HANDOFF
-    return kinds.kind_of(word)
+    return kinds.kind_of(sender_kind)
 
 
-def _who(facts: Facts, attributes: dict[str, Any]) -> None:
+def _fill_names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.agent = text(attributes.get("agent.name"))
     if facts.kind == kinds.AGENT:
         facts.name = facts.agent
@@ -59,7 +61,7 @@ def _who(facts: Facts, attributes: dict[str, Any]) -> None:
         facts.agent = text(mapping(attributes["metadata"]).get("lc_agent_name"))
 
 
-def _values(facts: Facts, attributes: dict[str, Any]) -> None:
+def _fill_values(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.input, facts.output = attributes.get("input.value"), attributes.get("output.value")
     if HIDDEN in (facts.input, facts.output):
         facts.advice = ADVICE
@@ -67,14 +69,14 @@ def _values(facts: Facts, attributes: dict[str, Any]) -> None:
         facts.output = None if facts.output == HIDDEN else facts.output
 
 
-def _model(facts: Facts, attributes: dict[str, Any]) -> None:
+def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     facts.model = first_text(
         attributes, "llm.response.model_name", "llm.model_name", "llm.request.model_name", "embedding.model_name"
     )
     facts.provider = first_text(attributes, "llm.provider", "llm.system")
     facts.finish = text(attributes.get("llm.finish_reason"))
-    facts.cost_nano = nano(attributes.get("llm.cost.total"))
-    facts.usage = usage(
+    facts.cost_nano = nano_dollars(attributes.get("llm.cost.total"))
+    facts.usage = token_usage(
         count(attributes.get("llm.token_count.prompt")),
         count(attributes.get("llm.token_count.completion")),
         count(attributes.get("llm.token_count.prompt_details.cache_read")),
@@ -83,93 +85,91 @@ def _model(facts: Facts, attributes: dict[str, Any]) -> None:
     )
 
 
-def _tool(facts: Facts, attributes: dict[str, Any], span: Span) -> None:
+def _fill_tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
     facts.tool = text(attributes.get("tool.name")) or span.name
     facts.call_id = first_text(attributes, "tool.id", "tool_call.id")
-    given = json_of(facts.input)
-    if isinstance(given, dict) and "kwargs" in given and isinstance(given["kwargs"], dict):
-        given = given["kwargs"] or given.get("args")  # smolagents
-    facts.arguments = given
+    arguments = json_of(facts.input)
+    if isinstance(arguments, dict) and "kwargs" in arguments and isinstance(arguments["kwargs"], dict):
+        arguments = arguments["kwargs"] or arguments.get("args")  # smolagents
+    facts.arguments = arguments
     facts.result = facts.output
     if isinstance(facts.output, str) and "tool_call_id" in facts.output:
         answer_of_tool(facts, facts.output)
 
 
-def _retrieval(facts: Facts, attributes: dict[str, Any]) -> None:
+def _fill_retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
     reranked = attributes.get("reranker.query")
     facts.query = text(reranked) or text(facts.input)
     prefix = "retrieval.documents." if reranked is None else "reranker.output_documents."
-    found = unflatten(attributes, prefix)
-    facts.documents = [_document(one["document"]) for one in found if isinstance(one.get("document"), dict)]
+    rows = unflatten(attributes, prefix)
+    facts.documents = [_document(row["document"]) for row in rows if isinstance(row.get("document"), dict)]
 
 
 def _document(value: dict[str, Any]) -> dict[str, Any]:
-    return {name: json_of(one) if name == "metadata" else one for name, one in value.items()}
+    return {name: json_of(field) if name == "metadata" else field for name, field in value.items()}
 
 
-def _messages(facts: Facts, attributes: dict[str, Any]) -> None:
-    has_given = has_answer = False
+def _fill_messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
+    has_input = has_output = False
     for name in attributes:
         if name.startswith("llm.input_messages."):
-            has_given = True
+            has_input = True
         elif name.startswith("llm.output_messages."):
-            has_answer = True
+            has_output = True
         elif name == "llm.tools.0.tool.json_schema":
             facts.tools = attributes
-    if has_given:
-        facts.given = Unread(attributes, _given)
+    if has_input:
+        facts.input_messages = LazyMessages(attributes, _input_messages)
     elif facts.kind == kinds.LLM and facts.input is not None:
-        facts.given = Unread(facts.input, asked)
-    if has_answer:
-        facts.answer = Unread(attributes, _answer)
+        facts.input_messages = LazyMessages(facts.input, read_input)
+    if has_output:
+        facts.output_messages = LazyMessages(attributes, _output_messages)
     elif facts.kind == kinds.LLM and facts.output is not None:
-        facts.answer = Unread(facts.output, answered)
+        facts.output_messages = LazyMessages(facts.output, read_output)
     if facts.tools is attributes:
         facts.tools = _tools(attributes)
 
 
 def _tools(attributes: dict[str, Any]) -> list[Any]:
-    found = unflatten(attributes, "llm.tools.")
+    rows = unflatten(attributes, "llm.tools.")
     return [
-        one["tool"]["json_schema"]
-        for one in found
-        if isinstance(one.get("tool"), dict) and "json_schema" in one["tool"]
+        row["tool"]["json_schema"] for row in rows if isinstance(row.get("tool"), dict) and "json_schema" in row["tool"]
     ]
 
 
-def _given(attributes: dict[str, Any]) -> list[Message]:
-    """A history; where it has a user's role and no words, these are the input's."""
-    told = _flattened(attributes, "llm.input_messages.")
-    if told and all(one.hidden for one in told) and attributes.get("input.value") not in (None, HIDDEN):
-        better = messages_of(attributes["input.value"])
-        return better if any(one.text for one in better) else told
-    return told
+def _input_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
+    """Read a history; where it has only roles and no text, the messages of ``input.value`` are used."""
+    messages = _unflattened_messages(attributes, "llm.input_messages.")
+    if messages and all(message.hidden for message in messages) and attributes.get("input.value") not in (None, HIDDEN):
+        from_input = messages_of(attributes["input.value"])
+        return from_input if any(message.text for message in from_input) else messages
+    return messages
 
 
-def _answer(attributes: dict[str, Any]) -> list[Message]:
-    return _flattened(attributes, "llm.output_messages.")
+def _output_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
+    return _unflattened_messages(attributes, "llm.output_messages.")
 
 
-def _flattened(attributes: dict[str, Any], prefix: str) -> list[Message]:
-    found: list[Message] = []
-    for one in unflatten(attributes, prefix):
-        value = one.get("message")
+def _unflattened_messages(attributes: dict[str, Any], prefix: str) -> list[HistoryMessage]:
+    messages: list[HistoryMessage] = []
+    for row in unflatten(attributes, prefix):
+        value = row.get("message")
         if isinstance(value, dict):
-            found.extend(messages_of(_shaped(value)))
-    return found
+            messages.extend(messages_of(_chat_message(value)))
+    return messages
 
 
-def _shaped(value: dict[str, Any]) -> dict[str, Any]:
-    """A message in Chat Completions' shape."""
+def _chat_message(value: dict[str, Any]) -> dict[str, Any]:
+    """Convert a message to Chat Completions' shape."""
     shaped: dict[str, Any] = {"role": value.get("role", "user")}
     contents = value.get("contents")
     if isinstance(contents, list):
-        shaped["content"] = [_part(one.get("message_content")) for one in contents if isinstance(one, dict)]
+        shaped["content"] = [_part(part.get("message_content")) for part in contents if isinstance(part, dict)]
     if value.get("content") is not None and not any(map(bool, shaped.get("content", ()))):
         shaped["content"] = value["content"]
     calls = value.get("tool_calls")
     if isinstance(calls, list):
-        shaped["tool_calls"] = [one["tool_call"] for one in calls if isinstance(one.get("tool_call"), dict)]
+        shaped["tool_calls"] = [call["tool_call"] for call in calls if isinstance(call.get("tool_call"), dict)]
     if "function_call_name" in value:
         shaped["tool_calls"] = [
             {"name": value["function_call_name"], "arguments": value.get("function_call_arguments_json")}

@@ -1,8 +1,8 @@
-"""Session files that coding agents keep on disk: `claude_code`, `codex`, `gemini_cli`.
+"""Readers of the session files that coding agents keep on disk: `claude_code`, `codex`, `gemini_cli`.
 
-``from_lines(lines)`` makes a `Span` of each turn, each call of a model, each call of a tool and each sub-agent. Which
-of them one is, its attribute ``kind`` says; the trace is ``<session>:<turn>``. Messages, arguments, results and usage
-stand in these attributes exactly as in the file, in the shape of the agent's own provider:
+``from_lines(lines)`` makes a `Span` of each turn, each call of a model, each call of a tool and each sub-agent. The
+attribute ``kind`` tells them apart; the trace is ``<session>:<turn>``. Messages, arguments, results and usage
+are in these attributes exactly as in the file, in the shape of the agent's own provider:
 
 ===========  ==========================================================================================
 ``turn``     ``session``, ``input`` (a list of messages of the user), ``output`` (text, where the file says
@@ -13,8 +13,9 @@ stand in these attributes exactly as in the file, in the shape of the agent's ow
 ``agent``    ``name``, ``agent_id``; its parent is the tool that started it, its children what it did
 ===========  ==========================================================================================
 
-What else a format knows is told in its module. Absent is what the file does not say. A span without an end is still
-going on, or its file ends there. Reading a file again, or more of it, gives the same ids: `merging.merge` unites them.
+Each format's module lists its further attributes. Attributes that the file does not have are absent. A span without an
+end is still going on, or its file ends there. Reading a file again, or more of it, gives the same ids: `merging.merge`
+unites them.
 
 A model's call ends with its last line and begins with the line before its first: the time is that between the two,
 not measured by the agent.

@@ -1,4 +1,4 @@
-"""What came in and is not made into turns yet: each sender has a fair share of how much that may be."""
+"""Limits how many spans may wait to be projected into turns; each sender has a fair share."""
 
 from __future__ import annotations
 
@@ -11,47 +11,46 @@ from django.db.models import F, Sum
 
 from agents.base.access import Actor
 from agents.base.errors import RateLimited
-from agents.base.shares import may
+from agents.base.shares import may_hold_more
 from agents.telemetry.models.traces import Trace
 
-LOOK_S, PATIENCE = 1.0, 20.0
-"""It is counted anew after so long, and after so many times what counting took."""
+RECOUNT_S, RECOUNT_FACTOR = 1.0, 20.0
+"""The spans are counted again after the first, and after this many times what the last count took."""
 RETRY_AFTER_S = 5
 
 
 class Backlog:
-    """Spans that wait, by their senders. May be asked from any thread."""
+    """Counts the waiting spans by sender. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        """Count anew at once."""
+    def reset(self) -> None:
+        """Drop the cached counts, so that the next check counts again."""
         self._waiting: Counter[int | None] = Counter()
         self._fresh_until = 0.0
 
-    def check(self, actor: Actor, coming: int = 0) -> None:
-        """Whether more may come, and count what does. Raises RateLimited where as much of the sender's waits as
-        may."""
+    def check(self, actor: Actor, new_spans: int = 0) -> None:
+        """Add ``new_spans`` to the actor's count. Raises RateLimited where the actor's share is used up."""
         with self._lock:
             self._count()
             waiting = self._waiting.get(actor.user_id, 0)
-            if not may(waiting, settings.MAX_SPANS_WAITING - self._waiting.total()):
-                words = f"{waiting} of your spans wait to be made into turns: no more now."
-                raise RateLimited(words, code="too_many_spans", headers={"Retry-After": str(RETRY_AFTER_S)})
-            if coming:
-                self._waiting[actor.user_id] += coming
+            if not may_hold_more(waiting, settings.MAX_SPANS_WAITING - self._waiting.total()):
+                message = f"{waiting} of your spans wait to be made into turns: no more now."
+                raise RateLimited(message, code="too_many_spans", headers={"Retry-After": str(RETRY_AFTER_S)})
+            if new_spans:
+                self._waiting[actor.user_id] += new_spans
 
     def _count(self) -> None:
-        began = time.monotonic()
-        if began < self._fresh_until:
+        started = time.monotonic()
+        if started < self._fresh_until:
             return
         due = Trace.objects.unscoped("backlog").filter(arrived__gt=F("projected"))
         self._waiting = Counter(dict(due.values_list("owner_id").annotate(Sum("span_count"))))
         now = time.monotonic()
-        self._fresh_until = now + max(LOOK_S, PATIENCE * (now - began))
+        self._fresh_until = now + max(RECOUNT_S, RECOUNT_FACTOR * (now - started))
 
 
 backlog = Backlog()
-"""What the process knows of it."""
+"""The backlog of this process."""

@@ -1,4 +1,4 @@
-"""What came in, kept before anything is made of it: one commit, and the sender may forget it."""
+"""Stores spans as they arrive, before anything is made of them: after one commit the sender may forget them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.base.store.sql import Insert, SelectAmong, execute
 from agents.base.store.writer import writer
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.store.external.owners import Owner, foreign_id, owner_of
+from agents.telemetry.store.external.owners import Owner, external_id, owner_of
 
 _ADD_TRACE = Insert(
     Trace,
@@ -25,7 +25,9 @@ _ADD_TRACE = Insert(
 )
 _FIND = SelectAmong(Trace, "foreign_id id", "foreign_id", "owner_id = %s AND scope_id = %s")
 _ADD_BATCH = Insert(SpanBatch, "id trace_id digest spans encoding body", once=True)
-_MORE = "UPDATE agents_trace SET arrived = arrived + 1, span_count = span_count + %s, updated_at = %s WHERE id = %s"
+_COUNT_BATCH = (
+    "UPDATE agents_trace SET arrived = arrived + 1, span_count = span_count + %s, updated_at = %s WHERE id = %s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,56 +42,56 @@ class _Batch:
 
 
 def accept(actor: Actor, spans: Iterable[Span]) -> int:
-    """Keep these spans; returns how many there were. What was sent before, in the same piece, is known."""
-    batches = [_pack(trace, some) for trace, some in _by_trace(spans).items()]
+    """Store these spans; returns how many there were. A batch that was stored already is skipped."""
+    batches = [_pack(trace, trace_spans) for trace, trace_spans in _by_trace(spans).items()]
     if batches:
-        writer.write(lambda: _keep(owner_of(actor), batches))
+        writer.write(lambda: _store(owner_of(actor), batches))
     return sum(batch.spans for batch in batches)
 
 
 def _by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
-    found: dict[str, list[Span]] = {}
+    by_trace: dict[str, list[Span]] = {}
     for span in spans:
-        found.setdefault(span.trace, []).append(span)
-    return found
+        by_trace.setdefault(span.trace, []).append(span)
+    return by_trace
 
 
 def _pack(trace: str, spans: Sequence[Span]) -> _Batch:
     body = msgspec.json.encode(spans)
     packed, stored = encoding.pack(body)
-    return _Batch(foreign_id(trace), len(spans), blake2b(body, digest_size=16).digest(), packed, stored)
+    return _Batch(external_id(trace), len(spans), blake2b(body, digest_size=16).digest(), packed, stored)
 
 
-def _keep(owner: Owner, batches: Sequence[_Batch]) -> None:
+def _store(owner: Owner, batches: Sequence[_Batch]) -> None:
     now = ids.now_us()
-    known = _known(owner, batches)
-    _begin(owner, [batch for batch in batches if batch.trace not in known], now)
+    stored = _stored_keys(owner, batches)
+    _create_traces(owner, [batch for batch in batches if batch.trace not in stored], now)
     for batch in batches:
-        if batch.trace in known:
-            _go_on(known[batch.trace], batch, now)
+        if batch.trace in stored:
+            _extend_trace(stored[batch.trace], batch, now)
 
 
-def _known(owner: Owner, batches: Sequence[_Batch]) -> dict[str, int]:
+def _stored_keys(owner: Owner, batches: Sequence[_Batch]) -> dict[str, int]:
     return dict(_FIND.all([batch.trace for batch in batches], owner.user, owner.scope))
 
 
-def _begin(owner: Owner, batches: Sequence[_Batch], now_us: int) -> None:
-    """With traces that nobody told of before."""
+def _create_traces(owner: Owner, batches: Sequence[_Batch], now_us: int) -> None:
+    """Insert traces that were never reported before, with their first batch."""
     keyed = [(ids.new_key(), batch) for batch in batches]
-    _ADD_TRACE.many(
+    _ADD_TRACE.execute_many(
         (key, owner.user, owner.scope, batch.trace, "", "", False, 1, 0, batch.spans, 0, now_us, now_us)
         for key, batch in keyed
     )
-    stored = _known(owner, batches)
-    _ADD_BATCH.many(_row(key, batch) for key, batch in keyed if stored[batch.trace] == key)
+    stored = _stored_keys(owner, batches)
+    _ADD_BATCH.execute_many(_row(key, batch) for key, batch in keyed if stored[batch.trace] == key)
     for key, batch in keyed:
-        if stored[batch.trace] != key:  # another process was told of it in the same moment
-            _go_on(stored[batch.trace], batch, now_us)
+        if stored[batch.trace] != key:  # another process inserted it at the same time
+            _extend_trace(stored[batch.trace], batch, now_us)
 
 
-def _go_on(trace: int, batch: _Batch, now_us: int) -> None:
-    if _ADD_BATCH.one(*_row(trace, batch)):
-        execute(_MORE, batch.spans, now_us, trace)
+def _extend_trace(trace: int, batch: _Batch, now_us: int) -> None:
+    if _ADD_BATCH.execute(*_row(trace, batch)):
+        execute(_COUNT_BATCH, batch.spans, now_us, trace)
 
 
 def _row(trace: int, batch: _Batch) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""For whom something was sent, and short names for what senders call things."""
+"""The owner of reported rows, and short keys for the ids of senders."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from agents.base.access import Actor
 from agents.base.errors import NotAllowed
 from agents.base.store import scopes
 
-MOST = 255
-"""Characters of a foreign id that is kept as it is."""
-CUT_AT = MOST - 33
-"""Characters of one that is longer which are kept before its hash."""
+MAX_ID_LENGTH = 255
+"""Characters of an external id that is stored as it is."""
+ID_PREFIX_LENGTH = MAX_ID_LENGTH - 33
+"""Characters of a longer one that stand before its hash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose rows what was sent becomes: a foreign id means something only among these."""
+    """The user and the scope that own reported rows. An external id is unique only among these."""
 
     user: int
     scope: int
@@ -27,21 +27,21 @@ class Owner:
 
 
 def owner_of(actor: Actor) -> Owner:
-    """Writes: a scope may be new. Raises NotAllowed for an actor who is no user."""
+    """The owner of what an actor sends. Writes: a scope may be new. Raises NotAllowed for an actor who is no user."""
     if actor.user_id is None:
         raise NotAllowed("Only a user, or a key of one, can send what agents did.", code="no_user")
     return Owner(actor.user_id, scopes.scope_for(actor))
 
 
-def foreign_id(name: str) -> str:
-    """A sender's id as it is kept: one that is too long ends in a hash of the whole."""
-    if len(name) <= MOST:
+def external_id(name: str) -> str:
+    """A sender's id as it is stored: one that is too long ends in a hash of the full id."""
+    if len(name) <= MAX_ID_LENGTH:
         return name
     digest = blake2b(name.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    return f"{name[:CUT_AT]}~{digest}"
+    return f"{name[:ID_PREFIX_LENGTH]}~{digest}"
 
 
-def mark(owner: Owner, service: str, text: str) -> int:
-    """The number by which a tool call or an answer is found again: among the same owner's and service's."""
-    whole = f"{owner.user}\0{owner.scope}\0{service}\0{text}".encode("utf-8", "replace")
-    return int.from_bytes(blake2b(whole, digest_size=8).digest(), "big") >> 1
+def link_mark(owner: Owner, service: str, text: str) -> int:
+    """A hash by which a tool call or an answer is found again, among those of the same owner and service."""
+    key = f"{owner.user}\0{owner.scope}\0{service}\0{text}".encode("utf-8", "replace")
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "big") >> 1

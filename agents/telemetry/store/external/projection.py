@@ -1,5 +1,5 @@
-"""From what was reported to turns: asked again whenever more of a trace has come, with the same outcome in
-whatever order it came."""
+"""Projects reported spans into turns, again whenever more of a trace has arrived. The outcome is the same in whatever
+order the spans arrived."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from agents.record.models.turns import Turn
 from agents.record.store.deletion import delete_turns
 from agents.telemetry.models.traces import SpanBatch, Trace
 from agents.telemetry.reading import turns
-from agents.telemetry.reading.apart import Head, first_spans
-from agents.telemetry.reading.links import Links
-from agents.telemetry.reading.records import ForeignTurn
-from agents.telemetry.reading.remarks import only_first
+from agents.telemetry.reading.conversation_links import ConversationLinks
+from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.reading.spans import Span
-from agents.telemetry.store.external import apart, conversations, order, slices
-from agents.telemetry.store.external import turns as foreign_turns
-from agents.telemetry.store.external.intake import intake
+from agents.telemetry.reading.trace_worker import TurnHead, first_spans
+from agents.telemetry.reading.turn_warnings import trace_truncated
+from agents.telemetry.store.external import large_turns, reader_process, related_traces, turn_order, write_turns
+from agents.telemetry.store.external.backpressure import ingest_load
 from agents.telemetry.store.external.owners import Owner
-from agents.telemetry.store.external.turns import Prepared
+from agents.telemetry.store.external.write_turns import PreparedTurn
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ _BATCHES = SelectAmong(SpanBatch, "trace_id encoding body", "trace_id", order="i
 _BODIES = Select(SpanBatch, "id", "trace_id = %s ORDER BY id")
 _BODY = Select(SpanBatch, "encoding body", "id = %s")
 _SENDERS = Select(Trace, "owner_id", "arrived > projected GROUP BY owner_id ORDER BY owner_id")
-_DUE, _DUE_LARGE, _DUE_OF_NOBODY, _DUE_LARGE_OF_NOBODY = (
+_DUE, _DUE_LARGE, _DUE_UNOWNED, _DUE_LARGE_UNOWNED = (
     Select(
         Trace,
         "id span_count",
@@ -45,34 +44,34 @@ _DUE, _DUE_LARGE, _DUE_OF_NOBODY, _DUE_LARGE_OF_NOBODY = (
     for whose in ("= %s", "IS NULL")
     for size in ("<= %s", "> %s")
 )
-_MADE_OF = Select(
+_TURNS_OF_TRACE = Select(
     Turn, "id session_id foreign_id", "owner_id = %s AND scope_id = %s AND foreign_id >= %s AND foreign_id < %s"
 )
-_TRACE_THERE = Select(Trace, "id", "id = %s")
-_DONE = (
+_TRACE_EXISTS = Select(Trace, "id", "id = %s")
+_MARK_PROJECTED = (
     "UPDATE agents_trace SET projected = %s, turn_count = %s, conversation = %s, service = %s, is_bare = %s "
     "WHERE id = %s"
 )
-_GIVEN_UP = "UPDATE agents_trace SET projected = %s WHERE id = %s"
+_MARK_FAILED = "UPDATE agents_trace SET projected = %s WHERE id = %s"
 SOURCES = {"otlp": Source.OTLP, "openai_agents": Source.OPENAI_AGENTS, "langsmith": Source.LANGSMITH}
-"""Where spans of a format come from; those of other formats are imported."""
-AT_ONCE = 128
+"""The sources of turns by the format of their spans; spans of other formats are imported."""
+MAX_TRACES_PER_PASS = 128
 """Traces of one pass."""
-SPANS_AT_ONCE = 5_000
+MAX_SPANS_PER_PASS = 5_000
 """Spans of one pass: they are in memory together."""
-STEPS_AT_ONCE = 500
+MAX_STEPS_PER_WRITE = 500
 """Steps of one job of the writer, unless one turn alone has more."""
-LARGE = 1_000
+LARGE_TRACE_SPANS = 1_000
 """Spans of a trace that is read in a process of its own, and stored a slice at a time."""
-LARGE_BYTES = 4 * 2**20
-"""What is kept of a trace that is as large, however few its spans."""
-GIVE_WAY_S = 0.005
+LARGE_TRACE_BYTES = 4 * 2**20
+"""Stored bytes of a trace from which on it counts as large, however few its spans."""
+MAX_BUSY_WAIT_S = 0.005
 """How long each trace waits while reports come in without a pause: their senders wait for an answer, and drop what
 they cannot get rid of. A trace takes about a millisecond, so that in a flood a sixth of the time is left for it."""
-TRIES = 3
-"""How often a trace is stored when another process is at its turns as well."""
-TRANSIENT = (OperationalError, InterfaceError)
-"""The database's trouble, and no trace's."""
+MAX_ATTEMPTS = 3
+"""How often storing a trace is tried where another process writes the same turns."""
+TRANSIENT_ERRORS = (OperationalError, InterfaceError)
+"""Errors of the database that no trace causes."""
 
 
 Sender = int | None
@@ -80,55 +79,55 @@ Sender = int | None
 
 
 def senders() -> list[Sender]:
-    """Of whom there is something new."""
+    """The senders of traces with something new."""
     return [sender for (sender,) in _SENDERS.all()]
 
 
-def due(resting: Collection[int] = (), *, large: bool = False) -> list[int]:
-    """Traces of one pass, of any sender; see `due_of`."""
-    return next((found for sender in senders() if (found := due_of(sender, resting, large=large))), [])
+def due_traces(resting: Collection[int] = (), *, large: bool = False) -> list[int]:
+    """Traces of one pass, of any sender; see `due_traces_of`."""
+    return next((traces for sender in senders() if (traces := due_traces_of(sender, resting, large=large))), [])
 
 
-def due_of(sender: Sender, resting: Collection[int] = (), *, large: bool = False) -> list[int]:
+def due_traces_of(sender: Sender, resting: Collection[int] = (), *, large: bool = False) -> list[int]:
     """Traces of one pass: those of a sender with something new, the longest waiting first, but for those that
     rest; large ones by themselves, one at a time."""
-    found, room, most = list[int](), SPANS_AT_ONCE, 1 if large else AT_ONCE
-    for key, spans in _due_of(sender, large, most + len(resting)):
+    traces, room, limit = list[int](), MAX_SPANS_PER_PASS, 1 if large else MAX_TRACES_PER_PASS
+    for key, spans in _due_rows(sender, large, limit + len(resting)):
         if key in resting:
             continue
         room -= spans
-        if found and (room < 0 or len(found) == most):
+        if traces and (room < 0 or len(traces) == limit):
             break
-        found.append(key)
-    return found
+        traces.append(key)
+    return traces
 
 
-def _due_of(sender: Sender, large: bool, most: int) -> list[tuple[int, int]]:
+def _due_rows(sender: Sender, large: bool, limit: int) -> list[tuple[int, int]]:
     if sender is None:
-        return (_DUE_LARGE_OF_NOBODY if large else _DUE_OF_NOBODY).all(LARGE, most)
-    return (_DUE_LARGE if large else _DUE).all(sender, LARGE, most)
+        return (_DUE_LARGE_UNOWNED if large else _DUE_UNOWNED).all(LARGE_TRACE_SPANS, limit)
+    return (_DUE_LARGE if large else _DUE).all(sender, LARGE_TRACE_SPANS, limit)
 
 
 def spans_of(trace: int) -> list[Span]:
-    """What came of a trace, in the order it came: the first `MOST_SPANS`."""
+    """The spans of a trace in the order they arrived: the first `MOST_SPANS`."""
     return first_spans(_bodies(trace))
 
 
 def _bodies(trace: int) -> Iterator[bytes]:
-    """The reports of a trace as JSON, in the order they came, one after the other in memory."""
+    """The reports of a trace as JSON, in the order they arrived, one at a time in memory."""
     for (key,) in _BODIES.all(trace):
-        if (found := _BODY.first(key)) is not None:
-            yield encoding.unpack(found[0], bytes(found[1]))
+        if (row := _BODY.first(key)) is not None:
+            yield encoding.unpack(row[0], bytes(row[1]))
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
-    """A trace as it was kept. ``bodies`` are (encoding, stored bytes), in the order they came; ``spans`` counts
-    what is in them."""
+class _PendingTrace:
+    """A trace that is to be projected. ``bodies`` are (encoding, stored bytes), in the order they arrived; ``spans``
+    counts what is in them."""
 
-    trace: int
+    key: int
     owner: Owner
-    name: str
+    external_id: str
     arrived: int
     projected: int
     spans: int
@@ -136,232 +135,238 @@ class _Waiting:
 
     @property
     def is_large(self) -> bool:
-        return self.spans > LARGE or sum(len(body) for _, body in self.bodies) > LARGE_BYTES
+        return self.spans > LARGE_TRACE_SPANS or sum(len(body) for _, body in self.bodies) > LARGE_TRACE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
-class _Projected:
-    """What is made of a trace and those of the same conversation. ``names`` are the traces that turns may
-    have been made of before: none where this one is new and stands for itself."""
+class _TraceProjection:
+    """The turns of a trace and of those of the same conversation. ``related_ids`` are the traces of which turns may
+    have been made before: none where this one is new and no other belongs to it."""
 
-    of: _Waiting
-    links: Links
-    names: tuple[str, ...]
-    turns: tuple[Prepared, ...]
+    trace: _PendingTrace
+    links: ConversationLinks
+    related_ids: tuple[str, ...]
+    turns: tuple[PreparedTurn, ...]
 
 
 def project(traces: Sequence[int]) -> None:
-    """Store what the spans of these traces mean, in as few commits as are short. One that cannot be understood, or
-    stored, is logged, kept as it came, and not tried again before more of it comes. Raises OperationalError,
+    """Write the turns of these traces, in few short commits. A trace that cannot be understood, or stored, is logged,
+    stays stored as it came, and is not tried again before more of it arrives. Raises OperationalError,
     InterfaceError."""
-    alone: list[_Projected] = []
-    for waiting in _waiting(traces):
-        intake.give_way(GIVE_WAY_S)
-        if waiting.is_large:
-            _project_apart(waiting)
+    self_contained: list[_TraceProjection] = []
+    for trace in _pending_traces(traces):
+        ingest_load.wait_while_busy(MAX_BUSY_WAIT_S)
+        if trace.is_large:
+            _project_large(trace)
             continue
-        made = _understood(waiting)
-        if made is None:
+        projection = _try_projecting(trace)
+        if projection is None:
             continue
-        if made.links.is_bare:
-            # what a bare one means hangs on those before it, and on what is remembered of them
-            _keep([made])
+        if projection.links.is_bare:
+            # the turns of a bare trace depend on those before it and their stored links: one commit each
+            _store_together([projection])
         else:
-            alone.append(made)
-    for some in _together(alone):
-        _keep(some)
+            self_contained.append(projection)
+    for batch in _write_batches(self_contained):
+        _store_together(batch)
 
 
-def _together(projected: Sequence[_Projected]) -> Iterator[list[_Projected]]:
-    """Those that are stored in one job."""
-    sized = ((made, sum(len(turn.steps) for turn in made.turns)) for made in projected)
-    return portions.groups(sized, STEPS_AT_ONCE)
+def _write_batches(projections: Sequence[_TraceProjection]) -> Iterator[list[_TraceProjection]]:
+    """Group the projections that one job of the writer stores."""
+    sized = ((projection, sum(len(turn.steps) for turn in projection.turns)) for projection in projections)
+    return portions.groups(sized, MAX_STEPS_PER_WRITE)
 
 
-def _waiting(traces: Sequence[int]) -> Iterator[_Waiting]:
+def _pending_traces(traces: Sequence[int]) -> Iterator[_PendingTrace]:
     rows = {row[0]: row[1:] for row in _TRACES.all(traces)}  # before the bodies, so that none counts that is not read
     bodies: dict[int, list[tuple[int, bytes]]] = {}
-    for trace, kind, body in _BATCHES.all([trace for trace, row in rows.items() if row[-1] <= LARGE]):
+    for trace, kind, body in _BATCHES.all([trace for trace, row in rows.items() if row[-1] <= LARGE_TRACE_SPANS]):
         bodies.setdefault(trace, []).append((kind, body))
     for trace in traces:
         if trace in rows:
-            user, scope, name, arrived, projected, spans = rows[trace]
-            yield _Waiting(trace, Owner(user, scope), name, arrived, projected, spans, bodies.get(trace, []))
+            user, scope, external_id, arrived, projected, spans = rows[trace]
+            yield _PendingTrace(
+                trace, Owner(user, scope), external_id, arrived, projected, spans, bodies.get(trace, [])
+            )
 
 
-def _understood(waiting: _Waiting) -> _Projected | None:
-    """None where that fails."""
+def _try_projecting(trace: _PendingTrace) -> _TraceProjection | None:
+    """The projection of a trace; None where that fails, which is logged."""
     try:
-        return _read(waiting)
-    except TRANSIENT:
+        return _build_projection(trace)
+    except TRANSIENT_ERRORS:
         raise
-    except Exception as error:  # noqa: BLE001 - logged by `_give_up`; what others send must not stop the rest
-        _give_up(waiting, "understood", error)
+    except Exception as error:  # noqa: BLE001 - logged by `_mark_failed`; what others send must not stop the rest
+        _mark_failed(trace, "understood", error)
         return None
 
 
-def _read(waiting: _Waiting) -> _Projected:
-    spans = first_spans(encoding.unpack(kind, bytes(body)) for kind, body in waiting.bodies)
-    links, records = turns.with_links(spans)
-    others = conversations.related(waiting.owner, waiting.trace, links)
+def _build_projection(trace: _PendingTrace) -> _TraceProjection:
+    spans = first_spans(encoding.unpack(kind, bytes(body)) for kind, body in trace.bodies)
+    links, records = turns.build_turns_and_links(spans)
+    others = related_traces.find_related(trace.owner, trace.key, links)
     if others:
-        _, records = turns.with_links([*spans, *(span for other in others for span in spans_of(other))])
-    names = _names(waiting, links, others)
-    records = [_warned(waiting, record, len(spans)) for record in records]
+        _, records = turns.build_turns_and_links([*spans, *(span for other in others for span in spans_of(other))])
+    related_ids = _related_ids(trace, links, others)
+    records = [_with_warning(trace, record, len(spans)) for record in records]
     source = _source(spans[0].format if spans else "otlp")
-    return _Projected(waiting, links, names, tuple(foreign_turns.prepared(record, source) for record in records))
+    return _TraceProjection(
+        trace, links, related_ids, tuple(write_turns.prepare_turn(record, source) for record in records)
+    )
 
 
-def _names(waiting: _Waiting, links: Links, others: Sequence[int]) -> tuple[str, ...]:
-    is_new = waiting.projected == 0 and not links.is_bare
-    return () if is_new else (waiting.name, *conversations.names(others))
+def _related_ids(trace: _PendingTrace, links: ConversationLinks, others: Sequence[int]) -> tuple[str, ...]:
+    is_new = trace.projected == 0 and not links.is_bare
+    return () if is_new else (trace.external_id, *related_traces.external_ids(others))
 
 
-def _warned(waiting: _Waiting, record: ForeignTurn, spans: int) -> ForeignTurn:
-    """With word of it if not all of the trace was read."""
-    if spans >= waiting.spans:
+def _with_warning(trace: _PendingTrace, record: ExternalTurn, spans: int) -> ExternalTurn:
+    """The record, with a warning where not all of the trace was read."""
+    if spans >= trace.spans:
         return record
-    return replace(record, warnings=(only_first(spans), *record.warnings))
+    return replace(record, warnings=(trace_truncated(spans), *record.warnings))
 
 
 def _source(format_: str) -> Source:
     return SOURCES.get(format_, Source.IMPORT)
 
 
-def _give_up(waiting: _Waiting, what: str, error: Exception) -> None:
-    """Until more of it comes."""
-    log.error("trace %s cannot be %s", waiting.name, what, exc_info=error)
-    writer.write(lambda: execute(_GIVEN_UP, waiting.arrived, waiting.trace))
+def _mark_failed(trace: _PendingTrace, action: str, error: Exception) -> None:
+    """Log the error, and do not try the trace again until more of it arrives."""
+    log.error("trace %s cannot be %s", trace.external_id, action, exc_info=error)
+    writer.write(lambda: execute(_MARK_FAILED, trace.arrived, trace.key))
 
 
 # --------------------------------------------------------------------------------------------- large ones
 
 
-def _project_apart(waiting: _Waiting) -> None:
-    """A large trace, by slices: the last job makes it done."""
-    for left in reversed(range(TRIES)):
+def _project_large(trace: _PendingTrace) -> None:
+    """Project a large trace in slices; the last job marks it as projected."""
+    for attempts_left in reversed(range(MAX_ATTEMPTS)):
         try:
-            return _by_slices(waiting)
-        except TRANSIENT:
+            return _project_in_slices(trace)
+        except TRANSIENT_ERRORS:
             raise
-        except (slices.Gone, apart.Stopped) as reason:
-            return log.info("trace %s is left for later: %r", waiting.name, reason)
-        except Exception as error:  # noqa: BLE001 - logged by `_give_up`; one trace must not stop the rest
-            if not left or not isinstance(error, IntegrityError):
-                return _give_up(waiting, "understood or stored", error)
+        except (large_turns.TurnDeleted, reader_process.ReaderStopped) as reason:
+            return log.info("trace %s is left for later: %r", trace.external_id, reason)
+        except Exception as error:  # noqa: BLE001 - logged by `_mark_failed`; one trace must not stop the rest
+            if not attempts_left or not isinstance(error, IntegrityError):
+                return _mark_failed(trace, "understood or stored", error)
 
 
-def _by_slices(waiting: _Waiting) -> None:
-    with apart.reading() as reading:
-        told = reading.tell(_bodies(waiting.trace))
-        source = _source(told.format)
-        others = conversations.related(waiting.owner, waiting.trace, told.links)
-        reading.tell_others(map(_bodies, others))
-        kept: set[int] = set()
-        some: list[Prepared] = []
-        for head, steps in reading.turns():
-            record = _warned(waiting, head.turn, told.spans)
-            if len(head.steps) > STEPS_AT_ONCE:
-                made = slices.write(waiting.owner, waiting.trace, Head(record, head.steps), source, steps)
+def _project_in_slices(trace: _PendingTrace) -> None:
+    with reader_process.start_reader() as reader:
+        summary = reader.send_trace(_bodies(trace.key))
+        source = _source(summary.format)
+        others = related_traces.find_related(trace.owner, trace.key, summary.links)
+        reader.send_related(map(_bodies, others))
+        stored_keys: set[int] = set()
+        batch: list[PreparedTurn] = []
+        for head, steps in reader.turns():
+            record = _with_warning(trace, head.turn, summary.spans)
+            if len(head.steps) > MAX_STEPS_PER_WRITE:
+                prepared = large_turns.write(trace.owner, trace.key, TurnHead(record, head.steps), source, steps)
             else:
-                record = replace(record, steps=tuple(step for more in steps for step in more))
-                made = foreign_turns.prepared(record, source)
-            if sum(len(turn.steps) for turn in (*some, made)) > STEPS_AT_ONCE:
-                kept.update(_keep_some(waiting, some))
-                some = []
-            some.append(made)
-        kept.update(_keep_some(waiting, some))
-    projected = _Projected(waiting, told.links, _names(waiting, told.links, others), ())
-    writer.write(lambda: _settle(projected, kept))
+                record = replace(record, steps=tuple(step for slice_ in steps for step in slice_))
+                prepared = write_turns.prepare_turn(record, source)
+            if sum(len(turn.steps) for turn in (*batch, prepared)) > MAX_STEPS_PER_WRITE:
+                stored_keys.update(_store_turns(trace, batch))
+                batch = []
+            batch.append(prepared)
+        stored_keys.update(_store_turns(trace, batch))
+    projection = _TraceProjection(trace, summary.links, _related_ids(trace, summary.links, others), ())
+    writer.write(lambda: _finish(projection, stored_keys))
 
 
-def _keep_some(waiting: _Waiting, some: Sequence[Prepared]) -> list[int]:
-    """The keys of these turns, which are stored now."""
+def _store_turns(trace: _PendingTrace, batch: Sequence[PreparedTurn]) -> list[int]:
+    """Write these turns; returns their keys."""
 
     def job() -> list[int]:
-        if _TRACE_THERE.first(waiting.trace) is None:
-            raise slices.Gone
-        return foreign_turns.write(waiting.owner, some)
+        if _TRACE_EXISTS.first(trace.key) is None:
+            raise large_turns.TurnDeleted
+        return write_turns.write(trace.owner, batch)
 
-    return writer.write(job) if some else []
+    return writer.write(job) if batch else []
 
 
 # ------------------------------------------------------------------------------------------- storing
 
 
-def _keep(projected: Sequence[_Projected]) -> None:
-    """Store them together; where that fails, one by one."""
+def _store_together(projections: Sequence[_TraceProjection]) -> None:
+    """Store projections in one transaction; where that fails, one by one."""
     try:
-        writer.write(lambda: _store(projected))
-    except TRANSIENT:
+        writer.write(lambda: _store(projections))
+    except TRANSIENT_ERRORS:
         raise
-    except Exception as error:  # noqa: BLE001 - whichever trace raised it raises it again alone, where it is told of
-        log.info("%d traces are stored one by one: %s", len(projected), error)
-        for made in projected:
-            _keep_alone(made)
+    except Exception as error:  # noqa: BLE001 - whichever trace raised it raises it again alone, where it is logged
+        log.info("%d traces are stored one by one: %s", len(projections), error)
+        for projection in projections:
+            _store_alone(projection)
 
 
-def _keep_alone(made: _Projected) -> None:
-    for left in reversed(range(TRIES)):
+def _store_alone(projection: _TraceProjection) -> None:
+    for attempts_left in reversed(range(MAX_ATTEMPTS)):
         try:
-            return writer.write(lambda: _store([made]))
-        except TRANSIENT:
+            return writer.write(lambda: _store([projection]))
+        except TRANSIENT_ERRORS:
             raise
-        except Exception as error:  # noqa: BLE001 - logged by `_give_up`; one trace must not stop the rest
-            if not left or not isinstance(error, IntegrityError):
-                return _give_up(made.of, "stored", error)
+        except Exception as error:  # noqa: BLE001 - logged by `_mark_failed`; one trace must not stop the rest
+            if not attempts_left or not isinstance(error, IntegrityError):
+                return _mark_failed(projection.trace, "stored", error)
 
 
-def _store(projected: Sequence[_Projected]) -> None:
-    """Within one transaction. Traces that were deleted since they were read stay so."""
-    there = {row[0] for row in _TRACES.all([made.of.trace for made in projected])}
-    projected = [made for made in projected if made.of.trace in there]
-    for made in projected:
-        conversations.remember(made.of.owner, made.of.trace, made.links)
-    keys = _write(projected)
-    for made in projected:
-        kept = {keys[made.of.owner, turn.id] for turn in made.turns}
-        _drop_others(made, kept)
-    execute_many(_DONE, (_done(made, len(made.turns)) for made in projected))
+def _store(projections: Sequence[_TraceProjection]) -> None:
+    """Store projections within the caller's transaction. Traces that were deleted since they were read stay deleted."""
+    existing = {row[0] for row in _TRACES.all([projection.trace.key for projection in projections])}
+    projections = [projection for projection in projections if projection.trace.key in existing]
+    for projection in projections:
+        related_traces.store_links(projection.trace.owner, projection.trace.key, projection.links)
+    keys = _write_all(projections)
+    for projection in projections:
+        stored_keys = {keys[projection.trace.owner, turn.id] for turn in projection.turns}
+        _delete_stale_turns(projection, stored_keys)
+    execute_many(_MARK_PROJECTED, (_projected_row(projection, len(projection.turns)) for projection in projections))
 
 
-def _settle(made: _Projected, kept: set[int]) -> None:
-    """The same of one whose turns are stored already."""
-    if _TRACE_THERE.first(made.of.trace) is None:
+def _finish(projection: _TraceProjection, stored_keys: set[int]) -> None:
+    """Do the same as `_store` for a large trace, whose turns are stored already."""
+    if _TRACE_EXISTS.first(projection.trace.key) is None:
         return
-    conversations.remember(made.of.owner, made.of.trace, made.links)
-    _drop_others(made, kept)
-    execute(_DONE, *_done(made, len(kept)))
+    related_traces.store_links(projection.trace.owner, projection.trace.key, projection.links)
+    _delete_stale_turns(projection, stored_keys)
+    execute(_MARK_PROJECTED, *_projected_row(projection, len(stored_keys)))
 
 
-def _write(projected: Sequence[_Projected]) -> dict[tuple[Owner, str], int]:
-    """Write the turns; returns their keys by owner and foreign id. One that two traces tell of is the later one's."""
-    told: dict[Owner, dict[str, Prepared]] = {}
-    for made in projected:
-        told.setdefault(made.of.owner, {}).update((turn.id, turn) for turn in made.turns)
-    found: dict[tuple[Owner, str], int] = {}
-    for owner, some in told.items():
-        keys = foreign_turns.write(owner, list(some.values()))
-        found.update(((owner, name), key) for name, key in zip(some, keys, strict=True))
-    return found
+def _write_all(projections: Sequence[_TraceProjection]) -> dict[tuple[Owner, str], int]:
+    """Write the turns; returns their keys by owner and external id. Of a turn in two traces the later one counts."""
+    by_owner: dict[Owner, dict[str, PreparedTurn]] = {}
+    for projection in projections:
+        by_owner.setdefault(projection.trace.owner, {}).update((turn.id, turn) for turn in projection.turns)
+    turn_keys: dict[tuple[Owner, str], int] = {}
+    for owner, owner_turns in by_owner.items():
+        keys = write_turns.write(owner, list(owner_turns.values()))
+        turn_keys.update(((owner, name), key) for name, key in zip(owner_turns, keys, strict=True))
+    return turn_keys
 
 
-def _done(made: _Projected, turns: int) -> tuple[object, ...]:
-    return (made.of.arrived, turns, *conversations.columns(made.links), made.of.trace)
+def _projected_row(projection: _TraceProjection, turns: int) -> tuple[object, ...]:
+    return (projection.trace.arrived, turns, *related_traces.link_columns(projection.links), projection.trace.key)
 
 
-def _drop_others(made: _Projected, kept: set[int]) -> None:
-    """Turns that were once made of these traces, and now are parts of others."""
-    owner = made.of.owner
-    for name in made.names:
-        # those of a trace are called as it is, or as it is with a colon and the id of a span
-        found = _MADE_OF.all(owner.user, owner.scope, name, f"{name};")
-        gone = {key: session for key, session, foreign in found if key not in kept and _is_of(foreign, name)}
-        if gone:
-            delete_turns(list(gone), for_good=False)
-            for session in set(gone.values()):
-                order.leave(session)
+def _delete_stale_turns(projection: _TraceProjection, stored_keys: set[int]) -> None:
+    """Delete turns that were made of these traces once, and are parts of other turns now."""
+    owner = projection.trace.owner
+    for trace_id in projection.related_ids:
+        # the turns of a trace have its id, or its id with a colon and the id of a span
+        rows = _TURNS_OF_TRACE.all(owner.user, owner.scope, trace_id, f"{trace_id};")
+        stale = {
+            key: session for key, session, turn_id in rows if key not in stored_keys and _belongs_to(turn_id, trace_id)
+        }
+        if stale:
+            delete_turns(list(stale), for_good=False)
+            for session in set(stale.values()):
+                turn_order.update_left_session(session)
 
 
-def _is_of(foreign: str, trace: str) -> bool:
-    return foreign == trace or foreign.startswith(f"{trace}:")
+def _belongs_to(turn_id: str, trace_id: str) -> bool:
+    return turn_id == trace_id or turn_id.startswith(f"{trace_id}:")

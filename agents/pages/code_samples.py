@@ -1,0 +1,69 @@
+"""Code samples on a turn's page: programs that repeat its request, or continue from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from agents.pages import curl, openai_code, response_requests
+from agents.pages.curl import CurlTarget
+from agents.record.schemas.content import ToolCall
+from agents.record.schemas.turns import TurnSnapshot
+from agents.record.store import turns
+from agents.record.store.turns import TurnTarget
+from agents.responses.store.responses import ResponseRecord
+
+FOLLOW_UP_TEXT = "Tell me more."
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSample:
+    """A program with a title; ``language`` is a label."""
+
+    title: str
+    language: str
+    code: str
+
+
+def agent_samples(target: CurlTarget, turn: TurnSnapshot, stored: TurnTarget, name: str) -> list[CodeSample]:
+    """Samples of a turn of the Agents API; ``name`` is its session's name."""
+    messages, settings = json.loads(turn.input_messages), json.loads(stored.request or "{}")
+    samples = [
+        CodeSample(_("Say more in this session"), "curl", curl.continue_session(target)),
+        CodeSample(_("Ask the same in a new session"), "curl", curl.create_again(target, messages, settings, name)),
+    ]
+    return [sample for sample in samples if sample.code]
+
+
+def response_samples(target: CurlTarget, turn: TurnSnapshot, records: Sequence[ResponseRecord]) -> list[CodeSample]:
+    """Samples of a turn of the Responses API."""
+    requests = []
+    if records[-1].is_last:
+        next_input = _answer_items(turn.key) if turn.status == "awaiting_input" else FOLLOW_UP_TEXT
+        title = _("Answer what it waits for") if turn.status == "awaiting_input" else _("Go on from here")
+        requests.append((title, response_requests.follow_up(records[-1], next_input)))
+    first_request = response_requests.request_of(records[0]) if records[0].number == 1 else {}
+    if first_request:
+        requests.append((_("Ask the same again"), first_request))
+    return [
+        CodeSample(title, language, code)
+        for title, request in requests
+        for language, code in (
+            ("Python", openai_code.python(target, request)),
+            ("curl", openai_code.shell(target, request)),
+        )
+        if code
+    ]
+
+
+def _answer_items(turn: int) -> list[response_requests.JSON]:
+    """An answer to fill in for each pending call of a turn."""
+    return [
+        response_requests.approval(pending, approve=True)
+        if pending.needs_approval
+        else response_requests.call_output(ToolCall.model_validate_json(pending.call), "…")
+        for pending in turns.pending_calls(turn)
+    ]

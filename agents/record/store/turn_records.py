@@ -1,0 +1,151 @@
+"""Turns with all that is known of them, for exports that are read back: `agents.record.schemas.records` as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.errors import NotFound
+from agents.base.schemas.wire import iso
+from agents.base.store import terms
+from agents.base.timestamps import to_datetime, to_us
+from agents.record.models.agents import Agent, AgentRevision, Session
+from agents.record.models.choices import Api, Source, TurnStatus
+from agents.record.models.tags import TurnTag
+from agents.record.models.turns import Step, Turn, TurnBody
+from agents.record.schemas.records import VERSION, TurnRecord
+from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
+from agents.record.store import read_turns
+from agents.record.store.tags import tags_of
+
+Json = dict[str, Any]
+
+_TURN = ("agent_id", "revision_id", "session_id", "source", "api", "stop_reason", "provider_id", "end_user_id")
+
+
+def of_turn(actor: Actor, key: int) -> Json:
+    """A turn as `TurnRecord` reads it; what is stored as JSON is in it as `msgspec.Raw`. Raises NotFound, also for
+    one the actor may not see."""
+    return of_snapshot(actor, read_turns.turn(actor, key))
+
+
+def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
+    """The same of one that was read already."""
+    row = Turn.objects.unscoped("turn checked").filter(pk=turn.key).values(*_TURN).first()
+    if row is None:
+        raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, turn.key)}' not found.")
+    rows = Step.objects.unscoped("turn checked").filter(turn_id=turn.key).values_list("pk", "cost_nano", "parent_id")
+    costs = {step: (cost_nano, parent) for step, cost_nano, parent in rows}
+    record = {
+        "version": VERSION,
+        "id": ids.public(ids.Kind.TURN, turn.key),
+        "session": _session(row["session_id"]),
+        "agent": _agent(actor, row["agent_id"], row["revision_id"], turn.model),
+        "status": turn.status,
+        "stop_reason": row["stop_reason"],
+        "source": Source(row["source"]).label,
+        "api": Api(row["api"]).label,
+        "started_at": iso(turn.started_at),
+        "completed_at": _iso_or_none(turn.completed_at),
+        "model": turn.model,
+        "provider": terms.text(row["provider_id"]),
+        "user": terms.text(row["end_user_id"]),
+        "tags": tags_of(TurnTag, "turn_id", [turn.key]).get(turn.key, []),
+        "input": msgspec.Raw(turn.input_messages),
+        "output": msgspec.Raw(turn.output_message) if turn.output_message else None,
+        "error": _error(turn.error),
+        "steps": [_step(step, *costs.get(step.key, (None, None))) for step in turn.steps],
+        **_body(turn.key),
+    }
+    return _without_empty(record)
+
+
+def encoded(record: Json) -> bytes:
+    return msgspec.json.encode(record)
+
+
+def read(actor: Actor, key: int) -> TurnRecord:
+    """The record of a turn. Raises NotFound, also for one the actor may not see."""
+    return TurnRecord.model_validate_json(encoded(of_turn(actor, key)))
+
+
+def ended_here(keys: Collection[int], since_us: int) -> dict[int, int]:
+    """Those of these turns that ran here and ended behind that moment, and when."""
+    rows = Turn.objects.unscoped("export").filter(
+        pk__in=keys, source=Source.NATIVE, status__in=_FINAL, completed_at__gte=to_datetime(since_us)
+    )
+    return {key: to_us(at) for key, at in rows.values_list("pk", "completed_at")}
+
+
+_FINAL = (TurnStatus.COMPLETED, TurnStatus.FAILED, TurnStatus.CANCELLED, TurnStatus.INTERRUPTED)
+
+
+def _without_empty(record: Json) -> Json:
+    """Without what is not known."""
+    return {name: value for name, value in record.items() if value not in (None, "", [], {})}
+
+
+def _session(key: int) -> Json:
+    name = Session.objects.unscoped("turn checked").filter(pk=key).values_list("name", flat=True).first()
+    return {"id": ids.public(ids.Kind.SESSION, key), "name": name or ""}
+
+
+def _agent(actor: Actor, key: int | None, revision: int | None, model: str) -> Json:
+    """Its name, which lists show with each turn; what it was told only to those who may see it."""
+    row = Agent.objects.unscoped("turn checked").filter(pk=key).values_list("name", "model", "revision_id").first()
+    if row is None:
+        return {"model": model}
+    name, own_model, current = row
+    named = {"name": name, "model": own_model}
+    if Agent.objects.visible_to(actor, "read").filter(pk=key).exists():
+        configs = AgentRevision.objects.filter(pk=revision or current).values_list("config", flat=True)
+        named["instructions"] = _instructions(configs.first())
+    return _without_empty(named)
+
+
+def _instructions(config: Any) -> str:
+    config = msgspec.json.decode(config) if isinstance(config, (str, bytes)) else config
+    return str((config or {}).get("instructions") or "")
+
+
+def _body(turn: int) -> Json:
+    """What the caller said about it, and what was said of it when it was taken in from elsewhere."""
+    row = TurnBody.objects.unscoped("turn checked").filter(pk=turn).values_list("metadata", "request").first()
+    metadata, request = row or ({}, "")
+    settings = msgspec.json.decode(request) if request else {}
+    foreign = settings.get("foreign") if isinstance(settings, dict) else None
+    return {"metadata": metadata, "foreign": {k: v for k, v in (foreign or {}).items() if k != "traces"}}
+
+
+def _step(step: StepSnapshot, cost_nano: int | None, parent: int | None) -> Json:
+    spent = step.usage.model_dump(exclude_defaults=True)
+    return _without_empty(
+        {
+            "id": ids.public(ids.Kind.STEP, step.key),
+            "number": step.number,
+            "round": step.round,
+            "type": step.type,
+            "name": step.name,
+            "status": step.status,
+            "server_side": step.server_side,
+            "started_at": iso(step.started_at),
+            "completed_at": _iso_or_none(step.completed_at),
+            "ttft_us": step.ttft_us,
+            "cost_nano": cost_nano,
+            "parent": ids.public(ids.Kind.STEP, parent) if parent else "",
+            "error": _error(step.error),
+            "detail": msgspec.Raw(step.detail) if step.detail else None,
+        }
+    ) | ({"usage": spent} if spent or cost_nano is not None else {})
+
+
+def _iso_or_none(at_us: int | None) -> str | None:
+    return None if at_us is None else iso(at_us)
+
+
+def _error(error: Any) -> Json | None:
+    return None if error is None else error.model_dump(exclude_none=True)

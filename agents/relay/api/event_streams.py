@@ -1,0 +1,64 @@
+"""Events that come from an endpoint while their request is open, as frames of a stream.
+
+An endpoint that refuses at once is told by a status; once the stream has begun, by its last frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
+
+import msgspec
+from django.http.response import HttpResponseBase
+
+from agents.base import sse
+from agents.base.api.views import stream
+from agents.base.errors import AgentsError, ProviderError
+from agents.loop.caller_errors import for_caller
+
+
+async def relayed(events: AsyncGenerator[bytes, None], request_id: str = "") -> HttpResponseBase:
+    """The stream of these events (JSON), once the first has come or is long in coming. Raises
+    AgentsError for what goes wrong before."""
+    first = asyncio.ensure_future(anext(events))
+    try:
+        await asyncio.wait({first}, timeout=sse.KEEP_ALIVE_S)
+    except asyncio.CancelledError:
+        await _leave(first, events)
+        raise
+    error = first.exception() if first.done() else None
+    if error is not None and not isinstance(error, StopAsyncIteration):
+        raise for_caller(error) if isinstance(error, ProviderError) else error
+    return stream(_frames(first, events, request_id))
+
+
+async def _frames(
+    first: asyncio.Future[bytes], events: AsyncGenerator[bytes, None], request_id: str
+) -> AsyncIterator[bytes]:
+    coming = first
+    try:
+        while True:
+            await asyncio.wait({coming}, timeout=sse.KEEP_ALIVE_S)
+            if not coming.done():
+                yield sse.KEEP_ALIVE
+                continue
+            try:
+                event = coming.result()
+            except StopAsyncIteration:
+                return
+            coming = asyncio.ensure_future(anext(events))
+            yield sse.frame(event)
+    except AgentsError as error:
+        told = for_caller(error) if isinstance(error, ProviderError) else error
+        yield sse.frame(msgspec.json.encode(told.body(request_id)))
+    finally:
+        await _leave(coming, events)
+
+
+async def _leave(coming: asyncio.Future[bytes], events: AsyncGenerator[bytes, None]) -> None:
+    """Stop what is on its way, so that the generator can end and hang up."""
+    coming.cancel()
+    with suppress(asyncio.CancelledError, StopAsyncIteration, AgentsError):
+        await coming
+    await events.aclose()

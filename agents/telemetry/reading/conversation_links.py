@@ -1,0 +1,55 @@
+"""Links between traces of one conversation, by which the store finds the traces that belong together.
+
+`turns.build_turns` joins the traces of its spans in the same way; the links serve to find the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agents.telemetry.reading.call_history import input_marks, output_marks
+from agents.telemetry.reading.conversations import service_of, session_of_trace
+from agents.telemetry.reading.groups import GroupedTrace, group_trace
+from agents.telemetry.reading.spans import Span
+from agents.telemetry.reading.tree import TraceTree, build_tree, merge_spans
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLinks:
+    """The links of one trace. ``session`` is the sender's id of the conversation, '' if there is none. ``is_bare``: no
+    agent, workflow or chain is on top, only calls of models and tools. Then, without a session, ``output_marks`` and
+    ``input_marks`` are short hashes of the calls and answers that this trace's models gave, and that their histories
+    hold: a trace whose ``input_marks`` meet an earlier one's ``output_marks``, of the same ``service``, is of its
+    conversation."""
+
+    session: str = ""
+    is_bare: bool = False
+    output_marks: frozenset[str] = frozenset()
+    input_marks: frozenset[str] = frozenset()
+    service: str = ""
+
+
+def links_of(spans: Iterable[Span]) -> ConversationLinks:
+    """Return the links of one trace; empty ones of several traces."""
+    traces = merge_spans(spans)
+    if len(traces) != 1:
+        return ConversationLinks()
+    ((name, members),) = traces.items()
+    trace = build_tree(name, members)
+    return links_of_tree(trace, group_trace(trace))
+
+
+def links_of_tree(trace: TraceTree, grouped: GroupedTrace) -> ConversationLinks:
+    """Return the links of a trace whose tree is already built."""
+    bare = grouped.bare
+    session, service = session_of_trace(trace), service_of(trace)
+    if session or not bare:
+        return ConversationLinks(session, bool(bare), service=service)
+    return ConversationLinks(
+        session="",
+        is_bare=True,
+        output_marks=frozenset().union(*map(output_marks, bare)),
+        input_marks=frozenset().union(*map(input_marks, bare)),
+        service=service,
+    )

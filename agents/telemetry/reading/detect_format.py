@@ -1,0 +1,98 @@
+"""Detection of a file's format by its beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, Literal
+
+from agents.telemetry.reading import gzip_files
+from agents.telemetry.reading.decoding import FormatError
+from agents.telemetry.reading.json_text import parse_json
+
+FileFormat = Literal[
+    "turns", "otlp", "openai_agents", "langsmith", "mlflow", "phoenix", "claude_code", "codex", "gemini_cli"
+]
+"""``turns`` is our own export, of whole turns."""
+
+HEAD_BYTES = 1 << 16
+"""Bytes of a file that are enough."""
+
+_LINES = 20
+_OTLP = frozenset({"resourceSpans", "resourceLogs", "resourceMetrics"})
+_CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
+
+FormatTest = Callable[[dict[str, Any]], bool]
+
+_TESTS: tuple[tuple[FileFormat, FormatTest], ...] = (
+    ("otlp", lambda line: bool(_OTLP & line.keys())),
+    ("turns", lambda line: isinstance(line.get("turn"), dict) and "turn_id" in line["turn"]),
+    ("mlflow", lambda line: _has_inside(line, "data", "spans") and "info" in line),
+    ("mlflow", lambda line: _first(line.get("traces")).keys() >= {"info", "data"}),
+    ("phoenix", lambda line: _is_phoenix(line) or _is_phoenix(_first(line.get("data")))),
+    ("openai_agents", lambda line: _first(line.get("data")).get("object") in ("trace", "trace.span")),
+    ("langsmith", lambda line: "run_type" in line or "run_type" in _first(line.get("post"))),
+    ("codex", lambda line: _is_among(line.get("type"), _CODEX) and isinstance(line.get("payload"), dict)),
+    ("gemini_cli", lambda line: "sessionId" in line and ("projectHash" in line or "messages" in line)),
+    ("claude_code", lambda line: "sessionId" in line and isinstance(line.get("type"), str)),
+    ("claude_code", lambda line: line.get("type") == "summary" and "leafUuid" in line),
+)
+
+_MARKERS: tuple[tuple[bytes, FileFormat], ...] = (
+    (b'"resourceSpans"', "otlp"),
+    (b'"resourceLogs"', "otlp"),
+    (b'"mlflow.', "mlflow"),
+    (b'"trace_location"', "mlflow"),
+    (b'"trace.span"', "openai_agents"),
+    (b'"run_type"', "langsmith"),
+    (b'"projectHash"', "gemini_cli"),
+    (b'"span_kind"', "phoenix"),
+)
+"""Names that occur in a document which is too long to be parsed from its beginning alone."""
+
+
+def format_of_file(file: BinaryIO) -> FileFormat | None:
+    """Return the format of a file, compressed or not. The file stands at its beginning, before and after."""
+    return format_of(gzip_files.read_head(file, HEAD_BYTES))
+
+
+def format_of(head: bytes) -> FileFormat | None:
+    """Return the format of a file with this beginning, None if it is unknown."""
+    head = head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
+    for value in _values(head):
+        format_ = next((name for name, test in _TESTS if test(value)), None)
+        if format_ is not None:
+            return format_
+    if not head.lstrip().startswith((b"{", b"[")):
+        return None
+    return next((name for marker, name in _MARKERS if marker in head), None)
+
+
+def _values(head: bytes) -> Iterator[dict[str, Any]]:
+    """Iterate over the objects that begin the file: the whole of it, or its lines."""
+    for text in (head, *head.splitlines()[:_LINES]):
+        try:
+            value = parse_json(text)
+        except FormatError:
+            continue
+        value = _first(value) if isinstance(value, list) else value
+        if isinstance(value, dict):
+            yield value
+
+
+def _first(value: Any) -> dict[str, Any]:
+    """Return the first object of a list; {} if there is none."""
+    item = value[0] if isinstance(value, list) and value else None
+    return item if isinstance(item, dict) else {}
+
+
+def _has_inside(line: dict[str, Any], name: str, inner: str) -> bool:
+    value = line.get(name)
+    return isinstance(value, dict) and inner in value
+
+
+def _is_among(value: object, names: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in names
+
+
+def _is_phoenix(span: dict[str, Any]) -> bool:
+    return "span_kind" in span and _has_inside(span, "context", "span_id")

@@ -1,0 +1,164 @@
+"""Finds or creates the agents and sessions of external turns, by the senders' names for them. Each is looked up once
+in a pass, and written once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from agents.base import ids
+from agents.base.models.changes import ChangeKind
+from agents.base.store import changes
+from agents.base.store.sql import Insert, Select, SelectAmong, execute_many
+from agents.base.tokenizer import fold
+from agents.record.models.agents import Agent, AgentRevision, Session
+from agents.record.models.choices import Api, Source
+from agents.record.schemas.agents import AgentConfig
+from agents.telemetry.reading.records import ExternalTurn
+from agents.telemetry.store.external.owners import Owner, external_id
+
+UNKNOWN_MODEL = "unknown"
+"""The name of a model that was not reported."""
+MAX_INSTRUCTIONS = 100_000
+
+_AGENT = Select(Agent, "id", "owner_id = %s AND scope_id = %s AND foreign_id = %s")
+_ADD_AGENT = Insert(Agent, "id name model owner_id scope_id revision_id source created_at updated_at foreign_id")
+_ADD_REVISION = Insert(AgentRevision, "id agent_id number config author_id created_at")
+_SESSIONS = SelectAmong(Session, "foreign_id id", "foreign_id", "owner_id = %s AND scope_id = %s")
+_ADD_SESSION = Insert(
+    Session,
+    "id agent_id name folded owner_id scope_id api source created_at updated_at turn_count item_count branched "
+    "input_tokens output_tokens cost_nano metadata foreign_id last_turn",
+)
+_ADD_UP = (
+    "UPDATE agents_session SET turn_count = turn_count + %s, input_tokens = input_tokens + %s, "
+    "output_tokens = output_tokens + %s, "
+    "cost_nano = CASE WHEN %s THEN COALESCE(cost_nano, 0) + %s ELSE cost_nano END, "
+    "created_at = CASE WHEN created_at > %s THEN %s ELSE created_at END, "
+    "updated_at = CASE WHEN updated_at < %s THEN %s ELSE updated_at END WHERE id = %s"
+)
+
+
+class AgentKeys:
+    """Finds or creates the agents of one owner, in one pass."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._keys: dict[str, int] = {}
+
+    def find_or_create(self, name: str, turn: ExternalTurn, source: Source) -> int:
+        """The key of the agent of this name. A new one gets model and instructions of its first turn."""
+        if name not in self._keys:
+            row = _AGENT.first(self._owner.user, self._owner.scope, external_id(name))
+            self._keys[name] = int(row[0]) if row else _new_agent(self._owner, name, turn, source)
+        return self._keys[name]
+
+
+def _new_agent(owner: Owner, name: str, turn: ExternalTurn, source: Source) -> int:
+    key, revision = ids.new_key(turn.started_us), ids.new_key(turn.started_us)
+    model = (turn.model or UNKNOWN_MODEL)[:300]
+    now = ids.now_us()
+    _ADD_AGENT.execute(
+        key, name[:300], model, owner.user, owner.scope, revision, source.value, turn.started_us, now, external_id(name)
+    )
+    _ADD_REVISION.execute(revision, key, 1, _config(name, model, turn), owner.user, turn.started_us)
+    changes.note(ChangeKind.AGENT, key)
+    return key
+
+
+def _config(name: str, model: str, turn: ExternalTurn) -> str:
+    """The configuration as far as the turn reports it, in the form of our own agents."""
+    instructions = turn.instructions[:MAX_INSTRUCTIONS] if name == turn.agent else ""
+    config = AgentConfig(model=model, instructions=instructions, name=name[:300])
+    return config.model_dump_json(exclude_none=True)
+
+
+@dataclass(slots=True)
+class SessionDraft:
+    """A session and the changes that a pass makes to it. The sums are those of the written turns, less what was
+    stored of these before. ``joined`` are turns that are new in it; ``needs_renumbering`` says that another turn of it
+    starts at another time than before. ``created_from`` is set for a new session. Times are microseconds."""
+
+    key: int
+    name: str
+    created_from: tuple[ExternalTurn, int, Source] | None
+    joined: list[int] = field(default_factory=list)
+    needs_renumbering: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_nano: int | None = None
+    started_us: int = 0
+    ended_us: int = 0
+
+    def extend(self, started_us: int, ended_us: int) -> None:
+        self.started_us = min(self.started_us, started_us)
+        self.ended_us = max(self.ended_us, ended_us)
+
+
+class SessionDrafts:
+    """Finds or creates the sessions of one owner, in one pass."""
+
+    def __init__(self, owner: Owner, names: Iterable[str]) -> None:
+        session_ids = list(dict.fromkeys(map(external_id, names)))
+        self._owner = owner
+        self._stored: dict[str, int] = dict(_SESSIONS.all(session_ids, owner.user, owner.scope))
+        self._drafts: dict[str, SessionDraft] = {}
+
+    def draft_of(self, turn: ExternalTurn, agent: int, source: Source) -> SessionDraft:
+        """The session of a turn. A new one gets its name from its first turn."""
+        name = external_id(turn.session)
+        draft = self._drafts.get(name)
+        if draft is None:
+            key = self._stored.get(name)
+            created_from = (turn, agent, source) if key is None else None
+            draft = SessionDraft(key or ids.new_key(turn.started_us), name, created_from)
+            draft.started_us, draft.ended_us = turn.started_us, turn.started_us
+            self._drafts[name] = draft
+        return draft
+
+    def all(self) -> list[SessionDraft]:
+        return list(self._drafts.values())
+
+    def write(self) -> None:
+        """Insert the new sessions, and add to the sums of the others: before the turns that refer to them."""
+        drafts = self.all()
+        _ADD_SESSION.execute_many(
+            _new_row(self._owner, draft, *draft.created_from) for draft in drafts if draft.created_from
+        )
+        execute_many(_ADD_UP, (_update_row(draft) for draft in drafts if not draft.created_from))
+        for draft in drafts:
+            changes.note(ChangeKind.SESSION, draft.key)
+
+
+def _new_row(owner: Owner, draft: SessionDraft, turn: ExternalTurn, agent: int, source: Source) -> tuple[object, ...]:
+    name = _session_name(turn)
+    head = (draft.key, agent, name, fold(name)[:1600], owner.user, owner.scope, Api.NONE.value, source.value)
+    sums = (draft.input_tokens, draft.output_tokens, draft.cost_nano)
+    return (
+        *head,
+        draft.started_us,
+        draft.ended_us,
+        len(draft.joined),
+        0,
+        False,
+        *sums,
+        "{}",
+        draft.name,
+        draft.joined[-1],
+    )
+
+
+def _update_row(draft: SessionDraft) -> tuple[object, ...]:
+    cost, started, ended = draft.cost_nano, draft.started_us, draft.ended_us
+    sums = (len(draft.joined), draft.input_tokens, draft.output_tokens, cost is not None, cost or 0)
+    return (*sums, started, started, ended, ended, draft.key)
+
+
+def _session_name(turn: ExternalTurn) -> str:
+    """The name of a session on pages: its own where it has one, else the sender's id of it."""
+    return (turn.session_name or ("" if is_placeholder(turn.session) else turn.session))[:500]
+
+
+def is_placeholder(session: str) -> bool:
+    """Whether a session stands for the absence of one: its turn named none."""
+    return session.startswith("trace:")

@@ -1,0 +1,130 @@
+"""Stores a turn of very many steps in slices, so that no other write waits for more than one slice.
+
+Readers see such a turn grow, like one that is reported in several requests; its sums, its search text and its end are
+written last. Where this breaks off in the middle the trace stays due, and is projected again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from msgspec.structs import replace
+
+from agents.base import ids
+from agents.base.store.sql import Select
+from agents.base.store.writer import writer
+from agents.record.models.choices import Source
+from agents.record.models.turns import Turn
+from agents.record.schemas.content import text_of
+from agents.record.store import search
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
+from agents.telemetry.reading.trace_worker import STEPS_PER_SLICE, TurnHead
+from agents.telemetry.store.external import step_rows, write_steps, write_turns
+from agents.telemetry.store.external.owners import Owner, external_id
+from agents.telemetry.store.external.step_rows import StepKeys
+from agents.telemetry.store.external.turn_rows import StepTotals
+from agents.telemetry.store.external.write_steps import NumberedSteps
+from agents.telemetry.store.external.write_turns import PreparedTurn
+
+PAUSE_SHARE = 0.5
+"""The pause after each slice, as a share of what the slice took: others have the machine then."""
+_EXISTS = Select(Turn, "id", "id = %s AND EXISTS (SELECT 1 FROM agents_trace WHERE agents_trace.id = %s)", locks=True)
+
+
+class TurnDeleted(Exception):
+    """The turn, or its trace, was deleted meanwhile."""
+
+
+def write(
+    owner: Owner, trace: int, head: TurnHead, source: Source, steps: Iterable[Sequence[ExternalStep]]
+) -> PreparedTurn:
+    """Store the steps of a turn, which come in slices; returns the turn, which the caller writes then. Raises
+    TurnDeleted."""
+    turn = _turn_key(owner, head.turn, source)
+    sliced = _SlicedTurn.of(trace, turn, head)
+    for slice_ in steps:
+        started = time.monotonic()
+        sliced.write(slice_)
+        # on a thread of its own: the writer is free for others meanwhile
+        time.sleep((time.monotonic() - started) * PAUSE_SHARE)
+    sliced.delete_stale_steps()
+    return write_turns.prepare_turn_of_stored_steps(head.turn, source, sliced.sums, sliced.step_tokens)
+
+
+def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
+    """The key of the turn; one that is not stored is inserted as a turn in progress."""
+    key = write_turns.key_of(owner, external_id(record.id))
+    if key is not None:
+        return key
+    in_progress = replace(record, status="in_progress", ended_us=None, output=None, error=None)
+    draft = write_turns.prepare_turn(in_progress, source)
+    [key] = writer.write(lambda: write_turns.write(owner, [draft]))
+    return key
+
+
+@dataclass(slots=True)
+class _SlicedTurn:
+    """A turn while its steps are written. ``keys`` are the keys of its steps by the sender's ids, ``last_positions``
+    the positions of those that count. ``sums`` and ``step_tokens`` are those of the steps written so far."""
+
+    trace: int
+    turn: int
+    record: ExternalTurn
+    keys: dict[str, int]
+    last_positions: dict[str, int]
+    sums: StepTotals
+    position: int = 0
+    step_tokens: list[search.StepTokens] = field(default_factory=list)
+    remaining_tokens: int = search.MAX_INDEXED
+    answer: str = ""
+
+    @classmethod
+    def of(cls, trace: int, turn: int, head: TurnHead) -> _SlicedTurn:
+        record, stored = head.turn, write_steps.stored_keys(turn)
+        if any(number < 0 for _, _, number in stored):
+            writer.write(lambda: write_steps.make_room(turn))
+        stored_keys = {name: key for name, key, _ in stored}
+        keys = {
+            step: stored_keys.get(external_id(step)) or ids.new_key(started or record.started_us)
+            for step, started in head.steps
+        }
+        positions = write_steps.last_positions(step for step, _ in head.steps)
+        answer = search.index_tokens(text_of(record.output.content) if record.output else "")
+        return cls(trace, turn, record, keys, positions, StepTotals.of(record, (), None), answer=answer)
+
+    def write(self, steps: Sequence[ExternalStep]) -> None:
+        counted = [
+            (number, step) for number, step in enumerate(steps, self.position) if self.last_positions[step.id] == number
+        ]
+        contents = [step_rows.step_content(step) for _, step in counted]
+        numbered = NumberedSteps([step for _, step in counted], contents, [number for number, _ in counted])
+        cost = writer.write(partial(self._store, numbered))
+        self.sums += StepTotals.of(self.record, steps, cost)
+        self.position += len(steps)
+        self._collect_tokens([content.tokens for content in contents if content.detail is not None])
+
+    def _store(self, numbered: NumberedSteps) -> int | None:
+        """Write these steps; returns what they cost. Raises TurnDeleted."""
+        if _EXISTS.first(self.turn, self.trace) is None:
+            raise TurnDeleted
+        plan = write_steps.plan_slice(StepKeys(self.turn, self.keys), self.record, numbered)
+        write_steps.write_slice(self.turn, plan)
+        return plan.cost_nano
+
+    def _collect_tokens(self, texts: Iterable[search.StepTokens]) -> None:
+        """Collect the search text of the turn: as much as
+        `agents.record.store.search.joined` takes, and one more."""
+        for text in texts:
+            if self.remaining_tokens < 0:
+                return
+            self.step_tokens.append(text)
+            self.remaining_tokens -= sum(len(part) for part in text if part != self.answer)
+
+    def delete_stale_steps(self) -> None:
+        """Delete the stored steps that are no longer reported."""
+        reported = set(self.keys.values())
+        stale = [key for _, key, _ in write_steps.stored_keys(self.turn) if key not in reported]
+        for start in range(0, len(stale), STEPS_PER_SLICE):
+            writer.write(partial(write_steps.delete, stale[start : start + STEPS_PER_SLICE]))

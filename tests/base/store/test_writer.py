@@ -1,0 +1,47 @@
+"""Whose writes come next: callers take turns, and no group takes long."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextvars import copy_context
+from typing import Any
+
+import pytest
+
+from agents.base import shares
+from agents.base.store import writer as writers
+from agents.base.store.writer import Writer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def writer() -> Iterator[Writer]:
+    one = Writer()
+    one.start()
+    yield one
+    one.stop()
+
+
+@pytest.mark.parametrize("slice_s", [60.0, 0.0])
+def test_callers_take_turns(slice_s: float, writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "MAX_GROUP_S", slice_s)
+    done: list[tuple[str, int]] = []
+    begins = threading.Event()
+    first: Future[Any] = writer.submit(lambda: begins.wait(30))
+
+    def submitted(caller: str) -> None:
+        shares.caller.set(caller)
+        jobs.append(writer.submit(lambda: done.append((caller, writer.commits))))
+
+    jobs = [first]
+    for caller in ("ann", "ann", "ann", "ben", "cleo", "ben"):
+        copy_context().run(submitted, caller)
+    begins.set()
+    for job in jobs:
+        job.result(30)
+    assert [caller for caller, _ in done] == ["ann", "ben", "cleo", "ann", "ben", "ann"]
+    commits = [number for _, number in done]
+    assert len(set(commits)) == (1 if slice_s else 6)

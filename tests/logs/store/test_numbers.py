@@ -1,0 +1,375 @@
+"""Facets, histograms and statistics say what the rows say, whatever is sealed, changed or deleted."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from agents.base.access import Actor
+from agents.base.errors import InvalidRequest, Unavailable
+from agents.base.store import changes, terms
+from agents.base.store.writer import writer
+from agents.base.timestamps import to_us
+from agents.logs.models.segments import Segment
+from agents.logs.schemas.numbers import Percentiles, Stats
+from agents.logs.store import numbers, segments
+from agents.logs.store.query import condition
+from agents.query.parser import parse
+from agents.query.tree import Query
+from agents.record.models.choices import TurnStatus
+from agents.record.models.tags import TurnTag
+from agents.record.models.turns import Step, Turn
+from agents.record.store import deletion
+from tests.logs.store.many_turns import DAY_US, START_US, Many
+from tests.support.cases import sparing
+
+pytestmark = pytest.mark.django_db
+
+TURN_QUERIES = [
+    "",
+    "status:failed",
+    "-status:completed",
+    "status:(failed OR cancelled) agent:support",
+    "agent:support",
+    "-agent:support",
+    "model:m*",
+    "model:!=m1",
+    "-has:error",
+    "has:error duration:>1s",
+    "duration:>2s cost:>$0.0001",
+    "-duration:>2s",
+    "-cost:>$0.0001",
+    "ttft:<100ms OR tokens:>1k",
+    "tokens.in:100..2000",
+    "started:2026-11-03..2026-11-05",
+    "started:>2026-11-04 -status:completed",
+    "tool:search",
+    "-tool:search",
+    "type:shield",
+    "step(tool:search status:failed)",
+    "no(step)(status:failed)",
+    "all(step)(status:completed)",
+    "is:live",
+    "user:u1",
+    "-user:u1",
+    "tag:vip",
+    "tag:vip tool:search -status:failed",
+    "has:tags",
+    "-tag:v*",
+    "tag:!=vip",
+    "session:session*",
+    "session(status:failed)",
+    "count(step: tool:search)>1",
+    "last(step)(status:failed)",
+    "answered",
+    "response(model:m1)",
+    "api:responses",
+    "source:demo OR source:import",
+    "finish:out_of_tokens",
+    "-finish:violation",
+    "(agent:support OR model:m2) -(status:failed tool:search)",
+    "id:01a2b3c4-0000-8000-8000-000000000000",
+]
+STEP_QUERIES = [
+    "",
+    "status:failed",
+    "tool:search",
+    "-tool:search",
+    "type:inference duration:>1s",
+    "agent:support type:tool",
+    "tag:vip status:completed",
+    "-agent:support",
+    "model:m1 OR tool:search",
+    "server_side:false",
+    "has:violation",
+    "started:2026-11-03..2026-11-05",
+]
+
+
+STATES = ["rows", "sealed", "in between"]
+
+
+@pytest.fixture(params=sparing(STATES, "in between"))
+def many(
+    request: pytest.FixtureRequest, admin: Actor, make_user: Callable[..., Actor], monkeypatch: pytest.MonkeyPatch
+) -> Many:
+    """Random turns of two actors: not sealed, all sealed, or sealed at random moments while some were
+    changed, deleted and came in late."""
+    monkeypatch.setattr(segments, "SMALL_TURNS", 16)
+    monkeypatch.setattr(segments, "LARGE_TURNS", 64)
+    monkeypatch.setattr(segments, "MAX_STALE_TURNS", 4)
+    made = Many(random.Random(7), [admin, make_user("ana", teams=["red"]), make_user("ben", teams=["blue"])])
+    made.add(240)
+    if request.param == "sealed":
+        segments.seal_all()
+        assert sum(Segment.objects.filter(live=True).values_list("turns", flat=True)) == 240
+    if request.param == "in between":
+        _disturb(made)
+    return made
+
+
+def _disturb(made: Many) -> None:
+    for _ in range(12):
+        upkeep: list[Callable[[], object]] = [made.change, made.delete, made.late, segments.maintain]
+        for work in made.chance.sample(upkeep, 3):
+            work()
+    made.add(20)
+    made.change()
+    made.delete()
+    made.late()
+    assert Segment.objects.filter(live=True).count() > 1
+
+
+def asked(text: str, level: Any = "turn") -> Query:
+    return parse(text, now_us=START_US + 20 * DAY_US, level=level)
+
+
+def rows_of(actor: Actor, query: Query) -> list[Any]:
+    """The rows a query accepts, by the rule of the lists."""
+    model: Any = {"turn": Turn, "step": Step}[query.level]
+    return list(model.objects.visible_to(actor).filter(condition(query, actor)))
+
+
+def every(actors: list[Actor], texts: list[str], level: Any = "turn") -> Iterator[tuple[Actor, Query, list[Any]]]:
+    for actor in actors:
+        for text in texts:
+            query = asked(text, level)
+            yield actor, query, rows_of(actor, query)
+
+
+def expected(rows: list[Any]) -> dict[str, Any]:
+    """What `Stats` must say of rows, counted one by one."""
+    labels = Counter(TurnStatus(row.status).label for row in rows)
+    costs = [row.cost_nano for row in rows if row.cost_nano is not None]
+    return {
+        "count": len(rows),
+        "completed": labels["completed"],
+        "failed": labels["failed"],
+        "stopped": labels["cancelled"] + labels["interrupted"],
+        "live": labels["queued"] + labels["in_progress"] + labels["awaiting_input"],
+        "duration_ms": percentiles([row.duration_us for row in rows]),
+        "ttft_ms": percentiles([row.ttft_us for row in rows]),
+        "input": sum(row.input_tokens for row in rows),
+        "reasoning": sum(row.reasoning_tokens for row in rows),
+        "cost_usd": sum(costs) / 1e9 if costs else None,
+        "cost_unknown": len(rows) - len(costs),
+    }
+
+
+def percentiles(values: list[int | None]) -> Percentiles:
+    ordered = sorted(value for value in values if value is not None)
+    if not ordered:
+        return Percentiles()
+    p50, p95, p99 = (ordered[min(int(share * len(ordered)), len(ordered) - 1)] / 1000 for share in (0.5, 0.95, 0.99))
+    return Percentiles(count=len(ordered), p50=p50, p95=p95, p99=p99)
+
+
+def told(stats: Stats) -> dict[str, Any]:
+    own = stats.model_dump(include={"count", "completed", "failed", "stopped", "live", "cost_usd", "cost_unknown"})
+    tokens = {"input": stats.tokens.input_tokens, "reasoning": stats.tokens.reasoning_tokens}
+    return {**own, **tokens, "duration_ms": stats.duration_ms, "ttft_ms": stats.ttft_ms}
+
+
+@pytest.mark.parametrize("many", STATES, indirect=True)
+def test_statistics_are_those_of_the_rows(many: Many) -> None:
+    for actor, query, rows in every(many.actors, TURN_QUERIES):
+        assert told(numbers.stats(actor, query)) == expected(rows), query.text
+
+
+def test_statistics_of_steps_are_those_of_the_rows(many: Many) -> None:
+    for actor, query, rows in every(many.actors, STEP_QUERIES, "step"):
+        assert told(numbers.stats(actor, query)) == expected(rows), query.text
+
+
+def test_a_facet_counts_the_rows_that_have_each_value(many: Many) -> None:
+    for actor, query, rows in every(many.actors, ["", "duration:>1s", "user:u1 -has:error", "is:live"]):
+        found = {
+            facet.field: facet
+            for facet in numbers.facets(actor, query, ["status", "agent", "model", "type", "tool", "tag"])
+        }
+        assert counts(found["status"]) == Counter(row.get_status_display() for row in rows)
+        assert counts(found["agent"]) == Counter(row.agent.name for row in rows if row.agent)
+        assert counts(found["model"]) == Counter(row.model.value for row in rows if row.model)
+        steps = [step for row in rows for step in row.steps.unscoped("test")]
+        assert counts(found["type"]) == Counter(
+            label for _, label in {(s.turn_id, s.get_type_display()) for s in steps}
+        )
+        tools = {(step.turn_id, step.tool.value) for step in steps if step.tool}
+        assert counts(found["tool"]) == Counter(tool for _, tool in tools)
+        tags = TurnTag.objects.filter(turn_id__in=[row.pk for row in rows]).values_list("term_id", flat=True)
+        assert counts(found["tag"]) == Counter(terms.text(tag) for tag in tags)
+        assert found["tag"].absent == len(rows) - len(tags)
+        assert found["agent"].absent == sum(row.agent is None for row in rows)
+
+
+def counts(facet: Any) -> Counter[str]:
+    assert facet.more == 0
+    return Counter({value.label: value.count for value in facet.values})
+
+
+def test_a_facet_keeps_the_alternatives_of_what_the_query_says_of_its_field(many: Many) -> None:
+    admin = many.actors[0]
+    [status, model] = numbers.facets(admin, asked("status:failed agent:support"), ["status", "model"])
+    assert counts(status) == Counter(row.get_status_display() for row in rows_of(admin, asked("agent:support")))
+    assert model.total == len(rows_of(admin, asked("status:failed agent:support")))
+    [status] = numbers.facets(admin, asked("-status:failed"), ["status"])
+    assert status.total == len(rows_of(admin, asked("")))
+
+
+def test_a_facet_tells_the_largest_and_how_many_more_there_are(many: Many) -> None:
+    admin = many.actors[0]
+    [whole] = numbers.facets(admin, asked(""), ["user"])
+    [short] = numbers.facets(admin, asked(""), ["user"], limit=2)
+    assert short.values == whole.values[:2]
+    assert short.more == len(whole.values) - 2
+
+
+def test_the_buckets_of_a_histogram_hold_every_row_once(many: Many) -> None:
+    for actor, query, rows in every(many.actors, TURN_QUERIES):
+        buckets, _ = numbers.histogram(actor, query)
+        totals = told(numbers.stats(actor, query))
+        for outcome in ("completed", "failed", "stopped", "live"):
+            assert sum(getattr(bucket, outcome) for bucket in buckets) == totals[outcome]
+        assert all(one.to_us == other.from_us for one, other in itertools.pairwise(buckets))
+        for bucket in buckets:
+            inside = [row for row in rows if bucket.from_us <= to_us(row.started_at) < bucket.to_us]
+            assert len(inside) == bucket.completed + bucket.failed + bucket.stopped + bucket.live
+
+
+def test_a_histogram_has_buckets_people_count_in(many: Many) -> None:
+    admin = many.actors[0]
+    buckets, width = numbers.histogram(admin, asked("started:2026-11-03..2026-11-04"), buckets=48)
+    assert (len(buckets), width) == (48, "1 hour")
+    buckets, width = numbers.histogram(admin, asked(""), buckets=4)
+    assert width == "1 day"
+    assert len(buckets) <= 5
+
+
+def test_the_sums_of_all_parts_are_those_of_the_whole(many: Many) -> None:
+    for actor in many.actors:
+        for level, fields in (
+            ("turn", ("session", "agent", "day", "status")),
+            ("step", ("type", "tool", "agent", "hour")),
+        ):
+            whole = numbers.stats(actor, asked("", level))
+            for field in fields:
+                parts = numbers.groups(actor, asked("", level), [field], limit=10_000)
+                assert parts.more == 0
+                assert added(parts.groups) == amounts(whole), (level, field)
+        turns, steps = numbers.stats(actor, asked("")), numbers.stats(actor, asked("", "step"))
+        assert (turns.steps, turns.tools) == (steps.steps, steps.tools)
+        assert amounts(turns)[3:] == amounts(steps)[3:]
+
+
+def amounts(stats: Stats) -> list[int]:
+    tokens = stats.tokens
+    sums = [tokens.input_tokens, tokens.output_tokens, tokens.cached_tokens, tokens.reasoning_tokens]
+    return [stats.count, stats.completed, stats.failed, stats.steps, stats.tools, stats.cost_nano, *sums]
+
+
+def added(groups: list[Any]) -> list[int]:
+    return [sum(column) for column in zip(*(amounts(group.stats) for group in groups), strict=True)]
+
+
+def test_each_group_has_the_statistics_of_its_rows(many: Many) -> None:
+    for actor, query, rows in every(many.actors, ["", "-has:error", "tool:search"]):
+        found = numbers.groups(actor, query, ["day", "agent"])
+        for group in found.groups:
+            own = [row for row in rows if in_group(row, group)]
+            assert told(group.stats) == expected(own)
+        assert sum(group.stats.count for group in found.groups) == len(rows)
+        assert [group.from_us for group in found.groups] == sorted(group.from_us or 0 for group in found.groups)
+
+
+def in_group(row: Any, group: Any) -> bool:
+    same_day: bool = group.from_us <= to_us(row.started_at) < group.from_us + DAY_US
+    return same_day and (row.agent.name if row.agent else "") == group.labels[1]
+
+
+def a_completed() -> int:
+    return int(Turn.objects.unscoped("test").filter(status=TurnStatus.COMPLETED).values_list("pk", flat=True)[0])
+
+
+def test_a_change_counts_at_once_in_what_is_sealed(admin: Actor) -> None:
+    made = Many(random.Random(1), [admin])
+    made.add(40)
+    segments.seal_all()
+    before = numbers.stats(admin, asked("status:failed")).count
+    key = a_completed()
+    made.set(key, status=TurnStatus.FAILED)
+    assert numbers.stats(admin, asked("status:failed")).count == before + 1
+    writer.write(lambda: deletion.delete_turns([key]))
+    assert numbers.stats(admin, asked("status:failed")).count == before
+    assert numbers.stats(admin, asked("")).count == 39
+
+
+def test_segments_whose_changes_are_forgotten_are_not_believed(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Many(random.Random(1), [admin])
+    made.add(40)
+    segments.seal_all()
+    key = a_completed()
+    made.set(key, status=TurnStatus.FAILED)
+    made.add(5)
+    monkeypatch.setattr(changes, "MAX_CHANGES", 2)
+    writer.write(changes.prune)
+    assert numbers.stats(admin, asked("status:failed")).count == len(rows_of(admin, asked("status:failed")))
+    segments.seal_all()
+    assert numbers.stats(admin, asked("status:failed")).count == len(rows_of(admin, asked("status:failed")))
+    assert sum(Segment.objects.filter(live=True).values_list("turns", flat=True)) == 45
+
+
+def test_segments_grow_together_and_the_replaced_are_deleted(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "SMALL_TURNS", 10)
+    monkeypatch.setattr(segments, "LARGE_TURNS", 40)
+    made = Many(random.Random(1), [admin])
+    for _ in range(12):
+        made.add(10)
+        segments.maintain()
+    segments.maintain()
+    assert list(Segment.objects.order_by("low").values_list("turns", "live")) == [
+        (40, True),
+        (40, True),
+        (10, True),
+        (10, True),
+        (10, True),
+    ]
+
+
+def test_a_question_that_takes_too_long_ends(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    from agents.logs.store.numbers import snapshot
+
+    Many(random.Random(1), [admin]).add(5)
+    monkeypatch.setattr(snapshot, "BUDGET_S", 0.0)
+    with pytest.raises(Unavailable, match="time range"):
+        numbers.stats(admin, asked(""))
+
+
+def test_unknown_fields_are_refused_by_name(admin: Actor) -> None:
+    with pytest.raises(InvalidRequest, match="nonsense") as refused:
+        numbers.facets(admin, asked(""), ["nonsense"])
+    assert refused.value.param == "by"
+    with pytest.raises(InvalidRequest, match="tag"):
+        numbers.groups(admin, asked(""), ["tag"])
+
+
+def test_who_may_do_nothing_sees_no_numbers(many: Many) -> None:
+    nobody = Actor("nobody")
+    assert numbers.stats(nobody, asked("")).count == 0
+    assert numbers.histogram(nobody, asked("")) == ([], "")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_question_sees_one_moment_outside_of_transactions_too(admin: Actor) -> None:
+    made = Many(random.Random(1), [admin])
+    made.add(30)
+    segments.seal_all()
+    made.add(10)
+    made.change()
+    assert told(numbers.stats(admin, asked(""))) == expected(rows_of(admin, asked("")))
+    made.change()
+    assert told(numbers.stats(admin, asked("tool:search"))) == expected(rows_of(admin, asked("tool:search")))

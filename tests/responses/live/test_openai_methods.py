@@ -1,0 +1,168 @@
+"""Every method of the ``openai`` client that the README's table claims, sync and async: a walk that calls
+each of them, and counts."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI, OpenAI
+from pydantic import BaseModel
+
+from tests import ROOT
+from tests.support.live.process import ServerProcess
+
+pytestmark = pytest.mark.server
+
+MODEL = "scripted/fast"
+Walk = Callable[..., Awaitable[Any]]
+
+
+class Kettle(BaseModel):
+    colour: str
+    litres: float
+
+
+def claimed() -> set[str]:
+    """The methods of the README's row, by their paths."""
+    text = (ROOT / "README.md").read_text()
+    [line] = [line for line in text.splitlines() if line.startswith("| methods of")]
+    found = set()
+    for part in line.split("|")[2].split(";"):
+        before, _, after = part.partition(":")
+        resources, names = (re.findall(r"`([^`]+)`", one) for one in (before, after))
+        found |= {f"{resource}.{name}" for resource in resources for name in names}
+    return found
+
+
+class Caller:
+    """Calls methods of a client by their paths, and remembers which."""
+
+    def __init__(self, client: OpenAI | AsyncOpenAI) -> None:
+        self.client = client
+        self.called: set[str] = set()
+
+    def _method(self, path: str) -> Any:
+        self.called.add(path)
+        found: Any = self.client
+        for name in path.split("."):
+            found = getattr(found, name)
+        return found
+
+    async def ask(self, path: str, *args: Any, **more: Any) -> Any:
+        made = self._method(path)(*args, **more)
+        return await made if inspect.isawaitable(made) else made
+
+    async def final(self, path: str, **more: Any) -> tuple[list[Any], Any]:
+        """The events of a streaming helper, and what it puts together in the end."""
+        helper = self._method(path)(**more)
+        name = "get_final_response" if path.startswith("responses") else "get_final_completion"
+        if hasattr(helper, "__aenter__"):
+            async with helper as stream:
+                events = [event async for event in stream]
+                return events, await getattr(stream, name)()
+        with helper as stream:
+            events = list(stream)
+            return events, getattr(stream, name)()
+
+
+async def _responses(call: Caller) -> None:
+    made = await call.ask("responses.create", model=MODEL, input="!script\nsay Hello.")
+    assert made.output_text == "Hello."
+    assert (await call.ask("responses.retrieve", made.id)).output == made.output
+    events, final = await call.final("responses.stream", model=MODEL, input="!script\nsay one two")
+    assert final.output_text == "one two"
+    assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == "one two"
+    parsed = await call.ask("responses.parse", model=MODEL, input="A kettle", text_format=Kettle)
+    assert isinstance(parsed.output_parsed, Kettle)
+    assert len((await call.ask("responses.input_items.list", made.id)).data) == 1
+    long = await call.ask("responses.create", model="scripted/demo", input="!script\nwait 60s", background=True)
+    assert (await call.ask("responses.cancel", long.id)).status == "cancelled"
+    await call.ask("responses.delete", made.id)
+
+
+async def _conversations(call: Caller) -> None:
+    talk = await call.ask("conversations.create", metadata={"a": "b"})
+    assert (await call.ask("conversations.retrieve", talk.id)).metadata == {"a": "b"}
+    assert (await call.ask("conversations.update", talk.id, metadata={"c": "d"})).metadata == {"c": "d"}
+    items: Any = [{"type": "message", "role": "user", "content": "Hello"}]
+    [item] = (await call.ask("conversations.items.create", talk.id, items=items)).data
+    assert [one.id for one in (await call.ask("conversations.items.list", talk.id)).data] == [item.id]
+    assert (await call.ask("conversations.items.retrieve", item.id, conversation_id=talk.id)).id == item.id
+    await call.ask("conversations.items.delete", item.id, conversation_id=talk.id)
+    assert (await call.ask("conversations.delete", talk.id)).deleted
+
+
+async def _files(call: Caller) -> None:
+    file = await call.ask("files.create", file=("kettles.txt", b"The kettle is blue."), purpose="assistants")
+    assert (await call.ask("files.retrieve", file.id)).filename == "kettles.txt"
+    assert file.id in [one.id for one in (await call.ask("files.list")).data]
+    assert (await call.ask("files.content", file.id)).content == b"The kettle is blue."
+    store = await call.ask("vector_stores.create", name="kettles")
+    assert (await call.ask("vector_stores.retrieve", store.id)).name == "kettles"
+    assert (await call.ask("vector_stores.update", store.id, name="pots")).name == "pots"
+    assert store.id in [one.id for one in (await call.ask("vector_stores.list")).data]
+    call.called.add("vector_stores.files.*")
+    done = await call.ask("vector_stores.files.create_and_poll", file.id, vector_store_id=store.id)
+    assert done.status == "completed"
+    call.called.add("vector_stores.file_batches.*")
+    batch = await call.ask("vector_stores.file_batches.create_and_poll", store.id, file_ids=[file.id])
+    assert batch.file_counts.completed == 1
+    assert (await call.ask("vector_stores.search", store.id, query="blue kettle")).data[0].file_id == file.id
+    assert (await call.ask("vector_stores.delete", store.id)).deleted
+    assert (await call.ask("files.delete", file.id)).deleted
+
+
+async def _models(call: Caller) -> None:
+    messages: Any = [{"role": "user", "content": "!script\nsay Hello."}]
+    made = await call.ask("chat.completions.create", model=MODEL, messages=messages)
+    assert made.choices[0].message.content == "Hello."
+    _, final = await call.final("chat.completions.stream", model=MODEL, messages=messages)
+    assert final.choices[0].message.content == "Hello."
+    kettle: Any = [{"role": "user", "content": "A kettle"}]
+    parsed = await call.ask("chat.completions.parse", model=MODEL, messages=kettle, response_format=Kettle)
+    assert isinstance(parsed.choices[0].message.parsed, Kettle)
+    assert (await call.ask("chat.completions.retrieve", made.id)).id == made.id
+    assert made.id in [one.id for one in (await call.ask("chat.completions.list", limit=100)).data]
+    assert (await call.ask("chat.completions.delete", made.id)).deleted
+    assert (await call.ask("completions.create", model=MODEL, prompt="!script\nsay Hello.")).choices[0].text == "Hello."
+    vectors = await call.ask("embeddings.create", model="scripted/embed", input=["blue", "kettle"])
+    assert len(vectors.data) == 2
+    listed = [one.id for one in (await call.ask("models.list")).data]
+    assert MODEL in listed
+    assert (await call.ask("models.retrieve", MODEL)).id == MODEL
+
+
+async def _moderations(call: Caller) -> None:
+    judged = await call.ask("moderations.create", model="moderated", input="a bomb")
+    assert judged.results[0].flagged
+
+
+async def walk(client: OpenAI | AsyncOpenAI, *parts: Walk) -> set[str]:
+    call = Caller(client)
+    for part in parts:
+        await part(call)
+    for path in ("vector_stores.files.create_and_poll", "vector_stores.file_batches.create_and_poll"):
+        call.called.discard(path)
+    return call.called
+
+
+@pytest.mark.parametrize("kind", [OpenAI, AsyncOpenAI])
+def test_every_method_that_is_claimed_works(
+    server: ServerProcess, guarded: ServerProcess, kind: type[OpenAI] | type[AsyncOpenAI]
+) -> None:
+    async def all_of_them() -> set[str]:
+        clients = [kind(base_url=f"{one.base}/v1", api_key="none", max_retries=0) for one in (server, guarded)]
+        called = await walk(clients[0], _responses, _conversations, _files, _models)
+        called |= await walk(clients[1], _moderations)
+        for client in clients:
+            closing = client.close()
+            if inspect.isawaitable(closing):
+                await closing
+        return called
+
+    assert asyncio.run(all_of_them()) == claimed()

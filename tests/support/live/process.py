@@ -1,0 +1,202 @@
+"""A server process as users run it: ``manage.py serve`` on a free port and data of its own.
+
+Its environment holds nothing of the caller's but where programs and temporary files are, so that no
+setting leads to somebody's data. Knows nothing of what is asked of the server.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal, TypeVar
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import sql
+
+from tests import ROOT
+
+T = TypeVar("T")
+
+KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
+START_S, STOP_S, LOOK_S = 120.0, 120.0, 0.02
+_PORT = re.compile(r"^Logs +http://[^/]+:(\d+)/logs/$", re.MULTILINE)
+
+_MISTAKE = re.compile(r"^Traceback| ERROR agents| CRITICAL ", re.MULTILINE)
+
+
+def eventually(look: Callable[[], T | Literal[False] | None], within_s: float = 30.0) -> T:
+    """What ``look`` returns as soon as it is true. Raises AssertionError when it never is."""
+    until = time.monotonic() + within_s
+    while True:
+        found = look()
+        if found:
+            return found
+        assert time.monotonic() < until, f"not so within {within_s:g} s; last: {found!r}"
+        time.sleep(LOOK_S)
+
+
+class ServerProcess:
+    """One server and its data. It can be stopped or killed, and started again on the same data."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str] | None = None, *, demo: bool = False) -> None:
+        self.folder = folder
+        self._options = [] if demo else ["--no-demo"]
+        self._log = folder / "serve.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+        self._environment |= environment or {}
+        self._environment["DATA_DIR"] = str(folder / "data")
+        self.port = 0
+        self.forgiven = 0
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def socket_url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/ws/live"
+
+    @property
+    def runs(self) -> bool:
+        return self._process is not None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None  # it was started
+        return self._process.pid
+
+    @property
+    def database_url(self) -> str:
+        """Where its database is; empty for a file of its own."""
+        return self._environment.get("DATABASE_URL", "")
+
+    @property
+    def log(self) -> str:
+        """All it wrote, over all its lives."""
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    def forgive(self) -> None:
+        """The mistakes it has logged so far were made on purpose."""
+        self.forgiven = len(self.log)
+
+    def manage(self, *command: str) -> str:
+        """The output of a management command on the same data. Raises CalledProcessError."""
+        line = [sys.executable, "manage.py", *command]
+        done = subprocess.run(line, cwd=ROOT, env=self._environment, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def start(self, port: int = 0) -> ServerProcess:
+        """Start it and wait until it takes turns."""
+        written = len(self.log)
+        command = [sys.executable, "manage.py", "serve", "--port", str(port), *self._options]
+        with self._log.open("ab") as output:
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+        self.port = int(eventually(lambda: self._said(written), START_S)[1])
+        eventually(self.is_ready, START_S)
+        return self
+
+    def _said(self, written: int) -> re.Match[str] | None:
+        assert self._process is not None  # just started
+        assert self._process.poll() is None, f"it ended with {self._process.returncode}: {self.log[written:]}"
+        return _PORT.search(self.log, written)
+
+    def is_ready(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+    def terminate(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ask it to end."""
+        assert self._process is not None  # it was started
+        self._process.send_signal(how)
+
+    def wait(self, within_s: float = STOP_S) -> int:
+        """Its exit code, once it has ended."""
+        assert self._process is not None  # it was started
+        code = self._process.wait(within_s)
+        self._process = None
+        return code
+
+    def stop(self) -> None:
+        """End it as an operator does; it must end well."""
+        self.terminate()
+        code = self.wait()
+        assert code == 0, f"it ended with {code}: {self.log[-2000:]}"
+
+    def kill(self) -> None:
+        """End it as a power cut does. Nothing happens when it runs no more."""
+        if self._process is not None:
+            self._process.kill()
+            self.wait()
+
+
+@contextmanager
+def database() -> Iterator[dict[str, str]]:
+    """What a server's environment says of its database: nothing for SQLite, else the URL of a new
+    database on the server that TEST_DATABASE_URL names, for as long as the block lasts."""
+    url = os.environ.get("TEST_DATABASE_URL", "")
+    if not url:
+        yield {}
+        return
+    name = f"agents_{secrets.token_hex(6)}"
+    with psycopg.connect(url, autocommit=True) as control:
+        control.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield {"DATABASE_URL": urlsplit(url)._replace(path=f"/{name}").geturl()}
+        finally:
+            control.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def running(
+    folder: Path, environment: Mapping[str, str] | None = None, *, demo: bool = False, data: Path | None = None
+) -> Iterator[ServerProcess]:
+    """A started server with a database of its own, and with the demo in its log if so asked. It starts
+    with a copy of ``data``, see `first_data`, or with nothing. What still runs when the block ends
+    well is stopped, and must not have logged a mistake."""
+    if data is not None:
+        shutil.copytree(data, folder / "data")
+    with database() as where:
+        server = ServerProcess(folder, {**where, **(environment or {})}, demo=demo)
+        try:
+            server.start()
+            yield server
+            if server.runs:
+                server.stop()
+            assert not _MISTAKE.search(server.log, server.forgiven), server.log[-4000:]
+        finally:
+            with suppress(ProcessLookupError):
+                server.kill()
+
+
+def first_data(shared: Path) -> Path:
+    """What a server's first start leaves in its data folder: tables without rows, static files. Made
+    once in a folder that the workers of a run share: it takes longer than all else a start does."""
+    made = shared / "first-data"
+    if not made.exists():
+        own = Path(tempfile.mkdtemp(dir=shared))
+        with running(own):
+            pass
+        with suppress(OSError):  # another worker was faster
+            (own / "data").rename(made)
+    return made

@@ -1,0 +1,178 @@
+"""The page on which an agent elsewhere is connected: lines that fit this server, and whether something came."""
+
+from __future__ import annotations
+
+import ast
+import html
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents.base import ids
+from agents.base.access import Actor
+from agents.base.store import changes, feed_cursor, keys
+from agents.telemetry.pages.connect_guides import GUIDES
+from agents.telemetry.pages.connect_snippets import ServerAddress, first_span
+from tests import sdks
+from tests.support.builders import make_turn
+from tests.support.pages.external_turns import tell, turn
+from tests.support.pages.markup import elements, unsafe, words
+from tests.support.pages.turn_page import get
+from tests.telemetry.reading import reports
+
+pytestmark = pytest.mark.django_db
+BASE = "http://testserver"
+
+
+@pytest.fixture
+def me(db: None) -> Actor:
+    return keys.local()
+
+
+def snippets(page: str) -> str:
+    """All that can be copied."""
+    return html.unescape("\n".join(re.findall(r"<code>(.*?)</code></pre>", page, re.DOTALL)))
+
+
+@pytest.mark.parametrize("way", [way.name for way in GUIDES])
+def test_every_way_has_lines_with_this_servers_address(client: Client, me: Actor, way: str) -> None:
+    page = get(client, f"/connect/?with={way}")
+    assert unsafe(page) == []
+    copied = snippets(page)
+    assert copied
+    assert way == "files" or BASE in copied
+    assert "ask_" not in page  # nobody asks for a key here
+    [shown] = [each["data-cursor"] for each in elements(page, "div") if "data-connect" in each]
+    assert [each["href"] for each in elements(page, "a") if "aria-current" in each and "with=" in each["href"]] == [
+        f"?with={way}&since={shown}"
+    ]
+    assert shown in get(client, f"/connect/?with={way}&since={shown}")
+
+
+@pytest.mark.parametrize("way", [way.name for way in GUIDES if way.name != "files"])
+def test_lines_have_a_place_for_a_key_where_one_is_asked_for(
+    client: Client, me: Actor, settings: Any, way: str
+) -> None:
+    from agents.base.models.people import User
+
+    settings.REQUIRE_LOGIN = True
+    client.force_login(User.objects.get(username=me.name))
+    page = get(client, f"/connect/?with={way}")
+    assert "ask_…" in snippets(page)
+    assert 'href="/keys/?may=ingest"' in page
+
+
+def test_a_key_from_there_may_only_report(client: Client, me: Actor) -> None:
+    chosen = [each["value"] for each in elements(get(client, "/keys/?may=ingest"), "input") if "checked" in each]
+    assert chosen == ["ingest"]
+    chosen = [each["value"] for each in elements(get(client, "/keys/?may=<b>"), "input") if "checked" in each]
+    assert chosen == ["read", "run"]
+
+
+def test_what_nobody_knows_is_the_first_way(client: Client, me: Actor) -> None:
+    assert words(get(client, "/connect/?with=<b>&since=x")) == words(get(client, "/connect/"))
+
+
+def test_the_first_span_is_json_of_otlp(client: Client, me: Actor) -> None:
+    """The command as a shell reads it, sent by a client of our own."""
+    command = f"curl() {{ cat; }}\n{first_span(ServerAddress(BASE, ''))}"
+    body = subprocess.run(["sh", "-c", command], capture_output=True, check=True, timeout=20).stdout
+    answer = client.post("/v1/traces", json.loads(body), content_type="application/json")
+    assert answer.status_code == 200
+    row = turn(me)
+    assert (row.agent_name, row.input_preview, row.output_preview) == ("hello", "Hello!", "Hello to you.")
+
+
+def test_files_of_settings_can_be_read(client: Client, me: Actor) -> None:
+    for key in ("", "ask_1"):
+        by_name = {way.name: way.snippets(ServerAddress(BASE, key)) for way in GUIDES}
+        otel = tomllib.loads(by_name["codex"][0].code)["otel"]
+        assert otel["trace_exporter"]["otlp-http"]["endpoint"] == f"{BASE}/v1/traces"
+        assert json.loads(by_name["gemini-cli"][0].code)["telemetry"]["otlpEndpoint"] == BASE
+        for snippet in (each for found in by_name.values() for each in found if each.title.startswith("Python")):
+            compile(snippet.code, "copied", "exec")
+
+
+def trials() -> list[tuple[str, str]]:
+    """The programs that `tests.sdks` runs, each with the name of the way that it goes."""
+    found = (Path(sdks.__file__).parent).glob("*/expected.toml")
+    return sorted((str(one.parent), tomllib.loads(one.read_text())["way"]) for one in found)
+
+
+def test_every_way_of_code_is_tried_with_the_real_thing() -> None:
+    untried = {"claude-code", "files"}  # the one speaks to models that are not here, the other sends nothing
+    assert {way for _, way in trials()} == {way.name for way in GUIDES} - untried
+
+
+@pytest.mark.parametrize(("folder", "way"), trials())
+def test_what_is_tried_is_what_is_copied(folder: str, way: str) -> None:
+    """Lines with names or words of one's own are not compared."""
+    [snippets] = [one.snippets(ServerAddress(BASE, "")) for one in GUIDES if one.name == way]
+    blocks = [one.code for one in snippets if one.title.startswith("Python")]
+    program = Path(folder, "program.py")
+    done = program.read_text() if program.exists() else ""
+    assert not (blocks and done) or any(
+        _imports(one) <= _imports(done) and _lines(one) <= _lines(done) for one in blocks
+    )
+
+
+def _imports(code: str) -> set[tuple[str, str]]:
+    found = [one for one in ast.parse(code).body if isinstance(one, ast.Import | ast.ImportFrom)]
+    return {(getattr(one, "module", None) or "", name.name) for one in found for name in one.names}
+
+
+def _lines(code: str) -> set[str]:
+    own = ("my-agent", "conversation-1", "Hello!", "...", BASE)
+    told = (line.strip() for line in code.splitlines())
+    return {line for line in told if not line.startswith(("import ", "from ")) and not any(one in line for one in own)}
+
+
+# --------------------------------------------------------------------------------------------- waiting
+
+
+def test_it_waits_until_the_first_turn_has_come(client: Client, me: Actor) -> None:
+    tell(me, *reports.turn(1))
+    page = get(client, "/connect/")
+    assert "Waiting for the first span…" in words(page)
+    [shown] = [each for each in elements(page, "div") if "data-connect" in each]
+    assert feed_cursor.seq_of(me, shown["data-cursor"]) == changes.latest()
+    refresh = next(each["href"] for each in elements(page, "a") if "data-refresh" in each)
+    make_turn(me, "say one of ours")
+    assert "Waiting for the first span…" in words(get(client, f"/connect/{refresh}"))
+    tell(me, *reports.turn(2, "Is it cold?"))
+    page = get(client, f"/connect/{refresh}")
+    assert "It works: the first turn is here." in words(page)
+    newest = ids.public(ids.Kind.TURN, turn(me, "cold").id)
+    assert f'<a href="/turns/{newest}/">' in page
+    assert "No session was named" not in page
+
+
+def test_it_says_that_no_session_was_named(client: Client, me: Actor) -> None:
+    chat: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "<b>a</b>"}
+    tell(me, reports.span(1, 1, "a", **chat))
+    page = get(client, f"/connect/?since={feed_cursor.at(me, 0)}")
+    assert "No session was named" in words(page)
+    assert unsafe(page) == []
+
+
+def test_others_turns_are_no_answer(client: Client, me: Actor, make_user: Any, settings: Any) -> None:
+    from agents.base.models.people import User
+
+    owner, stranger = make_user("owner", teams=["red"]), make_user("stranger", teams=["green"])
+    tell(owner, *reports.turn(1))
+    settings.REQUIRE_LOGIN = True
+    for who, came in ((owner, True), (stranger, False)):
+        client.force_login(User.objects.get(username=who.name))
+        page = get(client, f"/connect/?since={feed_cursor.at(who, 0)}")
+        assert ("It works" in page, "What came so far" in page) == (came, came)
+
+
+@pytest.mark.parametrize("page", ["/logs/", "/agents/"])
+def test_an_empty_house_leads_there(client: Client, me: Actor, page: str) -> None:
+    assert '<a href="/connect/">Connect it</a>' in get(client, page)
