@@ -201,14 +201,14 @@ def unpack(step: int, kind: int, stored: bytes | memoryview) -> bytes:
     return b"".join(chunks(step, outline(kind, stored)))
 
 
-def chunks(step: int, found: Outline) -> Iterator[bytes]:
+def chunks(step: int, outlined: Outline) -> Iterator[bytes]:
     """Yield a step's whole detail in chunks."""
     at = 0
-    for number, part in enumerate(found.parts):
-        yield found.body[at : part.start]
+    for number, part in enumerate(outlined.parts):
+        yield outlined.body[at : part.start]
         yield from stream(step, number, part.size) if part.is_json else _quoted(stream(step, number, part.size))
         at = part.end
-    yield found.body[at:]
+    yield outlined.body[at:]
 
 
 def _quoted(text: Iterator[bytes]) -> Iterator[bytes]:

@@ -105,8 +105,8 @@ def record_deltas(batches: Sequence[tuple[TurnRef, Sequence[Delta]]]) -> frozens
     """Write deltas of several turns, in the caller's transaction. Turns that their writer has lost are skipped;
     returns these."""
     epochs = dict(_EPOCHS.all([ref.turn for ref, _ in batches]))
-    replay.store_deltas((leg.turn, deltas) for leg, deltas in batches if epochs.get(leg.turn) == leg.epoch)
-    return frozenset(leg.turn for leg, _ in batches if epochs.get(leg.turn) != leg.epoch)
+    replay.store_deltas((ref.turn, deltas) for ref, deltas in batches if epochs.get(ref.turn) == ref.epoch)
+    return frozenset(ref.turn for ref, _ in batches if epochs.get(ref.turn) != ref.epoch)
 
 
 class _Changes:

@@ -70,7 +70,7 @@ def index_answer(turn: int, output_text: str, problem: str = "") -> None:
     steps = steps_document(_steps_of(turn), output)
     parts = {"output": output, "problem": index_tokens(problem), "steps": steps}
     columns = [*parts, *(f"{part}_words" for part in parts if connection.vendor == "postgresql")]
-    vectors = [_vector(words) for words in parts.values()] if connection.vendor == "postgresql" else []
+    vectors = [_vector(tokens) for tokens in parts.values()] if connection.vendor == "postgresql" else []
     marks = ", ".join(f"{column} = %s{'::tsvector' if column.endswith('_words') else ''}" for column in columns)
     execute(f"UPDATE agents_turn_search SET {marks} WHERE {_key()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
 
@@ -88,12 +88,12 @@ def _steps_of(turn: int) -> list[StepTokens]:
 def steps_document(steps: Iterable[StepTokens], output: str) -> str:
     """Join the tokens of a turn's steps, without the answer itself: that is a part of its own."""
     parts, room = [], MAX_INDEXED
-    for piece in (piece for words in steps for piece in words if piece and piece != output):
-        room -= len(piece)
+    for part in (part for tokens in steps for part in tokens if part and part != output):
+        room -= len(part)
         if room < 0:
             parts.append(OVERFLOW)
             break
-        parts.append(piece)
+        parts.append(part)
     return f" {GAP} ".join(parts)
 
 
@@ -203,10 +203,10 @@ def holding(table: Table, texts: Sequence[str], part: str, keys: KeyRange = ALL)
     if connection.vendor == "sqlite":
         condition, value = (
             f"agents_{table}_search MATCH %s",
-            " AND ".join(f"({_fts(each, False, [part])})" for each in phrases),
+            " AND ".join(f"({_fts(text, False, [part])})" for text in phrases),
         )
     else:
-        condition, value = f"{part}_words @@ %s::tsquery", " & ".join(f"({_tsquery(each, False)})" for each in phrases)
+        condition, value = f"{part}_words @@ %s::tsquery", " & ".join(f"({_tsquery(text, False)})" for text in phrases)
     sql = f"SELECT {_key()} FROM agents_{table}_search WHERE {condition}{_range(*keys)}"  # noqa: S608 - constants
     return RawSQL(sql, [value])  # noqa: S611 - bound
 

@@ -121,4 +121,4 @@ def tags_of(table: Any, column: str, keys: Sequence[int]) -> dict[int, list[str]
     for key, term in pairs:
         if term in names:
             tags_by_key.setdefault(key, []).append(names[term])
-    return {key: sorted(each) for key, each in tags_by_key.items()}
+    return {key: sorted(tags) for key, tags in tags_by_key.items()}

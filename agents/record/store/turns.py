@@ -38,15 +38,15 @@ def not_found(key: int) -> NotFound:
 
 def check_answers(pending: Sequence[str], responses: Sequence[ToolResponse]) -> None:
     """Raise InvalidRequest, naming the calls, unless the answers are exactly those waited for."""
-    given = Counter(response.call_id for response in responses)
-    for call_id, times in given.items():
+    answers = Counter(response.call_id for response in responses)
+    for call_id, times in answers.items():
         if times > 1:
             raise InvalidRequest(f"tool_responses: call_id '{call_id}' is answered twice.", param="tool_responses")
-    unknown = [call_id for call_id in given if call_id not in pending]
+    unknown = [call_id for call_id in answers if call_id not in pending]
     if unknown:
         message = f"tool_responses: no call '{unknown[0]}' is pending; pending: {', '.join(pending)}."
         raise InvalidRequest(message, param="tool_responses", code="unknown_call_id")
-    missing = [call_id for call_id in pending if call_id not in given]
+    missing = [call_id for call_id in pending if call_id not in answers]
     if missing:
         message = f"tool_responses: no answer for {', '.join(missing)}."
         raise InvalidRequest(message, param="tool_responses", code="missing_call_id")
