@@ -51,7 +51,7 @@ def _answer(request: PageRequest, turn_id: str, source: ByteSource, base: str) -
     branch = _branch(source, params) if is_json and params["as"] != "text" else None
     if branch is not None and params["only"] == "value":
         return plain_response(_member(source, params["path"]), "text/plain")
-    content = {"branch": branch} if branch is not None else {"range": text_range(source, params)}
+    content = {"branch": branch, "range": text_range(source, params) if branch is None else None}
     if params["only"] == "part":
         return render(
             request, "pages/_value_tree.html" if branch else "pages/_value_text.html", {**content, "url": url}
