@@ -39,7 +39,7 @@ def step_read(request: PageRequest, turn_id: str, step_id: str) -> HttpResponse:
 
 @page("read")
 def turn_read(request: PageRequest, turn_id: str) -> HttpResponse:
-    """The same for an input message of a turn, or its answer."""
+    """The page of an input message of a turn, or of its answer."""
     source = downloads.turn_source(request.actor, turn_id, request.GET.get("part", ""))
     return _answer(request, turn_id, source, f"/turns/{turn_id}/")
 
@@ -110,7 +110,7 @@ class TextRange:
 
     @property
     def next_hit(self) -> int:
-        """Where the next search starts."""
+        """The position from which the next search starts."""
         return (self.hit or 0) + 1
 
     @property
