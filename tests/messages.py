@@ -1,7 +1,7 @@
 """The catalogues of the pages' words: ``make messages`` takes them from the code and compiles them.
 
-Words stand in Python, in Django's templates, in the Jinja2 rows, and in the table of query fields,
-which knows no gettext. ``agents/locale/<language>/LC_MESSAGES/django.po`` is what is translated, the
+Words stand in Python, in the Jinja2 templates, in Django's of the admin, and in the table of query
+fields, which knows no gettext. ``agents/locale/<language>/LC_MESSAGES/django.po`` is what is translated, the
 ``.mo`` beside it what Django reads; both are kept, so that a fresh clone needs no tool and no network.
 """
 
@@ -50,8 +50,10 @@ def messages() -> Iterator[Message]:
     """Every message of the project."""
     for path in _files("agents", "*.py"):
         yield from _of_python(path)
+    for path in _files("agents/templates", "*.html"):
+        yield from _of_django(path)
     for path in _files("templates", "*.html"):
-        yield from (_of_template(path) if re.search("{% (load|csrf_token)", path.read_text()) else _of_rows(path))
+        yield from _of_jinja(path)
     for field in FIELDS.values():
         yield Message("agents/query/fields.py", field.help)
 
@@ -79,14 +81,16 @@ def _of_python(path: Path) -> Iterator[Message]:
                 yield Message(_name(path), words)
 
 
-def _of_rows(path: Path) -> Iterator[Message]:
+def _of_jinja(path: Path) -> Iterator[Message]:
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.i18n"])
-    for _line, _call, found in environment.extract_translations(path.read_text()):  # type: ignore[attr-defined]  # of the extension
-        if words := _words(found):
+    for _line, call, found in environment.extract_translations(path.read_text()):  # type: ignore[attr-defined]  # of the extension
+        if call == "pgettext":
+            yield Message(_name(path), found[1], context=found[0])
+        elif words := _words(found):
             yield Message(_name(path), words)
 
 
-def _of_template(path: Path) -> Iterator[Message]:
+def _of_django(path: Path) -> Iterator[Message]:
     for call, literals in _CALL.findall(templatize(path.read_text())):
         found = ast.literal_eval(f"({literals},)")
         if call == "pgettext":

@@ -68,7 +68,7 @@ def redact_json(value: Any, extra: Iterable[str] = ()) -> Any:
         case list() | tuple():
             return [redact_json(item, extra) for item in value]
         case dict():
-            return {name: redact_json(one, extra) for name, one in value.items()}
+            return {name: redact_json(inner, extra) for name, inner in value.items()}
         case _:
             return value
 

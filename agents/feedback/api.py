@@ -33,7 +33,7 @@ _KINDS: dict[str, TargetKind] = {
     "response_id": "response",
 }
 
-_EXACTLY_ONE = (
+_ID_DESCRIPTION = (
     "The id of what the feedback is about: exactly one of turn_id, session_id, step_id and response_id is given."
 )
 
@@ -45,7 +45,7 @@ class FeedbackCollection(ApiView):
 
     @extend_schema(
         operation_id="list_feedback",
-        parameters=[*(OpenApiParameter(name, str, description=_EXACTLY_ONE) for name in _KINDS), AFTER_ALONE, LIMIT],
+        parameters=[*(OpenApiParameter(name, str, description=_ID_DESCRIPTION) for name in _KINDS), AFTER_ALONE, LIMIT],
         responses=FeedbackList,
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -85,17 +85,17 @@ class FeedbackDetail(ApiView):
 
 def _kind_and_id(ids_by_name: dict[str, Any]) -> tuple[TargetKind, str]:
     """The kind and the id of the record that a request names. Raises InvalidRequest unless it names exactly one."""
-    given = [(name, public_id) for name, public_id in ids_by_name.items() if public_id]
-    if len(given) != 1:
+    pairs = [(name, public_id) for name, public_id in ids_by_name.items() if public_id]
+    if len(pairs) != 1:
         raise InvalidRequest(
-            f"{_wrong_param(given)}: give exactly one of {', '.join(_KINDS)}.", param=_wrong_param(given)
+            f"{_wrong_param(pairs)}: give exactly one of {', '.join(_KINDS)}.", param=_wrong_param(pairs)
         )
-    [(name, public_id)] = given
+    [(name, public_id)] = pairs
     return _KINDS[name], public_id
 
 
-def _wrong_param(given: list[tuple[str, Any]]) -> str:
-    return given[1][0] if given else "turn_id"
+def _wrong_param(pairs: list[tuple[str, Any]]) -> str:
+    return pairs[1][0] if pairs else "turn_id"
 
 
 def _contents(body: CreateFeedback) -> list[FeedbackContent]:

@@ -42,7 +42,7 @@ def numbers_context(request: PageRequest, record: AgentRecord) -> dict[str, Any]
     """The context of the metrics on an agent's page; a browser with JavaScript fetches them later."""
     context = _period_context(request, record)
     if "tz" in request.COOKIES:
-        return {**context, "ready": False}
+        return {**context, "ready": False, "slow": ""}
     return {**context, "ready": True, **agent_metrics(request.actor, record, period_of(request))}
 
 
@@ -68,6 +68,7 @@ def agent_metrics(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict
         models = numbers.groups(actor, current.query, ["model"]).groups
         tools = numbers.groups(actor, calls.query, ["tool"]).groups
         return {
+            "slow": "",
             "period": period,
             "rows_url": current.url,
             "figures": period_metrics.figures(

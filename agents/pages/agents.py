@@ -135,7 +135,7 @@ def _paging(start: int, more: bool) -> dict[str, Any]:
 
 
 def changed_at(record: AgentRecord) -> int:
-    """When the configuration last changed, in microseconds since 1970: the time of its revision."""
+    """The time of the last change of configuration, in microseconds since 1970: that of its revision."""
     return ids.key_time_us(record.revision)
 
 

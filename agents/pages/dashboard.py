@@ -53,7 +53,7 @@ def dashboard(request: PageRequest) -> HttpResponse:
         "now": _now(request.actor),
         "parts_url": f"/dashboard/?{urlencode({'period': params.period.name, 'sort': params.sort})}",
         "ready": not later,
-        **({} if later else dashboard_metrics(request.actor, params)),
+        **({"slow": ""} if later else dashboard_metrics(request.actor, params)),
     }
     return render(request, "pages/dashboard.html", context)
 
@@ -61,7 +61,7 @@ def dashboard(request: PageRequest) -> HttpResponse:
 @page("read")
 def dashboard_parts(request: PageRequest) -> HttpResponse:
     """The parts of the page that change; with ``only=now`` just the turns that run or wait."""
-    context: dict[str, Any] = {"now": _now(request.actor), "ready": True}
+    context: dict[str, Any] = {"now": _now(request.actor), "ready": True, "numbers": False}
     if request.GET.get("only") != "now":
         context |= {"numbers": True, **dashboard_metrics(request.actor, _read_params(request))}
     return render(request, "pages/_dashboard_parts.html", context)
@@ -133,6 +133,7 @@ def _dashboard_metrics(actor: Actor, params: _DashboardParams) -> dict[str, Any]
     models = numbers.groups(actor, current.query, ["model"]).groups
     stats = numbers.stats(actor, current.query)
     return {
+        "slow": "",
         "period": period,
         "rows_url": current.url,
         "figures": period_metrics.figures(stats, numbers.stats(actor, previous.query), current, previous),

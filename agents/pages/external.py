@@ -1,4 +1,4 @@
-"""What the page of a turn shows in addition if the turn ran in an external agent."""
+"""Facts that only the page of an external turn shows: source, provenance, warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SWITCHES = re.compile(r"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=[A-Za-z0-9_]+)?)")
 
 
 @dataclass(frozen=True, slots=True)
-class ExternalTurn:
+class ExternalTurnFacts:
     """Additional facts of an external turn. ``notices`` are sentences, split so that every second part is a name
     of code; ``is_hidden``: the input was not captured."""
 
@@ -30,14 +30,14 @@ class ExternalTurn:
     is_hidden: bool
 
 
-def external_turn(turn: TurnSnapshot, source: str, request: str) -> ExternalTurn | None:
+def external_facts(turn: TurnSnapshot, source: str, request: str) -> ExternalTurnFacts | None:
     """The external facts of a turn; None for a turn of this server."""
     if not is_external(source):
         return None
     parsed = parse_provenance(request)
     is_hidden = not step_details.messages(turn.input_messages) and (parsed.hidden or _asks_models(turn))
     notices = [_SWITCHES.split(sentence) for sentence in _notices(parsed, is_hidden=is_hidden)]
-    return ExternalTurn(source_label(source), hooks.turn_origin(turn.key), parsed, notices, is_hidden)
+    return ExternalTurnFacts(source_label(source), hooks.turn_origin(turn.key), parsed, notices, is_hidden)
 
 
 def _asks_models(turn: TurnSnapshot) -> bool:

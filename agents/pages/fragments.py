@@ -58,8 +58,8 @@ def step_card(
     feedback_html: str = "",
     depth: int = 0,
 ) -> str:
-    """A step of a turn in the reader; a turn without an agent speaks by the name of its model. ``said`` is
-    the control of its feedback, where something was said of it, ``depth`` how deep it is nested."""
+    """Render the card of a step; a turn without an agent uses the name of its model as speaker. ``feedback_html``
+    are the controls of its feedback, if it has any; ``depth`` is the level of nesting."""
     speaker = agent_name or turn.model
     tools = partial(turn_responses.client_tools, turn.key)
     card = step_cards.step_card(
@@ -79,8 +79,8 @@ _SPEAKERS = {
 
 
 def turn_message(message: StoredMessage, name: str, url: str, role: str = "") -> str:
-    """A message a turn, or a later leg of it, was started with. ``url`` leads to its whole text, of which
-    ``name`` is the part; ``role`` is the speaker where the message does not tell."""
+    """Render an input message of a turn, or of a later response of it. ``url`` leads to its full text, ``name`` is
+    the part there; ``role`` is the speaker if it is not the message's own role."""
     text, context = step_details.text_of(message.content), step_details.text_of(message.context)
     speaker_role = role or message.role
     return fragment(
@@ -126,13 +126,12 @@ def response_head(turn: TurnSnapshot, response: TurnResponse, inputs: Sequence[I
 
 
 def last_response_head(actor: Actor, turn: TurnSnapshot) -> tuple[TurnResponse, str] | None:
-    """The last response of a turn that several are made of, and where it begins; None where none is."""
-    responses_ = turn_responses.responses_of_turn(actor, turn.key)
-    if not responses_ or responses_[-1].number == 1:
+    """The last of several responses of a turn, and its head as HTML; None if the turn has only one or none."""
+    responses = turn_responses.responses_of_turn(actor, turn.key)
+    if not responses or responses[-1].number == 1:
         return None
-    return responses_[-1], response_head(
-        turn, responses_[-1], turn_responses.inputs([responses_[-1].record])[responses_[-1].record.key]
-    )
+    last = responses[-1]
+    return last, response_head(turn, last, turn_responses.inputs([last.record])[last.record.key])
 
 
 def turn_facts(turn: TurnSnapshot, row: TurnRow, marks: Landmarks | None = None) -> str:
@@ -171,8 +170,7 @@ def paging(page: TurnPageData) -> dict[str, Any]:
 
 
 def turn_side(page: TurnPageData) -> str:
-    """The column beside the reader: steps to scale (unless they are in the middle), the responses, tokens,
-    record."""
+    """The side column of a turn's page: timeline (unless it is the main view), responses, tokens, record."""
     turn, row, target, with_timeline = page.turn, page.row, page.target, page.page_params.view == "reader"
     return fragment(
         "pages/_turn_side.html",
@@ -218,9 +216,8 @@ MAX_NAMED_STEPS = 8
 
 
 def session_turn(turn: TurnSnapshot, row: TurnRow, branches_from: int | None = None, query_string: str = "") -> str:
-    """A turn in the thread of its session: what was asked, how many steps it took, the answer.
-    ``branches_from`` is the turn it continues where that is not the one before it, ``kept`` the query string
-    with which its page is opened."""
+    """Render a turn on its session's page: input, number of steps, answer. ``branches_from`` is the turn it
+    continues if that is not the previous one; ``query_string`` is appended to the link to its page."""
     answer = step_details.message(turn.output_message)
     text, cited = citations.number_citations(step_details.text_of(answer.content) if answer else "", turn.steps)
     done = Counter(name for step in turn.steps if (name := _step_name(step)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -18,6 +17,7 @@ from agents.record.store.session_sums import TurnDuration
 from agents.record.store.sessions import SessionRecord
 from agents.uikit import format
 from agents.uikit.elements import status_label
+from agents.uikit.templates import fragment
 
 MAX_BARS = 120
 """The last turns, which get a bar each."""
@@ -54,8 +54,13 @@ class SessionFigure:
 def metrics(actor: Actor, session: SessionRecord) -> str:
     """Render the metrics of a session; without figures if it has no turns."""
     bars = turn_bars(session_sums.turn_durations(actor, session.key, MAX_BARS))
-    context = {"figures": _figures(actor, session), "bars": bars, "width": len(bars) * STEP, "label": _label(bars)}
-    return render_to_string("pages/_session_metrics.html", context)
+    return fragment(
+        "pages/_session_metrics.html",
+        figures=_figures(actor, session),
+        bars=bars,
+        width=len(bars) * STEP,
+        label=_label(bars),
+    )
 
 
 def _figures(actor: Actor, session: SessionRecord) -> list[SessionFigure]:

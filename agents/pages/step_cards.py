@@ -343,20 +343,24 @@ def _external(base: StepCard, step: StepSnapshot, detail: step_details.StoredOth
     kind."""
     kind_label, has_label = external_steps.kind_label(detail.kind), detail.kind in external_steps.KINDS
     body = [blocks.data_block(value, external_steps.label(value.name)) for value in step_values.other(step)]
-    blocks_ = tuple(block for block in body if str(block.html) != "{}")
+    visible_blocks = tuple(block for block in body if str(block.html) != "{}")
     agent_names = external_steps.handoff_agents(detail) if detail.kind == "handoff" else None
     if agent_names is not None:
         return replace(base, title=format.capitalize(kind_label), note=" → ".join(agent_names))
     if detail.kind == "agent" or detail.kind in external_steps.GROUPING_KINDS:
         return replace(
-            base, title=step.name, note=kind_label, body=blocks_, is_line=detail.kind in external_steps.GROUPING_KINDS
+            base,
+            title=step.name,
+            note=kind_label,
+            body=visible_blocks,
+            is_line=detail.kind in external_steps.GROUPING_KINDS,
         )
     return replace(
         base,
         title=format.capitalize(kind_label) if has_label else kind_label,
         code=not has_label,
         note=step.name,
-        body=blocks_,
+        body=visible_blocks,
     )
 
 

@@ -118,7 +118,7 @@ def _answer_json(**answer: Any) -> str:
 def _edited_arguments(call: ToolCall, tools: list[ToolDef], posted: Mapping[str, str]) -> dict[str, Any]:
     """The arguments, if the form has changed any."""
     argument_fields = fields(call.arguments, schema_of(tools, call.tool_name))
-    assert isinstance(call.arguments, dict) or not argument_fields  # fields come from an object
+    assert isinstance(call.arguments, dict) or not argument_fields  # only an object has argument fields
     before = call.arguments if isinstance(call.arguments, dict) else {}
     arguments = {
         field.name: _read(field, posted.get(f"argument:{call.call_id}:{field.name}")) for field in argument_fields

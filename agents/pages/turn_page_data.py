@@ -13,7 +13,7 @@ from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import turn_log
 from agents.pages import external, timeline_overview, turn_responses
 from agents.pages import turn_search as find
-from agents.pages.external import ExternalTurn
+from agents.pages.external import ExternalTurnFacts
 from agents.pages.timeline import TimeSpan
 from agents.pages.turn_responses import TurnResponse
 from agents.pages.turn_search import TurnSearchResult
@@ -63,7 +63,7 @@ class TurnPageData:
     total: int
     responses: Sequence[TurnResponse]
     finding: TurnSearchResult | None
-    about: ExternalTurn | None = None
+    about: ExternalTurnFacts | None = None
 
     @property
     def steps(self) -> Sequence[StepSnapshot]:
@@ -109,10 +109,10 @@ def _page(actor: Actor, params: TurnPageParams, turn: TurnSnapshot, row: TurnRow
     finding = find.search_turn(turn.key, params.find, params.hit) if params.find else None
     start = _start(params, turn, marks, finding)
     steps, total = _visible_steps(params, turn, marks, start)
-    responses_ = turn_responses.responses_of_turn(actor, turn.key) if row.api == "responses" else []
+    responses = turn_responses.responses_of_turn(actor, turn.key) if row.api == "responses" else []
     turn = replace(turn, steps=steps)
-    about = external.external_turn(turn, row.source, target.request)
-    return TurnPageData(actor, params, turn, row, target, marks, start, total, responses_, finding, about)
+    about = external.external_facts(turn, row.source, target.request)
+    return TurnPageData(actor, params, turn, row, target, marks, start, total, responses, finding, about)
 
 
 def landmarks(row: TurnRow) -> Landmarks:

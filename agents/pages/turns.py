@@ -81,8 +81,8 @@ def turn_page(request: PageRequest, turn_id: str) -> HttpResponse:
         "lineage": hooks.lineage(request.actor, turn_data.turn.key),
         "say_url": f"/turns/{turn_id}/say/" if target.agent is None else "",
     }
-    if view == "reader" and context["final"] and context["can_run"]:
-        context["may_continue"] = _may_continue(turn_data)
+    is_over = view == "reader" and context["final"] and context["can_run"]
+    context["may_continue"] = is_over and _may_continue(turn_data)
     return render(request, "pages/turn.html", context)
 
 
@@ -99,7 +99,14 @@ def title(row: TurnRow) -> str:
 def _adjacent_turns(request: HttpRequest, turn_data: TurnPageData) -> dict[str, Any]:
     """Links to the previous and next turn, in the session and in the list that the reader came from."""
     in_session = adjacent_turns.in_session(turn_data.actor, turn_data.turn.session, turn_data.turn.key)
-    context: dict[str, Any] = {"session_before": _link(in_session.before), "session_after": _link(in_session.after)}
+    context: dict[str, Any] = {
+        "session_before": _link(in_session.before),
+        "session_after": _link(in_session.after),
+        "in_list": False,
+        "list_query": "",
+        "list_older": "",
+        "list_newer": "",
+    }
     if "q" not in request.GET:
         return context
     text = request.GET["q"].strip()
@@ -228,6 +235,7 @@ def _spans(page: TurnPageData) -> dict[str, Any]:
     lines, total = hooks.span_lines(page.turn, first)
     return {
         "turn_json": raw_view.turn_as_json(page.turn, has_all_steps=page.has_all_steps),
+        "responses": (),
         "spans": lines,
         "spans_url": f"{turn_summary.turn_url(page.turn)}spans.jsonl" if hooks.has_spans else "",
         "first_span": first + 1,

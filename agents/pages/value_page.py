@@ -39,7 +39,7 @@ def step_read(request: PageRequest, turn_id: str, step_id: str) -> HttpResponse:
 
 @page("read")
 def turn_read(request: PageRequest, turn_id: str) -> HttpResponse:
-    """The same for an input message of a turn, or its answer."""
+    """The page of an input message of a turn, or of its answer."""
     source = downloads.turn_source(request.actor, turn_id, request.GET.get("part", ""))
     return _answer(request, turn_id, source, f"/turns/{turn_id}/")
 
@@ -51,7 +51,7 @@ def _answer(request: PageRequest, turn_id: str, source: ByteSource, base: str) -
     branch = _branch(source, params) if is_json and params["as"] != "text" else None
     if branch is not None and params["only"] == "value":
         return plain_response(_member(source, params["path"]), "text/plain")
-    content = {"branch": branch} if branch is not None else {"range": text_range(source, params)}
+    content = {"branch": branch, "range": text_range(source, params) if branch is None else None}
     if params["only"] == "part":
         return render(
             request, "pages/_value_tree.html" if branch else "pages/_value_text.html", {**content, "url": url}
@@ -110,7 +110,7 @@ class TextRange:
 
     @property
     def next_hit(self) -> int:
-        """Where the next search starts."""
+        """The position from which the next search starts."""
         return (self.hit or 0) + 1
 
     @property

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from django.contrib import admin
 from django.http import HttpRequest
-from django.template.loader import render_to_string
 from django.utils.translation import gettext_lazy as _
 
 from agents.base import ids
@@ -24,6 +23,7 @@ from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import StoreAdmin
 from agents.uikit.admin.column_mixins import OwnershipColumns, StatusColumns
 from agents.uikit.admin.row_limits import newest_rows
+from agents.uikit.templates import fragment
 
 MESSAGES = 200
 """Messages of a conversation that are shown: the last, which were new."""
@@ -122,7 +122,7 @@ def _body(call: ChatCompletion) -> dict[str, JSON]:
 def _talk(messages: list[JSON]) -> str:
     """Who said what, as text."""
     said = [(_role(one), cell_html.code(text)) for one in messages for text in _texts(one)]
-    return render_to_string("admin/agents/talk.html", {"said": said}) if said else cell_html.NOTHING
+    return fragment("relay/_conversation.html", said=said) if said else cell_html.NOTHING
 
 
 def _role(message: JSON) -> str:

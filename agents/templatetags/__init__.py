@@ -1,1 +1,1 @@
-"""What templates of pages may call."""
+"""Template tags and filters of the pages."""

@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Q
 from django.http import HttpRequest
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -28,6 +27,7 @@ from agents.uikit.admin import cell_html
 from agents.uikit.admin.base import ManagedAdmin
 from agents.uikit.admin.column_mixins import OwnershipColumns, TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
+from agents.uikit.templates import fragment
 
 ASKED_AT_ONCE = 20
 """Servers that one action asks, one after the other: each may take its time."""
@@ -133,7 +133,7 @@ class ToolGroupAdmin(TimestampColumns, OwnershipColumns, ManagedAdmin):
             {"name": tool.name, "description": tool.description, "parameters": _parameters(tool)}
             for tool in toolgroups.tools_of(group)
         ]
-        return render_to_string("admin/agents/tools.html", {"tools": tools}) if tools else cell_html.NOTHING
+        return fragment("tools/_tools.html", tools=tools) if tools else cell_html.NOTHING
 
 
 def _parameters(tool: ToolDef) -> str:

@@ -51,7 +51,9 @@ def _translate(language: str | None, word: str) -> str:
 
 def icon(name: str) -> SafeString:
     """An icon of the sprite, hidden from screen readers: there is always text beside it."""
-    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static("icons.svg"), name)
+    return format_html(
+        '<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static("uikit/icons.svg"), name
+    )
 
 
 def status(name: str) -> SafeString:

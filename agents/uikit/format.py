@@ -1,7 +1,7 @@
 """Format numbers and times for people: functions of values and of the reader's language
 (`locale_formats`; the examples below are English). No settings, no clock.
 
-``static/js/time.js`` formats the same way in the browser; times are UTC until it has made them local.
+``static/uikit/time.js`` formats the same way in the browser; times are UTC until it has made them local.
 """
 
 from __future__ import annotations

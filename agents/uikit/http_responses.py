@@ -29,5 +29,5 @@ def plain_response(body: str | bytes, kind: str = "text/plain") -> HttpResponse:
 
 
 def plain_stream(chunks: Iterable[bytes], kind: str = "text/plain") -> HttpResponseBase:
-    """The same for a text that may be large."""
+    """Stream a large hostile text as a response that a browser never renders as a page."""
     return large_answers.answer(0, chunks, content_type=f"{kind}; charset=utf-8", headers=PLAIN_HEADERS)

@@ -34,7 +34,7 @@ API = (
     "/v1alpha",
 )
 PAGES = ("/", "/logs/", "/agents/", "/turns/x/", "/nothing", "/login/", "/docs/")
-OTHERS = ("/healthz", "/readyz", "/admin/", "/static/css/base.css", "/static/nothing.css")
+OTHERS = ("/healthz", "/readyz", "/admin/", "/static/uikit/base.css", "/static/nothing.css")
 EVERY = (*API, *PAGES, *OTHERS)
 
 OURS = ("testserver", "localhost", "localhost:8321", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:8321", "LOCALHOST")
@@ -73,7 +73,7 @@ def test_a_foreign_host_is_refused_everywhere(host: str) -> None:
 
 @pytest.mark.parametrize("host", OURS)
 def test_our_own_hosts_are_served(host: str) -> None:
-    for path in ("/v1/health", "/logs/", "/healthz", "/static/css/base.css"):
+    for path in ("/v1/health", "/logs/", "/healthz", "/static/uikit/base.css"):
         assert CLIENT.get(path, headers={"Host": host}).status_code in {200, 404}, path
 
 
@@ -281,7 +281,7 @@ def test_every_answer_has_the_headers(path: str, asks: str, settings: Any) -> No
 
 
 def test_pages_trust_the_policies_of_their_own_scripts_alone() -> None:
-    scripts = (ROOT / "static/js").glob("*.js")
+    scripts = (ROOT / "static").rglob("*.js")
     made = {name for script in scripts for name in re.findall(r'createPolicy\("([^"]+)"', script.read_text())}
     assert CSP_TRUSTED.partition("trusted-types ")[2].split() == sorted(made)
 
@@ -290,7 +290,7 @@ def test_each_kind_of_answer_has_its_policy() -> None:
     for path, policy in (("/v1/agents", CSP_API), ("/v1", CSP_API), ("/logs/", CSP_TRUSTED), ("/admin/", CSP_PAGE)):
         assert CLIENT.get(path).headers["Content-Security-Policy"] == policy
     assert CLIENT.get("/nothing").headers["Content-Security-Policy"] == CSP_TRUSTED
-    assert CLIENT.get("/static/css/base.css").headers["Content-Security-Policy"] == CSP_TRUSTED
+    assert CLIENT.get("/static/uikit/base.css").headers["Content-Security-Policy"] == CSP_TRUSTED
 
 
 @pytest.mark.parametrize("policy", [CSP_PAGE, CSP_TRUSTED])
@@ -370,7 +370,7 @@ def test_methods_that_are_spoken_nowhere_are_refused_everywhere(path: str, metho
     assert answer.status_code == 405
     assert "GET" in answer.headers["Allow"] or path == "/v1/nothing"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    if not path.startswith("/static/css"):
+    if not path.startswith("/static/uikit"):
         assert answer.json()["error"]["type"] == "invalid_request_error"
 
 

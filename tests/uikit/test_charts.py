@@ -129,7 +129,7 @@ def test_a_share_can_be_seen() -> None:
 
 
 def drawn(chart: charts.Chart) -> str:
-    page = render_to_string("uikit/charts/_chart.html", {"chart": chart, "title": "Turns", "none": "No turn."})
+    page = render_to_string("uikit/charts/_chart.html", {"chart": chart, "title": "Turns", "if_empty": "No turn."})
     assert unsafe(page) == []
     return page
 

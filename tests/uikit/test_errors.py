@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.test import RequestFactory
+from markupsafe import escape
 
 from agents.base.errors import AgentsError, InvalidRequest, NotAllowed, NotFound, Unavailable
 from agents.uikit.errors import error_page
@@ -23,7 +24,7 @@ def test_it_says_what_is_wrong_and_where_to_go(error: AgentsError, head: str) ->
     page = answer.content.decode()
     assert answer.status_code == error.status
     assert f"<h1>{head}</h1>" in page
-    assert error.message.replace("'", "&#x27;").replace("<", "&lt;").replace(">", "&gt;") in page
+    assert str(escape(error.message)) in page
     assert 'href="/logs/"' in page
 
 

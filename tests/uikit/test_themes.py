@@ -9,7 +9,7 @@ from django.test import Client
 
 from tests import ROOT
 
-TOKENS = (ROOT / "static" / "css" / "tokens.css").read_text()
+TOKENS = (ROOT / "static" / "uikit" / "tokens.css").read_text()
 SCHEMES = ("light", "dark")
 
 

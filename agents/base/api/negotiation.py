@@ -130,9 +130,9 @@ def _refuse_extremes(value: Any, *, numbers: bool) -> None:
             raise InvalidRequest("The body holds a whole number beyond 64 bits; send it as text.", code="invalid_json")
         level = [
             inner
-            for one in level
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
         ]
 
 

@@ -37,8 +37,8 @@ def cut(sized: list[Sized[K]], bounds: Bounds, has_more: bool) -> tuple[list[Siz
     """Cut a page's rows, with their sizes, to what a page may hold, from where it begins; also tell whether there are
     more, where ``has_more`` says so for the uncut rows."""
     backwards = bounds.before is not None and bounds.after is None
-    kept_rows, is_cut = portions.page(reversed(sized) if backwards else sized, bounds.limit)
-    return kept_rows[::-1] if backwards else kept_rows, has_more or is_cut
+    rows, is_cut = portions.page(reversed(sized) if backwards else sized, bounds.limit)
+    return rows[::-1] if backwards else rows, has_more or is_cut
 
 
 def page(rows: Any, bounds: Bounds, *columns: str) -> tuple[list[Sequence[Any]], bool]:

@@ -26,7 +26,7 @@ from agents.record.models.turns import Turn
 from agents.record.store import targets
 from agents.record.store.targets import RecordTarget
 
-RATINGS = {each.label: each.value for each in Rating}
+RATINGS = {rating.label: rating.value for rating in Rating}
 MAX_PER_AUTHOR = 200
 """Feedback entries of one author on one record."""
 

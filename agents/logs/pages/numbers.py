@@ -60,18 +60,18 @@ def zone_of(request: PageRequest) -> str:
 
 def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[str, Any]:
     """Return the facets, histogram and sums of a list; ``slow`` is the message where counting took too long."""
+    empty: dict[str, Any] = {"ready": True, "slow": "", "histogram": None, "sums": None, "suggestions": ()}
     try:
         counted = numbers.facets(actor, query, BY[tab.level])
         buckets, width = numbers.histogram(actor, query, BUCKETS, zone=ZoneInfo(zone))
         sums = numbers.stats(actor, query)
     except Unavailable as error:
-        return {"slow": error.message, "facets": facets(query, {}, tab.link), "ready": True}
+        return empty | {"slow": error.message, "facets": facets(query, {}, tab.link)}
     choices = {
         facet.field: [(value.value, value.label, value.count) for value in facet.values if value.count]
         for facet in counted
     }
-    return {
-        "ready": True,
+    return empty | {
         "facets": facets(query, choices, tab.link),
         "histogram": histogram.chart(buckets, width, query, tab.link, ZoneInfo(zone)),
         "sums": sums,
@@ -80,4 +80,5 @@ def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[st
 
 def pending_numbers(tab: ListTab, query: Query) -> dict[str, Any]:
     """Return the placeholders until the numbers arrive."""
-    return {"ready": False, "facets": facets(query, {}, tab.link), "suggestions": suggest.fields()}
+    empty = {"ready": False, "slow": "", "histogram": None, "sums": None}
+    return {**empty, "facets": facets(query, {}, tab.link), "suggestions": suggest.fields()}

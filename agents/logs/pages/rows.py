@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from agents.base import ids
@@ -65,7 +66,7 @@ def _free_phrase(query: Query) -> SearchPhrase | None:
 
 def with_boxes(rendered: Sequence[str]) -> list[str]:
     """Add a checkbox to each row, for a page without JavaScript."""
-    return [_ROW_START.sub(_box, html, count=1) for html in rendered]
+    return [SafeString(_ROW_START.sub(_box, html, count=1)) for html in rendered]
 
 
 _ROW_START = re.compile(

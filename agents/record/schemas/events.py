@@ -128,7 +128,7 @@ class TurnStarted(_Event):
 
 class TurnResumed(_Event):
     """The caller answered the pending calls, and may have said more (``input_messages``); the events
-    of leg number ``leg`` follow."""
+    of response number ``leg`` follow."""
 
     type: Literal["turn.resumed"] = "turn.resumed"
     leg: int
@@ -154,7 +154,7 @@ class StepStarted(_Event):
 class StepEnded(_Event):
     """A step is over. ``usage`` and ``ttft_us`` (time to first token, microseconds) belong to
     inferences; ``detail`` keeps what was received even where the step failed. ``heard`` is what the client
-    said beside its answers, where these come from a record and no leg begins with them."""
+    said beside its answers, where these come from a record and no response begins with them."""
 
     type: Literal["step.ended"] = "step.ended"
     step: StepKey

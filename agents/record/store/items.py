@@ -179,10 +179,10 @@ def _items(rows: Sequence[_Row]) -> Iterator[ItemSnapshot]:
     """Add to each row its step, and to a model's message the client's calls of its round."""
     step_turns = {row.step: row.turn for row in rows if row.turn is not None and row.step is not None and not row.wire}
     steps_by_turn, details = read_turns.partial_steps(set(step_turns.values()), client_calls_and=list(step_turns))
-    steps = {step.key: step for some in steps_by_turn.values() for step in some}
+    steps = {step.key: step for turn_steps in steps_by_turn.values() for step in turn_steps}
     calls: dict[tuple[int, int], list[StepSnapshot]] = {}
-    for turn, some in steps_by_turn.items():
-        for step in some:
+    for turn, turn_steps in steps_by_turn.items():
+        for step in turn_steps:
             if not step.server_side:
                 calls.setdefault((turn, step.round), []).append(step)
     for row in rows:

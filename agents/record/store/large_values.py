@@ -1,8 +1,8 @@
-"""Large values of steps: kept in blocks of their own and read by ranges of bytes.
+"""Stores long texts of steps in blocks of their own, which are read by ranges of bytes.
 
-A step's detail is JSON. One that is large keeps its long texts elsewhere; what stays of it is its
-*outline*: the same JSON with only the beginnings of these texts, and where they belong. Put in again
-they give the detail to the byte.
+A step's detail is JSON. The long texts of a large one are stored in blocks; what remains is its
+*outline*: the same JSON with only the beginnings of these texts, and their positions. Inserted again,
+the texts give the detail to the byte.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _ADD = Insert(ValueBlock, "id step_id part position encoding data")
 
 
 def put(step: int, detail: bytes) -> tuple[int, bytes]:
-    """Store what is large of a step's detail; returns (encoding, stored bytes) of what stays of it."""
+    """Store the long texts of a step's detail; returns (encoding, stored bytes) of the rest."""
     parts = split(detail) if len(detail) > THRESHOLD else None
     if parts is None:
         return encoding.pack(detail)
@@ -97,8 +97,8 @@ def _blocks(text: bytes) -> Iterator[bytes]:
 
 
 def split(detail: bytes) -> SplitDetail | None:
-    """Take a detail's long texts out; None where it has none, or they are not found as they were
-    written."""
+    """Split a detail into its outline and long texts; None where it has none, or they cannot be located in the
+    JSON."""
     parts, texts, segments = list[LargeText](), list[bytes](), list[bytes]()
     at = length = 0
     for pointer, text, is_json in _long(msgspec.json.decode(detail), ""):
@@ -117,7 +117,7 @@ def split(detail: bytes) -> SplitDetail | None:
 
 
 def _long(value: Any, pointer: str) -> Iterator[tuple[str, str, bool]]:
-    """The long texts of a detail in the order they stand in, and whether they are JSON."""
+    """Yield (pointer, text, whether it is JSON) of the long texts of a detail, in order."""
     if isinstance(value, str):
         if len(value) > MAX_INLINE_TEXT and _TEXTS.fullmatch(pointer):
             yield pointer, value, False
@@ -143,8 +143,8 @@ _PROBE = 1_024
 
 
 def _find(detail: bytes, written: bytes, at: int) -> int:
-    """Where a text stands in a detail from ``at`` on. Python's own search for a long needle would first
-    make itself a plan of it."""
+    """Return the offset of a text in a detail from ``at`` on, or -1. It searches for the beginning and compares the
+    rest: Python's own search preprocesses a long needle, which is slow."""
     probe, view = written[:_PROBE], memoryview(detail)
     while (at := detail.find(probe, at)) >= 0:
         if view[at : at + len(written)] == written:
@@ -154,7 +154,7 @@ def _find(detail: bytes, written: bytes, at: int) -> int:
 
 
 def _is_sound(body: bytes, parts: Sequence[LargeText]) -> bool:
-    """Whether the beginnings stand where their texts belong."""
+    """Tell whether the beginnings stand where their texts belong."""
     try:
         decoded = msgspec.json.decode(body)
     except msgspec.DecodeError:
@@ -175,7 +175,7 @@ _outline = msgspec.msgpack.Decoder(Outline)
 
 
 def outline(kind: int, stored: bytes | memoryview) -> Outline:
-    """What is stored of a detail beside its blocks: of one in one piece all of it."""
+    """Decode the outline of a stored detail; one without blocks is its own outline."""
     body = encoding.unpack(encoding.PLAIN if kind == encoding.PLAIN else encoding.ZSTD, stored)
     return _outline.decode(body) if kind == OUTLINE else Outline(body, [])
 
@@ -189,30 +189,30 @@ COALESCE((SELECT SUM(LENGTH(d.body)) FROM agents_step s JOIN agents_stepdetail d
 
 
 def approximate_size(kind: int, length: int, body: bytes | memoryview) -> int:
-    """About how many bytes a detail has, by the length and the beginning of what is stored of it: of one that is
-    kept in blocks only that it is large."""
+    """Estimate the size of a detail by the length and the beginning of its stored bytes; one with blocks counts as
+    one block."""
     return BLOCK if kind == OUTLINE else max(length, encoding.size_of(kind, body[: encoding.HEADER]))
 
 
 def unpack(step: int, kind: int, stored: bytes | memoryview) -> bytes:
-    """A step's whole detail."""
+    """Return a step's whole detail."""
     if kind != OUTLINE:
         return encoding.unpack(kind, stored)
     return b"".join(chunks(step, outline(kind, stored)))
 
 
-def chunks(step: int, found: Outline) -> Iterator[bytes]:
-    """A step's whole detail, piece by piece."""
+def chunks(step: int, outlined: Outline) -> Iterator[bytes]:
+    """Yield a step's whole detail in chunks."""
     at = 0
-    for number, part in enumerate(found.parts):
-        yield found.body[at : part.start]
+    for number, part in enumerate(outlined.parts):
+        yield outlined.body[at : part.start]
         yield from stream(step, number, part.size) if part.is_json else _quoted(stream(step, number, part.size))
         at = part.end
-    yield found.body[at:]
+    yield outlined.body[at:]
 
 
 def _quoted(text: Iterator[bytes]) -> Iterator[bytes]:
-    """A text as a string of JSON."""
+    """Encode a text as a JSON string, chunk by chunk."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     yield b'"'
     for data in text:
@@ -224,23 +224,23 @@ _BLOCK = Select(ValueBlock, "encoding data", "step_id = %s AND part = %s AND pos
 
 
 def block(step: int, part: int, position: int) -> bytes:
-    """A block of a text that the reader was let in to; nothing behind the last."""
+    """Return a block of a text; empty after the last. The caller has checked that the step is visible."""
     row = _BLOCK.first(step, part, position)
     return encoding.unpack(*row) if row else b""
 
 
 def stream(step: int, part: int, size: int, start: int = 0) -> Iterator[bytes]:
-    """A text from byte ``start`` to byte ``size``, a block at a time."""
+    """Yield a text from byte ``start`` to byte ``size``, a block at a time."""
     for position in range(start // BLOCK, -(-size // BLOCK)):
         data = block(step, part, position)[: size - position * BLOCK]
         yield data[start - position * BLOCK :] if position == start // BLOCK else data
 
 
 def read(step: int, part: int, start: int, end: int) -> bytes:
-    """The bytes of a text from ``start`` to ``end``."""
+    """Return the bytes of a text from ``start`` to ``end``."""
     return b"".join(stream(step, part, end, start))
 
 
 def drop(steps: Sequence[int]) -> None:
-    """Delete what is large of these steps within the caller's transaction."""
+    """Delete the blocks of these steps within the caller's transaction."""
     ValueBlock.objects.filter(step_id__in=steps)._raw_delete("default")

@@ -1,7 +1,7 @@
-"""Turns as values, read from rows: the same values that folding their events gives.
+"""Reads snapshots of turns from rows: the same values that folding their events gives.
 
-What a step holds may be large. Whoever needs all of a turn at once gets it so; whoever passes it on
-takes the steps without what is large of them, and then that of one step after the other (`Details`).
+The details of steps may be large. `turn` reads all of a turn at once; `partial_turn` reads the steps
+without their large details, which are then loaded step by step (`StepDetails`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ STEP = ", ".join(
 MAX_INLINE = 32 * 1024
 """Stored bytes of a detail that is read with its step."""
 MAX_EAGER = 64 * 1024
-"""Bytes of a detail that need not wait until it is asked for."""
+"""Largest detail, in bytes, that is unpacked at once rather than on demand."""
 _DETAIL = (
     f"d.encoding, LENGTH(d.body), CASE WHEN LENGTH(d.body) <= {MAX_INLINE} THEN d.body "
     f"ELSE SUBSTR(d.body, 1, {encoding.HEADER}) END, d.error"
@@ -57,19 +57,19 @@ _TYPE = {choice.value: choice.label for choice in StepType}
 
 
 class StepDetails:
-    """What is large of the details of steps, read when it is asked for; ``weight`` are about its bytes."""
+    """The large details of steps, loaded on demand; ``weight`` is about their size in bytes."""
 
     def __init__(self) -> None:
         self._deferred: dict[int, tuple[int, bytes | None]] = {}
         self.weight = 0
 
     def defer(self, step: int, kind: int, stored: bytes | None, weight: int) -> None:
-        """Not to be read yet; ``stored`` is what of it is here already."""
+        """Register a detail for loading on demand; ``stored`` are its bytes if they were read already."""
         self._deferred[step] = kind, stored
         self.weight += weight
 
     def load(self, step: StepSnapshot) -> StepSnapshot:
-        """A step with all of its detail; nothing, where it was deleted meanwhile."""
+        """Return a step with all of its detail; without it, where it was deleted meanwhile."""
         if step.key not in self._deferred:
             return step
         kind, stored = self._deferred[step.key]
@@ -86,14 +86,14 @@ _STORED = Select(StepDetail, "encoding body", "step_id = %s")
 
 @dataclass(frozen=True, slots=True)
 class PartialTurn:
-    """A turn whose steps lack what is large of them."""
+    """A turn whose steps lack their large details."""
 
     turn: TurnSnapshot
     details: StepDetails
 
     @property
     def weight(self) -> int:
-        """About its bytes."""
+        """Estimate its size in bytes."""
         return self.details.weight + len(self.turn.input_messages)
 
     def complete(self) -> TurnSnapshot:
@@ -101,12 +101,12 @@ class PartialTurn:
 
 
 def turn(actor: Actor, key: int, action: Action = "read") -> TurnSnapshot:
-    """One turn. Raises NotFound, also for one the actor may not see."""
+    """Read a turn. Raises NotFound, also for one the actor may not see."""
     return partial_turn(actor, key, action).complete()
 
 
 def partial_turn(actor: Actor, key: int, action: Action = "read") -> PartialTurn:
-    """One turn, to be read step by step. Raises NotFound, also for one the actor may not see."""
+    """Read a turn without its large details. Raises NotFound, also for one the actor may not see."""
     turns, details = _turns(actor, "t.id = %s", [key], action)
     if not turns:
         raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
@@ -114,7 +114,7 @@ def partial_turn(actor: Actor, key: int, action: Action = "read") -> PartialTurn
 
 
 def head(actor: Actor, key: int, action: Action = "read") -> TurnSnapshot:
-    """A turn without its steps. Raises NotFound, also for one the actor may not see."""
+    """Read a turn without its steps. Raises NotFound, also for one the actor may not see."""
     turns, _ = _turns(actor, "t.id = %s", [key], action, steps=False)
     if not turns:
         raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, key)}' not found.")
@@ -122,8 +122,7 @@ def head(actor: Actor, key: int, action: Action = "read") -> TurnSnapshot:
 
 
 def sizes_of_session(actor: Actor, session: int, only: Sequence[int] | None = None) -> list[Sized[int]]:
-    """The keys of a session's turns in order, without those that were forked beside it, or of those named in ``only``;
-    and about how many bytes each holds."""
+    """Return (key, approximate size in bytes) of a session's turns in order, without forks, or of those in ``only``."""
     condition, values = _of_session(session, only)
     visible, scope_params = visible_where(actor, "read")
     parts = bytes_of("b.input_messages"), bytes_of("b.output_message"), large_values.STORED.format("t.id")
@@ -139,7 +138,7 @@ def sizes_of_session(actor: Actor, session: int, only: Sequence[int] | None = No
 
 
 def partial_turns(actor: Actor, session: int, sized: Iterable[Sized[int]]) -> Iterator[PartialTurn]:
-    """These turns of a session in order, as they are read."""
+    """Yield these turns of a session in order, read in groups."""
     for keys in portions.groups(sized):
         turns, details = _turns(actor, *_of_session(session, keys))
         yield from (PartialTurn(turn, details) for turn in turns)
@@ -216,7 +215,7 @@ def _steps(cursor: Any, where: str, params: list[int], details: StepDetails) -> 
 
 
 def steps_of(turns: Collection[int]) -> dict[int, list[StepSnapshot]]:
-    """The steps of turns whose reader was let in, in order."""
+    """Read the steps of turns, in order. The caller has checked that the turns are visible."""
     partial, details = partial_steps(turns)
     return {turn: [details.load(step) for step in steps] for turn, steps in partial.items()}
 
@@ -224,8 +223,8 @@ def steps_of(turns: Collection[int]) -> dict[int, list[StepSnapshot]]:
 def partial_steps(
     turns: Collection[int], *, client_calls_and: Sequence[int] | None = None
 ) -> tuple[dict[int, list[StepSnapshot]], StepDetails]:
-    """The same without what is large of them, and that; or only the calls of clients among them, and the steps
-    that are named."""
+    """Read the steps of turns without their large details, and these for loading; with ``client_calls_and`` only the
+    calls of clients, and the steps of these keys."""
     details = StepDetails()
     if not turns:
         return {}, details
@@ -254,7 +253,7 @@ def _step(row: tuple[Any, ...], details: StepDetails) -> StepSnapshot:
 
 
 def step_snapshot(row: Sequence[Any], detail: bytes | None, error: str | None, **extra: Any) -> StepSnapshot:
-    """A step from the columns `STEP` of its row, and what it holds."""
+    """Build a step from the columns `STEP` of its row, and its detail."""
     _, key, number, round_, type_, name, status, server_side, started, completed, ttft_us, *tokens = row
     return StepSnapshot(
         key=key,

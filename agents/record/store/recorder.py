@@ -1,8 +1,8 @@
-"""Events into rows: folding a turn's events gives its rows.
+"""Writes events as rows: folding a turn's events gives its rows.
 
-`record` is one job of the writer: the events of one turn that happened since the last one, and
-the deltas typed meanwhile. Events already stored are skipped, so a commit whose answer was lost
-can be repeated. When the turn ends its log is packed (`agents.record.store.replay`).
+`record` is one job of the writer: the events of one turn since the last job, and the deltas
+between them. Events already stored are skipped, so a commit whose answer was lost can be
+repeated. When the turn ends its log is packed (`agents.record.store.replay`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from agents.record.schemas.items import input_items, items_of
 from agents.record.store import replay, search, steps
 
 MAX_PREVIEW = 240
-"""Characters of first and last words in a row."""
+"""Most characters of the previews of input and output in a row."""
 
 DAY_US = 86_400_000_000
 
 _STATE = Select(Turn, "next_seq started_at lease_epoch", "id = %s", locks=True)
 _ITEM_COUNT = Select(Session, "item_count", "id = %s")
-# A response that failed leaves nothing in its conversation: it will be asked again.
+# A failed response leaves nothing in its conversation: its request will be repeated.
 _HIDE = (
     "UPDATE agents_item SET hidden = TRUE WHERE turn_id = %s AND number >= "
     "(SELECT first_item FROM agents_response WHERE turn_id = %s AND last_seq IS NULL AND api = %s)"
@@ -49,7 +49,8 @@ _ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire"
 
 @dataclass(frozen=True, slots=True)
 class TurnRef:
-    """Where events belong, and in whose name they are written: ``epoch`` is the turn's while its writer holds it."""
+    """The turn that events belong to. ``epoch`` is that of the writer's lease: it differs from the turn's once the
+    writer has lost it."""
 
     turn: int
     session: int
@@ -58,7 +59,7 @@ class TurnRef:
 
 
 class Superseded(Conflict):
-    """A turn is no longer its writer's: it was resumed, ended from outside, or deleted. Trying again cannot help."""
+    """A writer has lost its turn: it was resumed, ended from outside, or deleted. Trying again cannot help."""
 
     def __init__(self, turn: int) -> None:
         public_id = ids.public(ids.Kind.TURN, turn)
@@ -66,7 +67,7 @@ class Superseded(Conflict):
 
 
 def preview(text: str) -> str:
-    """The beginning of a text on one line."""
+    """Return the beginning of a text on one line."""
     return " ".join(text[: MAX_PREVIEW * 4].split())[:MAX_PREVIEW]
 
 
@@ -77,10 +78,9 @@ def record(
     *,
     encoded: Mapping[int, bytes] = replay.NONE_ENCODED,
 ) -> None:
-    """Write events and deltas of one turn, in the caller's transaction; ``written`` are events as
-    `replay.slim` gives them. Raises Superseded when the turn is
-    in other hands; Conflict when an earlier batch is still missing: its write failed, and both will be
-    tried again."""
+    """Write events and deltas of one turn, in the caller's transaction; ``encoded`` are events as
+    `replay.encode_events` gives them. Raises Superseded when the writer has lost the turn; Conflict when an
+    earlier batch is still missing: its write failed, and both will be tried again."""
     state = _STATE.first(ref.turn)
     if state is None or state[2] != ref.epoch:
         raise Superseded(ref.turn)
@@ -102,15 +102,15 @@ _EPOCHS = SelectAmong(Turn, "id lease_epoch", "id")
 
 
 def record_deltas(batches: Sequence[tuple[TurnRef, Sequence[Delta]]]) -> frozenset[int]:
-    """Write what was typed in several turns, in the caller's transaction. Of turns that are in other hands
-    nothing is written; returns these."""
+    """Write deltas of several turns, in the caller's transaction. Turns that their writer has lost are skipped;
+    returns these."""
     epochs = dict(_EPOCHS.all([ref.turn for ref, _ in batches]))
-    replay.store_deltas((leg.turn, deltas) for leg, deltas in batches if epochs.get(leg.turn) == leg.epoch)
-    return frozenset(leg.turn for leg, _ in batches if epochs.get(leg.turn) != leg.epoch)
+    replay.store_deltas((ref.turn, deltas) for ref, deltas in batches if epochs.get(ref.turn) == ref.epoch)
+    return frozenset(ref.turn for ref, _ in batches if epochs.get(ref.turn) != ref.epoch)
 
 
 class _Changes:
-    """What a batch changes of a turn, its body and its session: one statement each."""
+    """The changes of a batch to a turn, its body, its response and its session: one statement each."""
 
     def __init__(self, ref: TurnRef, turn_started_at: int) -> None:
         self.ref, self.turn_started_at = ref, turn_started_at
@@ -209,7 +209,7 @@ def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
 
 
 def _calls(message: CompletionMessage | None) -> str:
-    """The calls a message ends with, as one would write them."""
+    """Render the calls of a message as text, for a preview."""
     calls = message.tool_calls if message else ()
     return ", ".join(f"{call.tool_name}({call.arguments_json or ''})" for call in calls)
 
@@ -241,7 +241,7 @@ def _fold_end(change: _Changes, event: TurnEnded) -> None:
 
 
 def _release(change: _Changes, at_us: int) -> None:
-    """The session is free again, if it was this turn that held it."""
+    """Release the session's lock, if this turn holds it."""
     expression = "CASE WHEN active_turn = %s THEN NULL ELSE active_turn END"
     change.session.set_expression("active_turn", expression, change.ref.turn)
     change.session.set(updated_at=at_us)
@@ -254,7 +254,7 @@ def _close_response(change: _Changes, seq: int, at_us: int, status: TurnStatus) 
 
 
 def _add_items(change: _Changes) -> None:
-    # what was said beside answers comes behind them: they are of the same batch, and later events
+    # new messages come after the answers: the events of those are later in the same batch
     change.items += [(None, body) for body in change.resume_items]
     if not change.items:
         return

@@ -1,5 +1,5 @@
-"""The search documents made anew from the rows, turn by turn: after a change of what is indexed, or of
-how words are told apart."""
+"""Rebuilds the search documents from the rows, turn by turn: after a change of the indexed texts or of the
+tokenizer."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _DETAILS: dict[int, Any] = {
 
 
 def count(after: int = 0) -> int:
-    """How many turns lie behind this key."""
+    """Count the turns after a key."""
     return Turn.objects.unscoped("the server's own").filter(pk__gt=after).count()
 
 
 def run(after: int = 0) -> Iterator[tuple[int, int]]:
-    """Index every turn behind ``after``, oldest first. Yields after each piece the key to go on behind, and
-    how many are done."""
+    """Index every turn after the key ``after``, oldest first. Yields after each job the last key, to continue from,
+    and how many are done."""
     done = 0
     while True:
         rows = Turn.objects.unscoped("the server's own").filter(pk__gt=after).order_by("pk")
@@ -49,7 +49,7 @@ def run(after: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def index(turns: list[int]) -> None:
-    """Make the documents of these turns and their steps, in the caller's transaction."""
+    """Build the documents of these turns and their steps, in the caller's transaction."""
     steps = Step.objects.unscoped("the server's own").filter(turn_id__in=turns)
     types = dict(steps.values_list("pk", "type"))
     details = StepDetail.objects.filter(step_id__in=list(types)).values_list("pk", "encoding", "body", "error")
@@ -72,7 +72,7 @@ def _index_turn(turn: int, input_messages: str, output_message: str, error: str,
 
 
 def _input_text(messages: str) -> str:
-    """Of what was handed in, only what a user or a tool said."""
+    """Return the text of a turn's input: of its messages only those of users and tools."""
     relevant = [message for message in msgspec.json.decode(messages) if message.get("role") in ("user", "tool")]
     return searchable_text.of_input(msgspec.json.encode(relevant).decode())
 

@@ -1,9 +1,9 @@
-"""Removing what holds much, sessions and agents, in short jobs of the writer.
+"""Deletes large sessions and agents in short jobs of the writer.
 
-What is small goes whole, in one job. What is not, the first job *marks*: from then on nobody sees it and no turn
-begins in it. What lies below goes some at a time, the newest turns first: what goes on from others goes before them,
-so that nothing ever refers to what is gone. The mark stays in the store; what a process left when it ended, `go_on`
-takes away.
+A small one is deleted in one job. A large one is *marked* by the first job: from then on it is invisible and no turn
+starts in it. Its turns are deleted in batches, the newest first: a turn is deleted before the one it continues, so
+that nothing ever refers to a deleted row. The mark is stored; what a process left when it ended,
+`continue_removals` deletes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agents.record.models.turns import Item, Step, Turn
 from agents.record.store import deletion, deletion_hooks, search
 
 ROWS_PER_JOB = 2_000
-"""Rows that go in one job, unless one turn alone has more."""
+"""Most rows deleted in one job, unless one turn alone has more."""
 STEPS_PER_JOB = 500
 """Steps of one turn, or four times as many items, that go in one job, where it has more than those."""
 MAX_KEYS_PER_JOB = 100
@@ -38,7 +38,7 @@ MAX_LISTED = 1_000
 
 
 def remove_sessions(keys: Sequence[int]) -> None:
-    """Delete sessions. Raises Conflict while a turn of one runs: some of the others may be gone then."""
+    """Delete sessions. Raises Conflict while a turn of one runs: some of the others may be deleted then."""
     rows = rows_below(keys)
     large = [key for key in keys if rows[key] > ROWS_PER_JOB]
     for key in large:
@@ -49,7 +49,7 @@ def remove_sessions(keys: Sequence[int]) -> None:
 
 
 def rows_below(sessions: Sequence[int]) -> dict[int, int]:
-    """About how many rows lie below each of these sessions."""
+    """Estimate the number of rows below each of these sessions."""
     turns = Turn.objects.unscoped("delete").filter(session_id__in=sessions).order_by()
     counted = turns.values("session_id").annotate(rows=Count("pk") * ROWS_PER_TURN + Sum("step_count"))
     items = Session.objects.unscoped("delete").filter(pk__in=sessions).values_list("pk", "item_count")
@@ -58,12 +58,13 @@ def rows_below(sessions: Sequence[int]) -> dict[int, int]:
 
 
 def batches(rows: Mapping[int, int]) -> Iterator[list[int]]:
-    """What is deleted in one job, of keys with the number of rows below each."""
+    """Group keys, with the number of rows below each, into jobs."""
     return portions.groups(rows.items(), ROWS_PER_JOB, MAX_KEYS_PER_JOB)
 
 
 def continue_removals() -> int:
-    """Take away what is left of what was marked; returns how much there was. What cannot go yet has to wait."""
+    """Delete what remains of marked sessions and agents; returns how many were finished. Those in use are retried
+    later."""
     due = {"removed_at__lte": to_datetime(ids.now_us())}
     sessions = list(Session.objects.unscoped("removal").filter(**due).values_list("pk", flat=True)[:MAX_LISTED])
     agents = list(Agent.objects.unscoped("removal").filter(**due).values_list("pk", flat=True)[:MAX_LISTED])
@@ -91,7 +92,7 @@ def begin(session: int) -> bool:
 
 
 def finish(session: int) -> None:
-    """Delete what is left of a session that is marked, and the session."""
+    """Delete what remains of a marked session, and the session."""
     turns = _rows_of_turns(session)
     for turn, rows in turns.items():
         if rows > ROWS_PER_JOB:
@@ -105,8 +106,8 @@ def finish(session: int) -> None:
 
 
 def _mark(session: int) -> bool:
-    """Let nobody see a session any more; returns whether it is there. What is told of it from elsewhere later is told
-    of another, and of what was told nothing more is made."""
+    """Mark a session as removed; returns whether it exists. Later reports under its external id create a new session,
+    and no more turns are built from earlier reports."""
     deletion.lock(Session, [session])
     deletion.refuse_running([session])
     rows = Session.objects.unscoped("delete").filter(pk=session)
@@ -163,13 +164,13 @@ def _delete_items(items: Any) -> int:
 
 
 def empty(turn: int) -> None:
-    """Take away the most of what lies below a turn that is to be deleted. Raises Conflict where it runs."""
+    """Delete most rows below a turn that is to be deleted. Raises Conflict where it runs."""
     writer.write(partial(_drop_sources, turn))
     _empty(turn)
 
 
 def _drop_sources(turn: int) -> None:
-    """Make nothing more of what was told of a turn."""
+    """Delete the reports that a turn was built from."""
     deletion.lock(Turn, [turn])
     deletion.refuse(Turn.objects.unscoped("delete").filter(pk=turn, status__in=LIVE))
     deletion_hooks.drop_sources([turn])
@@ -214,7 +215,7 @@ def _unmark_agent(key: int) -> None:
 
 
 def _delete_agent(key: int) -> bool:
-    """Returns whether it could go: it has no sessions any more."""
+    """Delete an agent if it has no sessions; returns whether it was deleted."""
     if Session.objects.unscoped("all of a removed agent").filter(agent_id=key).exists():
         return False
     rows = Agent.objects.unscoped("checked by the caller").filter(pk=key)

@@ -1,8 +1,8 @@
-"""A turn's log at rest: events and deltas while it runs, one pack once it has ended.
+"""Stores and replays a turn's log: events and deltas while it runs, one pack once it has ended.
 
-Of a delta only its length is kept in the end; its text is taken again from the step it built up,
-so that a replay is the same to the byte. Where that is not possible (the step was cut) the pack
-keeps the text.
+The pack has only the lengths of deltas; their text is taken from the finished step, so that a
+replay is the same to the byte. Where that is not possible (the step was cut) the pack keeps the
+text.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ _encode, _decode = msgspec.json.encode, msgspec.json.decode
 
 @dataclass(slots=True)
 class _Run:
-    """Deltas of one channel behind one event, without a gap. ``text`` is None where the step
-    still tells it."""
+    """Consecutive deltas of one channel after one event. ``text`` is None where the step has it."""
 
     after: int
     step: int
@@ -71,7 +70,7 @@ class _Run:
 
 
 def _runs(deltas: Iterable[Delta]) -> list[_Run]:
-    """Deltas in order, joined to runs; one that was seen already (a batch sent twice) is dropped."""
+    """Join deltas in order to runs; repeated ones (a batch sent twice) are dropped."""
     runs: list[_Run] = []
     texts: list[str] = []
     expected: tuple[object, ...] = ()
@@ -98,8 +97,7 @@ def _close(runs: list[_Run], texts: list[str]) -> None:
 
 
 def _joined(runs: Iterable[_Run]) -> list[_Run]:
-    """Runs in order, those that follow each other as one; what was stored twice is dropped. Whole texts are
-    put together, and no delta is made anew."""
+    """Join consecutive runs; what was stored twice is dropped. It joins whole texts, and creates no deltas."""
     out: list[_Run] = []
     texts: list[str] = []
     for run in runs:
@@ -142,14 +140,14 @@ _PACK = Select(EventPack, "body", "turn_id = %s")
 def store(
     turn: int, events: Sequence[AnyEvent], deltas: Sequence[Delta], encoded: Mapping[int, bytes] = NONE_ENCODED
 ) -> None:
-    """Store what happened and what was typed since the last time, while the turn runs. What is
-    kept twice is kept once. ``written`` are events as `slim` gives them."""
+    """Store new events and deltas of a running turn. Repeated ones are stored once. ``encoded`` are events as
+    `encode_events` gives them."""
     _ADD_EVENT.execute_many((turn, event.seq, encoded.get(event.seq) or _encode_event(event)) for event in events)
     _store_runs(turn, _runs(deltas))
 
 
 def store_deltas(batches: Iterable[tuple[int, Sequence[Delta]]]) -> None:
-    """Store what was typed in several turns since the last time."""
+    """Store new deltas of several turns."""
     _ADD_DELTAS.execute_many(
         (turn, run.after, run.ordinal, _encode(run.row())) for turn, deltas in batches for run in _runs(deltas)
     )
@@ -160,17 +158,17 @@ def _store_runs(turn: int, runs: Iterable[_Run]) -> None:
 
 
 def _stored_runs(rows: Iterable[tuple[Any, ...]]) -> Iterator[_Run]:
-    """What was typed, as it was kept; decoded one after the other, as many numbers take much room."""
+    """Decode stored runs one by one: all of them at once would take much memory."""
     return (_Run(*_decode(bytes(body))) for (body,) in rows)
 
 
 def encode_events(events: Iterable[AnyEvent]) -> dict[int, bytes]:
-    """Events as they are stored, by their numbers: the writer need not wait for this."""
+    """Encode events for storage, by their numbers: outside the writer's thread, which then need not do it."""
     return {event.seq: _encode_event(event) for event in events}
 
 
 def _encode_event(event: AnyEvent) -> bytes:
-    """An event as stored: without the detail, which its step keeps anyway."""
+    """Encode an event without its detail, which its step has."""
     leave = {"detail"} if isinstance(event, StepEnded) else None
     return event.model_dump_json(exclude=leave, exclude_none=True).encode()
 
@@ -201,7 +199,7 @@ _Texts = dict[tuple[str, int], str]
 
 
 def _texts(detail: Any) -> _Texts:
-    """What each channel of an inference said in the end."""
+    """Return the final text of each channel of an inference."""
     if not isinstance(detail, InferenceDetail):
         return {}
     calls = {("call", index): call.arguments_json or "" for index, call in enumerate(detail.model_response.tool_calls)}
@@ -213,7 +211,7 @@ class _TurnDeleted(Exception):
 
 
 def _stored_detail(step: int) -> InferenceDetail | None:
-    """What an inference keeps; None of a step that is none, or has not ended."""
+    """Read the detail of an inference; None for another step, or one that has not ended."""
     row = next(iter(_details({step})), None)
     if row is None or "model_response" not in row[1]:
         return None
@@ -227,7 +225,7 @@ def _drop_redundant_text(run: _Run, texts: _Texts) -> None:
 
 
 MAX_WINDOW, MAX_WINDOW_BYTES = 4096, 2**20
-"""Entries that are read at once, and how much they may hold: one that is larger comes alone."""
+"""Most entries that are read at once, and most bytes of them: a larger entry is read alone."""
 _ROWS = 64
 """Rows of an open log that are read at once: a row of deltas holds a quarter of a second of them."""
 _DETAILS = 16
@@ -235,20 +233,19 @@ _DETAILS = 16
 
 
 def windows(turn: int, after: Cursor = START) -> Iterator[list[Entry]]:
-    """All of a turn's events and deltas behind a cursor, in order, a window at a time."""
+    """Yield all of a turn's events and deltas after a cursor, in order, a window at a time."""
     while entries := window(turn, after):
         yield entries
         after = position(entries[-1])
 
 
 def load(turn: int, after: Cursor = START) -> list[Entry]:
-    """The same at once."""
+    """Return all of a turn's events and deltas after a cursor."""
     return [entry for batch in windows(turn, after) for entry in batch]
 
 
 def window(turn: int, after: Cursor, limit: int = MAX_WINDOW) -> list[Entry]:
-    """The next of a turn's events and deltas behind a cursor, in order, at most so many; none where there are
-    no more."""
+    """Return the next events and deltas of a turn after a cursor, in order, at most ``limit``; empty at the end."""
     packed = _PACK.first(turn)
     if packed is None:
         entries = _bounded(_of_open_log(turn, after), limit)
@@ -259,7 +256,7 @@ def window(turn: int, after: Cursor, limit: int = MAX_WINDOW) -> list[Entry]:
 
 
 def _bounded(weighed: Iterable[tuple[Entry, int]], limit: int) -> list[Entry]:
-    """So many entries, and as much as a window may hold; of a turn that is deleted meanwhile, those that were there."""
+    """Take at most ``limit`` entries and `MAX_WINDOW_BYTES`; of a turn that is deleted meanwhile, those read so far."""
     entries: list[Entry] = []
     weight = 0
     with suppress(_TurnDeleted):
@@ -272,7 +269,7 @@ def _bounded(weighed: Iterable[tuple[Entry, int]], limit: int) -> list[Entry]:
 
 
 def reopen(turn: int) -> None:
-    """Lay a packed log open again: its turn goes on."""
+    """Unpack a log into rows: its turn is resumed."""
     packed = _PACK.first(turn)
     if packed is None:
         return
@@ -286,7 +283,7 @@ def reopen(turn: int) -> None:
 
 
 def typed_text(turn: int, step: int, channel: str = "text") -> str:
-    """What is stored of a step's typing while its turn runs."""
+    """Return the stored deltas of a step's channel as one text, while its turn runs."""
     runs = [run for run in _stored_runs(_DELTAS.all(turn)) if (run.step, run.channel) == (step, channel)]
     return "".join(run.text or "" for run in runs)
 
@@ -297,7 +294,7 @@ _Weighed = Iterator[tuple[Entry, int]]
 
 def _of_open_log(turn: int, after: Cursor) -> _Weighed:
     seq, ordinal = after
-    # events before deltas: what is committed in between then belongs behind what is known
+    # events before deltas: what is committed in between then comes after the events read here
     rows = _EVENTS_AFTER.all(turn, seq, _ROWS)
     last_complete = max([seq, *(row[0] for row in rows)])
     delta_rows = _DELTAS_AFTER.all(turn, seq, ordinal, _ROWS)
@@ -330,7 +327,7 @@ def _of_pack(body: bytes, after: Cursor, limit: int) -> _Weighed:
 
 
 def _in_order(events: Sequence[tuple[int, bytes]], runs: Iterable[_Run], after: Cursor) -> _Weighed:
-    """Events with the deltas behind each; what they leave out, their steps keep."""
+    """Yield events with the deltas after each; their details are read from the steps."""
     seq, ordinal = after
     by_event: dict[int, list[_Run]] = {}
     for run in runs:
@@ -379,7 +376,7 @@ def _step_of(raw: dict[str, Any]) -> int:
 
 
 def _details(steps: Collection[int]) -> Iterator[tuple[int, Any, int]]:
-    """(step, what it keeps, its bytes) of these steps."""
+    """Yield (step, detail, size in bytes) of these steps."""
     if not steps:
         return
     rows = StepDetail.objects.filter(step_id__in=steps)

@@ -1,4 +1,4 @@
-"""Finding the first run of a request that is sent again.
+"""Finds the first run of a request that is sent again.
 
 A client names a request by ``Idempotency-Key``; the SDKs send none, but count their retries. A
 repeat attaches to the first run and is never run twice.
@@ -31,7 +31,7 @@ class Retry:
 
 
 class AlreadyRun(Conflict):
-    """A request sent again came to be run while its first run had begun: that one is to be read."""
+    """A repeated request reached the store after its first run had begun: the caller attaches to that run."""
 
     def __init__(self, turn: int, number: int) -> None:
         super().__init__("This request is being run already.", code="already_run")
@@ -39,7 +39,7 @@ class AlreadyRun(Conflict):
 
 
 def read(actor: Actor, route: str, body: bytes, key: str | None, count: str | None) -> Retry:
-    """What a request says of being a repeat. Raises InvalidRequest for an impossible key."""
+    """Parse the retry headers of a request. Raises InvalidRequest for an invalid key."""
     body_hash = hashlib.sha256(body).hexdigest()
     caller = f"{actor.user_id}:{actor.key_id}:{actor.name}:{route}"
     if key:
@@ -55,7 +55,7 @@ def _digest(*parts: str) -> str:
 
 
 def first_run(retry: Retry) -> tuple[int, int] | None:
-    """(turn, number of the leg) this request already started; None when it is the first. Raises
+    """Return (turn, number of the response) that this request already started; None when it is the first. Raises
     InvalidRequest when the key was used for another body."""
     if not retry.named and retry.count == 0:
         return None

@@ -1,9 +1,9 @@
 """The search index: one document per turn and one per step, in the transaction that writes them.
 Words are made by the one Python tokeniser on both databases, so the database only splits at blanks.
 
-A document has parts, so that a word is found where it was said: of a turn what was asked, answered,
-what went wrong, its metadata, and from its end on all that its steps hold; of a step what it said,
-was called with, got, and what went wrong. On SQLite two FTS5 tables, on PostgreSQL two tables with
+A document has parts, so that a query can name where a word occurs: of a turn its input, output,
+errors, metadata, and once it has ended the texts of its steps; of a step its output, arguments,
+results and errors. On SQLite two FTS5 tables, on PostgreSQL two tables with
 a stored ``tsvector`` per part; both are made by migrations 0002 and 0008.
 """
 
@@ -20,10 +20,10 @@ from agents.base.tokenizer import index_text
 from agents.query.tree import SearchPhrase
 
 MAX_INDEXED = 200_000
-"""Characters of a part that are indexed."""
+"""Most characters of a part that are indexed."""
 GAP, OVERFLOW = "\u00b6", "\u00b6\u00b6"
-"""Tokens that no word is: between pieces, so that no phrase reaches over them; and where a turn's
-steps are too long for its document, so that they are asked one by one."""
+"""Tokens that are no words: `GAP` separates texts, so that no phrase spans two of them; `OVERFLOW` marks a turn
+whose steps do not fit into its document, so that they are searched one by one."""
 
 Table = Literal["turn", "step"]
 TURN = ("input", "output", "problem", "metadata", "steps")
@@ -32,7 +32,7 @@ _PARTS = {"turn": TURN, "step": STEP}
 
 
 class StepText(NamedTuple):
-    """What can be found in a step, by part."""
+    """The searchable texts of a step, by part."""
 
     said: str = ""
     args: str = ""
@@ -41,7 +41,7 @@ class StepText(NamedTuple):
 
 
 class TurnTokens(NamedTuple):
-    """The words of a turn, by part, as `words_of` and `joined` give them."""
+    """The tokens of a turn, by part, as `index_tokens` and `steps_document` give them."""
 
     input: str = ""
     output: str = ""
@@ -51,26 +51,26 @@ class TurnTokens(NamedTuple):
 
 
 StepTokens = tuple[str, ...]
-"""The words of a step, in the order of `STEP`."""
+"""The tokens of a step, in the order of `STEP`."""
 
 
 def index_turn(turn: int, input_text: str, metadata: str = "") -> None:
-    """Index what was asked in a new turn."""
+    """Index the input of a new turn."""
     put_turns([(turn, turn_tokens(input_text, metadata))])
 
 
 def turn_tokens(input_text: str, metadata: str = "") -> TurnTokens:
-    """The words that a new turn is found by."""
+    """Return the tokens of a new turn."""
     return TurnTokens(input=index_tokens(input_text), metadata=index_tokens(metadata))
 
 
 def index_answer(turn: int, output_text: str, problem: str = "") -> None:
-    """Index (again) what a turn answered, and what its steps hold."""
+    """Index (again) the output of a turn, and the texts of its steps."""
     output = index_tokens(output_text)
     steps = steps_document(_steps_of(turn), output)
     parts = {"output": output, "problem": index_tokens(problem), "steps": steps}
     columns = [*parts, *(f"{part}_words" for part in parts if connection.vendor == "postgresql")]
-    vectors = [_vector(words) for words in parts.values()] if connection.vendor == "postgresql" else []
+    vectors = [_vector(tokens) for tokens in parts.values()] if connection.vendor == "postgresql" else []
     marks = ", ".join(f"{column} = %s{'::tsvector' if column.endswith('_words') else ''}" for column in columns)
     execute(f"UPDATE agents_turn_search SET {marks} WHERE {_key()} = %s", *parts.values(), *vectors, turn)  # noqa: S608 - columns and marks of ours, values bound
 
@@ -86,24 +86,24 @@ def _steps_of(turn: int) -> list[StepTokens]:
 
 
 def steps_document(steps: Iterable[StepTokens], output: str) -> str:
-    """All that the steps of a turn hold, the answer itself left out: it stands beside them."""
+    """Join the tokens of a turn's steps, without the answer itself: that is a part of its own."""
     parts, room = [], MAX_INDEXED
-    for piece in (piece for words in steps for piece in words if piece and piece != output):
-        room -= len(piece)
+    for part in (part for tokens in steps for part in tokens if part and part != output):
+        room -= len(part)
         if room < 0:
             parts.append(OVERFLOW)
             break
-        parts.append(piece)
+        parts.append(part)
     return f" {GAP} ".join(parts)
 
 
 def index_step(step: int, text: StepText) -> None:
-    """Index (again) what a step said, called, got or met."""
+    """Index (again) the texts of a step."""
     put_steps([(step, step_tokens(text))])
 
 
 def index_tokens(text: str) -> str:
-    """A text as the index holds it."""
+    """Return a text as the index holds it."""
     return index_text(text[:MAX_INDEXED]) if text else ""
 
 
@@ -112,12 +112,12 @@ def step_tokens(text: StepText) -> StepTokens:
 
 
 def put_steps(documents: Iterable[tuple[int, StepTokens]]) -> None:
-    """Put documents of steps in the place of those there are, by their keys."""
+    """Insert or replace documents of steps, by their keys."""
     _put("step", documents)
 
 
 def put_turns(documents: Iterable[tuple[int, TurnTokens]]) -> None:
-    """The same of turns."""
+    """Insert or replace documents of turns, by their keys."""
     _put("turn", documents)
 
 
@@ -137,17 +137,17 @@ def _put(table: Table, documents: Iterable[tuple[int, Sequence[str]]]) -> None:
 
 
 _LAST = 16_383
-"""Positions end there in PostgreSQL."""
+"""The highest position in a tsvector of PostgreSQL."""
 
 
 def _vector(tokens: str) -> str:
-    """Words with their positions as PostgreSQL reads a tsvector: its own parser would split them
-    again. A lexeme ends at 2 KB there."""
+    """Write tokens with their positions as a tsvector of PostgreSQL: its own parser would split them
+    again. A lexeme is limited to 2 KB there."""
     return " ".join(f"'{word[:500]}':{min(position, _LAST)}" for position, word in enumerate(tokens.split(), 1))
 
 
 def remove(turns: list[int], steps: list[int]) -> None:
-    """Take documents out of the index."""
+    """Delete documents from the index."""
     for table, keys in (("agents_turn_search", turns), ("agents_step_search", steps)):
         for start in range(0, len(keys), MAX_VALUES):
             batch = keys[start : start + MAX_VALUES]
@@ -162,7 +162,7 @@ def _key() -> str:
 
 
 class KeyRange(NamedTuple):
-    """Those that matter: from the first on, before another; or ``among`` a few, where these are known."""
+    """The keys to search: from ``since`` on, before ``until``; or the few of ``among``, where these are known."""
 
     since: int = 0
     until: int | None = None
@@ -178,9 +178,9 @@ def containing(
     parts: Sequence[str] = (),
     keys: tuple[int, int | None] | KeyRange = ALL,
 ) -> RawSQL:
-    """A subquery of the turns, or steps, a part of which holds these words next to each other, the
-    last one only begun with where ``prefix``; or its letters anywhere where ``inside``, which reads
-    every document. ``parts`` are those looked at, by default all."""
+    """Build a subquery of the turns, or steps, with a part that contains a phrase; its last word may be
+    a prefix (``prefix``). With ``inside`` its characters may occur anywhere, which reads every document.
+    ``parts`` are the searched parts, by default all."""
     text, searched_parts = index_text(phrase.text), parts or _PARTS[table]
     key_condition = _range(*keys)
     if phrase.inside:
@@ -196,23 +196,23 @@ def containing(
 
 
 def holding(table: Table, texts: Sequence[str], part: str, keys: KeyRange = ALL) -> RawSQL:
-    """A subquery of the turns, or steps, a part of which holds all of these texts."""
+    """Build a subquery of the turns, or steps, with a part that contains all of these texts."""
     phrases = [index_text(text) for text in texts]
     if _is_scanned(keys):
         return _scan(table, [(text, False) for text in phrases], [part], _range(*keys))
     if connection.vendor == "sqlite":
         condition, value = (
             f"agents_{table}_search MATCH %s",
-            " AND ".join(f"({_fts(each, False, [part])})" for each in phrases),
+            " AND ".join(f"({_fts(text, False, [part])})" for text in phrases),
         )
     else:
-        condition, value = f"{part}_words @@ %s::tsquery", " & ".join(f"({_tsquery(each, False)})" for each in phrases)
+        condition, value = f"{part}_words @@ %s::tsquery", " & ".join(f"({_tsquery(text, False)})" for text in phrases)
     sql = f"SELECT {_key()} FROM agents_{table}_search WHERE {condition}{_range(*keys)}"  # noqa: S608 - constants
     return RawSQL(sql, [value])  # noqa: S611 - bound
 
 
 def newest(subquery: RawSQL, limit: int) -> list[int]:
-    """The newest of what a subquery of these finds."""
+    """Return the newest keys that a subquery finds."""
     with connection.cursor() as cursor:
         cursor.execute(f"{subquery.sql} ORDER BY {_key()} DESC LIMIT {int(limit)}", subquery.params)
         return [row[0] for row in cursor.fetchall()]
@@ -226,12 +226,12 @@ def _range(since: int, until: int | None, among: Sequence[int] | None = None) ->
 
 
 def _is_scanned(keys: tuple[int, int | None] | KeyRange) -> bool:
-    """Whether documents are read rather than looked up: FTS5 searches anew for each key it is given."""
+    """Tell whether documents are scanned rather than looked up: FTS5 repeats the search for each key of a list."""
     return connection.vendor == "sqlite" and len(keys) > 2 and keys[2] is not None
 
 
 def _scan(table: Table, phrases: Sequence[tuple[str, bool]], parts: Sequence[str], key_condition: str) -> RawSQL:
-    """Documents a part of which holds all these words, the last one only begun with where so said."""
+    """Build a subquery that scans documents for a part with all these phrases, (text, is a prefix)."""
     needles = [f" {text}{'' if prefix else ' '}" for text, prefix in phrases]
     conditions = [" AND ".join([f"instr(' ' || {part} || ' ', %s) > 0"] * len(needles)) for part in parts]
     either = " OR ".join(f"({condition})" for condition in conditions)
@@ -247,7 +247,7 @@ def _substring(table: Table, text: str, parts: Sequence[str], key_condition: str
 
 
 def equal(table: Table, text: str, parts: Sequence[str]) -> RawSQL:
-    """A subquery of the turns, or steps, a part of which is exactly these words."""
+    """Build a subquery of the turns, or steps, with a part that is exactly these words."""
     tokens = index_text(text)
     same = " OR ".join(f"{part} = %s" for part in parts)
     if connection.vendor == "sqlite":
@@ -261,13 +261,13 @@ def equal(table: Table, text: str, parts: Sequence[str]) -> RawSQL:
 
 
 def filled(table: Table, parts: Sequence[str] = ()) -> RawSQL:
-    """A subquery of the turns, or steps, that hold any word in one of these parts, by default of all."""
+    """Build a subquery of the turns, or steps, with any word in one of these parts, by default of all."""
     condition = " OR ".join(f"{part} <> ''" for part in parts or _PARTS[table])
     return RawSQL(f"SELECT {_key()} FROM agents_{table}_search WHERE {condition}", [])  # noqa: S608, S611 - constants
 
 
 def overflowing() -> list[int]:
-    """The turns whose steps do not all fit into their document."""
+    """Return the turns whose steps do not all fit into their document."""
     if connection.vendor == "sqlite":
         sql, value = "SELECT rowid FROM agents_turn_search WHERE agents_turn_search MATCH %s", f'steps : "{OVERFLOW}"'
     else:
@@ -278,7 +278,7 @@ def overflowing() -> list[int]:
 
 
 def _fts(tokens: str, prefix: bool, parts: Sequence[str]) -> str:
-    """A phrase as FTS5 reads it: words hold no quotes."""
+    """Write a phrase in FTS5's syntax; tokens contain no quotes."""
     return f'{{{" ".join(parts)}}} : "{tokens}"{" *" if prefix else ""}'
 
 

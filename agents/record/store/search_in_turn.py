@@ -52,7 +52,7 @@ def _in_blocks(turn: int, keys: tuple[int, int], phrases: Sequence[SearchPhrase]
     """Return the numbers of the steps whose long texts contain the phrases, and whether all were read."""
     until = time.monotonic() + TIME_LIMIT_S
     starts = ValueBlock.objects.filter(step_id__gte=keys[0], step_id__lte=keys[1], position=0, step__turn_id=turn)
-    needles = {words.text: _needle(words) for words in phrases}
+    needles = {phrase.text: _needle(phrase) for phrase in phrases}
     missing_by_step: dict[int, set[str]] = {}
     for step, number, part in starts.order_by("step_id", "part").values_list("step_id", "step__number", "part"):
         missing = missing_by_step.setdefault(number, set(needles))

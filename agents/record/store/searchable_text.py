@@ -1,4 +1,4 @@
-"""What can be found in a record: its texts, as the search index and the oracle of queries see them."""
+"""Extracts the searchable texts of a record, for the search index and the oracle of queries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agents.record.store.search import StepText
 
 
 def of_input(messages: str) -> str:
-    """The texts of stored input messages."""
+    """Return the texts of stored input messages."""
     out = []
     for message in json.loads(messages):
         content = message.get("content")
@@ -38,7 +38,7 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
 
 
 def of_step(detail: StepDetail, error: ErrorInfo | None = None) -> StepText:
-    """What a step said and thought, was called with, got, and what went wrong."""
+    """Return the searchable texts of a step: output and reasoning, arguments, results, errors."""
     problem = error.message if error else ""
     match detail:
         case InferenceDetail():
@@ -57,7 +57,7 @@ def of_step(detail: StepDetail, error: ErrorInfo | None = None) -> StepText:
 
 
 def violation_of(detail: StepDetail) -> str:
-    """What a shield objected to, with its level before it."""
+    """Return the violation of a shield, after its level; empty if there is none."""
     if not isinstance(detail, ShieldDetail) or detail.violation is None:
         return ""
     return f"{detail.violation.violation_level}: {detail.violation.user_message or ''}"
@@ -72,26 +72,26 @@ def _call(call: ToolCall) -> str:
 
 
 def arguments_of(call: ToolCall) -> Any:
-    """The arguments of a call as values; the text itself where that is no JSON."""
+    """Return the arguments of a call as values; the text itself where that is no JSON."""
     if isinstance(call.arguments, dict) and call.arguments:
         return call.arguments
     return decoded(call.arguments_json or "") if call.arguments_json else call.arguments
 
 
 def results_of(responses: list[ToolResponse]) -> Any:
-    """What a tool answered, as values; None where its answer is no JSON."""
+    """Return the answer of a tool as values; None where it is no JSON."""
     values = decoded(text_of(responses[0].content)) if responses else None
     return values if isinstance(values, dict | list) else None
 
 
 def _readable(text: str) -> str:
-    """JSON without its signs, so that a word behind an escape is a word; any other text as it is."""
+    """Flatten JSON, so that words next to escapes are found; return any other text as it is."""
     values = decoded(text)
     return flat(values) if isinstance(values, dict | list) else text
 
 
 def decoded(text: str) -> Any:
-    """JSON as values, of objects and lists only; other texts as they are."""
+    """Decode a JSON object or list; return other texts as they are."""
     if text.lstrip()[:1] not in ("{", "["):
         return text
     try:
@@ -101,7 +101,7 @@ def decoded(text: str) -> Any:
 
 
 def flat(value: Any) -> str:
-    """The names and plain values in JSON, in their order, each on a line of its own."""
+    """Join the names and scalar values of JSON in order, one per line."""
     return "\n".join(_values(value))
 
 

@@ -1,4 +1,4 @@
-"""What a session's turns come to, and how long each took."""
+"""Sums of a session's turns, and the duration of each."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agents.record.models.turns import Turn
 
 @dataclass(frozen=True, slots=True)
 class SessionSums:
-    """Of the turns of a session that an actor may see: ``duration_us`` of those that ended; ``cost_nano`` is
-    that of the turns that have one, None where none has; ``without_cost`` are the others."""
+    """Sums over the turns of a session that an actor may see: ``duration_us`` of those that ended; ``cost_nano`` of
+    those with a cost, None where none has one; ``without_cost`` counts the others."""
 
     turns: int
     failed: int
@@ -57,7 +57,7 @@ def sums(actor: Actor, session: int) -> SessionSums:
 
 
 def turn_durations(actor: Actor, session: int, limit: int) -> list[TurnDuration]:
-    """The last turns of a session, in their order."""
+    """Return the durations of the last turns of a session, in their order."""
     rows = Turn.objects.visible_to(actor).filter(session_id=session).order_by("-number")
     columns = ("pk", "number", "status", "started_at", "duration_us", "input_tokens", "output_tokens")
     return [

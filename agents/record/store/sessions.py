@@ -22,7 +22,7 @@ from agents.record.store.removal import remove_sessions
 
 DAY_US = 86_400_000_000
 RETENTION_US = DAY_US
-"""How long a session lives that was not asked to persist."""
+"""How long a session without persistence is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SessionRecord:
 
     @property
     def is_external(self) -> bool:
-        """Whether it is of an agent that runs elsewhere."""
+        """Tell whether its agent runs elsewhere."""
         return self.source in EXTERNAL
 
     @property
@@ -70,7 +70,7 @@ _ADD = Insert(
 
 
 def key_of(public_id: str) -> int:
-    """The key behind a session's public id. Raises NotFound."""
+    """Return the key of a session's public id. Raises NotFound."""
     key = ids.parse(ids.Kind.SESSION, public_id)
     if key is None:
         raise _not_found(public_id[:80])
@@ -90,7 +90,7 @@ def create(
     api: Api = Api.AGENTS,
     source: Source = Source.NATIVE,
 ) -> int:
-    """Store a new session; returns its key. One not asked to persist may go after a day."""
+    """Store a new session; returns its key. Without ``persist`` it may be deleted after a day."""
     new = NewSession(ids.new_key(), agent, name, persist, api, source)
     writer.write(lambda: add(actor, new))
     return new.key
@@ -98,7 +98,7 @@ def create(
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """What a session begins with. One that is not ``kept`` may go after a day."""
+    """The values of a new session. One that is not ``persistent`` may be deleted after a day."""
 
     key: int
     agent: int | None = None
@@ -121,7 +121,7 @@ def add(actor: Actor, new: NewSession) -> None:
 
 
 def get(actor: Actor, key: int, *, agent: int | None = None, action: Action = "read") -> SessionRecord:
-    """One session, of this agent if one is named. Raises NotFound, also for one the actor may not see."""
+    """Return a session, of this agent if one is named. Raises NotFound, also for one the actor may not see."""
     row = _ROW.get(actor, key, action)
     if row is None or agent not in (None, row[1]):
         raise _not_found(ids.public(ids.Kind.SESSION, key))
@@ -129,7 +129,7 @@ def get(actor: Actor, key: int, *, agent: int | None = None, action: Action = "r
 
 
 def check_here(source: int) -> None:
-    """Raises InvalidRequest where the source of a conversation is one that goes on elsewhere."""
+    """Raise InvalidRequest for the source of a conversation that runs elsewhere."""
     if source in EXTERNAL:
         message = "This conversation runs elsewhere: what is said in it is reported here; go on with it there."
         raise InvalidRequest(message, code="foreign")
@@ -138,7 +138,7 @@ def check_here(source: int) -> None:
 def listing(
     actor: Actor, *, agent: int | None = None, start: int = 0, limit: int = 100
 ) -> tuple[list[SessionRecord], bool]:
-    """Sessions, newest first, and whether there are more behind them."""
+    """List sessions, newest first, and tell whether there are more."""
     rows = Session.objects.visible_to(actor).order_by("-id")
     if agent is not None:
         rows = rows.filter(agent_id=agent)
@@ -153,7 +153,7 @@ def delete(actor: Actor, key: int, *, agent: int | None = None) -> None:
 
 
 def expire(now_us: int) -> int:
-    """Delete the sessions whose time is over; returns how many."""
+    """Delete expired sessions; returns how many."""
     rows = Session.objects.unscoped("retention").filter(expires_at__lt=to_datetime(now_us), active_turn=None)
     keys = list(rows.filter(removed_at=None).values_list("pk", flat=True)[:100])
     remove_sessions(keys)

@@ -1,7 +1,7 @@
-"""Much input of a session that is yet to be: its items are written some at a time, before the turn they belong to.
+"""Stores a new session with a large input: its items are written in several jobs, before the turn they belong to.
 
-Until the turn is made, nobody sees the session: it is one that is being removed, only that its time comes later. What
-a process left in the middle when it ended goes with all else that was removed (`agents.record.store.removal.go_on`).
+Until the turn is stored, the session is invisible: it is marked as removed, at a time in the future. What a process
+left when it ended is deleted with all other removed sessions (`agents.record.store.removal.continue_removals`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agents.record.store.history import NewItem
 from agents.record.store.sessions import NewSession
 
 ITEMS_PER_JOB = 2_000
-"""Items that are written in one job."""
+"""Most items written in one job."""
 MAX_WAIT_US = 600 * 1_000_000
 """How long a session waits for its turn: far longer than the writing of it takes."""
 
@@ -33,15 +33,15 @@ _SHOW = "UPDATE agents_session SET removed_at = NULL WHERE id = %s AND removed_a
 
 @contextmanager
 def staged(actor: Actor, new: NewSession, turn: int, items: Sequence[NewItem]) -> Iterator[None]:
-    """Within the block a session is stored that nobody sees yet, with the items its first turn will have; what is done
-    in it makes the turn. Where that fails, all of it may be taken away."""
+    """Store an invisible session with the items of its first turn; the block then stores the turn. If the block fails,
+    the session is left for removal."""
     writer.write(partial(_add, actor, new))
     try:
         for start in range(0, len(items), ITEMS_PER_JOB):
             writer.write(partial(history.append, new.key, turn, start, items[start : start + ITEMS_PER_JOB]))
         yield
-    except Exception:  # raised again, once what is half made is taken away
-        with suppress(DatabaseError):  # then its time is over later
+    except Exception:  # raised again, once the incomplete session is left for removal
+        with suppress(DatabaseError):  # else it is removed after `MAX_WAIT_US`
             writer.write(lambda: execute(_LEAVE, ids.now_us(), new.key))
         raise
 
@@ -52,6 +52,6 @@ def _add(actor: Actor, new: NewSession) -> None:
 
 
 def show(session: int) -> None:
-    """Let a session be seen, within the transaction that makes its turn. Raises InvalidRequest where it is gone."""
+    """Make a session visible, within the transaction that stores its turn. Raises InvalidRequest if it was deleted."""
     if not execute(_SHOW, session):
         raise InvalidRequest("The session was deleted just now.", code="session_deleted")

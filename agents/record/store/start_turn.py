@@ -1,6 +1,6 @@
-"""Legs: how a turn is opened, and how one that waits is continued.
+"""Opens turns, and resumes those that wait. Each does so with a new response.
 
-Here a session's lock is taken: one conditional update in the writer, so that of any number of racing
+It takes the session's lock by one conditional update in the writer, so that of any number of racing
 requests exactly one wins.
 """
 
@@ -40,9 +40,9 @@ LEASE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class NewResponse:
-    """What is stored of a leg when it begins. ``body`` is the request as received, ``settings`` what
-    a response repeats of it, ``items`` the input as history keeps it, with the form it came in
-    (None: as its messages say)."""
+    """The values of a new response. ``body`` is the request as received, ``settings`` the fields that
+    the response repeats, ``items`` the input as history keeps it, with the form it came in (None: made
+    from the messages)."""
 
     key: int
     body: bytes
@@ -55,11 +55,11 @@ class NewResponse:
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """What is stored of a turn when it begins. ``request`` is this turn's own settings as JSON
-    text (they hold over a resume). ``after`` is the leg it continues from, where that is not the
-    session's last; such a turn takes no lock: it is a branch of its own, and so is a ``fork``, behind which
-    the session does not go on. ``opens`` is its session, where that begins with it, and ``earlier`` what was
-    said before that elsewhere."""
+    """The values of a new turn. ``request`` is this turn's own settings as JSON text (they hold over a
+    resume). ``after`` is the response it continues, where that is not the session's last; such a turn
+    takes no lock: it is a branch, and so is a ``fork``, which the session never continues. ``new_session``
+    is its session, where that is created with it, and ``earlier_items`` the session's earlier history from
+    elsewhere."""
 
     key: int
     session: int
@@ -82,7 +82,7 @@ class NewTurn:
 
 
 def busy(session: int) -> Conflict:
-    """One turn runs at a time in a session."""
+    """Return the error for a session in which a turn runs: it allows one at a time."""
     public_id = ids.public(ids.Kind.SESSION, session)
     return Conflict(f"Session '{public_id}' has a turn in progress.", code="conversation_locked")
 
@@ -91,7 +91,7 @@ def busy(session: int) -> Conflict:
 
 
 def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) -> tuple[TurnRef, int]:
-    """Store a new turn with its first events and take its session's lock; returns its place and
+    """Store a new turn with its first events and take its session's lock; returns its reference and
     the number of its first item. A turn of the session that waits for its client is closed as
     cancelled. Raises Conflict while another runs, AlreadyRun for a request that is run already."""
     prepared = _PreparedTurn.of(new, opening)
@@ -102,7 +102,7 @@ def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) 
         return writer.write(lambda: _open(actor, new, opening, owner, prepared))
 
 
-# locked: whoever removes it comes before, and is seen, or waits
+# locked: a removal either came before, and is seen here, or waits
 _SESSION = Select(
     Session, "last_turn turn_count item_count scope_id branched", "id = %s AND removed_at IS NULL", locks=True
 )
@@ -125,9 +125,9 @@ _ADD_RESPONSE = Insert(
 
 @dataclass(frozen=True, slots=True)
 class _PreparedTurn:
-    """What of a new turn hangs on nothing stored: the writer need not wait for this to be made. ``body`` are columns
-    of its row, ``request`` is (encoding, bytes), ``events`` are the first events as they are stored,
-    ``staged`` is the session whose items come before its turn."""
+    """The parts of a new turn that depend on no stored row, prepared outside the writer. ``body`` are columns of
+    its row, ``request`` is (encoding, bytes), ``events`` are the first events as they are stored, ``staged``
+    is the session whose items are written before its turn."""
 
     body: tuple[Any, ...]
     request: tuple[int, bytes]
@@ -191,7 +191,7 @@ def _open(
 
 @dataclass(frozen=True, slots=True)
 class _SessionPosition:
-    """Where a new turn comes in its session: behind which turn and leg, and its numbers."""
+    """The position of a new turn in its session: the turn and response it continues, and its numbers."""
 
     parent: int | None
     previous: int | None
@@ -221,7 +221,7 @@ def _find_position(new: NewTurn, at_us: int) -> _SessionPosition:
 
 
 def _fork_position(new: NewTurn, fork: NewFork) -> _SessionPosition:
-    """The place of a fork: its source's, with numbers of its own."""
+    """Return the position of a fork: its source's, with numbers of its own."""
     _, turns, items, scope, branched = _session_row(new.session)
     position = forks.position_of(fork.source)
     return _SessionPosition(position.parent, position.previous, turns, items, scope, bool(branched))
@@ -239,7 +239,7 @@ _TURN_OF = Select(Response, "turn_id end_item", "id = %s")
 
 
 def _input_text(messages: Sequence[TurnMessage]) -> str:
-    """What was asked: of a handed-in history only what a user or a tool said."""
+    """Return the text of a turn's input: of its messages only those of users and tools."""
     relevant = [message for message in messages if message.role in ("user", "tool")]
     return "\n".join(text_of(message.content) for message in relevant)
 
@@ -264,7 +264,7 @@ IMAGES, DOCUMENTS = 1, 2
 
 
 def _attachments(new: NewTurn) -> int:
-    """What was attached to the question, as a bit mask."""
+    """Return the kinds of attachments of the input, as a bit mask."""
     images = any(has_images(message.content) for message in new.messages)
     return IMAGES * images | DOCUMENTS * ('"documents":[{' in new.request)
 
@@ -274,7 +274,7 @@ def _dump(messages: Sequence[TurnMessage]) -> str:
 
 
 def _refuse_repeat(retry: Retry | None) -> None:
-    """Requests meet here one by one, so that of those sent twice at once only one gets by."""
+    """Raise AlreadyRun for a repeated request. It runs in the writer, one by one: of two at once only one passes."""
     first_run = retries.first_run(retry) if retry else None
     if first_run:
         raise AlreadyRun(*first_run)
@@ -297,8 +297,8 @@ _STATUS = Select(Turn, "status", "id = %s")
 
 @dataclass(frozen=True, slots=True)
 class _ResponseStart:
-    """Where a leg begins: its number in the turn, its first event, step and item, how many items it
-    was given, and the leg before it."""
+    """The start of a response: its number in the turn, its first event, step and item, the number of its
+    input items, and the response before it."""
 
     number: int
     seq: int
@@ -325,8 +325,8 @@ def _add_response(
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """How a turn is continued. ``opening`` are the first events of the leg, ``first_step`` the number
-    its first new step will have; ``waiting`` and ``epoch`` say what the turn was when the request was read."""
+    """The values for resuming a turn. ``opening`` are the first events of the response, ``first_step`` the number
+    of its first new step; ``waiting`` and ``epoch`` are the turn's state when the request was read."""
 
     turn: int
     session: int
@@ -369,7 +369,7 @@ def _resume(resumption: Resumption, owner: str, request: tuple[int, bytes], even
         raise _resume_lost(key)
     if not resumption.waiting:
         replay.reopen(key)
-    # what waited was answered: as OpenAI's API has it, that response is complete
+    # the waiting response was answered: in OpenAI's API it is then completed
     execute(_ANSWERED, TurnStatus.COMPLETED.value, key, TurnStatus.AWAITING_INPUT.value)
     input_items = len(opening.tool_responses) + len(opening.input_messages)
     last, items = _LAST_RESPONSE.first(key), _session_row(resumption.session)[2]
@@ -382,8 +382,8 @@ def _resume(resumption: Resumption, owner: str, request: tuple[int, bytes], even
 
 
 def check_unmoved(key: int, next_seq: int) -> None:
-    """Raises Conflict when a turn no longer stands where it was read: what was read beside that place
-    may be newer, and says nothing against the request then."""
+    """Raise Conflict when a turn has changed since its target was read: other rows that were read since may be newer,
+    and an error that follows from them would be wrong."""
     if not Turn.objects.unscoped("its place was read").filter(pk=key, next_seq=next_seq).exists():
         raise _resume_lost(key)
 

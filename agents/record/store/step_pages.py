@@ -1,6 +1,6 @@
-"""A turn as its page shows it: some of its steps, and of each no more than is shown of it.
+"""Reads a page of a turn's steps, each with no more of its detail than the page shows.
 
-Whoever calls this has been let in to the turn (`agents.record.store.read_turns.head`).
+Callers have checked that the turn is visible (`agents.record.store.read_turns.head`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Span = tuple[int, int]
 """From and to, microseconds since 1970."""
 
 MAX_DEPTH = 16
-"""Steps around a step that are looked for."""
+"""Most enclosing steps of a step that are followed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Landmarks:
-    """Where to go in a turn: the number behind its last step, those of the first that failed and of the
-    first that waits, and since when that waits (microseconds since 1970)."""
+    """Targets of links in a turn: the number after its last step, those of the first failed and of the first
+    waiting step, and since when that waits (microseconds since 1970)."""
 
     total: int = 0
     failed: int | None = None
@@ -40,8 +40,8 @@ _FIRST = Select(Step, "number started_at", "turn_id = %s AND status = %s ORDER B
 
 
 def landmarks(turn: int, *, failed: bool = True, waits: bool = True) -> Landmarks:
-    """``failed`` and ``waits`` say whether such a step may be there: looking for one takes a while in a
-    turn of a hundred thousand."""
+    """Find the landmarks of a turn. ``failed`` and ``waits`` tell whether such a step may exist: the search for one
+    is slow in a turn of a hundred thousand steps."""
     last_row = _LAST.first(turn)
     failed_row = _FIRST.first(turn, StepStatus.FAILED.value) if failed else None
     waiting_row = _FIRST.first(turn, StepStatus.AWAITING_INPUT.value) if waits else None
@@ -64,12 +64,12 @@ _FROM = (
 
 
 def steps(turn: int, first: int, count: int) -> tuple[StepSnapshot, ...]:
-    """The steps with the numbers from ``first`` on."""
+    """Return ``count`` steps with the numbers from ``first`` on."""
     return _read(f"{_FROM} AND s.number >= %s AND s.number < %s ORDER BY s.number", [turn, first, first + count])
 
 
 def steps_by_key(turn: int, keys: Collection[int]) -> tuple[StepSnapshot, ...]:
-    """These steps of a turn, in order; those of others are left out."""
+    """Return these steps of a turn, in order; those of other turns are left out."""
     if not keys:
         return ()
     marks = ", ".join(["%s"] * len(keys))
@@ -80,7 +80,7 @@ _DETAIL = Select(StepDetail, "encoding body", "step_id = %s")
 
 
 def detail(step: int) -> Iterator[bytes]:
-    """All that a step holds, piece by piece."""
+    """Yield a step's whole detail in chunks."""
     row = _DETAIL.first(step)
     return large_values.chunks(step, large_values.outline(*row)) if row else iter(())
 
@@ -89,13 +89,13 @@ _TOUCHES = "AND s.started_at <= %s AND (s.completed_at IS NULL OR s.completed_at
 
 
 def within(turn: int, span: Span, first: int, count: int) -> tuple[StepSnapshot, ...]:
-    """The steps that were under way in a span of time, with numbers from ``first`` on, so many."""
+    """Return ``count`` steps that ran within a span of time, with numbers from ``first`` on."""
     text = f"{_FROM} {_TOUCHES} AND s.number >= %s ORDER BY s.number LIMIT %s"
     return _read(text, [turn, span[1], span[0], first, count])
 
 
 def count_within(turn: int, span: Span) -> int:
-    """How many steps were under way in a span of time."""
+    """Count the steps that ran within a span of time."""
     text = f"SELECT count(*) FROM agents_step s WHERE s.turn_id = %s {_TOUCHES}"  # noqa: S608 - made of constants only
     with connection.cursor() as cursor:
         cursor.execute(text, [turn, span[1], span[0]])
@@ -120,7 +120,7 @@ def _step(row: tuple[Any, ...]) -> StepSnapshot:
 
 
 def depths(steps: Sequence[StepSnapshot]) -> dict[int, int]:
-    """How deep these steps are nested, by their keys; steps around them may be of elsewhere."""
+    """Return the nesting depth of these steps, by their keys; enclosing steps need not be among them."""
     parents = {step.key: step.parent for step in steps}
     for _ in range(MAX_DEPTH):
         unknown = {parent for parent in parents.values() if parent is not None and parent not in parents}
@@ -160,7 +160,7 @@ _TYPE = {choice.value: choice.label for choice in StepType}
 
 
 def overview(turn: int, span: Span, buckets: int) -> list[StepBucket]:
-    """The steps of a turn counted in so many equal slices of a span of time; empty ones are left out."""
+    """Count the steps of a turn in equal slices of a span of time; empty slices are left out."""
     text = (
         "SELECT (started_at - %s) * %s / %s AS slice, type, count(*), "
         "sum(CASE WHEN status = %s THEN 1 ELSE 0 END) FROM agents_step WHERE turn_id = %s GROUP BY 1, 2 ORDER BY 1, 2"

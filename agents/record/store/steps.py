@@ -1,4 +1,4 @@
-"""Step rows out of step events, and the details of steps."""
+"""Writes step events as rows and details of steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Costs = Mapping[int, tuple[int | None, int | None]]
 
 
 def costs(events: Iterable[StepEnded]) -> Costs:
-    """What each of these steps cost: asked once, so that a step and the sums above it say the same."""
+    """Compute the cost of each of these steps, once: a step and the sums above it must agree."""
     return {
         event.step: prices.cost(_model(event), event.usage, event.at, alias=event.name)
         for event in events
@@ -93,7 +93,7 @@ _OPEN: dict[str, Any] = {
 
 
 def _ending(event: StepEnded, priced: Costs) -> dict[str, Any]:
-    """What an ended step's columns hold, in the order of `_OPEN`."""
+    """Return the columns of an ended step, in the order of `_OPEN`."""
     fields = {
         **_OPEN,
         "status": _STATUSES[event.status],
@@ -120,7 +120,7 @@ def _detail_row(key: int, detail: AnyDetail, end: StepEnded | None) -> tuple[Any
 
 
 def _finish(event: StepEnded) -> str:
-    """Why an inference stopped."""
+    """Return the stop reason of an inference; empty for other steps."""
     return event.detail.model_response.stop_reason if isinstance(event.detail, InferenceDetail) else ""
 
 
@@ -129,15 +129,15 @@ def _model(event: StepEnded) -> str:
 
 
 def error_term(error: ErrorInfo | None) -> int | None:
-    """The interned type of an error."""
+    """Return the interned type of an error."""
     return terms.intern(TermKind.ERROR, error.type) if error else None
 
 
 def violates(event: StepEnded) -> bool:
-    """Whether a shield said no."""
+    """Tell whether the step is a shield that found a violation."""
     return objects(event.detail)
 
 
 def objects(detail: AnyDetail) -> bool:
-    """Whether this is a shield that said no."""
+    """Tell whether the detail is of a shield that found a violation."""
     return isinstance(detail, ShieldDetail) and detail.violation is not None

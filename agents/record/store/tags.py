@@ -1,5 +1,5 @@
-"""Tags of turns, sessions and steps, and the pairs of their metadata: interned, so that each is found
-by one look into an index."""
+"""Stores tags of turns, sessions and steps, and the pairs of their metadata, as interned strings: each is found
+by one index lookup."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from agents.base.store.sql import Insert, Select
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 
 MAX_PAIRS = 200
-"""Pairs of one record's metadata that are searched by; the rest is kept, and shown."""
+"""Most pairs of one record's metadata that can be searched; all are stored and shown."""
 MAX_PATHS = 10_000
-"""Paths that are read of it: lists in lists have more of them than anyone can count."""
+"""Most paths read of a record's metadata: nested lists have very many."""
 
 _ON_TURN = Insert(TurnTag, "term_id turn_id", once=True)
 _ON_SESSION = Insert(SessionTag, "term_id session_id", once=True)
@@ -27,17 +27,17 @@ _PAIRS = Select(
 
 
 def index_turn(turn: int, metadata: Mapping[str, Any]) -> None:
-    """Make a new turn found by its metadata. Within the caller's transaction, as all here."""
+    """Index the metadata of a new turn. Within the caller's transaction, as all here."""
     index_turns([(turn, metadata)])
 
 
 def index_turns(turns: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
-    """The same of several."""
+    """Index the metadata of several new turns."""
     _ON_TURN.execute_many((number, turn) for turn, metadata in turns for number in _interned(metadata))
 
 
 def reindex_turn(turn: int, metadata: Mapping[str, Any]) -> None:
-    """Make a turn found by its metadata, and no longer by what it was before."""
+    """Replace the indexed metadata of a turn."""
     before = {number for (number,) in _PAIRS.all(turn, int(TermKind.META))}
     now = _interned(metadata)
     TurnTag.objects.filter(turn_id=turn, term_id__in=before.difference(now)).delete()
@@ -45,7 +45,7 @@ def reindex_turn(turn: int, metadata: Mapping[str, Any]) -> None:
 
 
 def index_session(session: int, metadata: Mapping[str, Any]) -> None:
-    """Make a session found by its metadata, and no longer by what it was before."""
+    """Replace the indexed metadata of a session."""
     rows = SessionTag.objects.filter(session_id=session)
     pairs = Term.objects.filter(pk__in=rows.values("term_id"), kind=int(TermKind.META))
     rows.filter(term_id__in=list(pairs.values_list("pk", flat=True))).delete()
@@ -66,7 +66,7 @@ def add(
 def remove(
     names: Iterable[str], *, turns: Iterable[int] = (), sessions: Iterable[int] = (), steps: Iterable[int] = ()
 ) -> None:
-    """Take tags away."""
+    """Remove tags of records."""
     numbers = [number for number in (terms.find(TermKind.TAG, name) for name in names) if number is not None]
     of_turns, of_sessions, of_steps = list(turns), list(sessions), list(steps)
     TurnTag.objects.filter(term_id__in=numbers, turn_id__in=of_turns).delete()
@@ -90,8 +90,8 @@ def _interned(metadata: Mapping[str, Any]) -> list[int]:
 
 
 def _pairs(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    """The plain values in metadata with the paths that queries name them by: what stands in a list is
-    found by its place, by ``[*]``, and, where it is plain, by the list itself."""
+    """Yield (path, text) of the scalar values in metadata, by the paths that queries use: a value in a list is
+    found by its index, by ``[*]``, and, where it is a scalar, by the list itself."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _pairs(f"{path}.{name}" if path else str(name), inner)
@@ -106,14 +106,14 @@ def _pairs(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def plain(value: Any) -> str:
-    """A scalar of JSON as text."""
+    """Write a scalar of JSON as text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
 
 
 def tags_of(table: Any, column: str, keys: Sequence[int]) -> dict[int, list[str]]:
-    """The tags of these rows, in order, without the pairs of their metadata."""
+    """Return the tags of these rows, sorted, without the pairs of their metadata."""
     pairs = list(table.objects.filter(**{f"{column}__in": list(keys)}).values_list(column, "term_id"))
     wanted = Term.objects.filter(pk__in={term for _, term in pairs}, kind=int(TermKind.TAG))
     names = dict(wanted.values_list("pk", "value"))
@@ -121,4 +121,4 @@ def tags_of(table: Any, column: str, keys: Sequence[int]) -> dict[int, list[str]
     for key, term in pairs:
         if term in names:
             tags_by_key.setdefault(key, []).append(names[term])
-    return {key: sorted(each) for key, each in tags_by_key.items()}
+    return {key: sorted(tags) for key, tags in tags_by_key.items()}

@@ -1,4 +1,4 @@
-"""What can be judged and tagged: a session, a turn, a step, found by a public id if the actor may see it."""
+"""Targets of feedback and tags: sessions, turns and steps, found by public id if the actor may see them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class RecordTarget:
 
 
 def find(actor: Actor, kind: TargetKind, public_id: str, action: Action = "read") -> RecordTarget:
-    """Raises NotFound, also for what the actor may not see. A response stands for its turn."""
+    """Find a target by its public id; a response stands for its turn. Raises NotFound, also for what the actor may
+    not see."""
     match kind:
         case "session":
             keys = _row(Session, ids.parse(ids.Kind.SESSION, public_id), actor, action, "pk")
@@ -59,8 +60,7 @@ def _row(model: Any, key: int | None, actor: Actor, action: Action, *columns: st
 
 
 def lock(target: RecordTarget) -> None:
-    """Keep others from writing about the record until the transaction ends. Raises NotFound for one that
-    was deleted meanwhile."""
+    """Lock the record until the transaction ends. Raises NotFound for one that was deleted meanwhile."""
     model: Any = Turn if target.turn is not None else Session
     rows = model.objects.unscoped("checked before").filter(pk=target.turn or target.session)
     if not rows.select_for_update().values_list("pk", flat=True):
@@ -68,7 +68,7 @@ def lock(target: RecordTarget) -> None:
 
 
 def note_change(target: RecordTarget) -> None:
-    """Note, within a transaction, that something was said of a record."""
+    """Note, within a transaction, that feedback or tags of a record changed."""
     changes.note(ChangeKind.SESSION, target.session)
     if target.turn is not None:
         changes.note(ChangeKind.TURN, target.turn)
@@ -77,7 +77,7 @@ def note_change(target: RecordTarget) -> None:
 
 
 def tags_of_target(target: RecordTarget) -> list[str]:
-    """The tags of the record itself, in order."""
+    """Return the tags of the record itself, in order."""
     if target.step is not None:
         tags_by_key = tags_of(StepTag, "step_id", [target.step])
     elif target.turn is not None:
@@ -88,7 +88,7 @@ def tags_of_target(target: RecordTarget) -> list[str]:
 
 
 def step_numbers(steps: Collection[int]) -> dict[int, int]:
-    """Which place these steps have in their turns, from 0."""
+    """Return the numbers of these steps in their turns, from 0."""
     rows = Step.objects.unscoped("their turn was seen").filter(pk__in=list(steps))
     return dict(rows.values_list("pk", "number")) if steps else {}
 
@@ -100,8 +100,8 @@ def tag(target: RecordTarget, names: Collection[str]) -> None:
 
 
 def change_tags(target: RecordTarget, *, add: Collection[str] = (), remove: Collection[str] = ()) -> list[str]:
-    """Tag a record, and take tags away; returns those it then has. Raises NotFound for one that was
-    deleted meanwhile."""
+    """Add and remove tags of a record; returns those it then has. Raises NotFound for one that was deleted
+    meanwhile."""
 
     def job() -> None:
         lock(target)

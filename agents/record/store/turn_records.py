@@ -1,4 +1,4 @@
-"""Turns with all that is known of them, for exports that are read back: `agents.record.schemas.records` as JSON."""
+"""Reads complete turns for exports that can be imported again: `agents.record.schemas.records` as JSON."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _TURN = ("agent_id", "revision_id", "session_id", "source", "api", "stop_reason"
 
 
 def of_turn(actor: Actor, key: int) -> Json:
-    """A turn as `TurnRecord` reads it; what is stored as JSON is in it as `msgspec.Raw`. Raises NotFound, also for
-    one the actor may not see."""
+    """Read a turn in the form of `TurnRecord`, with stored JSON as `msgspec.Raw`. Raises NotFound, also for one the
+    actor may not see."""
     return of_snapshot(actor, read_turns.turn(actor, key))
 
 
 def of_snapshot(actor: Actor, turn: TurnSnapshot) -> Json:
-    """The same of one that was read already."""
+    """Make the record of a turn that was read already."""
     row = Turn.objects.unscoped("turn checked").filter(pk=turn.key).values(*_TURN).first()
     if row is None:
         raise NotFound(f"Turn '{ids.public(ids.Kind.TURN, turn.key)}' not found.")
@@ -69,12 +69,12 @@ def encoded(record: Json) -> bytes:
 
 
 def read(actor: Actor, key: int) -> TurnRecord:
-    """The record of a turn. Raises NotFound, also for one the actor may not see."""
+    """Read a turn as `TurnRecord`. Raises NotFound, also for one the actor may not see."""
     return TurnRecord.model_validate_json(encoded(of_turn(actor, key)))
 
 
 def ended_here(keys: Collection[int], since_us: int) -> dict[int, int]:
-    """Those of these turns that ran here and ended behind that moment, and when."""
+    """Return those of these turns that ran here and ended at or after ``since_us``, with the time of their end."""
     rows = Turn.objects.unscoped("export").filter(
         pk__in=keys, source=Source.NATIVE, status__in=_FINAL, completed_at__gte=to_datetime(since_us)
     )
@@ -85,7 +85,7 @@ _FINAL = (TurnStatus.COMPLETED, TurnStatus.FAILED, TurnStatus.CANCELLED, TurnSta
 
 
 def _without_empty(record: Json) -> Json:
-    """Without what is not known."""
+    """Drop the fields that are unknown or empty."""
     return {name: value for name, value in record.items() if value not in (None, "", [], {})}
 
 
@@ -95,7 +95,7 @@ def _session(key: int) -> Json:
 
 
 def _agent(actor: Actor, key: int | None, revision: int | None, model: str) -> Json:
-    """Its name, which lists show with each turn; what it was told only to those who may see it."""
+    """Return the agent's name, which lists show with each turn; its instructions only if the actor may see it."""
     row = Agent.objects.unscoped("turn checked").filter(pk=key).values_list("name", "model", "revision_id").first()
     if row is None:
         return {"model": model}
@@ -113,7 +113,7 @@ def _instructions(config: Any) -> str:
 
 
 def _body(turn: int) -> Json:
-    """What the caller said about it, and what was said of it when it was taken in from elsewhere."""
+    """Return the caller's metadata, and for an external turn the facts of its import."""
     row = TurnBody.objects.unscoped("turn checked").filter(pk=turn).values_list("metadata", "request").first()
     metadata, request = row or ({}, "")
     settings = msgspec.json.decode(request) if request else {}

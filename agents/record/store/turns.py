@@ -1,4 +1,4 @@
-"""Turns: where one stands, what it waits for, and who is at it."""
+"""Reads the state of a turn, its pending calls, and its lease."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from agents.record.store.start_turn import LEASE_S
 
 
 def key_of(public_id: str) -> int:
-    """The key behind a turn's public id. Raises NotFound."""
+    """Return the key of a turn's public id. Raises NotFound."""
     key = ids.parse(ids.Kind.TURN, public_id)
     if key is None:
         raise NotFound(f"Turn '{public_id[:80]}' not found.")
@@ -37,23 +37,23 @@ def not_found(key: int) -> NotFound:
 
 
 def check_answers(pending: Sequence[str], responses: Sequence[ToolResponse]) -> None:
-    """Raises InvalidRequest, naming the calls, unless the answers are exactly those waited for."""
-    given = Counter(response.call_id for response in responses)
-    for call_id, times in given.items():
+    """Raise InvalidRequest, naming the calls, unless the answers are exactly those waited for."""
+    answers = Counter(response.call_id for response in responses)
+    for call_id, times in answers.items():
         if times > 1:
             raise InvalidRequest(f"tool_responses: call_id '{call_id}' is answered twice.", param="tool_responses")
-    unknown = [call_id for call_id in given if call_id not in pending]
+    unknown = [call_id for call_id in answers if call_id not in pending]
     if unknown:
         message = f"tool_responses: no call '{unknown[0]}' is pending; pending: {', '.join(pending)}."
         raise InvalidRequest(message, param="tool_responses", code="unknown_call_id")
-    missing = [call_id for call_id in pending if call_id not in given]
+    missing = [call_id for call_id in pending if call_id not in answers]
     if missing:
         message = f"tool_responses: no answer for {', '.join(missing)}."
         raise InvalidRequest(message, param="tool_responses", code="missing_call_id")
 
 
 def check_unanswered(steps: Sequence[StepSnapshot], responses: Sequence[ToolResponse]) -> None:
-    """Raises Conflict when one of a turn's steps already holds an answer to the same call."""
+    """Raise Conflict when one of a turn's steps already has an answer to the same call."""
     details = [msgspec.json.decode(step.detail, type=_Answers) for step in steps if step.detail]
     answered = {answer.call_id for detail in details for answer in detail.tool_responses}
     for response in responses:
@@ -70,7 +70,7 @@ class _Calls(msgspec.Struct):
 
 
 class _Answers(msgspec.Struct):
-    """What interests here of a step's detail."""
+    """The answers in a step's detail."""
 
     tool_responses: list[_Answer] = []
 
@@ -79,14 +79,14 @@ class _Answers(msgspec.Struct):
 
 
 def renew_leases(keys: Sequence[int], owner: str, now_us: int) -> None:
-    """Say that these turns are still being worked on."""
+    """Renew the leases of the turns that a process runs."""
     until = to_datetime(now_us + LEASE_S * 1_000_000)
     rows = Turn.objects.unscoped("lease").filter(pk__in=keys, lease_owner=owner)
     writer.write(lambda: rows.update(lease_until=until))
 
 
 def mark_running(ref: TurnRef) -> None:
-    """A queued turn has begun. Raises Superseded when it is in other hands."""
+    """Mark a queued turn as running. Raises Superseded when its writer has lost it."""
 
     def job() -> None:
         queued, running = TurnStatus.QUEUED, TurnStatus.IN_PROGRESS
@@ -104,7 +104,8 @@ def mark_running(ref: TurnRef) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TurnTarget:
-    """Where a turn stands, without its contents. Two places of the same ``epoch`` are in the same hands."""
+    """A turn with the state that is needed to act on it, without its contents. Between two reads with the same
+    ``epoch`` its lease had one owner."""
 
     key: int
     session: int
@@ -123,34 +124,34 @@ class TurnTarget:
 
     @property
     def is_live(self) -> bool:
-        """Whether it runs, or is about to."""
+        """Tell whether it runs, or is about to."""
         return self.status in LIVE
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more is to come, but for a resume of one that is completed."""
+        """Tell whether it has ended; a completed turn may still be resumed."""
         return not self.is_live and self.status != TurnStatus.AWAITING_INPUT
 
     def is_abandoned(self, now_us: int) -> bool:
-        """Whether no process is at it any more."""
+        """Tell whether no process runs it any more."""
         return self.lease_until is None or self.lease_until < now_us or closing.is_process_dead(self.lease_owner)
 
     def check_here(self) -> None:
-        """Raises InvalidRequest for a turn that ran elsewhere: nothing can be done to it here."""
+        """Raise InvalidRequest for a turn that ran elsewhere: it cannot be acted on here."""
         if self.source in EXTERNAL:
             message = "This turn ran elsewhere, and was reported here: it cannot be resumed, forked or cancelled."
             raise InvalidRequest(message, code="foreign")
 
 
 def agent_of(key: int, session: int) -> int | None:
-    """The agent of a turn of this session: for whoever checks rights himself."""
+    """Return the agent of a turn of this session, for callers that check the rights themselves."""
     rows = Turn.objects.unscoped("its place").filter(pk=key, session_id=session)
     agent: int | None = rows.values_list("agent_id", flat=True).first()
     return agent
 
 
 def target(actor: Actor, key: int, *, session: int | None = None, action: Action = "read") -> TurnTarget:
-    """Where a turn stands. Raises NotFound, also for one of another session or not to be seen."""
+    """Read a turn to act on it. Raises NotFound, also for one of another session or one the actor may not see."""
     rows = Turn.objects.visible_to(actor, action).filter(pk=key)
     if session is not None:
         rows = rows.filter(session_id=session)
@@ -187,12 +188,12 @@ class AwaitedCall:
 
     @property
     def needs_approval(self) -> bool:
-        """Whether the client's approval is waited for."""
+        """Tell whether the call waits for the client's approval."""
         return b'"approval":"requested"' in self.detail
 
 
 def pending_calls(key: int) -> list[AwaitedCall]:
-    """What a turn waits for, in order."""
+    """List the calls that a turn waits for, in order."""
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key, status=StepStatus.AWAITING_INPUT)
     out = []
     for step, started, kind, body in rows.order_by("number").values_list(
@@ -205,21 +206,21 @@ def pending_calls(key: int) -> list[AwaitedCall]:
 
 
 def next_numbers(key: int) -> tuple[int, int]:
-    """(number of the next step, of the next round) of a turn."""
+    """Return (number of the next step, of the next round) of a turn."""
     rows = Step.objects.unscoped("its turn is visible").filter(turn_id=key)
     last = rows.order_by("-number").values_list("number", "round").first()
     return (last[0] + 1, last[1] + 1) if last else (0, 0)
 
 
 def state(key: int) -> tuple[TurnStatus, int] | None:
-    """(status, number of the next event) of a turn, for readers already let in; None when it is
-    gone."""
+    """Return (status, number of the next event) of a turn; None when it was deleted. The caller has checked that the
+    turn is visible."""
     row = Turn.objects.unscoped("its reader was let in").filter(pk=key).values_list("status", "next_seq").first()
     return (TurnStatus(row[0]), row[1]) if row else None
 
 
 def response_start(turn: int, number: int) -> int:
-    """The number of the first event of a leg. Raises NotFound where the turn is gone."""
+    """Return the number of the first event of a response. Raises NotFound where the turn was deleted."""
     rows = Response.objects.unscoped("its turn is visible").filter(turn_id=turn, number=number)
     first: int | None = rows.values_list("first_seq", flat=True).first()
     if first is None:

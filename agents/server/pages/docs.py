@@ -33,4 +33,4 @@ def docs_page(request: PageRequest) -> HttpResponse:
 def rendered(raw: bytes, language: str) -> SafeString:
     """A description (JSON) as HTML in the language in use; kept, as it is the same for everyone."""
     read = description.read(msgspec.json.decode(raw))
-    return SafeString(fragment("server/_operations.html", api=read))
+    return fragment("server/_operations.html", api=read)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from agents.base.access import Actor
 from agents.base.models.changes import ChangeKind
 from agents.base.reading import read
@@ -26,7 +24,7 @@ LOOKED_AT = 20_000
 NEWEST = 100
 """Rows of a list taken to be on the page at first."""
 
-_encode = msgspec.json.encode
+_encode = fragments.encode
 
 
 def list_events(

@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
@@ -50,7 +48,7 @@ LEVELS: dict[str, Level] = {"turns": "turn", "sessions": "session", "steps": "st
 SHOWN, LONGEST_ID = 500, 64
 """Rows that a page may say it has, and characters of their ids."""
 
-_encode = msgspec.json.encode
+_encode = shown.encode
 
 
 @dataclass(frozen=True, slots=True)

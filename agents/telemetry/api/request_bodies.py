@@ -84,7 +84,7 @@ def _bad_encoding(why: Any) -> InvalidRequest:
 _UNPACKERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
     "identity": _plain,
     "": _plain,
-    "gzip": lambda pieces: _inflate(pieces, GZIP),
-    "deflate": lambda pieces: _inflate(pieces, ZLIB),
+    "gzip": lambda chunks: _inflate(chunks, GZIP),
+    "deflate": lambda chunks: _inflate(chunks, ZLIB),
     "zstd": _zstd,
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext_noop
 
 from agents.telemetry.pages import connect_snippets
-from agents.telemetry.pages.connect_snippets import ServerAddress, Snippet
+from agents.telemetry.pages.connect_snippets import CodeSnippet, ServerAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class ConnectGuide:
     name: str
     title: str
     about: str
-    snippets: Callable[[ServerAddress], Sequence[Snippet]]
+    snippets: Callable[[ServerAddress], Sequence[CodeSnippet]]
     session: str = ""
     hints: tuple[str, ...] = ()
 

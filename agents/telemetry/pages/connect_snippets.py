@@ -23,12 +23,12 @@ class ServerAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet:
+class CodeSnippet:
     title: str
     code: str
 
 
-def otel_environment(here: ServerAddress, *more: str) -> Snippet:
+def otel_environment(here: ServerAddress, *more: str) -> CodeSnippet:
     """The environment variables that OpenTelemetry's exporters of every language read."""
     lines = [
         f"OTEL_EXPORTER_OTLP_ENDPOINT={here.base}",
@@ -37,7 +37,7 @@ def otel_environment(here: ServerAddress, *more: str) -> Snippet:
         "OTEL_SERVICE_NAME=my-agent",
         *more,
     ]
-    return Snippet(SHELL, export_lines(*lines))
+    return CodeSnippet(SHELL, export_lines(*lines))
 
 
 def export_lines(*lines: str) -> str:
@@ -60,16 +60,16 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only"
 ATTRIBUTES = "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000"
 
 
-def pip_install(*packages: str) -> Snippet:
-    return Snippet(SHELL, f"pip install {' '.join(packages)}")
+def pip_install(*packages: str) -> CodeSnippet:
+    return CodeSnippet(SHELL, f"pip install {' '.join(packages)}")
 
 
-def otel(here: ServerAddress) -> list[Snippet]:
+def otel(here: ServerAddress) -> list[CodeSnippet]:
     return [
         pip_install(PACKAGES),
         otel_environment(here, CAPTURE),
-        Snippet(PYTHON, PROVIDER),
-        Snippet(gettext_noop("A first span, without an agent"), first_span(here)),
+        CodeSnippet(PYTHON, PROVIDER),
+        CodeSnippet(gettext_noop("A first span, without an agent"), first_span(here)),
     ]
 
 
@@ -93,7 +93,7 @@ curl -sS {here.base}/v1/traces -H 'content-type: application/json'{header} -d @-
 END"""
 
 
-def openai_agents(here: ServerAddress) -> list[Snippet]:
+def openai_agents(here: ServerAddress) -> list[CodeSnippet]:
     code = f"""\
 from agents import set_trace_processors
 from agents.tracing.processors import BackendSpanExporter, BatchTraceProcessor
@@ -101,20 +101,20 @@ from agents.tracing.processors import BackendSpanExporter, BatchTraceProcessor
 exporter = BackendSpanExporter(endpoint="{here.base}/v1/traces/ingest", api_key="{here.password}")
 set_trace_processors([BatchTraceProcessor(exporter)])
 """
-    return [Snippet(PYTHON, code)]
+    return [CodeSnippet(PYTHON, code)]
 
 
-def langsmith(here: ServerAddress) -> list[Snippet]:
+def langsmith(here: ServerAddress) -> list[CodeSnippet]:
     lines = export_lines(
         "LANGSMITH_TRACING=true",
         f"LANGSMITH_ENDPOINT={here.base}/langsmith",
         f"LANGSMITH_API_KEY={here.password}",
         "LANGSMITH_PROJECT=my-agent",
     )
-    return [Snippet(SHELL, lines)]
+    return [CodeSnippet(SHELL, lines)]
 
 
-def openinference(here: ServerAddress) -> list[Snippet]:
+def openinference(here: ServerAddress) -> list[CodeSnippet]:
     code = f"""\
 {PROVIDER}
 from openinference.instrumentation.langchain import LangChainInstrumentor
@@ -124,11 +124,11 @@ LangChainInstrumentor().instrument(tracer_provider=provider)
     return [
         pip_install("openinference-instrumentation-langchain", PACKAGES),
         otel_environment(here, ATTRIBUTES),
-        Snippet(PYTHON, code),
+        CodeSnippet(PYTHON, code),
     ]
 
 
-def pydantic_ai(here: ServerAddress) -> list[Snippet]:
+def pydantic_ai(here: ServerAddress) -> list[CodeSnippet]:
     code = f"""\
 {PROVIDER}
 from pydantic_ai import Agent
@@ -144,13 +144,13 @@ logfire.instrument_pydantic_ai()
     return [
         pip_install(PACKAGES),
         otel_environment(here),
-        Snippet(PYTHON, code),
+        CodeSnippet(PYTHON, code),
         pip_install("logfire"),
-        Snippet(gettext_noop("Python, with Logfire instead"), logfire),
+        CodeSnippet(gettext_noop("Python, with Logfire instead"), logfire),
     ]
 
 
-def vercel(here: ServerAddress) -> list[Snippet]:
+def vercel(here: ServerAddress) -> list[CodeSnippet]:
     packages = "@ai-sdk/otel @opentelemetry/sdk-node @opentelemetry/exporter-trace-otlp-proto"
     code = """\
 import { OpenTelemetry } from '@ai-sdk/otel';
@@ -165,20 +165,20 @@ registerTelemetry(new OpenTelemetry({
 
 // and with each call: telemetry: { isEnabled: true, functionId: 'my-agent' }
 """
-    return [Snippet(SHELL, f"npm install {packages}"), otel_environment(here), Snippet("JavaScript", code)]
+    return [CodeSnippet(SHELL, f"npm install {packages}"), otel_environment(here), CodeSnippet("JavaScript", code)]
 
 
-def strands(here: ServerAddress) -> list[Snippet]:
+def strands(here: ServerAddress) -> list[CodeSnippet]:
     code = f"""\
 {PROVIDER}
 from strands import Agent
 
 agent = Agent(name="my-agent", trace_attributes={{"session.id": "conversation-1"}})
 """
-    return [pip_install("'strands-agents[otel]'", PACKAGES), otel_environment(here), Snippet(PYTHON, code)]
+    return [pip_install("'strands-agents[otel]'", PACKAGES), otel_environment(here), CodeSnippet(PYTHON, code)]
 
 
-def agent_framework(here: ServerAddress) -> list[Snippet]:
+def agent_framework(here: ServerAddress) -> list[CodeSnippet]:
     code = f"""\
 {PROVIDER}
 from agent_framework import observability
@@ -191,10 +191,10 @@ async def answer(agent, text, session):
     with tracer.start_as_current_span("turn", attributes={{"gen_ai.conversation.id": "conversation-1"}}):
         return await agent.run(text, session=session)
 """
-    return [pip_install("agent-framework-core", PACKAGES), otel_environment(here), Snippet(PYTHON, code)]
+    return [pip_install("agent-framework-core", PACKAGES), otel_environment(here), CodeSnippet(PYTHON, code)]
 
 
-def smolagents(here: ServerAddress) -> list[Snippet]:
+def smolagents(here: ServerAddress) -> list[CodeSnippet]:
     code = f"""\
 {PROVIDER}
 from openinference.instrumentation import using_session
@@ -208,11 +208,11 @@ with using_session("conversation-1"):
     return [
         pip_install("openinference-instrumentation-smolagents", PACKAGES),
         otel_environment(here, ATTRIBUTES),
-        Snippet(PYTHON, code),
+        CodeSnippet(PYTHON, code),
     ]
 
 
-def langfuse(here: ServerAddress) -> list[Snippet]:
+def langfuse(here: ServerAddress) -> list[CodeSnippet]:
     lines = export_lines(
         f"LANGFUSE_BASE_URL={here.base}",
         f"LANGFUSE_HOST={here.base}",
@@ -231,10 +231,10 @@ def answer(text):
 with propagate_attributes(session_id="conversation-1"):
     answer("Hello!")
 """
-    return [pip_install("langfuse"), Snippet(SHELL, lines), Snippet(PYTHON, code)]
+    return [pip_install("langfuse"), CodeSnippet(SHELL, lines), CodeSnippet(PYTHON, code)]
 
 
-def traceloop(here: ServerAddress) -> list[Snippet]:
+def traceloop(here: ServerAddress) -> list[CodeSnippet]:
     lines = export_lines(
         f"TRACELOOP_BASE_URL={here.base}",
         f"TRACELOOP_API_KEY={here.password}",
@@ -256,10 +256,10 @@ def answer(text):
 Traceloop.set_association_properties({"session_id": "conversation-1"})
 answer("Hello!")
 """
-    return [pip_install("traceloop-sdk", "httpx"), Snippet(SHELL, lines), Snippet(PYTHON, code)]
+    return [pip_install("traceloop-sdk", "httpx"), CodeSnippet(SHELL, lines), CodeSnippet(PYTHON, code)]
 
 
-def claude_code(here: ServerAddress) -> list[Snippet]:
+def claude_code(here: ServerAddress) -> list[CodeSnippet]:
     switches = (
         "CLAUDE_CODE_ENABLE_TELEMETRY=1",
         "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1",
@@ -272,7 +272,7 @@ def claude_code(here: ServerAddress) -> list[Snippet]:
     return [otel_environment(here, *switches), import_command("~/.claude/projects")]
 
 
-def codex(here: ServerAddress) -> list[Snippet]:
+def codex(here: ServerAddress) -> list[CodeSnippet]:
     header = f', headers = {{ "authorization" = "Bearer {here.key}" }}' if here.key else ""
     way = f'protocol = "binary"{header}'
     code = f"""\
@@ -281,10 +281,10 @@ log_user_prompt = true
 exporter = {{ otlp-http = {{ endpoint = "{here.base}/v1/logs", {way} }} }}
 trace_exporter = {{ otlp-http = {{ endpoint = "{here.base}/v1/traces", {way} }} }}
 """
-    return [Snippet("~/.codex/config.toml", code), import_command("~/.codex/sessions")]
+    return [CodeSnippet("~/.codex/config.toml", code), import_command("~/.codex/sessions")]
 
 
-def gemini(here: ServerAddress) -> list[Snippet]:
+def gemini(here: ServerAddress) -> list[CodeSnippet]:
     code = f"""\
 {{
   "telemetry": {{
@@ -298,18 +298,18 @@ def gemini(here: ServerAddress) -> list[Snippet]:
 }}
 """
     key = (
-        [Snippet(SHELL, export_lines(f"OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20{here.key}"))]
+        [CodeSnippet(SHELL, export_lines(f"OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20{here.key}"))]
         if here.key
         else []
     )
-    return [Snippet("~/.gemini/settings.json", code), *key, import_command("~/.gemini/tmp")]
+    return [CodeSnippet("~/.gemini/settings.json", code), *key, import_command("~/.gemini/tmp")]
 
 
-def import_command(path: str) -> Snippet:
-    return Snippet(
+def import_command(path: str) -> CodeSnippet:
+    return CodeSnippet(
         gettext_noop("What is there already, where this server runs"), f"python manage.py logs import {path}"
     )
 
 
-def files(here: ServerAddress) -> list[Snippet]:
-    return [Snippet(SHELL, "python manage.py logs import spans.jsonl session.jsonl traces/")]
+def files(here: ServerAddress) -> list[CodeSnippet]:
+    return [CodeSnippet(SHELL, "python manage.py logs import spans.jsonl session.jsonl traces/")]

@@ -146,7 +146,7 @@ class StoreAdmin(RecordAdmin):
         raise NotImplementedError  # abstract: each kind says its own; the admin's metaclass leaves no room for ABC
 
     def dependent_counts(self, keys: list[int]) -> dict[str, str]:
-        """How many records are deleted, by type: these, and those that depend on them."""
+        """Count the records that a deletion removes, by type: these, and those that depend on them."""
         return {str(self.opts.verbose_name_plural): str(len(keys))}
 
     def changeform_view(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -45,7 +46,7 @@ def form_of(text: str) -> dict[str, str]:
     """The fields of the form as they are filled in."""
     fields = {one["name"]: one.get("value", "") for one in elements(text, "input") if one.get("type") != "radio"}
     for name, value in re.findall(r'<textarea[^>]*name="(\w+)"[^>]*>\n?(.*?)</textarea>', text, re.S):
-        fields[name] = value.replace("&quot;", '"').replace("&#x27;", "'")
+        fields[name] = html.unescape(value)
     strategy = re.search(r"<option selected>(\w+)</option>", text)
     return {**fields, "strategy": strategy[1] if strategy else "", "tools": "recorded"}
 

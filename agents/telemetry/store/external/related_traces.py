@@ -56,8 +56,8 @@ def _linked_traces(owner: Owner, trace: int, links: ConversationLinks) -> set[in
             return related
         related |= set(sorted(new_traces)[-MAX_TRACES:])
         rows = list(TraceLink.objects.filter(trace_id__in=new_traces).values_list("mark", "gave"))
-        gave = {number for number, was_given in rows if was_given}
-        got = {number for number, was_given in rows if not was_given}
+        gave = {number for number, is_source in rows if is_source}
+        got = {number for number, is_source in rows if not is_source}
 
 
 def _traces_with(marks: set[int], gave: bool) -> set[int]:

@@ -42,11 +42,11 @@ class StepContent:
 def step_content(step: ExternalStep) -> StepContent:
     is_open = step.status == "in_progress"
     error = None if is_open else step.error
-    is_known = not is_open or isinstance(step.detail, ToolDetail)
+    has_detail = not is_open or isinstance(step.detail, ToolDetail)
     return StepContent(
-        detail=step.detail.model_dump_json(exclude_none=True).encode() if is_known else None,
+        detail=step.detail.model_dump_json(exclude_none=True).encode() if has_detail else None,
         error=error.model_dump_json(exclude_none=True) if error else "",
-        tokens=search.step_tokens(searchable_text.of_step(step.detail, error)) if is_known else (),
+        tokens=search.step_tokens(searchable_text.of_step(step.detail, error)) if has_detail else (),
     )
 
 

@@ -1,7 +1,7 @@
 // What is counted over all that a list matches: sums, facets, the histogram. They come once the rows
 // stand, and again a moment after something changed. Dragging over the histogram zooms into a time.
 
-import { refresher } from "./parts.js";
+import { refresher } from "../uikit/parts.js";
 
 const SOON_MS = 3000;
 const PATIENCE = 30; // counting millions takes a server's time: then less often

@@ -1,13 +1,13 @@
 // A turn's page while the turn runs: steps and text as they come, facts and time scale after them.
 
-import "./enter-sends.js";
-import "./more.js";
+import "../uikit/enter-sends.js";
+import "../uikit/more.js";
 import "./turn-keys.js";
 import "./zoom.js";
-import { follow as followElsewhere } from "./foreign-turn.js";
-import { element } from "./fragments.js";
-import { put, refresher } from "./parts.js";
-import { onState, subscribe } from "./socket.js";
+import { follow as followElsewhere } from "./external-turn.js";
+import { element } from "../uikit/fragments.js";
+import { put, refresher } from "../uikit/parts.js";
+import { onState, subscribe } from "../uikit/socket.js";
 import { Steps } from "./steps.js";
 
 const AGAIN = 2000; // milliseconds between two looks at the time scale while a step is open

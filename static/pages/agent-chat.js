@@ -1,10 +1,10 @@
 // "Try it" in place: what is said is posted, and the answer grows below it, token by token. The
 // next message stays in the same session. Without this script the form leads to the turn's page.
 
-import "./enter-sends.js";
-import { nodes } from "./fragments.js";
-import { post } from "./post.js";
-import { subscribe } from "./socket.js";
+import "../uikit/enter-sends.js";
+import { nodes } from "../uikit/fragments.js";
+import { post } from "../uikit/post.js";
+import { subscribe } from "../uikit/socket.js";
 import { Steps, endAt } from "./steps.js";
 
 const place = document.querySelector("[data-try]");

@@ -1,7 +1,7 @@
 // Waits for the first turn that an agent elsewhere reports, and says so where it came.
 
-import { refresher } from "./parts.js";
-import { onState, subscribe } from "./socket.js";
+import { refresher } from "../uikit/parts.js";
+import { onState, subscribe } from "../uikit/socket.js";
 
 let connection = "idle";
 

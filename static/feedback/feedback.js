@@ -1,9 +1,9 @@
 // Thumbs, tags and comments: said without leaving the page, and seen when others say something.
 
-import { nodes } from "./fragments.js";
-import { put, refresher } from "./parts.js";
-import { post } from "./post.js";
-import { subscribe } from "./socket.js";
+import { nodes } from "../uikit/fragments.js";
+import { put, refresher } from "../uikit/parts.js";
+import { post } from "../uikit/post.js";
+import { subscribe } from "../uikit/socket.js";
 
 const form = document.querySelector("[data-judge]");
 const section = document.querySelector("[data-judged]");

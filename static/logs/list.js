@@ -4,9 +4,9 @@
 // moving over the rows, new ones wait behind the pill, and what changed is replaced in its place.
 // Paused, everything waits.
 
-import { apply, atTop, body, isNew, rowOf, shownIds, table } from "./log-rows.js";
-import { refreshNumbers } from "./log-numbers.js";
-import { onState, subscribe } from "./socket.js";
+import { apply, atTop, body, isNew, rowOf, shownIds, table } from "./rows.js";
+import { refreshNumbers } from "./numbers.js";
+import { onState, subscribe } from "../uikit/socket.js";
 
 const SETTLE_MS = 1000;
 const { level, q, cursor, firstPage, said } = table.dataset;

@@ -2,9 +2,9 @@
 // opens it, j and k go on to the next row's, o opens the page itself, Escape closes. On a narrow screen
 // and with a modifier key a row leads to its page.
 
-import { fetchFragment, nodes } from "./fragments.js";
+import { fetchFragment, nodes } from "../uikit/fragments.js";
 import { isTyping } from "./query-bar.js";
-import { reconcile } from "./reconcile.js";
+import { reconcile } from "../uikit/reconcile.js";
 
 const WIDE = matchMedia("(min-width: 1100px)");
 const SOON_MS = 400;

@@ -1,8 +1,8 @@
 // What is going on: the page follows the turns that run or wait. What is shown of them comes again as soon
 // as one changes, what is counted over the period a while after; nothing while nobody is looking.
 
-import { refresher } from "./parts.js";
-import { subscribe } from "./socket.js";
+import { refresher } from "../uikit/parts.js";
+import { subscribe } from "../uikit/socket.js";
 
 const SOON_MS = 700;
 const COUNTED_MS = 10_000;

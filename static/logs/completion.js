@@ -1,7 +1,7 @@
 // Completion in the query bar: the server rendered the fields as options of a list box; the values of
 // one come when its colon is written. ArrowDown and ArrowUp choose, Enter or Tab takes, Escape closes.
 
-import { fetchFragment, nodes } from "./fragments.js";
+import { fetchFragment, nodes } from "../uikit/fragments.js";
 
 const input = document.querySelector("[data-query-bar] input[name=q]");
 const list = document.querySelector("[data-suggestions]");

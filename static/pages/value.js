@@ -1,8 +1,8 @@
 // The page of one value: branches of a tree are fetched when they are opened; what can be copied.
 // Keys: / to the search, n to the next hit; in a tree the arrows move along it, open and close.
 
-import { fetchFragment, nodes } from "./fragments.js";
-import "./more.js";
+import { fetchFragment, nodes } from "../uikit/fragments.js";
+import "../uikit/more.js";
 
 const tree = document.querySelector(".tree");
 

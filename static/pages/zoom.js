@@ -1,8 +1,8 @@
 // The timeline of a turn: drag over the whole in little, or Ctrl and wheel over the steps, to zoom. Every
 // part of the time has a URL; without scripts the slices and the links beside them lead there.
 
-import { fetchFragment, nodes } from "./fragments.js";
-import { put } from "./parts.js";
+import { fetchFragment, nodes } from "../uikit/fragments.js";
+import { put } from "../uikit/parts.js";
 
 const SETTLED = 180; // milliseconds after the last turn of the wheel
 const SHORTEST = 1000; // microseconds

@@ -1,8 +1,8 @@
 // The page of a turn that runs elsewhere, while it goes on: it has no events, so the page follows the turn's
 // row in the logs and asks for itself again when that changes. What did not change stays as it is.
 
-import { refresher } from "./parts.js";
-import { subscribe } from "./socket.js";
+import { refresher } from "../uikit/parts.js";
+import { subscribe } from "../uikit/socket.js";
 
 const FINAL = ["completed", "failed", "cancelled", "interrupted"];
 const EVERY = 500; // milliseconds between two looks, at least

@@ -4,7 +4,7 @@
 // A delta says at which character of its channel it begins; characters are code points, as the
 // server counts them, not UTF-16 units. What is there already is dropped or trimmed.
 
-import { element, replace } from "./fragments.js";
+import { element, replace } from "../uikit/fragments.js";
 
 const NEAR = 80; // pixels from the end that count as being there
 const DOCUMENT_END = {

@@ -1,7 +1,7 @@
 // The rows of the list and where they go: a row's place follows from its id, ids being in the order
 // of time. Rows come as the server renders them.
 
-import { element, replace } from "./fragments.js";
+import { element, replace } from "../uikit/fragments.js";
 
 const MOST = 200; // rows kept on the page
 

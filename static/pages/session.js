@@ -1,8 +1,8 @@
 // A session's page while its turns run: the turns that change or come are rendered again.
 
-import "./enter-sends.js";
-import { refresher } from "./parts.js";
-import { subscribe } from "./socket.js";
+import "../uikit/enter-sends.js";
+import { refresher } from "../uikit/parts.js";
+import { subscribe } from "../uikit/socket.js";
 
 const page = document.querySelector("[data-session]");
 
