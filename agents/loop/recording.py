@@ -206,7 +206,7 @@ class Recording:
         log.error("turn=%s: cannot be recorded: %s", self.leg.turn, error)
         words = ErrorInfo(type="storage_error", message="The turn could not be recorded; the server's log says why.")
         close = partial(closing.close_turn, self.leg.turn, "failed", "storage_error", error=words)
-        closed = writer.submit(partial(close, among=closing.RUNNING, epoch=self.leg.epoch))
+        closed = writer.submit(partial(close, statuses=closing.RUNNING, epoch=self.leg.epoch))
         closed.add_done_callback(lambda _: self._loop.call_soon_threadsafe(self.log.finish))
 
     def _release(self, seq: int) -> None:

@@ -162,7 +162,7 @@ class Service:
         except Exception:
             words = ErrorInfo(type="server_error", message="The server could not read what was said before.")
             close = partial(closing.close_turn, leg.turn, "failed", "server_error", error=words)
-            writer.submit(partial(close, among=closing.RUNNING, epoch=leg.epoch))
+            writer.submit(partial(close, statuses=closing.RUNNING, epoch=leg.epoch))
             raise
         self.runner.start(loop, leg, opening, actor, slot)
 
@@ -277,7 +277,7 @@ class Service:
             raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
         among = closing.RUNNING if place.is_live else closing.WAITING
         close = partial(closing.close_turn, place.key, "cancelled", reason)
-        return writer.write(partial(close, among=among, epoch=place.epoch))
+        return writer.write(partial(close, statuses=among, epoch=place.epoch))
 
     def config_of(self, actor: Actor, place: TurnTarget) -> AgentConfig:
         """The configuration a turn ran with, in a fork with what was changed for it."""
