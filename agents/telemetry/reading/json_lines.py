@@ -18,7 +18,7 @@ MAX_REPORTED = 5
 
 
 class JsonLines:
-    """The objects of a file, sanitized, or ``raw`` for a decoder that sanitizes them itself. ``ignored`` is for the
+    """The objects of a file, cleaned, or ``raw`` for a decoder that sanitizes them itself. ``ignored`` is for the
     reader to count up: lines that are valid and of no use."""
 
     def __init__(self, lines: Iterable[bytes | str], *, raw: bool = False) -> None:
