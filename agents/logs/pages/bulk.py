@@ -145,11 +145,13 @@ def _report(request: PageRequest, action: str, outcome: BulkResult) -> None:
         )
     messages.success(request, message % {"num": format.integer(outcome.done)})
     if outcome.running:
-        words = ngettext("%(num)s row runs: left alone.", "%(num)s rows run: left alone.", outcome.running)
-        messages.warning(request, words % {"num": format.integer(outcome.running)})
+        warning = ngettext("%(num)s row runs: left alone.", "%(num)s rows run: left alone.", outcome.running)
+        messages.warning(request, warning % {"num": format.integer(outcome.running)})
     if outcome.closed:
-        words = ngettext("%(num)s row is not yours to change.", "%(num)s rows are not yours to change.", outcome.closed)
-        messages.warning(request, words % {"num": format.integer(outcome.closed)})
+        warning = ngettext(
+            "%(num)s row is not yours to change.", "%(num)s rows are not yours to change.", outcome.closed
+        )
+        messages.warning(request, warning % {"num": format.integer(outcome.closed)})
 
 
 def _run_in_background(request: PageRequest, params: BulkParams, action: RowAction, count: int) -> HttpResponse:
@@ -191,5 +193,5 @@ def _export(request: PageRequest, params: BulkParams) -> HttpResponseBase:
 
 def _visible_keys(actor: Actor, tab: ListTab, keys: Sequence[int]) -> list[Any]:
     """Return the keys of the chosen rows that the actor may see, newest first."""
-    rows_ = listing.visible(tab.level, actor).filter(pk__in=list(keys))
-    return list(rows_.order_by("-pk").values_list("pk", flat=True))
+    visible = listing.visible(tab.level, actor).filter(pk__in=list(keys))
+    return list(visible.order_by("-pk").values_list("pk", flat=True))

@@ -78,11 +78,11 @@ def _tag(
 
     def job() -> int:
         runnable = _runnable(actor, level, keys)  # in here: nothing is deleted between
-        keys_ = {kind: [target.key for target in runnable]}
+        keys_by_kind = {kind: [target.key for target in runnable]}
         if add:
-            tags.add(add, **keys_)
+            tags.add(add, **keys_by_kind)
         if remove:
-            tags.remove(remove, **keys_)
+            tags.remove(remove, **keys_by_kind)
         for target in runnable:
             targets.note_change(target)
         return len(runnable)
@@ -96,18 +96,20 @@ def _runnable(actor: Actor, level: Level, keys: Sequence[int]) -> list[RecordTar
     chosen = list(keys)
     match level:
         case "session":
-            rows_ = Session.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("pk")
+            parents_and_keys = Session.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("pk")
         case "turn":
-            rows_ = Turn.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("session_id", "pk")
+            parents_and_keys = (
+                Turn.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("session_id", "pk")
+            )
         case "step":
             rows = Step.objects.visible_to(actor, "run").filter(pk__in=chosen)
-            rows_ = rows.values_list("turn__session_id", "turn_id", "pk")
+            parents_and_keys = rows.values_list("turn__session_id", "turn_id", "pk")
         case "response":
             rows = Response.objects.visible_to(actor, "run").filter(pk__in=chosen)
-            rows_ = rows.values_list("turn__session_id", "turn_id")
+            parents_and_keys = rows.values_list("turn__session_id", "turn_id")
         case _:
             raise InvalidRequest("level: rows of this level have no tags.", param="level")
-    return [RecordTarget(*row) for row in rows_]
+    return [RecordTarget(*row) for row in parents_and_keys]
 
 
 def delete(actor: Actor, level: Level, keys: Sequence[int]) -> BulkResult:

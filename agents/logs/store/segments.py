@@ -98,7 +98,7 @@ def _first_run(segments: Iterator[_Live]) -> list[_Live]:
     batch: list[_Live] = []
     for segment in segments:
         batch.append(segment)
-        if sum(segment_.turns for segment_ in batch) >= LARGE_TURNS:
+        if sum(member.turns for member in batch) >= LARGE_TURNS:
             return batch
     return []
 
@@ -177,8 +177,8 @@ def _columns(low: int, high: int) -> list[SegmentColumn]:
     by_name = table.read(table.within(low, high), table.ALL_COLUMNS)
     packed = []
     for name, column in by_name.items():
-        least, most = columns.bounds(column)
-        packed.append(SegmentColumn(name=name, least=least, most=most, data=columns.pack(column)))
+        minimum, maximum = columns.bounds(column)
+        packed.append(SegmentColumn(name=name, least=minimum, most=maximum, data=columns.pack(column)))
     return packed
 
 

@@ -132,6 +132,6 @@ class TurnChunks:
         """Return by segment the minimum and maximum of these columns."""
         rows = SegmentColumn.objects.filter(name__in=sorted(names), segment_id__in=[head.pk for head in self.segments])
         by_segment: dict[int, ColumnBounds] = {}
-        for segment, name, least, most in rows.values_list("segment_id", "name", "least", "most"):
-            by_segment.setdefault(segment, {})[name] = (least, most)
+        for segment, name, minimum, maximum in rows.values_list("segment_id", "name", "least", "most"):
+            by_segment.setdefault(segment, {})[name] = (minimum, maximum)
         return by_segment

@@ -149,10 +149,10 @@ class ByKeys:
         return np.asarray(self.keys[indices] == own)
 
     def may(self, zone: ColumnBounds) -> bool:
-        least, most = zone.get(f"{self.table}.id", (None, None))
-        if least is None or most is None:
+        minimum, maximum = zone.get(f"{self.table}.id", (None, None))
+        if minimum is None or maximum is None:
             return False
-        return bool(np.searchsorted(self.keys, least) < np.searchsorted(self.keys, most, side="right"))
+        return bool(np.searchsorted(self.keys, minimum) < np.searchsorted(self.keys, maximum, side="right"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,8 @@ class ColumnCheck:
     def may(self, zone: ColumnBounds) -> bool:
         if self.column not in zone or (self.low, self.high) == (-math.inf, math.inf):
             return True
-        least, most = zone[self.column]
-        return least is not None and most is not None and least <= self.high and most >= self.low
+        minimum, maximum = zone[self.column]
+        return minimum is not None and maximum is not None and minimum <= self.high and maximum >= self.low
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def largest(actor: Actor, query: Query, amount: str, limit: int, deadline: Deadl
             amounts.append(top[0])
             keys.append(top[1])
     _, chosen = _largest(np.concatenate(amounts), np.concatenate(keys), limit)
-    return [int(key_) for key_ in chosen]
+    return [int(row_key) for row_key in chosen]
 
 
 def keys(actor: Actor, query: Query, deadline: Deadline) -> list[int]:

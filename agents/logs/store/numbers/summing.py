@@ -57,13 +57,13 @@ def groups(actor: Actor, query: Query, by: Sequence[str], limit: int, zone: tzin
     count = len(grouping.numbers)
     selected = grouping.select(sums.table[:count, 0], limit)
     durations, ttfts = (_split(parts, count, selected) for parts in (sums.durations, sums.ttfts))
-    stats_ = [
+    group_stats = [
         _stats(sums.table[number], *(_percentiles(parts[number]) for parts in (durations, ttfts)))
         for number in selected
     ]
     return Groups(
         by=list(by),
-        groups=labelled_groups(by, query.level == "step", grouping, selected, stats_),
+        groups=labelled_groups(by, query.level == "step", grouping, selected, group_stats),
         more=count - len(selected),
     )
 
