@@ -84,10 +84,10 @@ def act(request: PageRequest) -> HttpResponseBase:
     if params.everything and count > MAX_IN_REQUEST:
         return _run_in_background(request, params, action, count)
     if params.everything:
-        outcome = bulk.to_all(params.actor, params.query, action)
+        result = bulk.to_all(params.actor, params.query, action)
     else:
-        outcome = bulk.to_keys(params.actor, params.tab.level, params.keys, action)
-    _report(request, params.action, outcome)
+        result = bulk.to_keys(params.actor, params.tab.level, params.keys, action)
+    _report(request, params.action, result)
     return redirect(params.back)
 
 
@@ -132,26 +132,24 @@ def _row_action(params: BulkParams) -> RowAction:
 
 
 def _confirm(request: PageRequest, params: BulkParams, count: int) -> HttpResponse:
-    context = {"asked": params, "count": count, "sentence": describe(params.query, params.tab.level)}
+    context = {"params": params, "count": count, "sentence": describe(params.query, params.tab.level)}
     return render(request, "logs/bulk_action.html", context)
 
 
-def _report(request: PageRequest, action: str, outcome: BulkResult) -> None:
+def _report(request: PageRequest, action: str, result: BulkResult) -> None:
     if action == "delete":
-        message = ngettext("%(num)s row is deleted.", "%(num)s rows are deleted.", outcome.done)
+        message = ngettext("%(num)s row is deleted.", "%(num)s rows are deleted.", result.done)
     else:
-        message = ngettext(
-            "The tags of %(num)s row are changed.", "The tags of %(num)s rows are changed.", outcome.done
-        )
-    messages.success(request, message % {"num": format.integer(outcome.done)})
-    if outcome.running:
-        warning = ngettext("%(num)s row runs: left alone.", "%(num)s rows run: left alone.", outcome.running)
-        messages.warning(request, warning % {"num": format.integer(outcome.running)})
-    if outcome.closed:
+        message = ngettext("The tags of %(num)s row are changed.", "The tags of %(num)s rows are changed.", result.done)
+    messages.success(request, message % {"num": format.integer(result.done)})
+    if result.running:
+        warning = ngettext("%(num)s row runs: left alone.", "%(num)s rows run: left alone.", result.running)
+        messages.warning(request, warning % {"num": format.integer(result.running)})
+    if result.closed:
         warning = ngettext(
-            "%(num)s row is not yours to change.", "%(num)s rows are not yours to change.", outcome.closed
+            "%(num)s row is not yours to change.", "%(num)s rows are not yours to change.", result.closed
         )
-        messages.warning(request, warning % {"num": format.integer(outcome.closed)})
+        messages.warning(request, warning % {"num": format.integer(result.closed)})
 
 
 def _run_in_background(request: PageRequest, params: BulkParams, action: RowAction, count: int) -> HttpResponse:

@@ -42,28 +42,28 @@ class BulkResult:
 RowAction = Callable[[Actor, Level, Sequence[int]], BulkResult]
 
 
-def to_keys(actor: Actor, level: Level, keys: Sequence[int], act: RowAction) -> BulkResult:
+def to_keys(actor: Actor, level: Level, keys: Sequence[int], action: RowAction) -> BulkResult:
     """Apply an action to these rows, except those the actor cannot see."""
-    outcome = BulkResult()
+    result = BulkResult()
     for start in range(0, len(keys), BATCH_ROWS):
         visible_rows = listing.visible(level, actor).filter(pk__in=list(keys[start : start + BATCH_ROWS]))
-        outcome += act(actor, level, list(visible_rows.order_by("-pk").values_list("pk", flat=True)))
-    return outcome
+        result += action(actor, level, list(visible_rows.order_by("-pk").values_list("pk", flat=True)))
+    return result
 
 
 def to_all(
-    actor: Actor, query: Query, act: RowAction, on_progress: Callable[[BulkResult], None] = lambda _: None
+    actor: Actor, query: Query, action: RowAction, on_progress: Callable[[BulkResult], None] = lambda _: None
 ) -> BulkResult:
     """Apply an action to every row that the query accepts at the time its batch is read, newest first;
     ``on_progress`` gets the result so far after each batch. Raises Unavailable."""
-    outcome, after = BulkResult(), None
+    result, after = BulkResult(), None
     while True:
         keys, after = export.keys_of(actor, query, after, BATCH_ROWS)
         if keys:
-            outcome += act(actor, query.level, keys)
-            on_progress(outcome)
+            result += action(actor, query.level, keys)
+            on_progress(result)
         if after is None:
-            return outcome
+            return result
 
 
 def tag_action(add: Collection[str] = (), remove: Collection[str] = ()) -> RowAction:

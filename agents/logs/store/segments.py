@@ -49,9 +49,9 @@ class _Live:
 
 def maintain(pass_s: float = PASS_S) -> bool:
     """Run one pass of maintenance; return whether there is more to do at once."""
-    ends = time.monotonic() + pass_s
+    deadline = time.monotonic() + pass_s
     _delete_replaced()
-    while time.monotonic() < ends:
+    while time.monotonic() < deadline:
         if not (_refresh() or _merge() or _seal()):
             return False
     return True
