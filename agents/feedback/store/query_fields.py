@@ -14,8 +14,7 @@ from agents.logs.store.conditions import NOTHING, amount, value_matches
 from agents.logs.store.levels.relations import QueryContext
 from agents.logs.store.levels.shared_terms import Terms
 from agents.query.fields import QueryField, at
-from agents.query.tree import FieldTerm as TermNode
-from agents.query.tree import Level, SearchPhrase
+from agents.query.tree import FieldTerm, Level, SearchPhrase
 
 _LEVELS = "session turn step"
 FIELDS = (
@@ -51,18 +50,18 @@ def _terms(entries: Callable[[], Any], column: str) -> Terms:
     def having(condition: Q) -> Q:
         return Q(pk__in=entries().filter(condition).values(column))
 
-    def rating(node: TermNode, context: QueryContext) -> Q:
+    def rating(node: FieldTerm, context: QueryContext) -> Q:
         rated = having(Q(rating__isnull=False))
         matching = having(Q(rating__in=[choice.value for choice in Rating if value_matches(node.value, choice.label)]))
         return rated if node.op == "has" else rated & ~matching if node.op == "!=" else matching
 
-    def score(node: TermNode, context: QueryContext) -> Q:
+    def score(node: FieldTerm, context: QueryContext) -> Q:
         named = Q(name__kind=int(TermKind.SCORE), name__value=str(node.path[0]) if len(node.path) == 1 else "")
         if node.op == "!=":
             return having(named) & ~having(named & amount(F("value"))(node.model_copy(update={"op": "="})))
         return having(named & amount(F("value"))(node))
 
-    def comment(node: TermNode, context: QueryContext) -> Q:
+    def comment(node: FieldTerm, context: QueryContext) -> Q:
         commented = having(~Q(comment=""))
         if not isinstance(node.value, SearchPhrase):
             return commented

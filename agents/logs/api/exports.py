@@ -49,26 +49,26 @@ TRUE, FALSE = frozenset({"1", "true", "yes"}), frozenset({"", "0", "false", "no"
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The parameters of an export; with ``whole`` each row includes its full turn."""
+    """The parameters of an export; with ``full_turns`` each row includes its turn."""
 
     actor: Actor
     query: Query
     format: str
     encoder: RowEncoder
-    whole: bool = False
+    full_turns: bool = False
 
 
 def read_request(actor: Actor, level: Level, params: Mapping[str, str]) -> ExportRequest:
     """Read the parameters of a request. Raises InvalidRequest with the name of the wrong one."""
     query = parser.read(params.get("q", ""), now_us=ids.now_us(), zone=params.get("tz") or "UTC", level=level)
-    format_, whole = read_format(params.get("format", "")), _flag(params, "whole")
+    format_, full_turns = read_format(params.get("format", "")), _flag(params, "whole")
     if format_ in TURN_FORMATS and level == "turn" and not params.get("fields"):
-        return ExportRequest(actor, query, format_, RowEncoder(b"", _no_rows), whole=True)
-    if whole and (format_ != "jsonl" or level != "turn" or params.get("fields")):
+        return ExportRequest(actor, query, format_, RowEncoder(b"", _no_rows), full_turns=True)
+    if full_turns and (format_ != "jsonl" or level != "turn" or params.get("fields")):
         raise InvalidRequest("whole: only turns as jsonl, with all their fields, can be had whole.", param="whole")
     fields = [name.strip() for name in params.get("fields", "").split(",") if name.strip()]
     row_encoder = encoder(format_, level, fields, bom=_flag(params, "bom"))
-    return ExportRequest(actor, query, format_, row_encoder, whole)
+    return ExportRequest(actor, query, format_, row_encoder, full_turns)
 
 
 def _no_rows(rows: Sequence[Any]) -> bytes:
@@ -115,7 +115,7 @@ async def _chunks(export_request: ExportRequest, first: ExportBatch) -> AsyncIte
 
 def _encoders(export_request: ExportRequest, batch: ExportBatch) -> Iterator[Callable[[], bytes]]:
     """Yield functions that encode a batch; full turns one by one, as each may be large."""
-    if export_request.whole:
+    if export_request.full_turns:
         turn_format = TURN_FORMATS.get(export_request.format)
         encode_turn = partial(_turn, turn_format.encode) if turn_format else _with_turn
         yield from (partial(encode_turn, export_request.actor, row) for row in batch.rows)

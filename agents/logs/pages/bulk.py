@@ -84,10 +84,10 @@ def act(request: PageRequest) -> HttpResponseBase:
     if params.everything and count > MAX_IN_REQUEST:
         return _run_in_background(request, params, action, count)
     if params.everything:
-        outcome = bulk.to_all(params.actor, params.query, action)
+        result = bulk.to_all(params.actor, params.query, action)
     else:
-        outcome = bulk.to_keys(params.actor, params.tab.level, params.keys, action)
-    _report(request, params.action, outcome)
+        result = bulk.to_keys(params.actor, params.tab.level, params.keys, action)
+    _report(request, params.action, result)
     return redirect(params.back)
 
 
@@ -132,24 +132,24 @@ def _row_action(params: BulkParams) -> RowAction:
 
 
 def _confirm(request: PageRequest, params: BulkParams, count: int) -> HttpResponse:
-    context = {"asked": params, "count": count, "sentence": describe(params.query, params.tab.level)}
+    context = {"params": params, "count": count, "sentence": describe(params.query, params.tab.level)}
     return render(request, "logs/bulk_action.html", context)
 
 
-def _report(request: PageRequest, action: str, outcome: BulkResult) -> None:
+def _report(request: PageRequest, action: str, result: BulkResult) -> None:
     if action == "delete":
-        message = ngettext("%(num)s row is deleted.", "%(num)s rows are deleted.", outcome.done)
+        message = ngettext("%(num)s row is deleted.", "%(num)s rows are deleted.", result.done)
     else:
-        message = ngettext(
-            "The tags of %(num)s row are changed.", "The tags of %(num)s rows are changed.", outcome.done
+        message = ngettext("The tags of %(num)s row are changed.", "The tags of %(num)s rows are changed.", result.done)
+    messages.success(request, message % {"num": format.integer(result.done)})
+    if result.running:
+        warning = ngettext("%(num)s row runs: left alone.", "%(num)s rows run: left alone.", result.running)
+        messages.warning(request, warning % {"num": format.integer(result.running)})
+    if result.closed:
+        warning = ngettext(
+            "%(num)s row is not yours to change.", "%(num)s rows are not yours to change.", result.closed
         )
-    messages.success(request, message % {"num": format.integer(outcome.done)})
-    if outcome.running:
-        words = ngettext("%(num)s row runs: left alone.", "%(num)s rows run: left alone.", outcome.running)
-        messages.warning(request, words % {"num": format.integer(outcome.running)})
-    if outcome.closed:
-        words = ngettext("%(num)s row is not yours to change.", "%(num)s rows are not yours to change.", outcome.closed)
-        messages.warning(request, words % {"num": format.integer(outcome.closed)})
+        messages.warning(request, warning % {"num": format.integer(result.closed)})
 
 
 def _run_in_background(request: PageRequest, params: BulkParams, action: RowAction, count: int) -> HttpResponse:
@@ -191,5 +191,5 @@ def _export(request: PageRequest, params: BulkParams) -> HttpResponseBase:
 
 def _visible_keys(actor: Actor, tab: ListTab, keys: Sequence[int]) -> list[Any]:
     """Return the keys of the chosen rows that the actor may see, newest first."""
-    rows_ = listing.visible(tab.level, actor).filter(pk__in=list(keys))
-    return list(rows_.order_by("-pk").values_list("pk", flat=True))
+    visible = listing.visible(tab.level, actor).filter(pk__in=list(keys))
+    return list(visible.order_by("-pk").values_list("pk", flat=True))

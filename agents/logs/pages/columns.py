@@ -41,9 +41,9 @@ def all_names(level: Level) -> tuple[str, ...]:
     return (*usual, *MORE[level], status)
 
 
-def hidden_classes(columns_: list[ListColumn]) -> str:
+def hidden_classes(list_columns: list[ListColumn]) -> str:
     """Return the CSS classes by which a table hides columns."""
-    return " ".join(f"no-{column.name}" for column in columns_ if not column.shown)
+    return " ".join(f"no-{column.name}" for column in list_columns if not column.shown)
 
 
 def _chosen(request: HttpRequest, level: Level) -> set[str]:

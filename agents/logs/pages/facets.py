@@ -70,13 +70,36 @@ Link = Callable[[str], str]
 
 def facets(query: Query, choices: Choices, link: Link) -> list[FacetMenu]:
     """Build the facets: time first, then the counted fields in the order of the titles, without empty ones."""
-    states = dict(_states(query))
-    menus = [_periods(query, states, link)]
+    builder = _LinkBuilder(query, link, dict(_states(query)))
+    menus = [_periods(builder)]
     for field, title in _TITLES.items():
-        values = _values(query, field, choices.get(field, ()), states, link)
+        values = _values(builder, field, choices.get(field, ()))
         if values:
             menus.append(_facet(field, gettext(title), values))
     return menus
+
+
+@dataclass(frozen=True, slots=True)
+class _LinkBuilder:
+    """Builds links that edit the query; ``states`` are its chosen and excluded values."""
+
+    query: Query
+    link: Link
+    states: Mapping[tuple[str, str], str]
+
+    def value(self, field: str, value: str, name: str, count: int | None = None, maximum: int = 0) -> FacetLink:
+        """Build the links of a value; ``maximum`` is the largest count of its field."""
+        state = self.states.get((field, fold(value)), "")
+        text = self.query.text
+        url = exclude = ""
+        try:
+            url = self.link(without_term(text, field, value) if state else with_term(text, field, value))
+            if count is not None and state != "out":
+                exclude = self.link(with_term(text, field, value, exclude=True))
+        except QuerySyntax:
+            pass  # a name no query can hold, or a query that would grow too long: shown, not offered
+        share = round(100 * count / maximum) if count and maximum else 0
+        return FacetLink(name, count, max(share, 1) if count else 0, state, url, exclude)
 
 
 def _facet(field: str, title: str, values: Sequence[FacetLink]) -> FacetMenu:
@@ -88,46 +111,20 @@ def _facet(field: str, title: str, values: Sequence[FacetLink]) -> FacetMenu:
     )
 
 
-def _values(
-    query: Query, field: str, counted: Sequence[tuple[str, str, int]], states: Mapping[tuple[str, str], str], link: Link
-) -> list[FacetLink]:
+def _values(builder: _LinkBuilder, field: str, counted: Sequence[tuple[str, str, int]]) -> list[FacetLink]:
     maximum = max((count for _, _, count in counted), default=0)
-    word = _LABELS.get(field)
+    translate = _LABELS.get(field)
     counted_values = {fold(value) for value, _, _ in counted}
-    # what was chosen can be taken back, also where nothing has it
-    uncounted = [(value, value, 0) for name, value in states if name == field and value not in counted_values]
+    # what was chosen can be removed again, also where no row has it
+    uncounted = [(value, value, 0) for name, value in builder.states if name == field and value not in counted_values]
     return [
-        _value(query, field, value, word(value) if word else label, states, link, count=count, maximum=maximum)
+        builder.value(field, value, translate(value) if translate else label, count, maximum)
         for value, label, count in (*counted, *uncounted)
     ]
 
 
-def _value(
-    query: Query,
-    field: str,
-    value: str,
-    name: str,
-    states: Mapping[tuple[str, str], str],
-    link: Link,
-    *,
-    count: int | None = None,
-    maximum: int = 0,
-) -> FacetLink:
-    state = states.get((field, fold(value)), "")
-    url = exclude = ""
-    try:
-        text = without_term(query.text, field, value) if state else with_term(query.text, field, value)
-        url = link(text)
-        if count is not None and state != "out":
-            exclude = link(with_term(query.text, field, value, exclude=True))
-    except QuerySyntax:
-        pass  # a name no query can hold, or a query that would grow too long: shown, not offered
-    share = round(100 * count / maximum) if count and maximum else 0
-    return FacetLink(name, count, max(share, 1) if count else 0, state, url, exclude)
-
-
-def _periods(query: Query, states: Mapping[tuple[str, str], str], link: Link) -> FacetMenu:
-    values = tuple(_value(query, "started", text, gettext(name), states, link) for text, name in _PERIODS.items())
+def _periods(builder: _LinkBuilder) -> FacetMenu:
+    values = tuple(builder.value("started", text, gettext(name)) for text, name in _PERIODS.items())
     return FacetMenu("started", gettext("Started"), values)
 
 

@@ -61,27 +61,25 @@ def chart(
         return None
     maximum = max(map(_total, buckets)) or 1
     step = WIDTH / len(buckets)
-    bars = tuple(_bar(bucket, number * step, step, maximum, query, link, zone) for number, bucket in enumerate(buckets))
+
+    def bar(number: int, bucket: Bucket) -> HistogramBar:
+        low, high = _query_time(bucket.from_us), _query_time(bucket.to_us)
+        return HistogramBar(
+            x=round(number * step, 2),
+            width=round(step * (1 - _GAP), 2),
+            parts=tuple(_parts(bucket, maximum)),
+            title=_title(bucket, zone),
+            url=_url(query, f"{low}..{high}", link) if _total(bucket) else "",
+            low=low,
+            high=high,
+        )
+
+    bars = tuple(bar(number, bucket) for number, bucket in enumerate(buckets))
     return HistogramChart(bars, _label(buckets), buckets[0].from_us, buckets[-1].to_us, _length(width))
 
 
 def _total(bucket: Bucket) -> int:
     return bucket.completed + bucket.failed + bucket.stopped + bucket.live
-
-
-def _bar(
-    bucket: Bucket, x: float, step: float, maximum: int, query: Query, link: Callable[[str], str], zone: tzinfo
-) -> HistogramBar:
-    low, high = _query_time(bucket.from_us), _query_time(bucket.to_us)
-    return HistogramBar(
-        x=round(x, 2),
-        width=round(step * (1 - _GAP), 2),
-        parts=tuple(_parts(bucket, maximum)),
-        title=_title(bucket, zone),
-        url=_url(query, f"{low}..{high}", link) if _total(bucket) else "",
-        low=low,
-        high=high,
-    )
 
 
 def _parts(bucket: Bucket, maximum: int) -> list[BarSegment]:

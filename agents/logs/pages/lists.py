@@ -80,7 +80,7 @@ SESSIONS = ListTab("/sessions/", "session", gettext_noop("Sessions"))
 STEPS = ListTab("/steps/", "step", gettext_noop("Steps"))
 RESPONSES = ListTab("/responses/", "response", gettext_noop("Responses"))
 ALL = (LOGS, SESSIONS, STEPS, RESPONSES)
-LIST_OF_LEVEL = {place.level: place for place in ALL}
+LIST_OF_LEVEL = {tab.level: tab for tab in ALL}
 
 _PAGES = {
     ids.Kind.TURN: "/turns/{}/",

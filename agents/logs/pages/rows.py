@@ -15,7 +15,7 @@ from agents.base import ids
 from agents.logs.pages import step_sparkline, turn_summary
 from agents.logs.schemas.rows import ResponseRow, SessionRow, StepRow, TurnRow
 from agents.logs.store import match_snippets
-from agents.logs.store.match_snippets import Snippet
+from agents.logs.store.match_snippets import MatchSnippet
 from agents.query.tree import FreeText, Level, Query, SearchPhrase, leaves
 from agents.responses.wire import citations
 from agents.uikit import format, highlight
@@ -89,7 +89,7 @@ def _turn_params(level: Level, query: Query | None) -> str:
     return "?" + urlencode({name: text for name, text in params.items() if text}) if any(params.values()) else ""
 
 
-def turn_row(row: TurnRow, searched: SearchPhrases, turn_params: str = "", snippet: Snippet | None = None) -> str:
+def turn_row(row: TurnRow, searched: SearchPhrases, turn_params: str = "", snippet: MatchSnippet | None = None) -> str:
     """Render a turn; ``snippet`` is the step that holds the searched text."""
     turn_id, elapsed_ms = ids.public(ids.Kind.TURN, row.id), _elapsed_ms(row)
     output, phrases = _last_text(row, searched)
@@ -103,7 +103,7 @@ def turn_row(row: TurnRow, searched: SearchPhrases, turn_params: str = "", snipp
         last=highlight.snippet(snippet.text, searched.output, _SNIPPET_CHARS)
         if snippet
         else highlight.text_parts(output, phrases),
-        seen=snippet,
+        snippet=snippet,
         strip=step_sparkline.strip(row, elapsed_ms),
         running=row.status in _RUNNING,
         elapsed_ms=elapsed_ms,

@@ -118,13 +118,13 @@ def _group_marks(group: Sequence[_Span], scale: float, leftmost: float) -> list[
 def _lanes(group: Sequence[_Span]) -> list[int]:
     """Assign each step to the first free lane; when none of the three is free, to the one that is free first."""
     ends = [0.0] * _LANES
-    out = []
+    lane_of = []
     for span in group:
         free = [lane for lane, end in enumerate(ends) if end <= span.start + 1]
         lane = free[0] if free else ends.index(min(ends))
         ends[lane] = span.end
-        out.append(lane)
-    return out
+        lane_of.append(lane)
+    return lane_of
 
 
 def _min_width(step: StepMark) -> float:

@@ -52,8 +52,8 @@ def values(actor: Actor, level: Level, word: str) -> list[Suggestion]:
     """Return the values that complete a word with a colon."""
     name, colon, prefix = word.partition(":")
     if name.lower() == "has":
-        names = [name_ for name_ in (*FIELDS, *PRESENCE) if name_.startswith(prefix.lower())]
-        return [Suggestion(f"has:{name_}", "") for name_ in names[:MAX_SUGGESTIONS]]
+        names = [candidate for candidate in (*FIELDS, *PRESENCE) if candidate.startswith(prefix.lower())]
+        return [Suggestion(f"has:{candidate}", "") for candidate in names[:MAX_SUGGESTIONS]]
     resolved = find_field(name.split("."))
     if not colon or resolved is None or resolved[0].keyed:
         return []

@@ -42,28 +42,28 @@ class BulkResult:
 RowAction = Callable[[Actor, Level, Sequence[int]], BulkResult]
 
 
-def to_keys(actor: Actor, level: Level, keys: Sequence[int], act: RowAction) -> BulkResult:
+def to_keys(actor: Actor, level: Level, keys: Sequence[int], action: RowAction) -> BulkResult:
     """Apply an action to these rows, except those the actor cannot see."""
-    outcome = BulkResult()
+    result = BulkResult()
     for start in range(0, len(keys), BATCH_ROWS):
         visible_rows = listing.visible(level, actor).filter(pk__in=list(keys[start : start + BATCH_ROWS]))
-        outcome += act(actor, level, list(visible_rows.order_by("-pk").values_list("pk", flat=True)))
-    return outcome
+        result += action(actor, level, list(visible_rows.order_by("-pk").values_list("pk", flat=True)))
+    return result
 
 
 def to_all(
-    actor: Actor, query: Query, act: RowAction, on_progress: Callable[[BulkResult], None] = lambda _: None
+    actor: Actor, query: Query, action: RowAction, on_progress: Callable[[BulkResult], None] = lambda _: None
 ) -> BulkResult:
     """Apply an action to every row that the query accepts at the time its batch is read, newest first;
     ``on_progress`` gets the result so far after each batch. Raises Unavailable."""
-    outcome, after = BulkResult(), None
+    result, after = BulkResult(), None
     while True:
         keys, after = export.keys_of(actor, query, after, BATCH_ROWS)
         if keys:
-            outcome += act(actor, query.level, keys)
-            on_progress(outcome)
+            result += action(actor, query.level, keys)
+            on_progress(result)
         if after is None:
-            return outcome
+            return result
 
 
 def tag_action(add: Collection[str] = (), remove: Collection[str] = ()) -> RowAction:
@@ -78,11 +78,11 @@ def _tag(
 
     def job() -> int:
         runnable = _runnable(actor, level, keys)  # in here: nothing is deleted between
-        keys_ = {kind: [target.key for target in runnable]}
+        keys_by_kind = {kind: [target.key for target in runnable]}
         if add:
-            tags.add(add, **keys_)
+            tags.add(add, **keys_by_kind)
         if remove:
-            tags.remove(remove, **keys_)
+            tags.remove(remove, **keys_by_kind)
         for target in runnable:
             targets.note_change(target)
         return len(runnable)
@@ -96,18 +96,20 @@ def _runnable(actor: Actor, level: Level, keys: Sequence[int]) -> list[RecordTar
     chosen = list(keys)
     match level:
         case "session":
-            rows_ = Session.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("pk")
+            parents_and_keys = Session.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("pk")
         case "turn":
-            rows_ = Turn.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("session_id", "pk")
+            parents_and_keys = (
+                Turn.objects.visible_to(actor, "run").filter(pk__in=chosen).values_list("session_id", "pk")
+            )
         case "step":
             rows = Step.objects.visible_to(actor, "run").filter(pk__in=chosen)
-            rows_ = rows.values_list("turn__session_id", "turn_id", "pk")
+            parents_and_keys = rows.values_list("turn__session_id", "turn_id", "pk")
         case "response":
             rows = Response.objects.visible_to(actor, "run").filter(pk__in=chosen)
-            rows_ = rows.values_list("turn__session_id", "turn_id")
+            parents_and_keys = rows.values_list("turn__session_id", "turn_id")
         case _:
             raise InvalidRequest("level: rows of this level have no tags.", param="level")
-    return [RecordTarget(*row) for row in rows_]
+    return [RecordTarget(*row) for row in parents_and_keys]
 
 
 def delete(actor: Actor, level: Level, keys: Sequence[int]) -> BulkResult:

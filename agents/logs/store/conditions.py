@@ -19,8 +19,7 @@ from agents.base.models.terms import Term, TermKind
 from agents.base.timestamps import to_datetime
 from agents.base.tokenizer import fold, tokens
 from agents.query import fields
-from agents.query.tree import ExactValue, Number, NumberRange, Pattern, Period, SearchPhrase, Value
-from agents.query.tree import FieldTerm as TermNode
+from agents.query.tree import ExactValue, FieldTerm, Number, NumberRange, Pattern, Period, SearchPhrase, Value
 
 NOTHING = Q(pk__in=())
 EVERYTHING = ~NOTHING
@@ -63,7 +62,7 @@ def words_match(text_words: list[str], value: SearchPhrase) -> bool:
     return False
 
 
-def one_of(column: str, keys: Iterable[Any], node: TermNode) -> Q:
+def one_of(column: str, keys: Iterable[Any], node: FieldTerm) -> Q:
     """Build the condition that a column has one of these keys; ``!=`` leaves out rows without a value, ``has``
     accepts any value."""
     if node.op == "has":
@@ -73,10 +72,10 @@ def one_of(column: str, keys: Iterable[Any], node: TermNode) -> Q:
     return same if node.op != "!=" else ~same & Q(**{f"{column}__isnull": False})
 
 
-def interned_name(kind: TermKind, column: str) -> Callable[[TermNode], Q]:
+def interned_name(kind: TermKind, column: str) -> Callable[[FieldTerm], Q]:
     """Build the term on a name that rows store as the key of an interned text."""
 
-    def term(node: TermNode) -> Q:
+    def term(node: FieldTerm) -> Q:
         rows = Term.objects.filter(kind=int(kind)).values_list("pk", "value") if node.op != "has" else ()
         return one_of(column, (key for key, text in rows if value_matches(node.value, text)), node)
 
@@ -94,10 +93,10 @@ def keys_of_id(kind: ids.Kind, value: Value | None) -> list[int]:
     return [] if key is None else [key]
 
 
-def chosen(column: str, choices: Any) -> Callable[[TermNode], Q]:
+def chosen(column: str, choices: Any) -> Callable[[FieldTerm], Q]:
     """Build the term on a column of choices, compared by their labels."""
 
-    def term(node: TermNode) -> Q:
+    def term(node: FieldTerm) -> Q:
         return one_of(column, (choice.value for choice in choices if value_matches(node.value, choice.label)), node)
 
     return term
@@ -106,10 +105,10 @@ def chosen(column: str, choices: Any) -> Callable[[TermNode], Q]:
 _COMPARE = {">": GreaterThan, ">=": GreaterThanOrEqual, "<": LessThan, "<=": LessThanOrEqual}
 
 
-def amount(expression: Any, column: str | None = None) -> Callable[[TermNode], Q]:
+def amount(expression: Any, column: str | None = None) -> Callable[[FieldTerm], Q]:
     """Build the term on a number; ``column`` is the one that may be null."""
 
-    def term(node: TermNode) -> Q:
+    def term(node: FieldTerm) -> Q:
         present = Q(**{f"{column}__isnull": False}) if column else EVERYTHING
         match node.value:
             case Number(value=value) if node.op in _COMPARE:
@@ -127,10 +126,10 @@ def amount(expression: Any, column: str | None = None) -> Callable[[TermNode], Q
     return term
 
 
-def timestamp(column: str) -> Callable[[TermNode], Q]:
+def timestamp(column: str) -> Callable[[FieldTerm], Q]:
     """Build the term on a timestamp within a period."""
 
-    def term(node: TermNode) -> Q:
+    def term(node: FieldTerm) -> Q:
         if not isinstance(node.value, Period):
             return Q(**{f"{column}__isnull": False})
         condition = Q(**{f"{column}__isnull": False})

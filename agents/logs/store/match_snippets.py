@@ -19,7 +19,7 @@ MAX_TEXT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet:
+class MatchSnippet:
     """A step's type and name, and its text that holds the phrase."""
 
     type: str
@@ -27,7 +27,7 @@ class Snippet:
     text: str
 
 
-def of_turns(turns: Sequence[int], phrase: SearchPhrase) -> dict[int, Snippet]:
+def of_turns(turns: Sequence[int], phrase: SearchPhrase) -> dict[int, MatchSnippet]:
     """Return the snippet of the first step of each turn that holds the phrase. The caller has checked that the
     turns may be seen."""
     if not turns:
@@ -40,7 +40,7 @@ def of_turns(turns: Sequence[int], phrase: SearchPhrase) -> dict[int, Snippet]:
         first.setdefault(step.turn_id, step)
     texts = _texts(list(first.values()), phrase)
     return {
-        turn: Snippet(step.get_type_display(), step.name, texts[step.pk])
+        turn: MatchSnippet(step.get_type_display(), step.name, texts[step.pk])
         for turn, step in first.items()
         if step.pk in texts
     }

@@ -49,9 +49,9 @@ class _Live:
 
 def maintain(pass_s: float = PASS_S) -> bool:
     """Run one pass of maintenance; return whether there is more to do at once."""
-    ends = time.monotonic() + pass_s
+    deadline = time.monotonic() + pass_s
     _delete_replaced()
-    while time.monotonic() < ends:
+    while time.monotonic() < deadline:
         if not (_refresh() or _merge() or _seal()):
             return False
     return True
@@ -98,7 +98,7 @@ def _first_run(segments: Iterator[_Live]) -> list[_Live]:
     batch: list[_Live] = []
     for segment in segments:
         batch.append(segment)
-        if sum(segment_.turns for segment_ in batch) >= LARGE_TURNS:
+        if sum(member.turns for member in batch) >= LARGE_TURNS:
             return batch
     return []
 
@@ -177,8 +177,8 @@ def _columns(low: int, high: int) -> list[SegmentColumn]:
     by_name = table.read(table.within(low, high), table.ALL_COLUMNS)
     packed = []
     for name, column in by_name.items():
-        least, most = columns.bounds(column)
-        packed.append(SegmentColumn(name=name, least=least, most=most, data=columns.pack(column)))
+        minimum, maximum = columns.bounds(column)
+        packed.append(SegmentColumn(name=name, least=minimum, most=maximum, data=columns.pack(column)))
     return packed
 
 

@@ -8,12 +8,12 @@ from agents.base import ids
 from agents.logs.store.conditions import EVERYTHING, chosen, keys_of_id, timestamp, value_matches
 from agents.logs.store.levels.relations import QueryContext
 from agents.logs.store.levels.shared_terms import Terms, by_id, without_context
-from agents.query.tree import FieldTerm as TermNode
+from agents.query.tree import FieldTerm
 from agents.record.models.agents import Agent
 from agents.record.models.choices import Source
 
 
-def _agent(node: TermNode, context: QueryContext) -> Q:
+def _agent(node: FieldTerm, context: QueryContext) -> Q:
     """By name or id; names are few and compared in Python."""
     if node.op == "has":
         return EVERYTHING

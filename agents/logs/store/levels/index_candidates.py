@@ -81,8 +81,8 @@ def _candidates(node: Node, at: Level, context: QueryContext) -> LevelKeys:
 def _in_scope(node: LevelScope | Count, context: QueryContext) -> LevelKeys:
     """Return the shortest list that a condition inside the scope leaves of its level."""
     candidates = [_related(node.level, *_candidates(inner, node.level, context)) for inner in conjuncts(node.node)]
-    known = [keys for keys in candidates if keys is not None]
-    return node.level, min(known, key=len) if known else None
+    short_lists = [keys for keys in candidates if keys is not None]
+    return node.level, min(short_lists, key=len) if short_lists else None
 
 
 def _term(node: FieldTerm, at: Level, context: QueryContext) -> LevelKeys:
@@ -96,8 +96,10 @@ def _term(node: FieldTerm, at: Level, context: QueryContext) -> LevelKeys:
         return own, _by_tag(node, own)
     if node.field not in _INDEXED.get(own, ()):
         return own, None
-    rows_ = MODELS[own].objects.unscoped("narrowed by what is asked for").filter(_TERMS[own][node.field](node, context))
-    return own, _capped(rows_, "pk", MAX_ROWS)
+    matching = (
+        MODELS[own].objects.unscoped("narrowed by what is asked for").filter(_TERMS[own][node.field](node, context))
+    )
+    return own, _capped(matching, "pk", MAX_ROWS)
 
 
 def _by_text(node: FieldTerm, phrase: SearchPhrase, level: Level, context: QueryContext) -> list[int] | None:
@@ -131,8 +133,8 @@ def _related(at: Level, level: Level, keys: list[int] | None) -> list[int] | Non
     """Return the rows of ``at`` that are, contain or belong to rows of these keys."""
     while keys is not None and level != at:
         model, by, column, level = _hop(level, at)
-        rows_ = model.objects.unscoped("narrowed by what is asked for").filter(**{f"{by}__in": key_list(keys)})
-        keys = _capped(rows_, column, _MAX_RELATED)
+        next_rows = model.objects.unscoped("narrowed by what is asked for").filter(**{f"{by}__in": key_list(keys)})
+        keys = _capped(next_rows, column, _MAX_RELATED)
     return keys
 
 

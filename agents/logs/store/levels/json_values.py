@@ -15,8 +15,7 @@ from agents.logs.store.conditions import key_list
 from agents.logs.store.levels.relations import QueryContext
 from agents.logs.store.levels.shared_terms import TermFunction
 from agents.query import comparison
-from agents.query.tree import ExactValue, Pattern, SearchPhrase
-from agents.query.tree import FieldTerm as TermNode
+from agents.query.tree import ExactValue, FieldTerm, Pattern, SearchPhrase
 from agents.record.models.choices import StepType
 from agents.record.models.turns import Step, StepDetail
 from agents.record.schemas.events import ToolDetail
@@ -31,7 +30,7 @@ Part = Literal["args", "result"]
 def json_term(part: Part) -> TermFunction:
     """Build the term on the arguments of a tool, or on its result."""
 
-    def term(node: TermNode, context: QueryContext) -> Q:
+    def term(node: FieldTerm, context: QueryContext) -> Q:
         matching = by_keys(list(_matching_steps(part, node, context)))
         if node.op != "!=":
             return matching
@@ -46,7 +45,7 @@ def by_keys(keys: list[int]) -> Q:
     return Q(pk__in=key_list(keys))
 
 
-def _matching_steps(part: Part, node: TermNode, context: QueryContext) -> Iterator[int]:
+def _matching_steps(part: Part, node: FieldTerm, context: QueryContext) -> Iterator[int]:
     """Yield the tool executions whose JSON fulfils the term. Raises Unavailable when reading takes too long."""
     deadline = time.monotonic() + BUDGET_S
     for chunk in _chunks(_candidates(part, node, context)):
@@ -65,7 +64,7 @@ def _chunks(keys: list[int]) -> Iterable[list[int]]:
     return (keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK))
 
 
-def _candidates(part: Part, node: TermNode, context: QueryContext) -> list[int]:
+def _candidates(part: Part, node: FieldTerm, context: QueryContext) -> list[int]:
     """Return the tool executions that hold every word of the term somewhere in this part, newest first."""
     rows = Step.objects.unscoped("narrowed by what is asked for").filter(type=StepType.TOOL_EXECUTION)
     if context.only is not None:
@@ -75,7 +74,7 @@ def _candidates(part: Part, node: TermNode, context: QueryContext) -> list[int]:
     return list(rows.order_by("-pk").values_list("pk", flat=True))
 
 
-def required_texts(node: TermNode) -> list[str]:
+def required_texts(node: FieldTerm) -> list[str]:
     """Return texts whose words the JSON must hold: the names of the path, and the complete words of the value."""
     texts = [name for name in node.path if isinstance(name, str)]
     match node.value:

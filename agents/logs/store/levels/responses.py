@@ -10,11 +10,11 @@ from agents.logs.store.conditions import amount, chosen, interned_name, timestam
 from agents.logs.store.levels.relations import QueryContext
 from agents.logs.store.levels.shared_terms import Terms, by_id, without_context
 from agents.query.fields import TRUNCATING
-from agents.query.tree import FieldTerm as TermNode
+from agents.query.tree import FieldTerm
 from agents.record.models.choices import LIVE, Api, TurnStatus
 
 
-def _is(node: TermNode, context: QueryContext) -> Q:
+def _is(node: FieldTerm, context: QueryContext) -> Q:
     marks = {
         "live": Q(status__in=LIVE),
         "waiting": Q(status=TurnStatus.AWAITING_INPUT),

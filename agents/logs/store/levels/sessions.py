@@ -17,12 +17,12 @@ from agents.logs.store.levels.shared_terms import (
     tag_term,
     without_context,
 )
-from agents.query.tree import FieldTerm as TermNode
+from agents.query.tree import FieldTerm
 from agents.record.models.choices import Api, Source
 from agents.record.models.tags import SessionTag
 
 
-def _session(node: TermNode, context: QueryContext) -> Q:
+def _session(node: FieldTerm, context: QueryContext) -> Q:
     """By name or id."""
     if node.op == "has":
         return EVERYTHING

@@ -15,14 +15,13 @@ from agents.base.store.terms import MAX_LENGTH
 from agents.base.tokenizer import fold
 from agents.logs.store.conditions import EVERYTHING, keys_of_id, value_matches
 from agents.logs.store.levels.relations import QueryContext
-from agents.query.tree import EVERY_ITEM, ExactValue, Pattern
-from agents.query.tree import FieldTerm as TermNode
+from agents.query.tree import EVERY_ITEM, ExactValue, FieldTerm, Pattern
 
-TermFunction = Callable[[TermNode, QueryContext], Q]
+TermFunction = Callable[[FieldTerm, QueryContext], Q]
 Terms = dict[str, TermFunction]
 
 
-def without_context(term: Callable[[TermNode], Q]) -> TermFunction:
+def without_context(term: Callable[[FieldTerm], Q]) -> TermFunction:
     """Build a term that does not depend on the context of the query."""
     return lambda node, context: term(node)
 
@@ -30,21 +29,21 @@ def without_context(term: Callable[[TermNode], Q]) -> TermFunction:
 def by_id(kind: ids.Kind) -> TermFunction:
     """Build the term on the id of the row itself."""
 
-    def term(node: TermNode, context: QueryContext) -> Q:
+    def term(node: FieldTerm, context: QueryContext) -> Q:
         same = Q(pk__in=keys_of_id(kind, node.value))
         return ~same if node.op == "!=" else same
 
     return term
 
 
-def tag_term(tags: Any, column: str, kind: TermKind, start: Callable[[TermNode], str]) -> TermFunction:
+def tag_term(tags: Any, column: str, kind: TermKind, start: Callable[[FieldTerm], str]) -> TermFunction:
     """Build the term on a tag, or a pair of the metadata, by a table of tags of these rows. ``start`` returns
     the prefix of all texts that the term can match."""
 
     def having(numbers: Any) -> Q:
         return Q(Exists(tags.objects.filter(**{column: OuterRef("pk"), "term_id__in": numbers})))
 
-    def term(node: TermNode, context: QueryContext) -> Q:
+    def term(node: FieldTerm, context: QueryContext) -> Q:
         prefix = start(node)
         present = having(Term.objects.filter(_under(kind, prefix)).values("pk"))
         if node.op == "has":
@@ -69,7 +68,7 @@ def _from(kind: TermKind, prefix: str) -> Q:
     return Q(kind=int(kind), value__startswith=prefix)
 
 
-def matching_terms(kind: TermKind, prefix: str, node: TermNode) -> list[int]:
+def matching_terms(kind: TermKind, prefix: str, node: FieldTerm) -> list[int]:
     """Return the keys of the interned texts with a prefix that a term matches."""
     value = node.value
     if isinstance(value, ExactValue):
@@ -80,7 +79,7 @@ def matching_terms(kind: TermKind, prefix: str, node: TermNode) -> list[int]:
     return [key for key, text in rows.values_list("pk", "value") if value_matches(value, text[len(prefix) :])]
 
 
-def metadata_prefix(node: TermNode) -> str:
+def metadata_prefix(node: FieldTerm) -> str:
     """Return the prefix of the pairs at a path of the metadata, as `agents.record.store.tags` writes them."""
     return ".".join(_step(step) for step in node.path) + "="
 
@@ -100,7 +99,7 @@ def mask_term(column: str, choices: dict[str, int]) -> TermFunction:
         numbers = [n for n in range(1 << len(choices)) if any(n & choices[name] for name in names)]
         return Q(**{f"{column}__in": numbers})
 
-    def term(node: TermNode, context: QueryContext) -> Q:
+    def term(node: FieldTerm, context: QueryContext) -> Q:
         matching = with_bits([name for name in choices if value_matches(node.value, name)])
         return matching if node.op != "!=" else ~matching & with_bits(list(choices))
 
@@ -121,12 +120,12 @@ def folded_equals(column: str, value: Any) -> Q:
 def code_term(column: str) -> TermFunction:
     """Build the term on a column of the server's own codes, in lower-case ASCII."""
 
-    def term(node: TermNode, context: QueryContext) -> Q:
+    def term(node: FieldTerm, context: QueryContext) -> Q:
         present, same = ~Q(**{column: ""}), folded_equals(column, node.value)
         return present & ~same if node.op == "!=" else present & same
 
     return term
 
 
-def everything(node: TermNode, context: QueryContext) -> Q:
+def everything(node: FieldTerm, context: QueryContext) -> Q:
     return EVERYTHING

@@ -19,14 +19,13 @@ from agents.logs.store.levels.shared_terms import (
 )
 from agents.query import fields
 from agents.query.fields import TRUNCATING
-from agents.query.tree import FieldTerm as TermNode
-from agents.query.tree import Flag, SearchPhrase
+from agents.query.tree import FieldTerm, Flag, SearchPhrase
 from agents.record.models.choices import StepStatus, StepType
 from agents.record.models.tags import StepTag
 from agents.record.store import search
 
 
-def _is(node: TermNode, context: QueryContext) -> Q:
+def _is(node: FieldTerm, context: QueryContext) -> Q:
     marks = {
         "live": Q(status=StepStatus.IN_PROGRESS),
         "waiting": Q(status=StepStatus.AWAITING_INPUT),
@@ -38,14 +37,14 @@ def _is(node: TermNode, context: QueryContext) -> Q:
     return matching
 
 
-def _status(node: TermNode, context: QueryContext) -> Q:
+def _status(node: FieldTerm, context: QueryContext) -> Q:
     """Rare statuses have a partial index, which the database uses only where the query excludes completed steps."""
     matching = chosen("status", StepStatus)(node)
     is_rare = node.op == "=" and not value_matches(node.value, StepStatus.COMPLETED.label)
     return matching & ~Q(status=StepStatus.COMPLETED) if is_rare else matching
 
 
-def _server_side(node: TermNode, context: QueryContext) -> Q:
+def _server_side(node: FieldTerm, context: QueryContext) -> Q:
     tools = Q(type=StepType.TOOL_EXECUTION)
     return tools & Q(server_side=node.value.value) if isinstance(node.value, Flag) else tools
 
@@ -53,7 +52,7 @@ def _server_side(node: TermNode, context: QueryContext) -> Q:
 def _problem(present: Q, *, typed: bool) -> TermFunction:
     """Build the term on a problem: an error, whose type is interned, or a shield's objection."""
 
-    def term(node: TermNode, context: QueryContext) -> Q:
+    def term(node: FieldTerm, context: QueryContext) -> Q:
         value = node.value
         if not isinstance(value, SearchPhrase):
             return present
@@ -76,7 +75,7 @@ def _fits(text_words: list[str], value: SearchPhrase, exact: bool) -> bool:
     return text_words == tokens(value.text) if exact else words_match(text_words, value)
 
 
-def _text(node: TermNode, context: QueryContext) -> Q:
+def _text(node: FieldTerm, context: QueryContext) -> Q:
     value = node.value
     if not isinstance(value, SearchPhrase):
         return Q(pk__in=search.filled("step"))
@@ -87,7 +86,7 @@ def _text(node: TermNode, context: QueryContext) -> Q:
 
 
 TERMS: Terms = {
-    **turns.COUNTED,
+    **turns.SHARED,
     "id": by_id(ids.Kind.STEP),
     "started": turns.started,
     "status": _status,

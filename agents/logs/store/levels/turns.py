@@ -33,8 +33,7 @@ from agents.logs.store.levels.shared_terms import (
 )
 from agents.query import fields
 from agents.query.fields import TRUNCATING
-from agents.query.tree import ExactValue, Period, SearchPhrase
-from agents.query.tree import FieldTerm as TermNode
+from agents.query.tree import ExactValue, FieldTerm, Period, SearchPhrase
 from agents.record.models.agents import Agent, Session
 from agents.record.models.choices import LIVE, Api, Source, TurnStatus
 from agents.record.models.tags import TurnTag
@@ -45,14 +44,14 @@ _PART = {"input": "input", "output": "output", "error_message": "problem", "meta
 """Parts of a turn's document, by their columns in the table of fields."""
 
 
-def agent(node: TermNode, context: QueryContext) -> Q:
+def agent(node: FieldTerm, context: QueryContext) -> Q:
     """By name or id; names are few and compared in Python."""
     rows = Agent.objects.unscoped("names only; the turns are visible").values_list("pk", "name", "model")
     matching = [key for key, name, model in rows if value_matches(node.value, name or model)]
     return one_of("agent_id", [*matching, *keys_of_id(ids.Kind.AGENT, node.value)], node)
 
 
-def session(node: TermNode, context: QueryContext) -> Q:
+def session(node: FieldTerm, context: QueryContext) -> Q:
     """By name or id."""
     sessions = Session.objects.unscoped("names only; the turns are visible")
     if node.op == "has":
@@ -62,7 +61,7 @@ def session(node: TermNode, context: QueryContext) -> Q:
     return ~same if node.op == "!=" else same
 
 
-def _is(node: TermNode, context: QueryContext) -> Q:
+def _is(node: FieldTerm, context: QueryContext) -> Q:
     name = node.value.text if isinstance(node.value, ExactValue) else ""
     marks = {
         "live": Q(status__in=LIVE),
@@ -73,14 +72,14 @@ def _is(node: TermNode, context: QueryContext) -> Q:
     return marks[name] if name in marks else _mark_condition(marks, node)
 
 
-def _mark_condition(marks: dict[str, Q], node: TermNode) -> Q:
+def _mark_condition(marks: dict[str, Q], node: FieldTerm) -> Q:
     matching = Q(pk__in=())
     for name, condition in marks.items():
         matching |= condition if value_matches(node.value, name) else Q(pk__in=())
     return matching
 
 
-def _error(node: TermNode, context: QueryContext) -> Q:
+def _error(node: FieldTerm, context: QueryContext) -> Q:
     """The type, interned, or the message."""
     failed = Q(error_type__isnull=False)
     if not isinstance(node.value, SearchPhrase):
@@ -97,7 +96,7 @@ def _error(node: TermNode, context: QueryContext) -> Q:
 
 
 def _part(column: str) -> TermFunction:
-    def term(node: TermNode, context: QueryContext) -> Q:
+    def term(node: FieldTerm, context: QueryContext) -> Q:
         present = Q(pk__in=search.filled("turn", [_PART[column]]))
         if not isinstance(node.value, SearchPhrase):
             return present
@@ -109,7 +108,7 @@ def _part(column: str) -> TermFunction:
     return term
 
 
-def text(node: TermNode, context: QueryContext) -> Q:
+def text(node: FieldTerm, context: QueryContext) -> Q:
     """Search the texts of the turn and its steps. A turn's document includes its steps once it has ended; of
     turns that still run, or are too long for a document, the steps are searched too."""
     if not isinstance(node.value, SearchPhrase):
@@ -139,12 +138,12 @@ def found_in_steps(value: SearchPhrase, context: QueryContext) -> list[int]:
     return list(steps.values_list("turn_id", flat=True).distinct())
 
 
-def _key(node: TermNode, context: QueryContext) -> Q:
+def _key(node: FieldTerm, context: QueryContext) -> Q:
     rows = ApiKey.objects.values_list("pk", "name") if node.op != "has" else ()
     return one_of("actor_key", (key for key, name in rows if value_matches(node.value, name)), node)
 
 
-def started(node: TermNode, context: QueryContext) -> Q:
+def started(node: FieldTerm, context: QueryContext) -> Q:
     """A key contains its time, so a period is a range of keys; the column decides within the millisecond."""
     condition = timestamp("started_at")(node)
     if isinstance(node.value, Period):
@@ -191,4 +190,3 @@ TERMS: Terms = {
     "out": _part("output"),
     fields.FREE_TEXT: text,
 }
-COUNTED = SHARED

@@ -57,11 +57,11 @@ def _gather(actor: Actor, query: Query, deadline: Deadline) -> tuple[Array, Arra
     scan = open_scan(actor, query, deadline)
     column, status = STARTED[scan.table], f"{scan.table}.status"
     started, outcomes = [np.array([], dtype=np.int64)], [np.array([], dtype=np.uint8)]
-    for sifted in scan.over({column, status}):
-        rows = sifted.rows()
+    for matched in scan.over({column, status}):
+        rows = matched.rows()
         if rows is not None:
-            started.append(sifted.ints(column, rows))
-            outcomes.append(OUTCOME_OF_STATUS[sifted.ints(status, rows)])
+            started.append(matched.ints(column, rows))
+            outcomes.append(OUTCOME_OF_STATUS[matched.ints(status, rows)])
     return np.concatenate(started), np.concatenate(outcomes)
 
 

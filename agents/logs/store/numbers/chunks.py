@@ -82,14 +82,13 @@ class LiveSegment:
 def live_segments() -> tuple[list[LiveSegment], int]:
     """Return the live segments in the order of their turns, and the number in the change feed up to which they
     are valid. No segments when later changes have been dropped from the feed: the stale turns are unknown then."""
-    rows = Segment.objects.filter(live=True).order_by("low").values_list("pk", "low", "high", "seq")
-    segments = list(rows)
-    if not segments:
+    rows = list(Segment.objects.filter(live=True).order_by("low").values_list("pk", "low", "high", "seq"))
+    if not rows:
         return [], 0
-    seq = min(row[3] for row in segments)
+    seq = min(row[3] for row in rows)
     if changes.is_pruned(seq):
         return [], 0
-    return [LiveSegment(*row[:3]) for row in segments], seq
+    return [LiveSegment(*row[:3]) for row in rows], seq
 
 
 def changed(seq: int, upto: int) -> Any:
@@ -124,14 +123,14 @@ class TurnChunks:
 
         return ColumnChunk(read(turns, names))
 
-    def sealed(self, head: LiveSegment) -> ColumnChunk:
-        start, end = np.searchsorted(self.stale, [head.low, head.high], side="right")
-        return ColumnChunk({}, head.pk, self.stale[start:end] if end > start else None)
+    def sealed(self, segment: LiveSegment) -> ColumnChunk:
+        start, end = np.searchsorted(self.stale, [segment.low, segment.high], side="right")
+        return ColumnChunk({}, segment.pk, self.stale[start:end] if end > start else None)
 
     def bounds(self, names: Iterable[str]) -> dict[int, ColumnBounds]:
         """Return by segment the minimum and maximum of these columns."""
-        rows = SegmentColumn.objects.filter(name__in=sorted(names), segment_id__in=[head.pk for head in self.segments])
+        rows = SegmentColumn.objects.filter(name__in=sorted(names), segment_id__in=[live.pk for live in self.segments])
         by_segment: dict[int, ColumnBounds] = {}
-        for segment, name, least, most in rows.values_list("segment_id", "name", "least", "most"):
-            by_segment.setdefault(segment, {})[name] = (least, most)
+        for segment, name, minimum, maximum in rows.values_list("segment_id", "name", "least", "most"):
+            by_segment.setdefault(segment, {})[name] = (minimum, maximum)
         return by_segment

@@ -28,20 +28,20 @@ def facets(actor: Actor, query: Query, by: Sequence[str], limit: int, deadline: 
     counts: dict[str, Counts] = {field: Counter() for field in by}
     totals: Counts = Counter()
     needs = {*columns.values(), *([f"{scan.table}.turn"] if scan.table in CHILDREN else [])}
-    for sifted in scan.over(needs, without=by):
+    for matched in scan.over(needs, without=by):
         for index, field in enumerate(by):
-            rows = sifted.rows(without=field)
+            rows = matched.rows(without=field)
             if rows is not None:
-                totals[index] += sifted.size(rows)
-                _add(counts[field], sifted, columns[field], rows)
+                totals[index] += matched.size(rows)
+                _add(counts[field], matched, columns[field], rows)
     return [_facet(field, counts[field], totals[index], limit) for index, field in enumerate(by)]
 
 
-def _add(counts: Counts, sifted: MatchedChunk, name: str, rows: Rows) -> None:
+def _add(counts: Counts, matched: MatchedChunk, name: str, rows: Rows) -> None:
     if name in RAGGED:
-        _add_ragged(counts, sifted, name, rows)
+        _add_ragged(counts, matched, name, rows)
         return
-    column = sifted.column(name, rows)
+    column = matched.column(name, rows)
     assert isinstance(column, Coded)
     row_counts = np.bincount(column.codes, minlength=len(column.values))
     if name == "turn.step_types":
@@ -65,8 +65,8 @@ def _add_bits(counts: Counts, masks: Array, row_counts: Array) -> None:
             counts[NULL] += count
 
 
-def _add_ragged(counts: Counts, sifted: MatchedChunk, name: str, rows: Rows) -> None:
-    column = sifted.chunk.ragged(name)
+def _add_ragged(counts: Counts, matched: MatchedChunk, name: str, rows: Rows) -> None:
+    column = matched.chunk.ragged(name)
     chosen = np.zeros(len(column.counts), dtype=bool)
     chosen[rows] = True
     owners, codes = column.rows, column.codes

@@ -28,12 +28,12 @@ class Grouping:
         if table in CHILDREN:
             self.needs.add(f"{table}.turn")
 
-    def assign(self, sifted: MatchedChunk, rows: Rows) -> tuple[Array, Array]:
+    def assign(self, matched: MatchedChunk, rows: Rows) -> tuple[Array, Array]:
         """Return (for each row the index of its group in the second array, the numbers of the groups)."""
-        size = sifted.size(rows)
+        size = matched.size(rows)
         indices, group_keys = np.zeros(size, dtype=np.uint16), [()]
         for name in self._by:
-            column = self._column(name, sifted, rows)
+            column = self._column(name, matched, rows)
             joint = coded(indices.astype(np.int64) * len(column.values) + column.codes)
             pairs = (divmod(value, len(column.values)) for value in joint.values.tolist())
             values = column.values.tolist()
@@ -41,11 +41,11 @@ class Grouping:
             indices = joint.codes
         return indices, np.array([self.numbers.setdefault(key, len(self.numbers)) for key in group_keys])
 
-    def _column(self, name: str, sifted: MatchedChunk, rows: Rows) -> Coded:
+    def _column(self, name: str, matched: MatchedChunk, rows: Rows) -> Coded:
         if name in PERIODS:
-            return periods(sifted.ints(STARTED[self._table], rows), PERIODS[name], self._zone)
-        column = sifted.column(GROUPS[self._table][name], rows)
-        return column if isinstance(column, Coded) else coded(sifted.ints(GROUPS[self._table][name], rows))
+            return periods(matched.ints(STARTED[self._table], rows), PERIODS[name], self._zone)
+        column = matched.column(GROUPS[self._table][name], rows)
+        return column if isinstance(column, Coded) else coded(matched.ints(GROUPS[self._table][name], rows))
 
     def select(self, counts: Array, limit: int) -> list[int]:
         """Return the numbers of the groups to report: the newest times, else those with the most rows."""

@@ -161,9 +161,7 @@ def _reasons(value: Any) -> Any:
     numbers = {reason: index for index, reason in enumerate(REASONS)}
     try:
         return (
-            [numbers[reason_] for reason_ in value]
-            if isinstance(value, list | tuple | set | frozenset)
-            else numbers[value]
+            [numbers[item] for item in value] if isinstance(value, list | tuple | set | frozenset) else numbers[value]
         )
     except KeyError:
         raise NotColumns from None

@@ -28,7 +28,7 @@ class Mask(Protocol):
     def of(self, chunk: ColumnChunk) -> Array:
         """Return an array that is True for the rows of the chunk that fulfil the condition."""
 
-    def may(self, zone: ColumnBounds) -> bool:
+    def may(self, bounds: ColumnBounds) -> bool:
         """Whether some row of a segment may fulfil it; False where certainly none does."""
 
 
@@ -54,8 +54,8 @@ class AllOf:
             mask = mask & part.of(chunk)
         return mask
 
-    def may(self, zone: ColumnBounds) -> bool:
-        return all(part.may(zone) for part in self.parts)
+    def may(self, bounds: ColumnBounds) -> bool:
+        return all(part.may(bounds) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class AnyOf:
     def of(self, chunk: ColumnChunk) -> Array:
         return reduce(np.logical_or, (part.of(chunk) for part in self.parts))
 
-    def may(self, zone: ColumnBounds) -> bool:
-        return any(part.may(zone) for part in self.parts)
+    def may(self, bounds: ColumnBounds) -> bool:
+        return any(part.may(bounds) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Complement:
     def of(self, chunk: ColumnChunk) -> Array:
         return ~self.part.of(chunk)
 
-    def may(self, zone: ColumnBounds) -> bool:
+    def may(self, bounds: ColumnBounds) -> bool:
         return True
 
 
@@ -106,8 +106,8 @@ class TurnsWith:
         mask[chunk.turns_of(self.table)[self.part.of(chunk)]] = True
         return mask
 
-    def may(self, zone: ColumnBounds) -> bool:
-        return self.part.may(zone)
+    def may(self, bounds: ColumnBounds) -> bool:
+        return self.part.may(bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ class FromTurn:
         mask: Array = self.part.of(chunk)[chunk.turns_of(self.table)]
         return mask
 
-    def may(self, zone: ColumnBounds) -> bool:
-        return self.part.may(zone)
+    def may(self, bounds: ColumnBounds) -> bool:
+        return self.part.may(bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +148,11 @@ class ByKeys:
         indices[indices == len(self.keys)] = 0
         return np.asarray(self.keys[indices] == own)
 
-    def may(self, zone: ColumnBounds) -> bool:
-        least, most = zone.get(f"{self.table}.id", (None, None))
-        if least is None or most is None:
+    def may(self, bounds: ColumnBounds) -> bool:
+        minimum, maximum = bounds.get(f"{self.table}.id", (None, None))
+        if minimum is None or maximum is None:
             return False
-        return bool(np.searchsorted(self.keys, least) < np.searchsorted(self.keys, most, side="right"))
+        return bool(np.searchsorted(self.keys, minimum) < np.searchsorted(self.keys, maximum, side="right"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +172,11 @@ class ColumnCheck:
         column = chunk[self.column]
         return self.check(column.values)[column.codes] if isinstance(column, Coded) else self.check(column.numbers)
 
-    def may(self, zone: ColumnBounds) -> bool:
-        if self.column not in zone or (self.low, self.high) == (-math.inf, math.inf):
+    def may(self, bounds: ColumnBounds) -> bool:
+        if self.column not in bounds or (self.low, self.high) == (-math.inf, math.inf):
             return True
-        least, most = zone[self.column]
-        return least is not None and most is not None and least <= self.high and most >= self.low
+        minimum, maximum = bounds[self.column]
+        return minimum is not None and maximum is not None and minimum <= self.high and maximum >= self.low
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class SumCheck:
     def of(self, chunk: ColumnChunk) -> Array:
         return self.check(reduce(np.add, (chunk[name].ints for name in self.columns)))
 
-    def may(self, zone: ColumnBounds) -> bool:
+    def may(self, bounds: ColumnBounds) -> bool:
         return True
 
 
@@ -214,5 +214,5 @@ class MultivaluedCheck:
         mask[column.rows[np.isin(column.values, self.values)[column.codes]]] = True
         return mask
 
-    def may(self, zone: ColumnBounds) -> bool:
+    def may(self, bounds: ColumnBounds) -> bool:
         return True

@@ -18,24 +18,24 @@ def largest(actor: Actor, query: Query, amount: str, limit: int, deadline: Deadl
     scan = open_scan(actor, query, deadline)
     key, column = f"{scan.table}.id", f"{scan.table}.{AMOUNTS[amount]}"
     keys, amounts = [np.array([], dtype=np.int64)], [np.array([], dtype=np.int64)]
-    for sifted in scan.over({key, column}):
-        rows = sifted.rows()
+    for matched in scan.over({key, column}):
+        rows = matched.rows()
         if rows is not None:
-            top = _largest(sifted.ints(column, rows), sifted.ints(key, rows), limit)
+            top = _largest(matched.ints(column, rows), matched.ints(key, rows), limit)
             amounts.append(top[0])
             keys.append(top[1])
     _, chosen = _largest(np.concatenate(amounts), np.concatenate(keys), limit)
-    return [int(key_) for key_ in chosen]
+    return [int(row_key) for row_key in chosen]
 
 
 def keys(actor: Actor, query: Query, deadline: Deadline) -> list[int]:
     """Return the keys of all rows, ascending."""
     scan = open_scan(actor, query, deadline)
     column, batches = f"{scan.table}.id", [np.array([], dtype=np.int64)]
-    for sifted in scan.over({column}):
-        rows = sifted.rows()
+    for matched in scan.over({column}):
+        rows = matched.rows()
         if rows is not None:
-            batches.append(sifted.ints(column, rows))
+            batches.append(matched.ints(column, rows))
     return [int(key) for key in np.sort(np.concatenate(batches))]
 
 

@@ -46,11 +46,11 @@ class Scan:
         excluded = set(without)
         fixed = [mask for node, mask in self._conditions if not constrains(node, excluded)]
         need = frozenset({f"{self.table}.status"}).union(self._visible.needs, *(m.needs for _, m in self._conditions))
-        zones = self._store.bounds(frozenset().union(*(mask.needs for mask in fixed))) if fixed else {}
+        bounds = self._store.bounds(frozenset().union(*(mask.needs for mask in fixed))) if fixed else {}
         columns = frozenset(names)
-        for head in self._store.segments:
-            if all(mask.may(zones.get(head.pk, {})) for mask in fixed):
-                yield self._matched(self._store.sealed(head), need, columns)
+        for segment in self._store.segments:
+            if all(mask.may(bounds.get(segment.pk, {})) for mask in fixed):
+                yield self._matched(self._store.sealed(segment), need, columns)
         yield self._matched(self._store.tail(need | columns), need, columns)
 
     def _matched(self, chunk: ColumnChunk, need: frozenset[str], columns: frozenset[str]) -> MatchedChunk:

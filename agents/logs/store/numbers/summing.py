@@ -57,13 +57,13 @@ def groups(actor: Actor, query: Query, by: Sequence[str], limit: int, zone: tzin
     count = len(grouping.numbers)
     selected = grouping.select(sums.table[:count, 0], limit)
     durations, ttfts = (_split(parts, count, selected) for parts in (sums.durations, sums.ttfts))
-    stats_ = [
+    group_stats = [
         _stats(sums.table[number], *(_percentiles(parts[number]) for parts in (durations, ttfts)))
         for number in selected
     ]
     return Groups(
         by=list(by),
-        groups=labelled_groups(by, query.level == "step", grouping, selected, stats_),
+        groups=labelled_groups(by, query.level == "step", grouping, selected, group_stats),
         more=count - len(selected),
     )
 
@@ -93,13 +93,16 @@ def _gather(
 ) -> tuple[_Sums, Grouping]:
     scan = open_scan(actor, query, deadline)
     grouping, sums = Grouping(scan.table, by, zone), _Sums()
-    for sifted in scan.over(grouping.needs | _needs(scan.table)):
-        rows = sifted.rows()
+    for matched in scan.over(grouping.needs | _needs(scan.table)):
+        rows = matched.rows()
         if rows is None:
             continue
-        indices, numbers = grouping.assign(sifted, rows)
-        sums.add(indices, _amounts(sifted, rows), numbers)
-        for values, parts in ((_duration(sifted, rows), sums.durations), (_time("ttft_us", sifted, rows), sums.ttfts)):
+        indices, numbers = grouping.assign(matched, rows)
+        sums.add(indices, _amounts(matched, rows), numbers)
+        for values, parts in (
+            (_duration(matched, rows), sums.durations),
+            (_time("ttft_us", matched, rows), sums.ttfts),
+        ):
             present = values != NULL
             parts.append((numbers[indices[present]].astype(np.uint32), values[present]))
     return sums, grouping
@@ -112,51 +115,51 @@ def _needs(table: Table) -> set[str]:
     return {f"{table}.{name}" for name in names | times if name in own}
 
 
-def _amounts(sifted: MatchedChunk, rows: Rows) -> dict[str, Array]:
-    table, size = sifted.table, sifted.size(rows)
-    status = sifted.ints(f"{table}.status", rows)
+def _amounts(matched: MatchedChunk, rows: Rows) -> dict[str, Array]:
+    table, size = matched.table, matched.size(rows)
+    status = matched.ints(f"{table}.status", rows)
     outcome = OUTCOME_OF_STATUS[status]
     amounts = {"count": np.ones(size, dtype=np.int64)}
     amounts |= {name: (outcome == index).astype(np.int64) for index, name in enumerate(OUTCOMES)}
     own = LAYOUTS[table]
-    amounts |= {name: sifted.ints(f"{table}.{name}", rows) for name in TOKENS if name in own}
+    amounts |= {name: matched.ints(f"{table}.{name}", rows) for name in TOKENS if name in own}
     if "cost_nano" in own:
-        cost = sifted.ints(f"{table}.cost_nano", rows)
+        cost = matched.ints(f"{table}.cost_nano", rows)
         has_cost = cost != NULL
         amounts |= {"cost_nano": np.where(has_cost, cost, 0), "cost_known": has_cost.astype(np.int64)}
         amounts |= {"cost_unknown": (~has_cost).astype(np.int64)}
     if table == "turn":
-        amounts |= {name: sifted.ints(f"turn.{column}", rows) for name, column in COUNTS.items()}
+        amounts |= {name: matched.ints(f"turn.{column}", rows) for name, column in COUNTS.items()}
         amounts |= {"turns": amounts["count"]}
     if table == "session":
-        amounts |= {"turns": sifted.ints("session.turn_count", rows)}
+        amounts |= {"turns": matched.ints("session.turn_count", rows)}
     if table == "step":
-        amounts |= _step_amounts(sifted, rows, status)
+        amounts |= _step_amounts(matched, rows, status)
     return amounts
 
 
-def _step_amounts(sifted: MatchedChunk, rows: Rows, status: Array) -> dict[str, Array]:
-    tools = sifted.ints("step.type", rows) == StepType.TOOL_EXECUTION
+def _step_amounts(matched: MatchedChunk, rows: Rows, status: Array) -> dict[str, Array]:
+    tools = matched.ints("step.type", rows) == StepType.TOOL_EXECUTION
     return {
         "steps": np.ones(len(status), dtype=np.int64),
         "tools": tools.astype(np.int64),
         "errors": (status == StepStatus.FAILED).astype(np.int64),
-        "violations": sifted.ints("step.violation", rows),
+        "violations": matched.ints("step.violation", rows),
     }
 
 
-def _duration(sifted: MatchedChunk, rows: Rows) -> Array:
-    if sifted.table != "response":
-        return _time("duration_us", sifted, rows)
-    ended = sifted.ints("response.completed_at", rows)
-    return np.where(ended == NULL, NULL, ended - sifted.ints("response.created_at", rows))
+def _duration(matched: MatchedChunk, rows: Rows) -> Array:
+    if matched.table != "response":
+        return _time("duration_us", matched, rows)
+    ended = matched.ints("response.completed_at", rows)
+    return np.where(ended == NULL, NULL, ended - matched.ints("response.created_at", rows))
 
 
-def _time(name: str, sifted: MatchedChunk, rows: Rows) -> Array:
+def _time(name: str, matched: MatchedChunk, rows: Rows) -> Array:
     """Return a duration of each row, `NULL` where the table has no such column."""
-    if name in LAYOUTS[sifted.table]:
-        return sifted.ints(f"{sifted.table}.{name}", rows)
-    return np.full(sifted.size(rows), NULL)
+    if name in LAYOUTS[matched.table]:
+        return matched.ints(f"{matched.table}.{name}", rows)
+    return np.full(matched.size(rows), NULL)
 
 
 # ---------------------------------------------------------------------------------------------- results

@@ -13,11 +13,11 @@ def dollars(nano: int | None) -> float | None:
     return None if nano is None else nano / 1e9
 
 
-def tokens(input: int, output: int, cached: int, reasoning: int) -> TokenCounts:
+def tokens(input_tokens: int, output_tokens: int, cached_tokens: int, reasoning_tokens: int) -> TokenCounts:
     return TokenCounts(
-        input_tokens=input,
-        output_tokens=output,
-        cached_tokens=cached,
-        reasoning_tokens=reasoning,
-        total_tokens=input + output,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cached_tokens=cached_tokens,
+        reasoning_tokens=reasoning_tokens,
+        total_tokens=input_tokens + output_tokens,
     )

@@ -34,19 +34,34 @@ _COLUMNS = (
 
 def rows(keys: Sequence[int]) -> list[SessionRow]:
     """Read the rows of these sessions, in this order."""
-    values = Session.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
-    sessions = {row[0]: row for row in values}
-    last_turns = {row.id: row for row in turns.rows([row[-1] for row in sessions.values() if row[-1]])}
-    agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[2] for row in sessions.values() if row[2]})
+    sessions = Session.objects.unscoped("ids checked").filter(pk__in=list(keys)).values_list(*_COLUMNS)
+    by_key = {row[0]: row for row in sessions}
+    last_turns = {row.id: row for row in turns.rows([row[-1] for row in by_key.values() if row[-1]])}
+    agents = Agent.objects.unscoped("ids checked").filter(pk__in={row[2] for row in by_key.values() if row[2]})
     names = {key: name or model for key, name, model in agents.values_list("pk", "name", "model")}
     tags = tags_of(SessionTag, "session_id", keys)
-    return [_row(sessions[key], last_turns, names, tags.get(key, [])) for key in keys if key in sessions]
+    return [_row(by_key[key], last_turns, names, tags.get(key, [])) for key in keys if key in by_key]
 
 
 def _row(
     row: tuple[Any, ...], last_turns: Mapping[int, TurnRow], agents: Mapping[int, str], tags: list[str]
 ) -> SessionRow:
-    key, name, agent, api, source, created, updated, count, items, input, output, cost, metadata, last_key = row
+    (
+        key,
+        name,
+        agent,
+        api,
+        source,
+        created,
+        updated,
+        count,
+        items,
+        input_tokens,
+        output_tokens,
+        cost,
+        metadata,
+        last_key,
+    ) = row
     turn = last_turns.get(last_key)
     return SessionRow(
         id=key,
@@ -63,7 +78,9 @@ def _row(
         updated_at=to_us(updated),
         turn_count=count,
         item_count=items,
-        usage=TokenCounts(input_tokens=input, output_tokens=output, total_tokens=input + output),
+        usage=TokenCounts(
+            input_tokens=input_tokens, output_tokens=output_tokens, total_tokens=input_tokens + output_tokens
+        ),
         cost_usd=cells.dollars(cost),
         last_turn=turn,
     )

@@ -51,7 +51,7 @@ _COLUMNS = (
 class _Context:
     sessions: Mapping[int, str]
     agents: Mapping[int, str]
-    words: Mapping[int | None, str]
+    texts: Mapping[int | None, str]
     details: Mapping[int, tuple[bytes, str]]
     tags: Mapping[int, list[str]]
 
@@ -71,7 +71,7 @@ def _context(keys: Sequence[int], steps: list[tuple[Any, ...]]) -> _Context:
     return _Context(
         sessions=dict(sessions.values_list("pk", "name")),
         agents={key: name or model for key, name, model in agents.values_list("pk", "name", "model")},
-        words=terms.texts({number for row in steps for number in (row[6], row[11], row[12])}),
+        texts=terms.texts({number for row in steps for number in (row[6], row[11], row[12])}),
         details={key: (large_values.outline(kind, body).body, error) for key, kind, body, error in details},
         tags=tags_of(StepTag, "step_id", keys),
     )
@@ -92,13 +92,13 @@ def _row(row: tuple[Any, ...], context: _Context) -> StepRow:
         agent_id=agent,
         agent_name=context.agents.get(agent, ""),
         type=StepType(type_).label,
-        kind=context.words[kind],
+        kind=context.texts[kind],
         name=name,
         status=StepStatus(status).label,
         server_side=server_side,
         violation=violation,
-        model=context.words[model],
-        finish=context.words[finish] or None,
+        model=context.texts[model],
+        finish=context.texts[finish] or None,
         tags=context.tags.get(key, []),
         input_preview=preview(input_text),
         output_preview=preview(failure.message if failure else output_text),

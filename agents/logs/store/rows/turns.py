@@ -51,7 +51,7 @@ class _Context:
     bodies: dict[int, tuple[str, str, str]]
     agents: dict[int, str]
     sessions: dict[int, str]
-    words: dict[int | None, str]
+    texts: dict[int | None, str]
     steps: dict[int, list[tuple[Any, ...]]]
     tags: dict[int, list[str]]
 
@@ -73,7 +73,7 @@ def _context(keys: Sequence[int], turns: list[tuple[Any, ...]]) -> _Context:
         bodies={row[0]: row[1:] for row in bodies.values_list("pk", "input_preview", "output_preview", "error")},
         agents={key: name or model for key, name, model in agents.values_list("pk", "name", "model")},
         sessions=dict(sessions.values_list("pk", "name")),
-        words=terms.texts({number for row in turns for number in row[7:10]}),
+        texts=terms.texts({number for row in turns for number in row[7:10]}),
         steps=_steps(keys),
         tags=tags_of(TurnTag, "turn_id", keys),
     )
@@ -98,7 +98,7 @@ def _steps(keys: Sequence[int]) -> dict[int, list[tuple[Any, ...]]]:
 
 def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
     key, agent, session, status, stop_reason, source, api, model, user, error, started, completed = row[:12]
-    duration, ttft, tokens_in, tokens_out, cached, reasoning, cost, steps, tools, errors, violations = row[12:]
+    duration, ttft, input_tokens, output_tokens, cached, reasoning, cost, steps, tools, errors, violations = row[12:]
     input_preview, output_preview, error_json = context.bodies.get(key, ("", "", ""))
     start = to_us(started)
     return TurnRow(
@@ -111,8 +111,8 @@ def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
         stop_reason=stop_reason or None,
         source=Source(source).label,
         api=Api(api).label,
-        model=context.words[model],
-        user=context.words[user] or None,
+        model=context.texts[model],
+        user=context.texts[user] or None,
         tags=context.tags.get(key, []),
         input_preview=input_preview,
         output_preview=output_preview,
@@ -120,7 +120,7 @@ def _row(row: tuple[Any, ...], context: _Context) -> TurnRow:
         completed_at=us_or_none(completed),
         duration_ms=cells.milliseconds(duration),
         ttft_ms=cells.milliseconds(ttft),
-        usage=cells.tokens(tokens_in, tokens_out, cached, reasoning),
+        usage=cells.tokens(input_tokens, output_tokens, cached, reasoning),
         cost_usd=cells.dollars(cost),
         error=ErrorInfo.model_validate_json(error_json) if error and error_json else None,
         steps=[_mark(step, start) for step in context.steps.get(key, ())],
