@@ -24,6 +24,11 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 SOURCES = ["agents", "agentsite", "tests", "bench"]
 
 
+# Every process of the tests would compile all of the project anew, and pytest rewrite each test: up to half of a
+# start. What Python keeps for that is no part of the repository.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 def run(*command: str, **environment: str) -> bool:
     """Run a command in the project's root; whether it succeeded."""
     name = " ".join(command).replace(f"{BIN}/", "")
@@ -59,8 +64,10 @@ def migrations() -> bool:
 
 
 def pytest(*arguments: str, **environment: str) -> bool:
-    """Two workers, each with a database and servers of its own; a file's tests stay together."""
-    return run(PYTHON, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *arguments, **environment)
+    """Two workers, each with a database and servers of its own; a file's tests stay together. The slowest tests
+    are named, so that one that becomes slow is seen."""
+    options = ("-q", "-n", "2", "--dist", "loadfile", "--durations", "20", "--durations-min", "0.5")
+    return run(PYTHON, "-m", "pytest", *options, *arguments, **environment)
 
 
 def browser() -> bool:
