@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -33,10 +32,9 @@ def held() -> Iterator[HeldModel]:
 
 
 @pytest.fixture(scope="session")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data() -> Path:
     """What a new server finds, so that it need not make its tables."""
-    own = tmp_path_factory.getbasetemp()
-    return first_data(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+    return first_data()
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,8 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
+from tests import kept
+
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,16 +152,19 @@ class ServerProcess:
 
 
 @contextmanager
-def database() -> Iterator[dict[str, str]]:
+def database(*, empty: bool = True) -> Iterator[dict[str, str]]:
     """What a server's environment says of its database: nothing for SQLite, else the URL of a new
-    database on the server that TEST_DATABASE_URL names, for as long as the block lasts."""
+    database on the server that TEST_DATABASE_URL names, for as long as the block lasts; with its tables
+    already if it is not to be empty."""
     url = os.environ.get("TEST_DATABASE_URL", "")
     if not url:
         yield {}
         return
     name = f"agents_{secrets.token_hex(6)}"
+    template = "template1" if empty else kept.postgresql_template(url)
     with psycopg.connect(url, autocommit=True) as control:
-        control.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        made = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        control.execute(made.format(sql.Identifier(name), sql.Identifier(template)))
         try:
             yield {"DATABASE_URL": urlsplit(url)._replace(path=f"/{name}").geturl()}
         finally:
@@ -175,7 +180,7 @@ def running(
     well is stopped, and must not have logged a mistake."""
     if data is not None:
         shutil.copytree(data, folder / "data")
-    with database() as where:
+    with database(empty=data is None) as where:
         server = ServerProcess(folder, {**where, **(environment or {})}, demo=demo)
         try:
             server.start()
@@ -188,14 +193,15 @@ def running(
                 server.kill()
 
 
-def first_data(shared: Path) -> Path:
-    """What a server's first start leaves in its data folder: tables without rows, static files. Made
-    once in a folder that the workers of a run share: it takes longer than all else a start does."""
-    made = shared / "first-data"
-    if not made.exists():
-        own = Path(tempfile.mkdtemp(dir=shared))
+def first_data() -> Path:
+    """What a server's first start leaves in its data folder: tables without rows, static files. Kept: it takes
+    longer than all else a start does."""
+    return kept.kept(f"first-data-on-{'postgresql' if os.environ.get('TEST_DATABASE_URL') else 'sqlite'}", _first_data)
+
+
+def _first_data(path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        own = Path(folder)
         with running(own):
             pass
-        with suppress(OSError):  # another worker was faster
-            (own / "data").rename(made)
-    return made
+        shutil.copytree(own / "data", path)
