@@ -26,7 +26,7 @@ from agents.base.access import ACTIONS, Actor
 from agents.base.store import keys, readiness, scopes, terms, trouble
 from agents.knowledge.store import vectors
 from agents.record.store import costs
-from tests import kept
+from tests import kept, second_database
 from tests.inprocess import empty_database
 
 # as manage.py does: the tests' own garbage is little beside what is imported
@@ -39,6 +39,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Workers of a run share what it makes: the process that starts them names it."""
     if not hasattr(config, "workerinput"):
         kept.name_run()
+
+
+@pytest.hookimpl(tryfirst=True)  # before they are put in an order by chance
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """PostgreSQL is the second database; whoever names a test has it there also."""
+    if os.environ.get("TEST_DATABASE_URL") and not any("::" in chosen for chosen in config.args):
+        second_database.select(config, items)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
