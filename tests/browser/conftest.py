@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from tests.server import held_model
 from tests.server.caller import Caller
 from tests.server.held_model import HeldModel
-from tests.server.process import ServerProcess, running
+from tests.server.process import ServerProcess, first_data, running
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
@@ -37,7 +37,7 @@ def held() -> Iterator[HeldModel]:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator[ServerProcess]:
     """A server as a newcomer starts it."""
-    with running(tmp_path_factory.mktemp("demo"), held.environment, demo=True) as process:
+    with running(tmp_path_factory.mktemp("demo"), held.environment, demo=True, data=first_data()) as process:
         yield process
 
 

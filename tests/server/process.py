@@ -7,6 +7,7 @@ setting leads to somebody's data. Knows nothing of what is asked of the server.
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import secrets
@@ -28,6 +29,23 @@ from psycopg import sql
 from tests import kept
 
 T = TypeVar("T")
+
+_SHELL = """
+import contextlib, io, json, sys, traceback
+import django
+django.setup()
+from django.db import connections
+for line in sys.stdin:
+    printed, failed = io.StringIO(), ""
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(json.loads(line), {})
+    except Exception:
+        failed = traceback.format_exc()
+    connections.close_all()
+    print(json.dumps([printed.getvalue(), failed]), flush=True)
+"""
+"""Runs one program after the other with Django, each of a line of JSON."""
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
@@ -56,6 +74,7 @@ class ServerProcess:
         self._options = [] if demo else ["--no-demo"]
         self._log = folder / "serve.log"
         self._process: subprocess.Popen[bytes] | None = None
+        self._shell: subprocess.Popen[str] | None = None
         self._environment = {name: os.environ[name] for name in KEPT if name in os.environ}
         self._environment |= environment or {}
         self._environment["DATA_DIR"] = str(folder / "data")
@@ -98,6 +117,27 @@ class ServerProcess:
         line = [sys.executable, "manage.py", *command]
         done = subprocess.run(line, cwd=ROOT, env=self._environment, check=True, capture_output=True, text=True)
         return done.stdout
+
+    def shell(self, program: str) -> str:
+        """What a program with Django prints that works on the same data, in a process beside the server's. That
+        is kept: to start it takes longer than most of what is done in it."""
+        if self._shell is None:
+            environment = {**self._environment, "DJANGO_SETTINGS_MODULE": "agentsite.settings"}
+            line, pipe = [sys.executable, "-c", _SHELL], subprocess.PIPE
+            self._shell = subprocess.Popen(line, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, text=True)
+        assert self._shell.stdin is not None and self._shell.stdout is not None  # noqa: PT018 - pipes both
+        self._shell.stdin.write(f"{json.dumps(program)}\n")
+        self._shell.stdin.flush()
+        answer = self._shell.stdout.readline()
+        assert answer, "the shell has ended"
+        printed, failed = json.loads(answer)
+        assert not failed, failed
+        return str(printed)
+
+    def close_shell(self) -> None:
+        if self._shell is not None:
+            self._shell.communicate()
+            self._shell = None
 
     def start(self, port: int = 0) -> ServerProcess:
         """Start it and wait until it takes turns."""
@@ -189,6 +229,7 @@ def running(
                 server.stop()
             assert not _MISTAKE.search(server.log, server.forgiven), server.log[-4000:]
         finally:
+            server.close_shell()
             with suppress(ProcessLookupError):
                 server.kill()
 
