@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import shutil
 import signal
 import socket
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import AsyncSingleThreadContext
+from django.conf import settings
 from django.db import connection, connections
+from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
 
 from agents.base import ids, reading
@@ -19,6 +26,8 @@ from agents.base.access import ACTIONS, Actor
 from agents.base.store import failures, keys, readiness, scopes, terms
 from agents.knowledge.store import vectors
 from agents.record.store import costs
+from tests import kept, second_database
+from tests.support.inprocess import empty_database
 
 # as manage.py does: the tests' own garbage is little beside what is imported
 gc.set_threshold(50_000, 20, 100)
@@ -26,6 +35,25 @@ gc.set_threshold(50_000, 20, 100)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = [f"tests.fixtures.{name}" for name in ("admin", "api", "live", "pages")]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers of a run share what it makes: the process that starts them names it."""
+    if not hasattr(config, "workerinput"):
+        kept.name_run()
+
+
+@pytest.hookimpl(tryfirst=True)  # before they are put in an order by chance
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """PostgreSQL is the second database; whoever names a test has it there also."""
+    if os.environ.get("TEST_DATABASE_URL") and not any("::" in chosen for chosen in config.args):
+        second_database.select(config, items)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and os.environ.get("TEST_DATABASE_URL"):
+        kept.drop_postgresql_template(os.environ["TEST_DATABASE_URL"])
+
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 START_US = 1_795_000_000_000_000
@@ -132,12 +160,45 @@ def django_db_setup(
     django_test_environment: None, django_db_blocker: Any, django_db_modify_db_settings: None
 ) -> Iterator[None]:
     """The database of the tests, always: pytest-django makes one only where a test of the run asks
-    for its own kind of access, and some of ours open the database by themselves."""
+    for its own kind of access, and some of ours open the database by themselves. It is copied from one that
+    the migrations made."""
     with django_db_blocker.unblock():
+        if connection.vendor == "sqlite":
+            _copy_tables()
+            yield
+            return
+        connection.settings_dict["TEST"]["TEMPLATE"] = kept.postgresql_template(os.environ["TEST_DATABASE_URL"])
         made = setup_databases(verbosity=0, interactive=False)
     yield
     with django_db_blocker.unblock():
         teardown_databases(made, verbosity=0)
+
+
+def _copy_tables() -> None:
+    """Into the file of this worker, which goes with the folder it is in."""
+    connection.close()
+    copied = kept.kept("tests.sqlite3", _make_tables)
+    name = connection.settings_dict["TEST"]["NAME"]
+    shutil.copyfile(copied, name)
+    connection.settings_dict["NAME"] = settings.DATABASES["default"]["NAME"] = name
+
+
+def _make_tables(path: Path) -> None:
+    made = setup_databases(verbosity=0, interactive=False)
+    with closing(sqlite3.connect(path)) as copy:
+        connection.ensure_connection()
+        connection.connection.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")  # all of it in the one file
+    teardown_databases(made, verbosity=0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _emptied_between_tests() -> Iterator[None]:
+    """Empty the tables after a test without a transaction the fast way: Django's own truncates all of them and
+    makes the permissions anew, which takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: empty_database())
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,11 @@ PYTHON = sys.executable
 BIN = Path(PYTHON).parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 SOURCES = ["agents", "agentsite", "tests", "bench"]
+
+
+# Every process of the tests would compile all of the project anew, and pytest rewrite each test: up to half of a
+# start. What Python keeps for that is no part of the repository.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def run(*command: str, **environment: str) -> bool:
@@ -47,7 +53,8 @@ def lint() -> bool:
 
 
 def types() -> bool:
-    return run(f"{BIN}/mypy", "--no-incremental", "agents", "agentsite", "bench", "tests")
+    fresh = ["--no-incremental"] if IN_CI else []  # where nobody comes again, what it keeps is for nothing
+    return run(f"{BIN}/mypy", *fresh, "agents", "agentsite", "bench", "tests")
 
 
 def contracts() -> bool:
@@ -60,8 +67,11 @@ def migrations() -> bool:
 
 
 def pytest(*arguments: str, **environment: str) -> bool:
-    """Two workers, each with a database and servers of its own; a file's tests stay together."""
-    return run(PYTHON, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *arguments, **environment)
+    """Two workers, each with a database and servers of its own. A file's tests stay together until a worker has
+    nothing left to do, and takes some of the other's. The slowest tests are named, so that one that becomes slow
+    is seen."""
+    options = ("-q", "-n", "2", "--dist", "worksteal", "--durations", "20", "--durations-min", "0.5")
+    return run(PYTHON, "-m", "pytest", *options, *arguments, **environment)
 
 
 def browser() -> bool:
@@ -99,8 +109,8 @@ def postgresql() -> bool:
 
 
 def slow() -> bool:
-    """What takes its time, one after the other."""
-    return pytest("-n", "0", "-m", "slow and not browser")
+    """What takes its time, often by waiting: two at a time, as each has a server of its own."""
+    return pytest("-m", "slow and not browser")
 
 
 _ALL_OF_IT = ("-n", "0", "-m", "(corpus or slow) and not browser", "--timeout", "7200")
@@ -118,17 +128,24 @@ def long_on_postgresql() -> bool:
 def slow_browser() -> bool:
     """The same in the browser, where there is one; in a process of its own, as its driver leaves an event
     loop running that others stumble over."""
-    return not _chromium() or pytest("-n", "0", "-m", "slow and browser", "tests/browser")
+    if not _chromium():
+        return True
+    two_at_a_time = pytest("--dist", "loadfile", "-m", "slow and browser and not alone", "tests/browser")
+    return pytest("-n", "0", "-m", "alone", "tests/browser") and two_at_a_time
 
 
-QUICK: list[Callable[[], bool]] = [
-    lint,
-    types,
-    contracts,
-    migrations,
-    lambda: pytest("-m", "not browser and not slow and not corpus"),
-    browser,
-]
+def quick_tests() -> bool:
+    return pytest("-m", "not browser and not slow and not corpus")
+
+
+def beside(*steps: Callable[[], bool]) -> bool:
+    """These at once, to their ends."""
+    with ThreadPoolExecutor(len(steps)) as pool:
+        return all(list(pool.map(lambda step: step(), steps)))
+
+
+# much of the time of the tests is waiting for servers, in which the types are checked
+QUICK: list[Callable[[], bool]] = [lint, contracts, migrations, lambda: beside(quick_tests, types), browser]
 CHECK: list[Callable[[], bool]] = [postgresql, lambda: pytest("-m", "corpus"), slow, slow_browser]
 LONG: list[Callable[[], bool]] = [long_on_sqlite, long_on_postgresql]
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from tests.access.matrix import World, make_world
-from tests.support.inprocess import idle_service, open_database
+from tests.support.inprocess import copy_of_rows, idle_service, open_database
 
 
 @pytest.fixture
@@ -26,20 +23,16 @@ Make = Callable[[], World]
 
 @pytest.fixture(scope="session")
 def _made_once() -> Iterator[Make]:
-    """Makes the world, which takes longer than most tests of it; on SQLite once, and then puts the whole
-    database back to how it was."""
+    """Makes the world, which takes longer than most tests of it: once, and then puts all of its rows back."""
     kept: list[World] = []
-    with closing(sqlite3.connect(":memory:")) as copy:
+    with copy_of_rows() as (keep, put_back):
 
         def make() -> World:
-            if connection.vendor != "sqlite":
-                return make_world()
             if kept:
-                connection.ensure_connection()
-                copy.backup(connection.connection)
+                put_back()
             else:
                 kept.append(make_world())
-                connection.connection.backup(copy)
+                keep()
             return kept[0]
 
         yield make

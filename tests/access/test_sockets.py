@@ -27,6 +27,8 @@ from tests.access.matrix import FEW, Chain, Who, World
 from tests.support.cases import sparing
 
 HOST = b"testserver"
+PATIENCE_S = 60
+"""How long a frame may take on a machine that has other things to do; none is promised within a time."""
 UNAUTHENTICATED = 4401
 LAST = {"live", "end", "error"}
 """After these a subscription has said what it says at once."""
@@ -69,7 +71,7 @@ async def said(ws: WebsocketCommunicator, topic: str, **more: Any) -> Frames:
     await ws.send_json_to({"op": "subscribe", "id": 7, "topic": topic, **more})
     frames: Frames = []
     while not frames or frames[-1]["op"] not in LAST:
-        frames.append(await ws.receive_json_from(timeout=5))
+        frames.append(await ws.receive_json_from(timeout=PATIENCE_S))
     return frames
 
 
@@ -107,9 +109,9 @@ def test_a_socket_tells_only_what_may_be_seen(name: str, world: World) -> None:
 
     async def flow() -> None:
         async with socket(headers(who)) as ws:
-            assert (await ws.connect())[0]
+            assert (await ws.connect(PATIENCE_S))[0]
             if not may_open(who):
-                assert (await ws.receive_output())["code"] == UNAUTHENTICATED
+                assert (await ws.receive_output(PATIENCE_S))["code"] == UNAUTHENTICATED
                 return
         for topic, kind in named_topics(world):
             first = {"after": "0" if topic.startswith("turn:") else beginning(who, world)}
@@ -117,7 +119,7 @@ def test_a_socket_tells_only_what_may_be_seen(name: str, world: World) -> None:
                 if topic.startswith("turn:") and "q" in more:
                     continue
                 async with socket(headers(who)) as ws:  # a socket each: they refuse a flood
-                    await ws.connect()
+                    await ws.connect(PATIENCE_S)
                     frames = await said(ws, topic, **more)
                     text = json.dumps(frames)
                     assert not leaks(text, who, world, topic), (topic, more, text)
@@ -145,7 +147,7 @@ def test_a_page_speaks_with_its_login(name: str, world: World) -> None:
 
     async def flow() -> None:
         async with socket(handshake) as ws:
-            assert (await ws.connect())[0]
+            assert (await ws.connect(PATIENCE_S))[0]
             frames = await said(ws, "logs", after=beginning(who, world))
             assert ("kanariered7f3a9" in json.dumps(frames)) == ("red" in who.sees)
             assert not leaks(json.dumps(frames), who, world)
@@ -168,13 +170,13 @@ def test_not_even_that_something_changed_is_told(name: str, world: World) -> Non
 
     async def flow() -> None:
         async with socket(headers(who)) as ws:
-            await ws.connect()
+            await ws.connect(PATIENCE_S)
             await said(ws, "logs", q="status:failed")
             hub.notify(LATER, [(ChangeKind.TURN, green), (ChangeKind.TURN, gone), (ChangeKind.TURN, red)])
             if "red" not in who.sees:
                 assert await ws.receive_nothing(timeout=4 * topics.LIST_TICK_S)
                 return
-            frame = await ws.receive_json_from(timeout=5)
+            frame = await ws.receive_json_from(timeout=PATIENCE_S)
             assert not leaks(json.dumps(frame), who, world)
             assert [event["type"] for event in frame["events"]] == ["row"]
 
@@ -189,11 +191,11 @@ def test_cursors_go_on_at_their_own_times(world: World, monkeypatch: pytest.Monk
 
     async def flow() -> None:
         async with socket(headers(who)) as ws:
-            await ws.connect()
+            await ws.connect(PATIENCE_S)
             frames = await said(ws, "logs")
             for _ in range(3):
                 hub.notify(LATER, [(ChangeKind.TURN, key)])
-                frames.append(await ws.receive_json_from(timeout=5))
+                frames.append(await ws.receive_json_from(timeout=PATIENCE_S))
             assert [(frame["op"], frame["events"]) for frame in frames[2:]] == [("events", [])] * 3
             cursors = [frame["cursor"] for frame in (frames[0], *frames[2:])]
             assert len({*cursors}) == 4
@@ -212,7 +214,7 @@ def test_a_cursor_tells_nothing_of_what_others_did(world: World) -> None:
         told = []
         for _ in range(2):
             async with socket(headers(who)) as ws:
-                await ws.connect()
+                await ws.connect(PATIENCE_S)
                 told.append((await said(ws, "logs"))[0]["cursor"])
         assert told[0] != told[1]
         assert str(await sync_to_async(changes.latest)()) not in told
@@ -228,7 +230,7 @@ def test_a_cursor_of_nobodys_is_refused(world: World) -> None:
     async def flow() -> None:
         for wrong in ("0", "812", "x", "é", "\0", own[:-4], own[1:], own * 9, theirs):
             async with socket(headers(who)) as ws:
-                await ws.connect()
+                await ws.connect(PATIENCE_S)
                 [frame] = await said(ws, "logs", after=wrong)
                 assert (frame["op"], frame["error"]["code"], frame["error"]["param"]) == (
                     "error",
@@ -247,7 +249,7 @@ def test_what_others_changed_makes_nobody_load_its_page_again(world: World, monk
         for name, op in (("outsider", "replay"), ("owner", "gap"), ("admin", "gap")):
             who = world.who[name]
             async with socket(headers(who)) as ws:
-                await ws.connect()
+                await ws.connect(PATIENCE_S)
                 assert (await said(ws, "logs", after=beginning(who, world)))[0]["op"] == op, name
 
     async_to_sync(flow)()
@@ -261,7 +263,7 @@ def test_a_query_may_be_a_tree(topic: str, world: World) -> None:
 
     async def flow() -> None:
         async with socket(headers(who)) as ws:
-            await ws.connect()
+            await ws.connect(PATIENCE_S)
             frames = await said(ws, topic + of, q=tree, after=beginning(who, world))
             assert [frame["op"] for frame in frames] == ["replay", "live"], frames
 
@@ -276,11 +278,11 @@ def test_a_list_says_what_it_shows_no_longer(world: World) -> None:
 
     async def flow() -> None:
         async with socket(headers(who)) as ws:
-            await ws.connect()
+            await ws.connect(PATIENCE_S)
             await said(ws, "logs", q=f"turn:{fresh.ids['turn_id']} OR status:failed")
             await sync_to_async(sessions.delete)(world.owner, sessions.key_of(fresh.ids["session_id"]))
             hub.notify(LATER, [(ChangeKind.TURN, key)])
-            frame = await ws.receive_json_from(timeout=5)
+            frame = await ws.receive_json_from(timeout=PATIENCE_S)
             assert frame["events"] == [{"type": "gone", "id": fresh.ids["turn_id"]}]
 
     async_to_sync(flow)()
@@ -305,12 +307,12 @@ def test_a_list_says_that_a_turn_is_gone_which_it_sent_to_catch_up(
 
     async def flow() -> None:
         async with socket(headers(world.who["owner"])) as ws:
-            await ws.connect()
+            await ws.connect(PATIENCE_S)
             frames = await said(ws, "logs", after=beginning(world.who["owner"], world))
             assert fresh.ids["turn_id"] in [event["id"] for event in frames[0]["events"]]
             await sync_to_async(delete_session_of)(world, fresh)
             hub.notify(LATER, [(ChangeKind.TURN, key)])
-            assert gone([await ws.receive_json_from(timeout=5)]) == [fresh.ids["turn_id"]]
+            assert gone([await ws.receive_json_from(timeout=PATIENCE_S)]) == [fresh.ids["turn_id"]]
 
     async_to_sync(flow)()
 
@@ -324,7 +326,7 @@ def test_a_list_says_what_is_gone_of_what_is_shown(world: World, returns: bool) 
 
     async def flow() -> None:
         async with socket(headers(world.who["owner"])) as ws:
-            await ws.connect()
+            await ws.connect(PATIENCE_S)
             after = beginning(world.who["owner"], world) if returns else None
             frames = await said(ws, "logs", after=after, shown=shown)
             assert gone(frames[:1]) == [fresh.ids["turn_id"]]
@@ -341,13 +343,13 @@ def test_what_is_shown_stays_remembered(world: World, monkeypatch: pytest.Monkey
 
     async def flow() -> None:
         async with socket(headers(world.who["owner"])) as newer, socket(headers(world.who["owner"])) as older:
-            await newer.connect()
-            await older.connect()
+            await newer.connect(PATIENCE_S)
+            await older.connect(PATIENCE_S)
             await said(newer, "logs")
             await said(older, "logs", shown=[fresh.ids["turn_id"]])
             await sync_to_async(delete_session_of)(world, fresh)
             hub.notify(LATER, [(ChangeKind.TURN, key)])
-            assert gone([await older.receive_json_from(timeout=5)]) == [fresh.ids["turn_id"]]
+            assert gone([await older.receive_json_from(timeout=PATIENCE_S)]) == [fresh.ids["turn_id"]]
 
     async_to_sync(flow)()
 
@@ -363,7 +365,7 @@ def test_naming_turns_tells_nothing_of_them(name: str, world: World) -> None:
 
     async def flow() -> None:
         async with socket(headers(who)) as ws:
-            await ws.connect()
+            await ws.connect(PATIENCE_S)
             frames = await said(ws, "logs", shown=named)
             assert sorted(gone(frames[:1])) == sorted(named)
             hub.notify(LATER, [(ChangeKind.TURN, key)])
@@ -381,7 +383,7 @@ def test_a_list_that_cannot_be_asked_for_is_refused_at_once(q: str, returns: boo
 
     async def flow() -> None:
         async with socket(headers(world.who["owner"])) as ws:
-            await ws.connect()
+            await ws.connect(PATIENCE_S)
             after = beginning(world.who["owner"], world) if returns else None
             frames = await said(ws, "logs", q=q, after=after)
             assert [frame["op"] for frame in frames] == ["error"]
@@ -423,12 +425,12 @@ def test_messages_that_mean_nothing_are_answered_and_forgotten(world: World) -> 
     async def flow() -> None:
         for text in WRONG:
             async with socket(headers(world.who["owner"])) as ws:
-                await ws.connect()
+                await ws.connect(PATIENCE_S)
                 await ws.send_to(text_data=text)
-                answer = await ws.receive_json_from(timeout=5)
+                answer = await ws.receive_json_from(timeout=PATIENCE_S)
                 assert (answer["op"], bool(answer["error"]["message"])) == ("error", True), text[:80]
                 await ws.send_to(bytes_data=text.encode() + b"\xff")
-                assert (await ws.receive_json_from(timeout=5))["op"] == "error"
+                assert (await ws.receive_json_from(timeout=PATIENCE_S))["op"] == "error"
                 assert (await said(ws, "logs"))[-1]["op"] == "live"
 
     async_to_sync(flow)()
@@ -437,9 +439,9 @@ def test_messages_that_mean_nothing_are_answered_and_forgotten(world: World) -> 
 def test_a_flood_of_messages_ends_the_socket(world: World) -> None:
     async def flow() -> None:
         async with socket(headers(world.who["owner"])) as ws:
-            await ws.connect()
+            await ws.connect(PATIENCE_S)
             for _ in range(60):  # twenty a second are allowed
                 await ws.send_json_to({"op": "unsubscribe", "id": 1})
-            assert (await ws.receive_output(timeout=5)) == {"type": "websocket.close", "code": 4008}
+            assert (await ws.receive_output(timeout=PATIENCE_S)) == {"type": "websocket.close", "code": 4008}
 
     async_to_sync(flow)()

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from tests.support.live.caller import Caller
 from tests.support.live.held_model import HeldModel
-from tests.support.live.process import ServerProcess, running
+from tests.support.live.process import ServerProcess, first_data, running
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
@@ -29,7 +29,7 @@ expect.set_options(timeout=PATIENCE_MS)
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator[ServerProcess]:
     """A server as a newcomer starts it."""
-    with running(tmp_path_factory.mktemp("demo"), held.environment, demo=True) as process:
+    with running(tmp_path_factory.mktemp("demo"), held.environment, demo=True, data=first_data()) as process:
         yield process
 
 

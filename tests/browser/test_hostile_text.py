@@ -15,7 +15,7 @@ from tests.browser.test_live_pages import is_over
 from tests.support.depth import deep
 from tests.support.live.caller import Caller, Talk
 from tests.support.live.held_model import HeldModel
-from tests.support.live.process import ServerProcess, running
+from tests.support.live.process import ServerProcess, first_data, running
 from tests.support.pages.script_payloads import PAYLOADS, mixed
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -62,7 +62,7 @@ WATCH = "window.ran = []; for (const one of ['alert', 'prompt', 'print']) window
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory, held: HeldModel) -> Iterator[ServerProcess]:
     """A server of this module's own: nobody else wants to read what is in its log."""
-    with running(tmp_path_factory.mktemp("hostile"), held.environment) as process:
+    with running(tmp_path_factory.mktemp("hostile"), held.environment, data=first_data()) as process:
         yield process
 
 
@@ -72,7 +72,7 @@ def paths(demo: ServerProcess) -> list[str]:
     batches = [TEXTS[start : start + PER_TURN] for start in range(0, len(TEXTS), PER_TURN)]
     found = []
     for batch in batches:
-        out = demo.manage("shell", "-v", "0", "-c", FILL.format(texts=json.dumps(batch)))
+        out = demo.shell(FILL.format(texts=json.dumps(batch)))
         found += json.loads(out.strip().splitlines()[-1])
     views = [f"{path}?view={view}" for path in found[-len(batches) :] for view in ("timeline", "raw")]
     return [*found, *views, *LISTS]

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.live.caller import Caller, Talk, script
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(600)]
 
 Open = Callable[..., Page]
 TURNS, PER_S = 240, 25

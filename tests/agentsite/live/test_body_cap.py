@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.depth import deep
-from tests.support.live.process import ServerProcess, running
+from tests.support.live.process import ServerProcess, first_data, running
 
 pytestmark = pytest.mark.server
 
@@ -31,7 +31,7 @@ AGENT = json.dumps({"agent_config": {"model": "scripted/fast", "instructions": "
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running(tmp_path_factory.mktemp("caps")) as process:
+    with running(tmp_path_factory.mktemp("caps"), data=first_data()) as process:
         yield process
 
 

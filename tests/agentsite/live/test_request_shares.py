@@ -43,7 +43,7 @@ def server(start_server: Callable[..., ServerProcess], issuer: Issuer) -> Server
 @pytest.fixture
 def ben(server: ServerProcess) -> Caller:
     """Somebody whose key is known here."""
-    secret = server.manage("shell", "-c", SETUP).splitlines()[-1]
+    secret = server.shell(SETUP).splitlines()[-1]
     caller = Caller(server.port, {"Authorization": f"Bearer {secret}"})
     assert caller.get("/v1/agents").status == 200
     return caller

@@ -1,7 +1,6 @@
 """Access that is taken away ends what is open: streams, answers that are waited for, sockets, and runs.
 
-Each case takes some seconds: rights are looked at every two, and a command on the same data is a
-process of its own."""
+Each case takes some seconds: rights are looked at every two."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ class Place:
 
     def lose(self, name: str, how: str) -> float:
         """Do this to somebody; returns the moment after which nothing may go on."""
-        self.server.manage("shell", "-c", how.format(name=name))
+        self.server.shell(how.format(name=name))
         return time.monotonic() + WITHIN_S
 
 
@@ -82,7 +81,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[Plac
     with issuers.serving() as issuer:
         keys = {"type": "jwks", "uri": f"{issuer.base}/keys", "issuer": issuer.base, "claims": {"groups": "teams"}}
         with running(tmp_path_factory.mktemp("revoking"), {"AUTH_PROVIDER": json.dumps(keys)}, data=data) as server:
-            secrets = json.loads(server.manage("shell", "-c", SETUP % PEOPLE).splitlines()[-1])
+            secrets = json.loads(server.shell(SETUP % PEOPLE).splitlines()[-1])
             yield Place(server, secrets, issuer)
 
 

@@ -46,7 +46,7 @@ def test_one_that_cannot_go_on_is_broken_off(start_server: Callable[..., ServerP
     for word in ("Broken", "Sound"):
         talk.say(script(f"say {word}."))
     spoil = "TurnBody.objects.unscoped('test').filter(output_preview__contains='Broken').update(input_messages='{')"
-    server.manage("shell", "-c", f"from agents.models import TurnBody; assert {spoil} == 1")
+    server.shell(f"from agents.models import TurnBody; assert {spoil} == 1")
 
     for _ in range(2):
         with talk.caller.open("GET", f"/v1/logs/turns/export?format=otlp&q=session:{talk.session}") as left:

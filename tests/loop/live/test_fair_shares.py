@@ -34,7 +34,7 @@ def callers(start_server: Callable[..., ServerProcess]) -> tuple[Caller, Caller]
 
 
 def _callers(server: ServerProcess) -> tuple[Caller, Caller]:
-    secrets = json.loads(server.manage("shell", "-c", SETUP).splitlines()[-1])
+    secrets = json.loads(server.shell(SETUP).splitlines()[-1])
     ann, ben = (Caller(server.port, {"Authorization": f"Bearer {secrets[name]}"}) for name in ("ann", "ben"))
     return ann, ben
 

@@ -4,20 +4,22 @@ exports, files and the log have it."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.support.http_endpoint import Reply, Request, answering
 from tests.support.live.caller import Answer, Caller, Talk
 from tests.support.live.mcp_process import TOKEN, McpProcess, check_kept_nowhere, served
-from tests.support.live.process import ServerProcess
+from tests.support.live.process import ServerProcess, running
 
 pytestmark = pytest.mark.server
 
 OWN = "key-of-this-endpoint-0815"
 OTHER = "key-of-the-search-engine-4711"
 UNKNOWN = "sk-proj-" + "aB3" * 12
+WRITTEN = "sk-proj-" + "cD4" * 12
 QUERY = "query-key-1f2e3d"
 STRUCK = "[redacted]"
 
@@ -40,11 +42,20 @@ def mcp() -> Iterator[McpProcess]:
         yield made
 
 
-@pytest.fixture
-def process(start_server: Callable[..., ServerProcess], endpoint: str, mcp: McpProcess) -> ServerProcess:
+@pytest.fixture(scope="module")
+def process(
+    tmp_path_factory: pytest.TempPathFactory, data: Path, endpoint: str, mcp: McpProcess
+) -> Iterator[ServerProcess]:
     models = {"loose": {"base_url": endpoint, "api_key": OWN}}
     fixed = {"fixed": {"url": f"{mcp.url}?api_key={QUERY}", "headers": {"Authorization": f"Bearer {TOKEN}"}}}
-    return start_server(MODEL_ENDPOINTS=json.dumps(models), BRAVE_SEARCH_API_KEY=OTHER, MCP_SERVERS=json.dumps(fixed))
+    environment = {
+        "DEFAULT_ENDPOINT": "scripted",
+        "MODEL_ENDPOINTS": json.dumps(models),
+        "BRAVE_SEARCH_API_KEY": OTHER,
+        "MCP_SERVERS": json.dumps(fixed),
+    }
+    with running(tmp_path_factory.mktemp("redacting"), environment, data=data) as made:
+        yield made
 
 
 def test_an_endpoints_error_is_told_without_keys(process: ServerProcess) -> None:
@@ -107,5 +118,5 @@ def test_a_key_in_the_address_of_a_server_is_shown_nowhere(process: ServerProces
 def test_a_key_that_somebody_says_is_theirs_to_say(process: ServerProcess) -> None:
     """What callers write is kept as they wrote it, also where it looks like a key."""
     caller = Caller(process.port)
-    Talk(caller).say(f"is {UNKNOWN} a key?")
-    assert UNKNOWN in caller.get("/v1/logs/turns").body.decode()
+    Talk(caller).say(f"is {WRITTEN} a key?")
+    assert WRITTEN in caller.get("/v1/logs/turns").body.decode()

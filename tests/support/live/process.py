@@ -7,6 +7,7 @@ setting leads to somebody's data. Knows nothing of what is asked of the server.
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import secrets
@@ -25,9 +26,26 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
-from tests import ROOT
+from tests import ROOT, kept
 
 T = TypeVar("T")
+
+_SHELL = """
+import contextlib, io, json, sys, traceback
+import django
+django.setup()
+from django.db import connections
+for line in sys.stdin:
+    printed, failed = io.StringIO(), ""
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(json.loads(line), {})
+    except Exception:
+        failed = traceback.format_exc()
+    connections.close_all()
+    print(json.dumps([printed.getvalue(), failed]), flush=True)
+"""
+"""Runs one program after the other with Django, each of a line of JSON."""
 
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 START_S, STOP_S, LOOK_S = 120.0, 120.0, 0.02
@@ -55,6 +73,7 @@ class ServerProcess:
         self._options = [] if demo else ["--no-demo"]
         self._log = folder / "serve.log"
         self._process: subprocess.Popen[bytes] | None = None
+        self._shell: subprocess.Popen[str] | None = None
         self._environment = {name: os.environ[name] for name in KEPT if name in os.environ}
         self._environment |= environment or {}
         self._environment["DATA_DIR"] = str(folder / "data")
@@ -97,6 +116,27 @@ class ServerProcess:
         line = [sys.executable, "manage.py", *command]
         done = subprocess.run(line, cwd=ROOT, env=self._environment, check=True, capture_output=True, text=True)
         return done.stdout
+
+    def shell(self, program: str) -> str:
+        """What a program with Django prints that works on the same data, in a process beside the server's. That
+        is kept: to start it takes longer than most of what is done in it."""
+        if self._shell is None:
+            environment = {**self._environment, "DJANGO_SETTINGS_MODULE": "agentsite.settings"}
+            line, pipe = [sys.executable, "-c", _SHELL], subprocess.PIPE
+            self._shell = subprocess.Popen(line, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, text=True)
+        assert self._shell.stdin is not None and self._shell.stdout is not None  # noqa: PT018 - pipes both
+        self._shell.stdin.write(f"{json.dumps(program)}\n")
+        self._shell.stdin.flush()
+        answer = self._shell.stdout.readline()
+        assert answer, "the shell has ended"
+        printed, failed = json.loads(answer)
+        assert not failed, failed
+        return str(printed)
+
+    def close_shell(self) -> None:
+        if self._shell is not None:
+            self._shell.communicate()
+            self._shell = None
 
     def start(self, port: int = 0) -> ServerProcess:
         """Start it and wait until it takes turns."""
@@ -151,16 +191,19 @@ class ServerProcess:
 
 
 @contextmanager
-def database() -> Iterator[dict[str, str]]:
+def database(*, empty: bool = True) -> Iterator[dict[str, str]]:
     """What a server's environment says of its database: nothing for SQLite, else the URL of a new
-    database on the server that TEST_DATABASE_URL names, for as long as the block lasts."""
+    database on the server that TEST_DATABASE_URL names, for as long as the block lasts; with its tables
+    already if it is not to be empty."""
     url = os.environ.get("TEST_DATABASE_URL", "")
     if not url:
         yield {}
         return
     name = f"agents_{secrets.token_hex(6)}"
+    template = "template1" if empty else kept.postgresql_template(url)
     with psycopg.connect(url, autocommit=True) as control:
-        control.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        made = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        control.execute(made.format(sql.Identifier(name), sql.Identifier(template)))
         try:
             yield {"DATABASE_URL": urlsplit(url)._replace(path=f"/{name}").geturl()}
         finally:
@@ -176,7 +219,7 @@ def running(
     well is stopped, and must not have logged a mistake."""
     if data is not None:
         shutil.copytree(data, folder / "data")
-    with database() as where:
+    with database(empty=data is None) as where:
         server = ServerProcess(folder, {**where, **(environment or {})}, demo=demo)
         try:
             server.start()
@@ -185,18 +228,20 @@ def running(
                 server.stop()
             assert not _MISTAKE.search(server.log, server.forgiven), server.log[-4000:]
         finally:
+            server.close_shell()
             with suppress(ProcessLookupError):
                 server.kill()
 
 
-def first_data(shared: Path) -> Path:
-    """What a server's first start leaves in its data folder: tables without rows, static files. Made
-    once in a folder that the workers of a run share: it takes longer than all else a start does."""
-    made = shared / "first-data"
-    if not made.exists():
-        own = Path(tempfile.mkdtemp(dir=shared))
+def first_data() -> Path:
+    """What a server's first start leaves in its data folder: tables without rows, static files. Kept: it takes
+    longer than all else a start does."""
+    return kept.kept(f"first-data-on-{'postgresql' if os.environ.get('TEST_DATABASE_URL') else 'sqlite'}", _first_data)
+
+
+def _first_data(path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        own = Path(folder)
         with running(own):
             pass
-        with suppress(OSError):  # another worker was faster
-            (own / "data").rename(made)
-    return made
+        shutil.copytree(own / "data", path)

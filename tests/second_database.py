@@ -1,0 +1,55 @@
+"""Which tests are run again on the second database, PostgreSQL.
+
+* A test is run again if it reaches a database: it is marked ``django_db`` or ``server``, a fixture of it opens the
+  database, or its module names ``connection`` or ``psycopg``. For all others pytest-django refuses every query, so
+  they cannot tell databases apart.
+* Of the corpus, the many cases beside the few, each test takes every fourth case, in the order of their ids.
+  ``python -m tests.run long`` takes all of them on both databases.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from tests.support.depth import LONG
+
+EVERY = 4
+OPENING = {"db", "transactional_db", "django_db_blocker"}
+"""Whoever has one of these fixtures by its own wish can reach the database."""
+ALWAYS = {"django_db_setup", "_let_go_of_the_database", "_django_setup_unittest"}
+"""Every test has these, and they let none of them reach it."""
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests that are run on the second database."""
+    spared = set() if LONG else _spared(items)
+    chosen = [item for item in items if _reaches_a_database(item) and item.nodeid not in spared]
+    if len(chosen) < len(items):
+        config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
+        items[:] = chosen
+
+
+def _spared(items: list[pytest.Item]) -> set[str]:
+    """The ids of the cases that are left out, whatever order they come in."""
+    cases: dict[str, list[str]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("corpus"):
+            cases[item.nodeid.partition("[")[0]].append(item.nodeid)
+    return {each for ids in cases.values() for each in set(ids) - set(sorted(ids)[::EVERY])}
+
+
+def _reaches_a_database(item: pytest.Item) -> bool:
+    if any(item.get_closest_marker(name) for name in ("django_db", "server", "several", "browser")):
+        return True
+    if {"connection", "connections", "psycopg"} & vars(getattr(item, "module", item)).keys():
+        return True
+    known: dict[str, Any] = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - of no type
+    return any(
+        OPENING & {name, *definition.argnames}
+        for name, definitions in known.items()
+        if name not in ALWAYS | {"django_db_blocker"}
+        for definition in definitions
+    )
