@@ -80,7 +80,9 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[Place]:
     with issuers.serving() as issuer:
         keys = {"type": "jwks", "uri": f"{issuer.base}/keys", "issuer": issuer.base, "claims": {"groups": "teams"}}
-        with running(tmp_path_factory.mktemp("revoking"), {"AUTH_PROVIDER": json.dumps(keys)}, data=data) as server:
+        # what a test leaves running is not waited for at the end
+        settings = {"AUTH_PROVIDER": json.dumps(keys), "DRAIN_SECONDS": "1"}
+        with running(tmp_path_factory.mktemp("revoking"), settings, data=data) as server:
             secrets = json.loads(server.shell(SETUP % PEOPLE).splitlines()[-1])
             yield Place(server, secrets, issuer)
 
