@@ -1,19 +1,21 @@
 """Show a query in the search bar as removable chips with hints, and edit it by a click.
 
-Edits take and return query texts, so that a page can offer them as links.
+Edits take and return queries as trees; their texts are written where a page offers them as links.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 
 from agents.base import ids
 from agents.base.errors import QuerySyntax
 from agents.query.describe import phrase
 from agents.query.fields import FIELDS, find_field, level_of
-from agents.query.parser import parse
-from agents.query.scanner import excerpt
+from agents.query.reader import QueryReader
+from agents.query.scanner import Scanner, excerpt
+from agents.query.times import Now
 from agents.query.tree import (
     LEVELS,
     FieldTerm,
@@ -30,7 +32,7 @@ from agents.query.tree import (
     leaves,
     negation,
 )
-from agents.query.writer import condition_text, field_text, literal, tree_text
+from agents.query.writer import condition_text, field_text, literal, query_of, tree_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,30 +105,40 @@ def _is_on_level(node: Node, at: Level, level: Level) -> bool:
     return all(isinstance(term, FieldTerm) and level_of(FIELDS[term.field], at) == level for term in terms)
 
 
-def with_term(query_text: str, field: str, value: str, *, exclude: bool = False) -> str:
+def term_of(field: str, value: str) -> FieldTerm:
+    """Build the condition on one value of a field, by its dotted name. For a number or a time, ``value`` is the
+    text behind the colon (``>2s``, ``-24h``), else the value itself. Raises QuerySyntax."""
+    resolved = find_field(field.split("."))
+    if resolved is None or (resolved[0].keyed and not resolved[1]):
+        raise QuerySyntax(f"{excerpt(field)} is not one field", position=0)
+    text = value if resolved[0].kind in ("number", "time") else literal(value)
+    # times stay as they are written, so any timestamp will do for those that are relative
+    return QueryReader(Scanner(text), Now(ids.now_us(), UTC)).read_value(*resolved)
+
+
+def with_term(query: Query, term: FieldTerm, *, exclude: bool = False) -> Query:
     """Narrow the query to a value of a field or, with ``exclude``, to all other values.
 
     A choice joins those already made (``status:(failed OR completed)``) and removes its own
-    exclusion. For a number or a time, ``value`` is the text behind the colon (``>2s``,
-    ``-24h``) and replaces the conditions on that field. Raises QuerySyntax."""
-    term, nodes = _parse_term(field, value), _conditions(query_text)
+    exclusion; a number or a time replaces the conditions on that field. Raises QuerySyntax."""
+    nodes = conjuncts(query.tree)
     if exclude:
         edited = [*_without_value(nodes, term), negation(term)]
     elif FIELDS[term.field].kind in ("number", "time"):
         edited = [*(node for node in nodes if not _is_on_field(node, term)), term]
     else:
         edited = _with_choice(_without_exclusion(nodes, term), term)
-    return _read(tree_text(all_of(edited))).text
+    return query_of(all_of(edited), query.level)
 
 
-def within(query_text: str, condition: str) -> str:
-    """Join both with AND, also where both have conditions on one field. Raises QuerySyntax."""
-    return _read(tree_text(all_of((*_conditions(query_text), *_conditions(condition))))).text
+def within(query: Query, term: FieldTerm) -> Query:
+    """Join both with AND, also where the query has conditions on the same field. Raises QuerySyntax."""
+    return query_of(all_of((*conjuncts(query.tree), term)), query.level)
 
 
-def without_term(query_text: str, field: str, value: str) -> str:
-    """Remove this value from the query, whether it was chosen or excluded. Raises QuerySyntax."""
-    return tree_text(all_of(_without_value(_conditions(query_text), _parse_term(field, value))))
+def without_term(query: Query, term: FieldTerm) -> Query:
+    """Remove this value from the query, whether it was chosen or excluded."""
+    return query_of(all_of(_without_value(conjuncts(query.tree), term)), query.level)
 
 
 def _with_choice(nodes: list[Node], term: FieldTerm) -> list[Node]:
@@ -165,21 +177,3 @@ def _is_on_field(node: Node, term: FieldTerm) -> bool:
         isinstance(alternative, FieldTerm) and field_text(alternative) == field_text(term)
         for alternative in disjuncts(node)
     )
-
-
-def _conditions(query_text: str) -> tuple[Node, ...]:
-    return conjuncts(_read(query_text).tree)
-
-
-def _parse_term(field: str, value: str) -> FieldTerm:
-    resolved = find_field(field.split("."))
-    exact = resolved is None or resolved[0].kind not in ("number", "time")
-    tree = _read(f"{field}:{literal(value) if exact else value}").tree
-    if not isinstance(tree, FieldTerm):
-        raise QuerySyntax(f"{excerpt(field)} is not one field with one value", position=0)
-    return tree
-
-
-def _read(query_text: str) -> Query:
-    """Times stay as they are written, so any timestamp will do as ``now_us``."""
-    return parse(query_text, now_us=ids.now_us())

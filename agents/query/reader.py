@@ -87,6 +87,14 @@ class QueryReader:
             raise self.scanner.error("This ) closes nothing", better=self.scanner.text[self.scanner.position + 1 :])
         return node
 
+    def read_value(self, field: QueryField, path: tuple[str | int, ...]) -> FieldTerm:
+        """Parse the text behind a field's colon: one value. Raises QuerySyntax."""
+        term = self._value(field, path)
+        self.scanner.skip_blanks()
+        if self.scanner.next:
+            raise self.scanner.error(f"{field.name} takes one value here")
+        return term
+
     def _alternatives(self) -> Node:
         nodes = [self._conditions()]
         while self._take_keyword("OR"):
@@ -254,7 +262,7 @@ class QueryReader:
         self.scanner.skip_blanks()
         return self.scanner.next in ("", ")")
 
-    def _value(self, field: QueryField, path: tuple[str | int, ...]) -> Node:
+    def _value(self, field: QueryField, path: tuple[str | int, ...]) -> FieldTerm:
         start = self.scanner.position
         op = self.scanner.take(_OP)
         scalar = self._scalar()
@@ -262,7 +270,8 @@ class QueryReader:
             raise self._missing_value(field)
         term = read_term(field, path, cast(Op, op[0]) if op else None, scalar, self.now)
         self._require_blank()
-        return self._count_condition(term, start)
+        self._count_condition(term, start)
+        return term
 
     def _missing_value(self, field: QueryField) -> QuerySyntax:
         if self.scanner.next == "(":

@@ -281,3 +281,16 @@ def leaves(node: Node) -> Iterator[FieldTerm | FreeText]:
         case And() | Or():
             for inner in node.nodes:
                 yield from leaves(inner)
+
+
+def count_conditions(node: Node) -> int:
+    """Return how many terms, texts and counts a tree has."""
+    match node:
+        case FieldTerm() | FreeText():
+            return 1
+        case Count():
+            return 1 + count_conditions(node.node)
+        case Not() | LevelScope():
+            return count_conditions(node.node)
+        case And() | Or():
+            return sum(map(count_conditions, node.nodes))

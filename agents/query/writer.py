@@ -9,18 +9,21 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
+from agents.base.errors import QuerySyntax
 from agents.query.fields import FIELDS
 from agents.query.numbers import number_text
 from agents.query.scanner import refuse_long
 from agents.query.times import period_text
 from agents.query.tree import (
     EVERY_ITEM,
+    MAX_TERMS,
     And,
     Count,
     ExactValue,
     FieldTerm,
     Flag,
     FreeText,
+    Level,
     LevelScope,
     Node,
     Not,
@@ -32,6 +35,7 @@ from agents.query.tree import (
     Query,
     SearchPhrase,
     Unit,
+    count_conditions,
     replace_terms,
 )
 
@@ -44,6 +48,15 @@ _KEYWORDS = ("AND", "OR", "NOT")
 def normalise(query: Query) -> str:
     """Return the query's normal text: equal for queries that differ in spelling only."""
     return query.text
+
+
+def query_of(tree: Node, level: Level) -> Query:
+    """Return the query of a tree that was put together from others. Raises QuerySyntax where it is too long."""
+    if count_conditions(tree) > MAX_TERMS:
+        raise QuerySyntax(f"A query has at most {MAX_TERMS} conditions", position=0)
+    text = tree_text(tree)
+    refuse_long(text)
+    return Query(text=text, tree=tree, level=level)
 
 
 def absolute(query: Query) -> str:

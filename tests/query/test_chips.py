@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from agents.base.errors import QuerySyntax
-from agents.query.chips import Chip, chips, hints, same_row, with_term, within, without_term
+from agents.query.chips import Chip, chips, hints, same_row, term_of, with_term, within, without_term
 from agents.query.tree import Query
 
 
@@ -83,9 +83,11 @@ def test_of_sessions_it_asks_whether_the_same_turn_is_meant(read: Callable[..., 
         ("duration:>1s", "duration", ">2s", "duration:>2s"),
     ],
 )
-def test_a_click_adds_a_value(text: str, field: str, value: str, expected: str) -> None:
-    assert with_term(text, field, value) == expected
-    assert with_term(expected, field, value) == expected
+def test_a_click_adds_a_value(read: Callable[..., Query], text: str, field: str, value: str, expected: str) -> None:
+    term = term_of(field, value)
+    assert with_term(read(text), term).text == expected
+    assert with_term(read(expected), term).text == expected
+    assert with_term(with_term(read(text), term), term).text == expected
 
 
 @pytest.mark.parametrize(
@@ -98,8 +100,8 @@ def test_a_click_adds_a_value(text: str, field: str, value: str, expected: str) 
         ("-tag:b", "-tag:b -tag:a"),
     ],
 )
-def test_a_click_excludes_a_value(text: str, expected: str) -> None:
-    assert with_term(text, "tag", "a", exclude=True) == expected
+def test_a_click_excludes_a_value(read: Callable[..., Query], text: str, expected: str) -> None:
+    assert with_term(read(text), term_of("tag", "a"), exclude=True).text == expected
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,8 @@ def test_a_click_excludes_a_value(text: str, expected: str) -> None:
         ("b", "b"),
     ],
 )
-def test_a_click_removes_a_value(text: str, expected: str) -> None:
-    assert without_term(text, "tag", "a") == expected
+def test_a_click_removes_a_value(read: Callable[..., Query], text: str, expected: str) -> None:
+    assert without_term(read(text), term_of("tag", "a")).text == expected
 
 
 @pytest.mark.parametrize(
@@ -132,12 +134,12 @@ def test_a_click_removes_a_value(text: str, expected: str) -> None:
 )
 def test_it_adds_nothing_but_one_term(field: str, value: str) -> None:
     with pytest.raises(QuerySyntax):
-        with_term("b", field, value)
+        term_of(field, value)
 
 
-def test_an_edit_keeps_to_the_limits() -> None:
+def test_an_edit_keeps_to_the_limits(read: Callable[..., Query]) -> None:
     with pytest.raises(QuerySyntax, match="at most 50"):
-        with_term(" ".join(f"w{n}" for n in range(50)), "tag", "a")
+        with_term(read(" ".join(f"w{n}" for n in range(50))), term_of("tag", "a"))
 
 
 @pytest.mark.parametrize(
@@ -149,5 +151,5 @@ def test_an_edit_keeps_to_the_limits() -> None:
         ("status:failed", "status:failed api:responses"),
     ],
 )
-def test_a_query_within_a_condition_is_both(text: str, expected: str) -> None:
-    assert within(text, "api:responses") == expected
+def test_a_query_within_a_condition_is_both(read: Callable[..., Query], text: str, expected: str) -> None:
+    assert within(read(text), term_of("api", "responses")).text == expected

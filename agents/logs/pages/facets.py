@@ -13,7 +13,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from agents.base.errors import QuerySyntax
 from agents.base.tokenizer import fold
-from agents.query.chips import with_term, without_term
+from agents.query.chips import term_of, with_term, without_term
 from agents.query.tree import ExactValue, FieldTerm, Not, Period, Query, conjuncts, disjuncts
 from agents.uikit.elements import status_label, type_label
 from agents.uikit.sources import source_label
@@ -90,12 +90,12 @@ class _LinkBuilder:
     def value(self, field: str, value: str, name: str, count: int | None = None, maximum: int = 0) -> FacetLink:
         """Build the links of a value; ``maximum`` is the largest count of its field."""
         state = self.states.get((field, fold(value)), "")
-        text = self.query.text
         url = exclude = ""
         try:
-            url = self.link(without_term(text, field, value) if state else with_term(text, field, value))
+            term = term_of(field, value)
+            url = self.link((without_term if state else with_term)(self.query, term).text)
             if count is not None and state != "out":
-                exclude = self.link(with_term(text, field, value, exclude=True))
+                exclude = self.link(with_term(self.query, term, exclude=True).text)
         except QuerySyntax:
             pass  # a name no query can hold, or a query that would grow too long: shown, not offered
         share = round(100 * count / maximum) if count and maximum else 0

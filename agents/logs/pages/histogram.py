@@ -12,7 +12,7 @@ from agents.base.errors import QuerySyntax
 from agents.base.timestamps import to_datetime
 from agents.logs.schemas.numbers import Bucket
 from agents.query.chips import with_term
-from agents.query.tree import Query
+from agents.query.tree import FieldTerm, Period, Query
 from agents.uikit import format
 
 WIDTH, HEIGHT = 1000, 44
@@ -69,7 +69,7 @@ def chart(
             width=round(step * (1 - _GAP), 2),
             parts=tuple(_parts(bucket, maximum)),
             title=_title(bucket, zone),
-            url=_url(query, f"{low}..{high}", link) if _total(bucket) else "",
+            url=_url(query, bucket, link) if _total(bucket) else "",
             low=low,
             high=high,
         )
@@ -94,9 +94,11 @@ def _parts(bucket: Bucket, maximum: int) -> list[BarSegment]:
     return segments
 
 
-def _url(query: Query, period: str, link: Callable[[str], str]) -> str:
+def _url(query: Query, bucket: Bucket, link: Callable[[str], str]) -> str:
+    text = f"{_query_time(bucket.from_us)}..{_query_time(bucket.to_us)}"
+    period = Period(text=text, low_us=bucket.from_us, high_us=bucket.to_us)
     try:
-        return link(with_term(query.text, "started", period))
+        return link(with_term(query, FieldTerm(field="started", op="..", value=period)).text)
     except QuerySyntax:
         return ""
 

@@ -124,7 +124,9 @@ def _page(request: PageRequest, params: ListParams) -> HttpResponse:
 def _with_range(request: PageRequest, query: Query) -> str | None:
     """Narrow the query to the range that the form of times sent; None where it sent none."""
     first, last = (request.GET.get(name, "").strip() for name in ("from", "to"))
-    return chips.with_term(query.text, "started", f"{first}..{last}") if first or last else None
+    if not first and not last:
+        return None
+    return chips.with_term(query, chips.term_of("started", f"{first}..{last}")).text
 
 
 def _key(request: PageRequest, tab: ListTab, name: str) -> int | None:

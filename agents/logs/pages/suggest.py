@@ -14,9 +14,10 @@ from agents.base.errors import InvalidRequest, QuerySyntax, Unavailable
 from agents.base.tokenizer import fold
 from agents.logs.store import listing, numbers, rows
 from agents.query import parser
-from agents.query.chips import with_term
+from agents.query.chips import term_of
 from agents.query.fields import FIELDS, PRESENCE, QueryField, find_field
 from agents.query.tree import And, FieldTerm, Level, Pattern
+from agents.query.writer import condition_text
 from agents.uikit import format
 from agents.uikit.access import PageRequest, page
 
@@ -92,6 +93,6 @@ def _sessions(actor: Actor, prefix: str) -> list[tuple[str, int]]:
 
 def _term(field: QueryField, value: str) -> str:
     try:
-        return with_term("", field.name, value)
+        return condition_text(term_of(field.name, value))
     except QuerySyntax:
         return ""

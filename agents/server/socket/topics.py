@@ -23,7 +23,7 @@ from agents.base.reading import read
 from agents.base.store import feed_cursor
 from agents.logs.store import changed_rows
 from agents.logs.store.changed_rows import Record
-from agents.query.chips import within
+from agents.query.chips import term_of, within
 from agents.query.parser import read as read_query
 from agents.query.tree import Level, Query
 from agents.record import live
@@ -89,8 +89,7 @@ def _narrowed(kind: str, public_id: str, q: str) -> str:
     known = ids.Kind.SESSION if kind == "session" else ids.Kind.AGENT
     if ids.parse(known, public_id) is None:
         raise NotFound(f"{kind.capitalize()} '{public_id[:80]}' not found.")
-    text = read_query(q, now_us=ids.now_us()).text  # it may have come as a tree
-    return within(text, f"{kind}:{public_id}")
+    return within(read_query(q, now_us=ids.now_us()), term_of(kind, public_id)).text
 
 
 # ---------------------------------------------------------------------------------------------- turn
