@@ -129,12 +129,12 @@ class SessionDetail(ApiView):
 
 
 class TurnView(ApiView):
-    """What the views of turns share: finding one, and answering with one that runs."""
+    """Base of the views of turns: finds a turn, and answers with a running one."""
 
     def _place(self, agent_id: str, session_id: str, turn_id: str, action: Action = "read") -> TurnTarget:
         agent, session = agents.key_of(agent_id), sessions.key_of(session_id)
         turn = turns.key_of(turn_id)
-        # what ran elsewhere may change hands within a session: then the turn says whose it is
+        # the turns of an external session may have several agents: then the turn's own agent counts
         of = agent if turns.agent_of(turn, session) != agent else None
         sessions.get(self.actor, session, agent=of, action=action)
         return turns.target(self.actor, turn, session=session, action=action)
@@ -210,7 +210,7 @@ class TurnCancel(TurnView):
 
 
 class TurnEvents(TurnView):
-    """Ours: the stream of a turn that was begun elsewhere, from any position."""
+    """An addition of this server: the stream of a turn that another request started, from any position."""
 
     actions = {"get": "read"}
 
@@ -226,7 +226,7 @@ class TurnEvents(TurnView):
             after = parse_cursor(raw)
         except ValueError as error:
             raise InvalidRequest(f"after: {error}.", param="after") from error
-        # to the end of what runs, or to the last event of what does not
+        # to the end of the running response, or to the last event of a turn that does not run
         until = turns.response_start(place.key, place.response_count) if place.is_live else place.next_seq - 1
         return stream(frames(Started(place.key, place.session, until), after=after, with_ids=True))
 

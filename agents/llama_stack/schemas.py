@@ -45,7 +45,7 @@ class SessionCreated(Wire):
     session_id: SessionKey
 
 
-# --------------------------------------------------------------------------------- what we send
+# --------------------------------------------------------------------------------- objects
 
 
 class _Step(Wire):
@@ -93,7 +93,7 @@ class Attachment(Wire):
 
 
 class Turn(Wire):
-    """``status`` is ours; upstream's clients ignore it."""
+    """A turn. ``status`` is an addition of this server, which upstream's clients ignore."""
 
     turn_id: TurnKey
     session_id: SessionKey
@@ -114,7 +114,7 @@ class Session(Wire):
 
 
 class Page(Wire, Generic[T]):
-    """``url`` is the list's own path."""
+    """A page of a list. ``url`` is the path of the list."""
 
     data: list[T]
     has_more: bool

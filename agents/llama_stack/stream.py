@@ -1,7 +1,7 @@
-"""A turn's events as the frames of an Agents API stream (v0.2.12).
+"""Encodes a turn's events as the frames of an Agents API stream (v0.2.12).
 
-One object per stream; it is fed every entry of the turn from number 0, so that it knows the whole
-turn for the last frame, and gives frames only behind the cursor it was made with.
+There is one object per stream. It gets every entry of the turn from number 0, since the last frame has the
+full turn, and returns only frames after its cursor.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ _STATUS = {
 
 
 def error_status(error: ErrorInfo | None) -> int:
-    """The HTTP status a failed turn has when nobody streams. What has no status of its own is the fault of
-    whoever is named in it, or ours."""
+    """Return the HTTP status of a failed turn for a request without streaming. An error type without a status
+    of its own is 502 if it names a provider, else 500."""
     if error is None:
         return 500
     return _STATUS.get(error.type, 502 if error.provider else 500)
 
 
 class Stream:
-    """Frames of one turn, or of one leg of it: those behind event ``after``."""
+    """The frames of one turn after the cursor ``after``."""
 
     def __init__(self, turn: int, session: int, *, after: tuple[int, int] = (-1, 0), with_ids: bool = False) -> None:
         self._key, self._session = turn, session
@@ -66,7 +66,7 @@ class Stream:
         self.over = False
 
     def feed(self, entries: Iterable[Entry]) -> bytes:
-        """The frames of these entries, joined; empty when none of them is shown."""
+        """Return the frames of these entries, joined; empty when none of them has a frame."""
         out: list[bytes] = []
         for entry in entries:
             if isinstance(entry, Delta):
@@ -82,7 +82,7 @@ class Stream:
 
     def _delta(self, out: list[bytes], delta: Delta) -> None:
         if delta.channel == "reasoning":
-            return  # the API has no place for it
+            return  # the API has no frame for it
         head = self._heads.get(delta.step) or self._head(delta.step)
         if delta.channel == "text":
             body = b'%b"type":"text","text":%b}}}}' % (head, _encode(delta.text))
@@ -91,15 +91,15 @@ class Stream:
         out.append(frame(body, cursor_of(delta) if self._with_ids else ""))
 
     def _head(self, step: int) -> bytes:
-        """What all deltas of a step begin with, made once: there is a frame for every token."""
+        """Return the beginning of a step's delta frames, encoded once: there is a frame for every token."""
         fields = _step_fields("inference", step)
         head = b'{"event":{"payload":{"event_type":"step_progress",%b,"delta":{' % fields
         self._heads[step] = head
         return head
 
     def _event(self, out: list[bytes], event: Event) -> None:
-        """Where an event has several frames, each has a place of its own, so that a reader cut off
-        among them misses none: all but the last stand behind the deltas before the event."""
+        """Append the frames of an event. Where it has several, each has a cursor of its own, so that a reader
+        that is cut off between them misses none: all but the last count as deltas before the event."""
         *earlier, last = self._payloads(event) or [b""]
         for ordinal, payload in enumerate(earlier, start=self._ordinal + 1):
             if (event.seq - 1, ordinal) > self._after:
@@ -147,7 +147,8 @@ class Stream:
         return [*out, _payload(b'"event_type":"step_complete",%b,"step_details":%b' % (step, details))]
 
     def _group(self, key: int) -> Sequence[StepSnapshot]:
-        """The steps shown as one when this one ends: the client calls of a round, with the last."""
+        """Return the steps that the API shows as one step, complete with this one: the client calls of a
+        round, once the last of them has ended."""
         assert self._turn is not None  # a step ends after its turn began
         step = next(step for step in self._turn.steps if step.key == key)
         if step.server_side:
@@ -166,7 +167,7 @@ class Stream:
 
 
 def error_json(event: TurnEnded) -> bytes:
-    """The last frame of a turn that did not complete."""
+    """Encode the last frame of a turn that did not complete."""
     status = error_status(event.error) if event.status == "failed" else 409
     words = event.error.message if event.error else f"The turn was {event.status}: {event.reason or 'no reason given'}"
     return b'{"error":%b}' % _encode({"message": f"{status}: {words}", "type": event.status, "code": status})

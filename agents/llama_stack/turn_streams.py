@@ -1,4 +1,4 @@
-"""A turn as the answer of a request: its stream of frames, or drained to one object."""
+"""Answers requests with a turn: as a stream of frames, or as one object at its end."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from agents.record.store.read_turns import PartialTurn
 
 
 def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = False) -> AsyncIterator[bytes]:
-    """The frames of a leg (or of everything behind a cursor), with comments in quiet times."""
+    """Yield the frames of a started response (or everything after a cursor), with keep-alive comments."""
     seen = (started.first_seq - 1, 1 << 62) if after is None else after
     encoder = Stream(started.turn, started.session, after=seen, with_ids=with_ids)
     return sse.with_keep_alive(live.follow(started.turn, until_response=started.first_seq), encoder.feed)
 
 
 async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpResponseBase:
-    """The turn once its leg is over: the same as the stream's last object. One that failed is an
-    error with the status of its cause."""
+    """Answer with the turn once its response has ended: the same object as the stream's last. A failed turn
+    is an error with the status of its cause."""
     end = None
     async for batch in live.follow(started.turn, until_response=started.first_seq):
         if batch and not isinstance(batch[-1], Delta):
@@ -42,20 +42,20 @@ async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpR
 
 
 async def settled(actor: Actor, started: Started) -> HttpResponseBase:
-    """The turn once its leg is over, however it ended."""
+    """Answer with the turn once its response has ended, whatever its status."""
     async for _ in live.follow(started.turn, until_response=started.first_seq):
         pass
     return await read(whole_turn, actor, started.turn, "run")
 
 
 def whole_turn(actor: Actor, turn: int, action: Action = "read") -> HttpResponseBase:
-    """A turn as it is now. Raises NotFound."""
+    """Answer with a turn as it is now. Raises NotFound."""
     found = read_turns.partial_turn(actor, turn, action)
     return large_answers.answer(found.weight, pieces_of(found))
 
 
 def pieces_of(found: PartialTurn) -> Iterator[bytes]:
-    """A turn as JSON."""
+    """Encode a turn as JSON."""
     return turn_pieces(found.turn, found.details.load)
 
 

@@ -1,8 +1,8 @@
-"""Our turns and events as the Llama Stack Agents API shows them (v0.2.12).
+"""Encodes turns, steps and sessions for the Llama Stack Agents API (v0.2.12).
 
-A step's stored detail already has the API's field names, so a step, a turn and a session are
-joined from stored JSON without parsing it. Several calls of client tools in one round are one
-step there, under the first one's id.
+A step's stored detail already has the API's field names, so a step, a turn and a session are joined from
+stored JSON without parsing it. In the API, several calls of client tools in one round are one step with
+the id of the first.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _NOTHING_YET = CompletionMessage(content="").model_dump_json(exclude_none=True).
 
 
 def turn_json(turn: TurnSnapshot) -> bytes:
-    """A turn. While it has no answer, ``output_message`` is an empty one: the type has no null."""
+    """Encode a turn. While it has no answer, ``output_message`` is an empty one: the type has no null."""
     return b"".join(turn_pieces(turn))
 
 
 def turn_pieces(turn: TurnSnapshot, whole: LoadDetail = unchanged) -> Iterator[bytes]:
-    """The same in pieces: of the steps there is only one whole at a time."""
+    """Encode a turn in chunks, so that only one step's full detail is in memory at a time."""
     yield (
         b'{"turn_id":"%b","session_id":"%b","input_messages":'
         % (ids.public(Kind.TURN, turn.key).encode(), ids.public(Kind.SESSION, turn.session).encode())
@@ -55,12 +55,12 @@ def turn_pieces(turn: TurnSnapshot, whole: LoadDetail = unchanged) -> Iterator[b
 
 
 def _may_have_images(step: StepSnapshot) -> bool:
-    """Steps without any, which are most, are not parsed."""
+    """Whether a step may have images; most steps have none and need not be parsed."""
     return step.type == "tool_execution" and b'"image"' in (step.detail or b"")
 
 
 def _attachments(step: StepSnapshot) -> Iterator[dict[str, Any]]:
-    """The images that a tool gave back, as attachments of the turn's answer."""
+    """Yield the images of a tool's results as attachments of the turn's answer."""
     for response in msgspec.json.decode(step.detail or b"{}").get("tool_responses", ()):
         for item in _images(response.get("content")):
             yield {"content": item, "mime_type": media_type(item["image"])}
@@ -72,8 +72,8 @@ def _images(content: Any) -> list[dict[str, Any]]:
 
 
 def shown_steps(steps: Iterable[StepSnapshot]) -> list[list[StepSnapshot]]:
-    """Steps as the API counts them: finished ones it has a type for, calls of client tools of
-    one round together."""
+    """Group steps as the API shows them: finished steps of its types, calls of client tools of one round
+    together."""
     shown = [step for step in steps if step.completed_at is not None and step.type != "other"]
     groups = itertools.groupby(shown, key=_group)
     return [list(group) for _, group in groups]
@@ -85,7 +85,7 @@ def _group(step: StepSnapshot) -> int | tuple[int, str]:
 
 
 def step_json(turn: int, group: Sequence[StepSnapshot]) -> bytes:
-    """One step, made of one of ours, or of the client calls of a round."""
+    """Encode one step of the API, from one of ours or from the client calls of a round."""
     first, last = group[0], group[-1]
     head = b'{"turn_id":"%b","step_id":"%b","started_at":"%b","completed_at":%b,"step_type":"%b",' % (
         ids.public(Kind.TURN, turn).encode(),
@@ -98,7 +98,7 @@ def step_json(turn: int, group: Sequence[StepSnapshot]) -> bytes:
 
 
 class _Calls(msgspec.Struct):
-    """Of a call's detail what the API's step shows."""
+    """The fields of a call's detail that the API's step has."""
 
     tool_calls: list[msgspec.Raw] = []
     tool_responses: list[msgspec.Raw] = []
@@ -121,7 +121,7 @@ def _moment(at_us: int | None) -> bytes:
 
 
 def session_pieces(session: int, name: str, created_at: int, turns: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
-    """A session with its turns as `turn_pieces` makes them."""
+    """Encode a session in chunks, with its turns as `turn_chunks` encodes them."""
     public = ids.public(Kind.SESSION, session).encode()
     yield b'{"session_id":"%b","session_name":%b,"turns":[' % (public, msgspec.json.encode(name))
     for place, pieces in enumerate(turns):

@@ -1,4 +1,4 @@
-"""The log of chat completions: read here, as text, and deleted by the store."""
+"""The admin of the log of chat completions: it shows them as text and deletes them through the store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agents.uikit.admin.row_limits import newest_rows
 from agents.uikit.templates import fragment
 
 MESSAGES = 200
-"""Messages of a conversation that are shown: the last, which were new."""
+"""The last messages of a request, of which at most this many are shown."""
 
 
 class CompletionStatusFilter(ChoiceFilter):
@@ -110,7 +110,7 @@ class ChatCompletionAdmin(StatusColumns, OwnershipColumns, StoreAdmin):
 
 
 def _body(call: ChatCompletion) -> dict[str, JSON]:
-    """What was logged, read once for a page."""
+    """Return the logged body, decoded once per page."""
     found: dict[str, JSON] | None = getattr(call, "_read", None)
     if found is None:
         found = msgspec.json.decode(unpack(call.encoding, call.body))
@@ -120,7 +120,7 @@ def _body(call: ChatCompletion) -> dict[str, JSON]:
 
 
 def _talk(messages: list[JSON]) -> str:
-    """Who said what, as text."""
+    """Render messages with their roles as text."""
     said = [(_role(one), cell_html.code(text)) for one in messages for text in _texts(one)]
     return fragment("relay/_conversation.html", said=said) if said else cell_html.NOTHING
 
@@ -130,7 +130,7 @@ def _role(message: JSON) -> str:
 
 
 def _texts(message: JSON) -> Iterator[str]:
-    """The words of a message, and its calls as JSON."""
+    """Yield the text of a message, and its calls as JSON."""
     if not isinstance(message, dict):
         return
     content = message.get("content")

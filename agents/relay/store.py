@@ -1,4 +1,4 @@
-"""The log of chat completions: one row a call, written when it has ended, however it did."""
+"""The log of chat completions: one row per call, written when it has ended, in whatever way."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The keys of completions and the bytes of each, and whether there are more behind them: a page ends early
-    where they are large."""
+    """A page of completions: their keys and sizes in bytes, and whether more follow. A page of large completions
+    ends early."""
 
     sized: list[Sized[int]]
     has_more: bool
@@ -41,7 +41,7 @@ class Page:
         return [ids.openai(ids.Kind.COMPLETION, key) for key, _ in self.sized]
 
     def bodies(self) -> Iterator[bytes]:
-        """The completions as JSON, as they are read."""
+        """Yield the completions as JSON while they are read."""
         for keys in portions.groups(self.sized):
             rows = ChatCompletion.objects.unscoped("ids checked").filter(pk__in=keys)
             found = {key: packed for key, *packed in rows.values_list("pk", "encoding", "body")}
@@ -72,7 +72,7 @@ def record(actor: Actor, ended: Record) -> None:
 
 
 def get(actor: Actor, public: str, action: Action = "read") -> tuple[int, Iterator[bytes]]:
-    """One call: its bytes, and its JSON piece by piece. Raises NotFound."""
+    """Return the size of a call in bytes, and its JSON in chunks. Raises NotFound."""
     rows = ChatCompletion.objects.visible_to(actor, action)
     row = rows.filter(pk=_found(public)).values_list("encoding", "body").first()
     if row is None:
@@ -81,7 +81,7 @@ def get(actor: Actor, public: str, action: Action = "read") -> tuple[int, Iterat
 
 
 def delete(actor: Actor, public: str) -> None:
-    """Forget a call. Raises NotFound."""
+    """Delete a call. Raises NotFound."""
 
     def job() -> int:
         rows = ChatCompletion.objects.visible_to(actor, "manage").filter(pk=_found(public))
@@ -93,8 +93,8 @@ def delete(actor: Actor, public: str) -> None:
 
 
 def page(actor: Actor, *, after: str = "", limit: int = 20, model: str = "", newest_first: bool = True) -> Page:
-    """Calls behind the id ``after``, in the order of their keys: the order they were asked for in,
-    to the millisecond. Raises InvalidRequest when ``after`` is no id."""
+    """Return the calls after the id ``after``, ordered by key: the order of their requests, to the
+    millisecond. Raises InvalidRequest when ``after`` is no id."""
     rows: Any = ChatCompletion.objects.visible_to(actor)
     if model:
         rows = rows.filter(model=model)

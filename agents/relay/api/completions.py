@@ -1,4 +1,4 @@
-"""OpenAI's chat completions: handed on to the endpoint of their model, logged, listed."""
+"""OpenAI's chat completions: relayed to the endpoint of their model, logged and listed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
 from agents.base.store import portions
 from agents.loop import model_names
-from agents.loop.caller_errors import told
+from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.inference.base import RelayEndpoint
 from agents.relay import store as completions
@@ -53,7 +53,7 @@ class ChatCompletionList(ApiView):
             return await relayed(call.chunks(), request_id)
 
         async def whole() -> HttpResponseBase:
-            with told():
+            with errors_for_caller():
                 return json_response(await call.whole())
 
         return Awaited(streamed if body.stream else whole)

@@ -1,4 +1,4 @@
-"""Embeddings in OpenAI's words: handed on to the endpoint of their model, or made here."""
+"""OpenAI's embeddings: relayed to the endpoint of their model, or computed here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.base.api.negotiation import json_response, read_json
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop import embedding_models, model_names
-from agents.loop.caller_errors import told
+from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.inference.base import RelayEndpoint
 from agents.relay.schemas.inference import CreateEmbeddings, Embedding, EmbeddingList, EmbeddingUsage
@@ -34,7 +34,7 @@ class EmbeddingCreate(ApiView):
         sent = read_json(self.request._request)
 
         async def work() -> HttpResponseBase:
-            with told():
+            with errors_for_caller():
                 body = msgspec.json.encode({**sent, "model": model})
                 found = _object(await endpoint.document("/embeddings", body, model=model), endpoint.name)
             return json_response(msgspec.json.encode({**found, "model": sent["model"]}))
@@ -49,7 +49,7 @@ class EmbeddingCreate(ApiView):
         found = embedding_models.find(service().providers, self.actor, body.model, param="model")
 
         async def work() -> HttpResponseBase:
-            with told():
+            with errors_for_caller():
                 vectors = await found.embed(texts)
             embedding_models.check_dimension(vectors, body.dimensions, param="dimensions")
             words = sum(len(text.split()) for text in texts)
@@ -68,14 +68,15 @@ class EmbeddingCreate(ApiView):
 
 
 def _encoded(vector: Sequence[float], encoding: str) -> list[float] | str:
-    """As numbers, or as little-endian 32-bit floats in base64."""
+    """Encode a vector as numbers, or as little-endian 32-bit floats in base64."""
     if encoding == "float":
         return list(vector)
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
 def _object(body: bytes, endpoint: str) -> dict[str, msgspec.Raw]:
-    """The answer with its vectors unread. Raises ProviderError for what is no list of them."""
+    """Decode an endpoint's answer without parsing its vectors. Raises ProviderError for an answer without
+    embeddings."""
     try:
         found = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (ValueError, RecursionError) as error:

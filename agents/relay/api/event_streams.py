@@ -1,6 +1,6 @@
-"""Events that come from an endpoint while their request is open, as frames of a stream.
+"""Streams events from an endpoint to the caller, while the request is open.
 
-An endpoint that refuses at once is told by a status; once the stream has begun, by its last frame.
+An error before the first event becomes an HTTP status; a later one becomes the last frame of the stream.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from agents.loop.caller_errors import for_caller
 
 
 async def relayed(events: AsyncGenerator[bytes, None], request_id: str = "") -> HttpResponseBase:
-    """The stream of these events (JSON), once the first has come or is long in coming. Raises
-    AgentsError for what goes wrong before."""
+    """Answer with a stream of these events (JSON), once the first has arrived or `sse.KEEP_ALIVE_S` have
+    passed. Raises AgentsError for an error before that."""
     first = asyncio.ensure_future(anext(events))
     try:
         await asyncio.wait({first}, timeout=sse.KEEP_ALIVE_S)
@@ -57,7 +57,7 @@ async def _frames(
 
 
 async def _leave(coming: asyncio.Future[bytes], events: AsyncGenerator[bytes, None]) -> None:
-    """Stop what is on its way, so that the generator can end and hang up."""
+    """Cancel the pending event and close the generator, which closes the connection to the endpoint."""
     coming.cancel()
     with suppress(asyncio.CancelledError, StopAsyncIteration, AgentsError):
         await coming

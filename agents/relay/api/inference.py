@@ -1,4 +1,4 @@
-"""Inference without an agent, in Llama Stack's words."""
+"""Llama Stack's inference API: a model's answer without an agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
 from agents.loop import embedding_models, model_names
-from agents.loop.caller_errors import told
+from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.record.schemas.content import ImageItem, text_of
 from agents.relay.api.event_streams import relayed
@@ -33,13 +33,13 @@ from agents.relay.wire.inference import chat_events, chat_request, collected, te
 def _answered(
     request: Request, events: AsyncGenerator[bytes, None] | None, whole: Callable[[], Awaitable[BaseModel]]
 ) -> HttpResponseBase:
-    """The stream of these events; the whole answer where none are wanted."""
+    """Answer with a stream of ``events``; without them, with the complete answer."""
 
     async def streamed(events: AsyncGenerator[bytes, None]) -> HttpResponseBase:
         return await relayed(events, getattr(request._request, "request_id", ""))
 
     async def plain() -> HttpResponseBase:
-        with told():
+        with errors_for_caller():
             return answer(await whole())
 
     return Awaited(partial(streamed, events) if events is not None else plain)
@@ -105,7 +105,7 @@ class Embeddings(ApiView):
         model = embedding_models.find(service().providers, self.actor, body.model_id, param="model_id")
 
         async def work() -> HttpResponseBase:
-            with told():
+            with errors_for_caller():
                 vectors = await model.embed(texts)
             embedding_models.check_dimension(vectors, body.output_dimension, param="output_dimension")
             return answer(EmbeddingsAnswer(embeddings=vectors))

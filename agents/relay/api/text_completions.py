@@ -1,4 +1,4 @@
-"""OpenAI's text completions: handed on to the endpoint of their model, or said by one of ours."""
+"""OpenAI's text completions: relayed to the endpoint of their model, or answered by a model of this server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from agents.base.api.negotiation import json_response, read_json
 from agents.base.api.views import ApiView, Awaited
 from agents.loop import model_names
-from agents.loop.caller_errors import told
+from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.inference.base import RelayEndpoint
 from agents.relay.api.event_streams import relayed
@@ -37,7 +37,7 @@ class CompletionCreate(ApiView):
             return await relayed(call.chunks(), request_id)
 
         async def whole() -> HttpResponseBase:
-            with told():
+            with errors_for_caller():
                 return json_response(await call.whole())
 
         return Awaited(streamed if body.stream else whole)

@@ -1,7 +1,7 @@
-"""A chat completion on its way: from its endpoint to its caller, and into the log.
+"""Relays a chat completion from its endpoint to the caller and writes it to the log.
 
-It lives with its request: a caller who leaves ends it, and what had come by then is logged as
-cancelled.
+It lives as long as its request: if the caller disconnects, it ends, and the part received so far is
+logged as cancelled.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ log = logging.getLogger(__name__)
 
 PATH = "/chat/completions"
 _OURS = ("store", "metadata")
-"""Fields that are meant for this server's log."""
+"""Fields of a request for this server's log, which are not relayed."""
 
 
 @dataclass(slots=True)
 class Call:
-    """One request: ``body`` as it came, ``model`` as the endpoint knows it, ``plain`` for an endpoint
-    that takes no requests as they are."""
+    """One request. ``body`` is as received, ``model`` is the endpoint's name of the model; ``own_request``
+    is for an endpoint that does not relay requests."""
 
     actor: Actor
     body: Mapping[str, JSON]
@@ -46,7 +46,7 @@ class Call:
     created: int = field(default_factory=lambda: ids.now_us() // 1_000_000)
 
     async def whole(self) -> bytes:
-        """The completion as JSON. Raises AgentsError; the call is logged all the same."""
+        """Return the completion as JSON. Raises AgentsError; the call is logged in any case."""
         completion: dict[str, JSON] = {"choices": [], "usage": None}
         status, error = CompletionStatus.CANCELLED, None
         try:
@@ -61,7 +61,7 @@ class Call:
         return msgspec.json.encode(completion)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Its events as JSON, as they come. Raises AgentsError; the call is logged all the same."""
+        """Yield the events as JSON as they arrive. Raises AgentsError; the call is logged in any case."""
         assembly = Assembly()
         status, error = CompletionStatus.CANCELLED, None
         shows_usage = bool((self.body.get("stream_options") or {}).get("include_usage"))
@@ -97,7 +97,7 @@ class Call:
             async for made in self._own_events():
                 yield made
             return
-        # usage is asked for in any case: the log wants it
+        # usage is always requested: the log needs it
         options = {**(self.body.get("stream_options") or {}), "include_usage": True}
         body = msgspec.json.encode({**self._sent(), "stream": True, "stream_options": options})
         async with aclosing(self.inference.payloads(PATH, body, model=self.model)) as payloads:
@@ -119,19 +119,19 @@ class Call:
             raise cut(self.inference.name)
 
     def _sent(self) -> dict[str, JSON]:
-        """The request as its endpoint gets it."""
+        """Return the request as it is sent to the endpoint."""
         kept = {name: value for name, value in self.body.items() if name not in _OURS}
         return {**kept, "model": self.model}
 
     # --------------------------------------------------------------------------------------- names
 
     def _named(self, completion: Mapping[str, JSON], kind: str) -> dict[str, JSON]:
-        """Under the id it can be found by, and the model's name as the caller said it."""
+        """Add the id it is logged under, and the model's name as the caller gave it."""
         head = {"id": ids.openai(ids.Kind.COMPLETION, self.key), "object": kind, "created": self.created}
         return {**head, **completion, **head, "model": self.body["model"]}
 
     def _without_usage(self, chunk: Mapping[str, JSON]) -> dict[str, JSON] | None:
-        """None for an event that tells nothing but usage, which was not asked for."""
+        """Remove the usage from an event, for a caller that did not request it; None if nothing remains."""
         if chunk.get("usage") and not chunk["choices"]:
             return None
         rest = {name: value for name, value in chunk.items() if name != "usage"}
@@ -140,7 +140,7 @@ class Call:
     # ----------------------------------------------------------------------------------------- log
 
     async def _log(self, completion: Mapping[str, JSON], status: CompletionStatus, error: AgentsError | None) -> None:
-        """Store it unless it says ``store: false``. The caller's leaving must not stop that."""
+        """Store the completion unless its request has ``store: false``, also when the caller has disconnected."""
         if self.body.get("store") is False:
             return
         told = {"message": error.message, "code": error.code, "type": error.type} if error else None
@@ -162,7 +162,7 @@ class Call:
 
 
 def read_completion(body: bytes, endpoint: str) -> dict[str, JSON]:
-    """A completion, or an event of one, as its endpoint sent it. Raises ProviderError."""
+    """Decode a completion, or an event of one, as its endpoint sent it. Raises ProviderError."""
     try:
         value = msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
@@ -173,6 +173,6 @@ def read_completion(body: bytes, endpoint: str) -> dict[str, JSON]:
 
 
 def cut(endpoint: str) -> ProviderError:
-    """The stream ended before the answer did."""
+    """Return the error of a stream that ended before its answer."""
     words = f"{endpoint} cut its answer: it gave no finish reason"
     return ProviderError(words, provider=endpoint, code="cut")

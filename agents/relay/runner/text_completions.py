@@ -1,5 +1,5 @@
-"""A text completion on its way, from its endpoint to its caller. Nothing of it is kept: the log of
-chat completions, whose clients expect messages, has no place for a text."""
+"""Relays a text completion from its endpoint to the caller. It is not logged: the log of chat completions
+holds messages, which its clients expect."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PATH = "/completions"
 
 @dataclass(slots=True)
 class TextCall:
-    """One request: ``body`` as it came, ``model`` as the endpoint knows it, ``plain`` for an endpoint
-    that takes no requests as they are: one inference for each completion."""
+    """One request. ``body`` is as received, ``model`` is the endpoint's name of the model; ``own_requests``
+    are for an endpoint that does not relay requests, one inference for each completion."""
 
     body: Mapping[str, JSON]
     inference: InferenceEndpoint
@@ -32,7 +32,7 @@ class TextCall:
     head: Mapping[str, JSON] = field(default_factory=lambda: _head())
 
     async def whole(self) -> bytes:
-        """The completion as JSON. Raises AgentsError."""
+        """Return the completion as JSON. Raises AgentsError."""
         if isinstance(self.inference, RelayEndpoint):
             sent = {name: value for name, value in self.body.items() if name not in ("stream", "stream_options")}
             body = msgspec.json.encode({**sent, "model": self.model})
@@ -44,7 +44,7 @@ class TextCall:
         return self._named({**self.head, **assembly.completion()})
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Its events as JSON, as they come. Raises AgentsError."""
+        """Yield the events as JSON as they arrive. Raises AgentsError."""
         assembly = TextAssembly()
         wanted = bool((self.body.get("stream_options") or {}).get("include_usage"))
         async with aclosing(self._events()) as events:
@@ -66,7 +66,7 @@ class TextCall:
                 yield read_completion(payload, self.inference.name)
 
     async def _own_events(self) -> AsyncIterator[dict[str, JSON]]:
-        """One text after the other, and in the end what all of them used."""
+        """Yield one text after the other, and the usage of all of them at the end."""
         used: list[Usage] = []
         for index, asked in enumerate(self.plain):
             async for chunk in self.inference.stream(asked):
@@ -77,7 +77,7 @@ class TextCall:
         yield {"choices": [], "usage": summed(used)}
 
     def _named(self, completion: Mapping[str, JSON]) -> bytes:
-        """With the model's name as the caller said it."""
+        """Encode a completion or event with the model's name as the caller gave it."""
         return msgspec.json.encode({**completion, "model": self.body["model"]})
 
 

@@ -1,7 +1,7 @@
-"""OpenAI's chat completions, as much of them as is read here.
+"""OpenAI's chat completions, as far as this server reads them.
 
-A request goes to its endpoint as it came: only what decides its way is checked. Models of our own
-understand `PlainCompletion`.
+A request is relayed to its endpoint as received: only the fields that this server needs are checked.
+The server's own models take an `OwnChatRequest`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class StreamOptions(Wire):
 
 
 class Role(Wire):
-    """A message: its endpoint reads the rest."""
+    """A message; the endpoint reads its other fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
@@ -26,7 +26,7 @@ class Role(Wire):
 
 
 class CreateChatCompletion(Wire):
-    """``store`` and ``metadata`` are for this server's log; everything else is handed on."""
+    """A chat request. ``store`` and ``metadata`` are for this server's log; everything else is relayed."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
@@ -69,7 +69,7 @@ class Format(Wire):
 
 
 class PlainCompletion(Wire):
-    """What a model of our own takes of a request."""
+    """The fields of a request that the server's own models support."""
 
     tools: list[FunctionTool] | None = None
     tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
@@ -83,7 +83,7 @@ class PlainCompletion(Wire):
 
 
 class Choice(Wire):
-    """``message`` in an answer, ``delta`` in a chunk of a streamed one."""
+    """One choice: a ``message`` in an answer, a ``delta`` in a chunk of a stream."""
 
     index: int
     message: dict[str, Any] | None = None
@@ -93,7 +93,7 @@ class Choice(Wire):
 
 
 class ChatCompletionObject(Wire):
-    """A completion as the endpoint gave it, under an id of ours."""
+    """A completion as the endpoint sent it, under an id of this server."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 

@@ -1,7 +1,7 @@
-"""OpenAI's text completions, as much of them as is read here.
+"""OpenAI's text completions, as far as this server reads them.
 
-A request goes to its endpoint as it came: only what decides its way is checked. Models of our own
-understand `PlainText`.
+A request is relayed to its endpoint as received: only the fields that this server needs are checked.
+The server's own models take an `OwnTextRequest`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agents.base.schemas.wire import JSON, Wire
 from agents.relay.schemas.completions import StreamOptions
 
 MOST = 128
-"""Prompts in one request, and completions in one answer."""
+"""The maximum of prompts in one request, and of completions in one answer."""
 
 
 def _refused(why: str) -> PydanticCustomError:
@@ -23,7 +23,7 @@ def _refused(why: str) -> PydanticCustomError:
 
 
 def _shaped(value: JSON) -> JSON:
-    """One sentence for what is none of the four, where a union would have four."""
+    """Check that a prompt has one of its four types: one error message, where a union would give four."""
     several = _are(value, str) or (_are(value, list) and all(one and _are(one, int) for one in value))
     if isinstance(value, str) or (_are(value, int) and value) or (several and 0 < len(value) <= MOST):
         return value
@@ -35,7 +35,7 @@ def _are(value: JSON, kind: type) -> bool:
 
 
 def _is_whole(value: JSON) -> bool:
-    """JSON knows one kind of number: 5.0 is 5."""
+    """Whether a float is an integer: JSON has one type of number, 5.0 is 5."""
     return isinstance(value, float) and value.is_integer()
 
 
@@ -50,7 +50,7 @@ Prompt = Annotated[
 
 
 class CreateCompletion(Wire):
-    """``prompt`` is a text, several, or tokens of the model's own. Everything is handed on."""
+    """A request for completions. ``prompt`` is a text, several texts, or tokens. Everything is relayed."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
@@ -61,8 +61,8 @@ class CreateCompletion(Wire):
 
 
 class PlainText(Wire):
-    """What a model of our own takes of a request; what it cannot do is refused by name. It says as
-    much as it has to say where ``max_tokens`` is left out."""
+    """The fields of a request that the server's own models support; others are refused by name. Without
+    ``max_tokens`` the answer is not cut."""
 
     prompt: Prompt
     n: int = Field(default=1, ge=1, le=MOST)
@@ -111,7 +111,7 @@ class PlainText(Wire):
 
     @property
     def prompts(self) -> list[str]:
-        """One for each completion, in their order."""
+        """One prompt for each completion, in their order."""
         given = [self.prompt] if isinstance(self.prompt, str) else self.prompt
         return [str(prompt) for prompt in given for _ in range(self.n)]
 
@@ -135,7 +135,7 @@ class TextChoice(Wire):
 
 
 class CompletionObject(Wire):
-    """A completion as the endpoint gave it; of a stream, one event."""
+    """A completion as the endpoint sent it; in a stream, one event."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 

@@ -1,6 +1,6 @@
-"""OpenAI's chat completions: a request for a model of ours, its chunks, and chunks put together.
+"""OpenAI's chat completions: requests to the inference protocol, its chunks to events, events to completions.
 
-Completions are plain JSON objects here: what an endpoint adds of its own is kept.
+Completions are plain JSON objects here, so that an endpoint's own fields are kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from agents.relay.schemas.completions import FunctionTool, NamedTool, PlainCompl
 
 
 def inference_request(model: str, messages: Sequence[JSON], body: PlainCompletion) -> InferenceRequest:
-    """A request in the words of our own inference protocol."""
+    """Translate a request to the inference protocol."""
     choice = body.tool_choice or "auto"
     return InferenceRequest(
         model=model,
@@ -52,7 +52,7 @@ def _tool(tool: FunctionTool) -> ToolDef:
 def sampling(
     temperature: float | None, top_p: float | None, *, limit: int, stop: str | list[str] | None
 ) -> SamplingParams:
-    """OpenAI's words for it as ours. ``limit`` is in tokens, 0 for none."""
+    """Translate OpenAI's sampling fields. ``limit`` is in tokens, 0 for none."""
     strategy: SamplingStrategy = GreedyStrategy()
     if temperature:
         strategy = TopPStrategy(temperature=temperature, top_p=top_p)
@@ -71,7 +71,7 @@ def _format(body: PlainCompletion) -> JsonSchemaFormat | None:
 
 
 def chunk_choices(chunk: Chunk) -> list[dict[str, JSON]]:
-    """What a chunk says, as the choices of an event."""
+    """Return the choices of the event for a chunk."""
     match chunk:
         case Text(text):
             return [_choice({"content": text})]
@@ -88,7 +88,7 @@ def chunk_choices(chunk: Chunk) -> list[dict[str, JSON]]:
 
 
 def first_choices() -> list[dict[str, JSON]]:
-    """Who speaks: the first event of a stream."""
+    """Return the choices of a stream's first event, which has the role."""
     return [_choice({"role": "assistant", "content": ""})]
 
 
@@ -97,7 +97,7 @@ def _choice(delta: dict[str, JSON], finish: str | None = None) -> dict[str, JSON
 
 
 def usage_json(usage: Usage) -> dict[str, JSON]:
-    """Counts as chat completions word them."""
+    """Return token counts in the format of chat completions."""
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
@@ -108,7 +108,7 @@ def usage_json(usage: Usage) -> dict[str, JSON]:
 
 
 def usage_of(completion: Mapping[str, JSON]) -> Usage:
-    """The counts of a completion; zeros where there are none that can be read."""
+    """Parse the token counts of a completion; zeros where they are missing or invalid."""
     counts = completion.get("usage")
     return Usage(input_tokens=_count(counts, "prompt_tokens"), output_tokens=_count(counts, "completion_tokens"))
 
@@ -124,7 +124,7 @@ _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
 class _Message:
-    """One answer being put together. Strange parts are left out: they were handed on as they came."""
+    """Assembles one message from its deltas. Unknown parts are left out: they were relayed as received."""
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
@@ -171,7 +171,7 @@ class _Message:
 
 
 class Assembly:
-    """The events of a stream, put together to the completion they are."""
+    """Assembles the events of a stream to a completion."""
 
     def __init__(self) -> None:
         self._choices: dict[int, _Message] = {}
@@ -187,11 +187,11 @@ class Assembly:
 
     @property
     def is_finished(self) -> bool:
-        """Whether every answer begun gave a reason to end."""
+        """Whether every choice that began has a finish reason."""
         return bool(self._choices) and all(one.finish_reason for one in self._choices.values())
 
     def completion(self) -> dict[str, JSON]:
-        """Choices and usage; id, model and time are the caller's to add."""
+        """Return choices and usage; the caller adds id, model and time."""
         choices: list[dict[str, Any]] = [
             {"index": index, "message": one.message(), "finish_reason": one.finish_reason, "logprobs": None}
             for index, one in sorted(self._choices.items())
@@ -203,7 +203,7 @@ class Assembly:
 
 
 def list_json(rows: Mapping[int, bytes], *, has_more: bool) -> bytes:
-    """Completions of the log, as JSON by their keys, as OpenAI's list."""
+    """Encode completions of the log, JSON by their keys, as OpenAI's list."""
     named = [ids.openai(ids.Kind.COMPLETION, key) for key in rows]
     return msgspec.json.encode(
         {

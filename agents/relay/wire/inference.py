@@ -1,4 +1,4 @@
-"""Inference without an agent in Llama Stack's words: a request as ours, our chunks as its events."""
+"""Llama Stack's inference API: requests to the inference protocol, its chunks to events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from agents.relay.schemas.inference import (
 
 
 def chat_request(model: str, body: ChatCompletionRequest) -> InferenceRequest:
-    """A chat in the words of our own inference protocol."""
+    """Translate a chat request to the inference protocol."""
     choice = (body.tool_config.tool_choice if body.tool_config else body.tool_choice) or "auto"
     return InferenceRequest(
         model=model,
@@ -45,7 +45,7 @@ def chat_request(model: str, body: ChatCompletionRequest) -> InferenceRequest:
 
 
 def text_request(model: str, body: CompletionRequest) -> InferenceRequest:
-    """The same for a text to go on with."""
+    """Translate a request to continue a text."""
     return InferenceRequest(
         model=model,
         messages=[input_item(UserMessage(content=body.content))],
@@ -80,7 +80,7 @@ def _tool(tool: ToolDefinition) -> ToolDef:
 
 
 class Answer:
-    """An answer as it arrives."""
+    """Collects the chunks of an answer as they arrive."""
 
     def __init__(self) -> None:
         self._text = ChunkedText()
@@ -88,7 +88,7 @@ class Answer:
         self.reason: str | None = None
 
     def take(self, chunk: Chunk) -> StepDelta | None:
-        """What a chunk adds, if it is shown."""
+        """Add a chunk; returns its delta, None if the API has none for it."""
         match chunk:
             case Text(text):
                 self._text.append(text)
@@ -120,7 +120,7 @@ class Answer:
 
 
 async def collected(chunks: AsyncIterator[Chunk]) -> Answer:
-    """The whole answer. Raises ProviderError."""
+    """Read all chunks of an answer. Raises ProviderError."""
     answer = Answer()
     async for chunk in chunks:
         answer.take(chunk)
@@ -132,7 +132,7 @@ def text_answer(answer: Answer) -> CompletionAnswer:
 
 
 async def chat_events(chunks: AsyncIterator[Chunk]) -> AsyncGenerator[bytes, None]:
-    """The events of a streamed chat as JSON: whole calls come at the end, as they are then known.
+    """Yield the events of a streamed chat as JSON; complete calls follow at the end, when they are known.
     Raises ProviderError."""
     answer = Answer()
     yield _event("start", TextDelta(text=""))
@@ -158,7 +158,7 @@ def _event(kind: str, delta: StepDelta, stop_reason: StopReason | None = None) -
 
 
 async def text_events(chunks: AsyncIterator[Chunk]) -> AsyncGenerator[bytes, None]:
-    """The events of a streamed completion as JSON. Raises ProviderError."""
+    """Yield the events of a streamed completion as JSON. Raises ProviderError."""
     answer = Answer()
     async for chunk in chunks:
         delta = answer.take(chunk)
