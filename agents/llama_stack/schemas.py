@@ -92,7 +92,7 @@ class Attachment(Wire):
     mime_type: str
 
 
-class Turn(Wire):
+class TurnObject(Wire):
     """A turn. ``status`` is an addition of this server, which upstream's clients ignore."""
 
     turn_id: TurnKey
@@ -106,14 +106,14 @@ class Turn(Wire):
     status: TurnStatus | None = None
 
 
-class Session(Wire):
+class SessionObject(Wire):
     session_id: SessionKey
     session_name: str
-    turns: list[Turn]
+    turns: list[TurnObject]
     started_at: Timestamp
 
 
-class Page(Wire, Generic[T]):
+class ObjectPage(Wire, Generic[T]):
     """A page of a list. ``url`` is the path of the list."""
 
     data: list[T]
@@ -121,11 +121,11 @@ class Page(Wire, Generic[T]):
     url: str | None = None
 
 
-class AgentPage(Page[AgentObject]):
+class AgentPage(ObjectPage[AgentObject]):
     """Agents, newest first."""
 
 
-class SessionPage(Page[Session]):
+class SessionPage(ObjectPage[SessionObject]):
     """Sessions, newest first, without their turns."""
 
 
@@ -163,12 +163,12 @@ class StepCompletePayload(Wire):
 
 class TurnCompletePayload(Wire):
     event_type: Literal["turn_complete"] = "turn_complete"
-    turn: Turn
+    turn: TurnObject
 
 
 class TurnAwaitingInputPayload(Wire):
     event_type: Literal["turn_awaiting_input"] = "turn_awaiting_input"
-    turn: Turn
+    turn: TurnObject
 
 
 Payload = Annotated[

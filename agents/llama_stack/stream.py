@@ -31,7 +31,7 @@ from agents.record.schemas.turns import StepSnapshot, TurnSnapshot, apply, fold
 
 _encode = msgspec.json.encode
 
-_DOCUMENT = (
+_DOCUMENT_ERRORS = (
     "document_unavailable",
     "document_type",
     "document_unreadable",
@@ -40,7 +40,7 @@ _DOCUMENT = (
 )
 _STATUS = {
     **{"timeout": 504, "provider_error": 502, "model_not_found": 404, "vector_db_not_found": 404},
-    **dict.fromkeys((*_DOCUMENT, "invalid_request_error", "context_length_exceeded"), 400),
+    **dict.fromkeys((*_DOCUMENT_ERRORS, "invalid_request_error", "context_length_exceeded"), 400),
     "storage_error": 503,
 }
 
@@ -53,7 +53,7 @@ def error_status(error: ErrorInfo | None) -> int:
     return _STATUS.get(error.type, 502 if error.provider else 500)
 
 
-class Stream:
+class TurnStream:
     """The frames of one turn after the cursor ``after``."""
 
     def __init__(self, turn: int, session: int, *, after: tuple[int, int] = (-1, 0), with_ids: bool = False) -> None:
@@ -63,7 +63,7 @@ class Stream:
         self._with_ids = with_ids
         self._heads: dict[int, bytes] = {}
         self._ordinal = 0
-        self.over = False
+        self.is_over = False
 
     def feed(self, entries: Iterable[Entry]) -> bytes:
         """Return the frames of these entries, joined; empty when none of them has a frame."""
@@ -72,15 +72,15 @@ class Stream:
             if isinstance(entry, Delta):
                 self._ordinal = entry.ordinal
                 if (entry.after, entry.ordinal) > self._after:
-                    self._delta(out, entry)
+                    self._add_delta(out, entry)
                 continue
             self._turn = apply(self._turn, entry) if self._turn else fold(self._key, self._session, [entry])
             if entry.seq > self._after[0]:
-                self._event(out, entry)
+                self._add_event(out, entry)
             self._ordinal = 0
         return b"".join(out)
 
-    def _delta(self, out: list[bytes], delta: Delta) -> None:
+    def _add_delta(self, out: list[bytes], delta: Delta) -> None:
         if delta.channel == "reasoning":
             return  # the API has no frame for it
         head = self._heads.get(delta.step) or self._head(delta.step)
@@ -97,7 +97,7 @@ class Stream:
         self._heads[step] = head
         return head
 
-    def _event(self, out: list[bytes], event: Event) -> None:
+    def _add_event(self, out: list[bytes], event: Event) -> None:
         """Append the frames of an event. Where it has several, each has a cursor of its own, so that a reader
         that is cut off between them misses none: all but the last count as deltas before the event."""
         *earlier, last = self._payloads(event) or [b""]
@@ -114,19 +114,19 @@ class Stream:
                     _payload(b'"event_type":"turn_start","turn_id":"%b"' % ids.public(Kind.TURN, self._key).encode())
                 ]
             case StepStarted(status="in_progress") if event.step_type != "other":
-                return self._started(event)
+                return self._start_payloads(event)
             case StepEnded() if event.step_type != "other":
-                return self._ended(event)
+                return self._end_payloads(event)
             case TurnAwaiting():
-                self.over = True
-                return [_payload(b'"event_type":"turn_awaiting_input","turn":%b' % self._whole())]
+                self.is_over = True
+                return [_payload(b'"event_type":"turn_awaiting_input","turn":%b' % self._turn_json())]
             case TurnEnded():
-                self.over = True
-                return [self._last(event)]
+                self.is_over = True
+                return [self._end_payload(event)]
             case _:
                 return []
 
-    def _started(self, event: StepStarted) -> list[bytes]:
+    def _start_payloads(self, event: StepStarted) -> list[bytes]:
         step = _step_fields(event.step_type, event.step)
         metadata = {"touchpoint": event.name} if event.step_type == "shield_call" else {}
         out = [_payload(b'"event_type":"step_start",%b,"metadata":%b' % (step, _encode(metadata)))]
@@ -134,7 +134,7 @@ class Stream:
             out.append(_call_progress(step, call.model_dump_json(exclude_none=True).encode(), b"in_progress"))
         return out
 
-    def _ended(self, event: StepEnded) -> list[bytes]:
+    def _end_payloads(self, event: StepEnded) -> list[bytes]:
         group = self._group(event.step)
         if not group:
             return []
@@ -156,21 +156,23 @@ class Stream:
         group = [other for other in self._turn.steps if not other.server_side and other.round == step.round]
         return group if all(other.completed_at is not None for other in group) else []
 
-    def _whole(self) -> bytes:
+    def _turn_json(self) -> bytes:
         assert self._turn is not None
         return turn_json(self._turn)
 
-    def _last(self, event: TurnEnded) -> bytes:
+    def _end_payload(self, event: TurnEnded) -> bytes:
         if event.status == "completed":
-            return _payload(b'"event_type":"turn_complete","turn":%b' % self._whole())
+            return _payload(b'"event_type":"turn_complete","turn":%b' % self._turn_json())
         return error_json(event)
 
 
 def error_json(event: TurnEnded) -> bytes:
     """Encode the last frame of a turn that did not complete."""
     status = error_status(event.error) if event.status == "failed" else 409
-    words = event.error.message if event.error else f"The turn was {event.status}: {event.reason or 'no reason given'}"
-    return b'{"error":%b}' % _encode({"message": f"{status}: {words}", "type": event.status, "code": status})
+    message = (
+        event.error.message if event.error else f"The turn was {event.status}: {event.reason or 'no reason given'}"
+    )
+    return b'{"error":%b}' % _encode({"message": f"{status}: {message}", "type": event.status, "code": status})
 
 
 def _payload(fields: bytes) -> bytes:

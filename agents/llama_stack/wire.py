@@ -20,15 +20,15 @@ from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.items import media_type
 from agents.record.schemas.turns import LoadDetail, StepSnapshot, TurnSnapshot, unchanged
 
-_NOTHING_YET = CompletionMessage(content="").model_dump_json(exclude_none=True).encode()
+_EMPTY_MESSAGE = CompletionMessage(content="").model_dump_json(exclude_none=True).encode()
 
 
 def turn_json(turn: TurnSnapshot) -> bytes:
     """Encode a turn. While it has no answer, ``output_message`` is an empty one: the type has no null."""
-    return b"".join(turn_pieces(turn))
+    return b"".join(turn_chunks(turn))
 
 
-def turn_pieces(turn: TurnSnapshot, whole: LoadDetail = unchanged) -> Iterator[bytes]:
+def turn_chunks(turn: TurnSnapshot, load_detail: LoadDetail = unchanged) -> Iterator[bytes]:
     """Encode a turn in chunks, so that only one step's full detail is in memory at a time."""
     yield (
         b'{"turn_id":"%b","session_id":"%b","input_messages":'
@@ -36,21 +36,21 @@ def turn_pieces(turn: TurnSnapshot, whole: LoadDetail = unchanged) -> Iterator[b
     )
     yield turn.input_messages
     yield b',"steps":['
-    pictured: list[StepSnapshot] = []  # as few steps are
-    for place, group in enumerate(shown_steps(turn.steps)):
-        yield b"," if place else b""
-        found = [whole(step) for step in group]
-        pictured += [step for step, read in zip(group, found, strict=True) if _may_have_images(read)]
-        yield step_json(turn.key, found)
+    with_images: list[StepSnapshot] = []  # as few steps are
+    for position, group in enumerate(grouped_steps(turn.steps)):
+        yield b"," if position else b""
+        full_steps = [load_detail(step) for step in group]
+        with_images += [step for step, full_step in zip(group, full_steps, strict=True) if _may_have_images(full_step)]
+        yield step_json(turn.key, full_steps)
     yield b'],"output_message":'
-    yield turn.output_message or _NOTHING_YET
+    yield turn.output_message or _EMPTY_MESSAGE
     yield b',"output_attachments":['
-    for place, image in enumerate(image for step in pictured for image in _attachments(whole(step))):
-        yield b"," if place else b""
+    for position, image in enumerate(image for step in with_images for image in _attachments(load_detail(step))):
+        yield b"," if position else b""
         yield msgspec.json.encode(image)
     yield (
         b'],"started_at":"%b","completed_at":%b,"status":"%b"}'
-        % (iso(turn.started_at).encode(), _moment(turn.completed_at), turn.status.encode())
+        % (iso(turn.started_at).encode(), _timestamp_json(turn.completed_at), turn.status.encode())
     )
 
 
@@ -71,11 +71,11 @@ def _images(content: Any) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict) and item.get("type") == "image"]
 
 
-def shown_steps(steps: Iterable[StepSnapshot]) -> list[list[StepSnapshot]]:
+def grouped_steps(steps: Iterable[StepSnapshot]) -> list[list[StepSnapshot]]:
     """Group steps as the API shows them: finished steps of its types, calls of client tools of one round
     together."""
-    shown = [step for step in steps if step.completed_at is not None and step.type != "other"]
-    groups = itertools.groupby(shown, key=_group)
+    visible = [step for step in steps if step.completed_at is not None and step.type != "other"]
+    groups = itertools.groupby(visible, key=_group)
     return [list(group) for _, group in groups]
 
 
@@ -91,7 +91,7 @@ def step_json(turn: int, group: Sequence[StepSnapshot]) -> bytes:
         ids.public(Kind.TURN, turn).encode(),
         ids.public(Kind.STEP, first.key).encode(),
         iso(first.started_at).encode(),
-        _moment(last.completed_at),
+        _timestamp_json(last.completed_at),
         first.type.encode(),
     )
     return head + _details(group)[1:]
@@ -116,15 +116,15 @@ def _details(group: Sequence[StepSnapshot]) -> bytes:
     )
 
 
-def _moment(at_us: int | None) -> bytes:
+def _timestamp_json(at_us: int | None) -> bytes:
     return b'"%b"' % iso(at_us).encode() if at_us is not None else b"null"
 
 
-def session_pieces(session: int, name: str, created_at: int, turns: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
+def session_chunks(session: int, name: str, created_at: int, turns: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
     """Encode a session in chunks, with its turns as `turn_chunks` encodes them."""
     public = ids.public(Kind.SESSION, session).encode()
     yield b'{"session_id":"%b","session_name":%b,"turns":[' % (public, msgspec.json.encode(name))
-    for place, pieces in enumerate(turns):
-        yield b"," if place else b""
-        yield from pieces
+    for position, chunks in enumerate(turns):
+        yield b"," if position else b""
+        yield from chunks
     yield b'],"started_at":"%b"}' % iso(created_at).encode()

@@ -17,7 +17,7 @@ class StreamOptions(Wire):
     include_usage: bool | None = None
 
 
-class Role(Wire):
+class RelayedMessage(Wire):
     """A message; the endpoint reads its other fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
@@ -31,22 +31,22 @@ class CreateChatCompletion(Wire):
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
     model: str = Field(min_length=1, max_length=300)
-    messages: list[Role] = Field(min_length=1)
+    messages: list[RelayedMessage] = Field(min_length=1)
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     store: bool | None = None
     metadata: dict[str, str] | None = Field(default=None, max_length=16)
 
 
-class Function(Wire):
+class ChatFunction(Wire):
     name: str = Field(min_length=1, max_length=200)
     description: str | None = None
     parameters: dict[str, Any] | None = None
 
 
-class FunctionTool(Wire):
+class ChatTool(Wire):
     type: Literal["function"]
-    function: Function
+    function: ChatFunction
 
 
 class NamedFunction(Wire):
@@ -63,22 +63,22 @@ class NamedSchema(Wire):
     schema_: Annotated[dict[str, Any], null_is({})] = Field(default={}, alias="schema")
 
 
-class Format(Wire):
+class ChatResponseFormat(Wire):
     type: Literal["text", "json_object", "json_schema"]
     json_schema: NamedSchema | None = None
 
 
-class PlainCompletion(Wire):
+class OwnChatRequest(Wire):
     """The fields of a request that the server's own models support."""
 
-    tools: list[FunctionTool] | None = None
+    tools: list[ChatTool] | None = None
     tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=0)
     max_completion_tokens: int | None = Field(default=None, ge=0)
     stop: str | list[str] | None = None
-    response_format: Format | None = None
+    response_format: ChatResponseFormat | None = None
     n: Literal[1] | None = None
 
 

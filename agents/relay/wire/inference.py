@@ -44,7 +44,7 @@ def chat_request(model: str, body: ChatCompletionRequest) -> InferenceRequest:
     )
 
 
-def text_request(model: str, body: CompletionRequest) -> InferenceRequest:
+def completion_request(model: str, body: CompletionRequest) -> InferenceRequest:
     """Translate a request to continue a text."""
     return InferenceRequest(
         model=model,
@@ -66,12 +66,12 @@ def _tool(tool: ToolDefinition) -> ToolDef:
     parameters = [
         ToolParameter(
             name=name,
-            parameter_type=one.param_type,
-            description=one.description or "",
-            required=one.required,
-            default=one.default,
+            parameter_type=parameter.param_type,
+            description=parameter.description or "",
+            required=parameter.required,
+            default=parameter.default,
         )
-        for name, one in tool.parameters.items()
+        for name, parameter in tool.parameters.items()
     ]
     return ToolDef(name=tool.tool_name, description=tool.description, parameters=parameters)
 
@@ -79,7 +79,7 @@ def _tool(tool: ToolDefinition) -> ToolDef:
 # -------------------------------------------------------------------------------------------- answers
 
 
-class Answer:
+class ReceivedAnswer:
     """Collects the chunks of an answer as they arrive."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Answer:
         self._calls: dict[int, tuple[str, str, ChunkedText]] = {}
         self.reason: str | None = None
 
-    def take(self, chunk: Chunk) -> StepDelta | None:
+    def add(self, chunk: Chunk) -> StepDelta | None:
         """Add a chunk; returns its delta, None if the API has none for it."""
         match chunk:
             case Text(text):
@@ -119,33 +119,33 @@ class Answer:
         return CompletionMessage(content=self.text, stop_reason=self.stop_reason, tool_calls=self.calls)
 
 
-async def collected(chunks: AsyncIterator[Chunk]) -> Answer:
+async def collect_answer(chunks: AsyncIterator[Chunk]) -> ReceivedAnswer:
     """Read all chunks of an answer. Raises ProviderError."""
-    answer = Answer()
+    answer = ReceivedAnswer()
     async for chunk in chunks:
-        answer.take(chunk)
+        answer.add(chunk)
     return answer
 
 
-def text_answer(answer: Answer) -> CompletionAnswer:
+def completion_answer(answer: ReceivedAnswer) -> CompletionAnswer:
     return CompletionAnswer(content=answer.text, stop_reason=answer.stop_reason)
 
 
 async def chat_events(chunks: AsyncIterator[Chunk]) -> AsyncGenerator[bytes, None]:
     """Yield the events of a streamed chat as JSON; complete calls follow at the end, when they are known.
     Raises ProviderError."""
-    answer = Answer()
+    answer = ReceivedAnswer()
     yield _event("start", TextDelta(text=""))
     async for chunk in chunks:
-        delta = answer.take(chunk)
+        delta = answer.add(chunk)
         if delta:
             yield _event("progress", delta)
-    for delta in _whole(answer.calls):
+    for delta in _call_deltas(answer.calls):
         yield _event("progress", delta)
     yield _event("complete", TextDelta(text=""), answer.stop_reason)
 
 
-def _whole(calls: Sequence[ToolCall]) -> list[ToolCallDelta]:
+def _call_deltas(calls: Sequence[ToolCall]) -> list[ToolCallDelta]:
     return [
         ToolCallDelta(tool_call=call, parse_status="succeeded" if isinstance(call.arguments, dict) else "failed")
         for call in calls
@@ -159,9 +159,9 @@ def _event(kind: str, delta: StepDelta, stop_reason: StopReason | None = None) -
 
 async def text_events(chunks: AsyncIterator[Chunk]) -> AsyncGenerator[bytes, None]:
     """Yield the events of a streamed completion as JSON. Raises ProviderError."""
-    answer = Answer()
+    answer = ReceivedAnswer()
     async for chunk in chunks:
-        delta = answer.take(chunk)
+        delta = answer.add(chunk)
         if isinstance(delta, TextDelta):
             yield CompletionEvent(delta=delta.text).model_dump_json().encode()
     yield CompletionEvent(delta="", stop_reason=answer.stop_reason).model_dump_json().encode()

@@ -9,11 +9,11 @@ from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import Chunk, Finish, InferenceRequest, Text
 from agents.record.schemas.content import Usage, UserMessage
 from agents.record.schemas.items import input_item
-from agents.relay.schemas.text_completions import PlainText
+from agents.relay.schemas.text_completions import OwnTextRequest
 from agents.relay.wire.chat_completions import sampling, usage_json
 
 
-def prompt_requests(model: str, body: PlainText) -> list[InferenceRequest]:
+def prompt_requests(model: str, body: OwnTextRequest) -> list[InferenceRequest]:
     """Return an inference request for each completion: the model gets a prompt as a message of the user."""
     sampled = sampling(body.temperature, body.top_p, limit=body.max_tokens or 0, stop=body.stops or None)
     return [
@@ -67,6 +67,6 @@ class TextAssembly:
         return {"choices": choices, "usage": self.usage}
 
 
-def summed(usages: list[Usage]) -> dict[str, JSON]:
+def total_usage_json(usages: list[Usage]) -> dict[str, JSON]:
     """Return the summed token counts of several inferences in the format of completions."""
     return usage_json(sum(usages, Usage()))
