@@ -30,10 +30,10 @@ from agents.llama_stack.schemas import (
     TurnObject,
 )
 from agents.llama_stack.turn_streams import (
-    partial_turn_chunks,
     current_turn_answer,
     ended_turn_answer,
     frames,
+    partial_turn_chunks,
     turn_answer,
 )
 from agents.llama_stack.wire import grouped_steps, session_chunks, step_json

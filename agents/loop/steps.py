@@ -18,7 +18,7 @@ from agents.loop import check_shields as checking
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.loop.progress import RunProgress, StepDraft
 from agents.loop.protocols.shields import Shield, Touchpoint
-from agents.loop.protocols.tools import Labelled, Offered, Tool, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import Labelled, Offered, ToolContext, ToolResult, failure
 from agents.loop.replay import CallOutcome
 from agents.loop.replayed_steps import apply_recorded_step
 from agents.loop.run_tool import model_metadata, run_tool
@@ -388,17 +388,3 @@ def waits_for_client(progress: RunProgress, call: ToolCall) -> bool:
 
 def message_text(message: CompletionMessage | None) -> str:
     return text_of(message.content) if message else ""
-
-
-__all__ = [
-    "Tool",
-    "check_shields",
-    "error_info",
-    "infer",
-    "list_tools",
-    "message_text",
-    "prepare_documents",
-    "retrieve",
-    "run_tools",
-    "waits_for_client",
-]
