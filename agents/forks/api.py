@@ -14,7 +14,7 @@ from agents.forks.schemas.comparison import Comparison
 from agents.forks.schemas.forks import ForkTurn
 from agents.forks.store import comparison_input
 from agents.llama_stack.api import TurnView
-from agents.llama_stack.schemas import Turn, TurnChunk
+from agents.llama_stack.schemas import TurnChunk, TurnObject
 from agents.loop.current_service import service
 
 
@@ -24,10 +24,10 @@ class TurnFork(TurnView):
     actions = {"post": "run"}
 
     @extend_schema(
-        operation_id="fork_turn", request=ForkTurn, responses={200: Turn, (200, "text/event-stream"): TurnChunk}
+        operation_id="fork_turn", request=ForkTurn, responses={200: TurnObject, (200, "text/event-stream"): TurnChunk}
     )
     def post(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
-        place = self._place(agent_id, session_id, turn_id, "run")
+        place = self._target(agent_id, session_id, turn_id, "run")
         body = self.body(ForkTurn)
         sent = provider_data(request._request)
         started = fork.begin(service(), Asked(self.actor, place.key, body, self.raw, self._retry(), sent))

@@ -22,15 +22,21 @@ from agents.llama_stack.schemas import (
     AgentPage,
     CreateAgent,
     CreateSession,
-    Session,
     SessionCreated,
+    SessionObject,
     SessionPage,
     StepEnvelope,
-    Turn,
     TurnChunk,
+    TurnObject,
 )
-from agents.llama_stack.turn_streams import drained, frames, pieces_of, settled, whole_turn
-from agents.llama_stack.wire import session_pieces, shown_steps, step_json
+from agents.llama_stack.turn_streams import (
+    current_turn_answer,
+    ended_turn_answer,
+    frames,
+    partial_turn_chunks,
+    turn_answer,
+)
+from agents.llama_stack.wire import grouped_steps, session_chunks, step_json
 from agents.loop import prepare
 from agents.loop.current_service import service
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
@@ -102,7 +108,8 @@ class SessionList(ApiView):
         start, limit = page_bounds(request._request)
         records, more = sessions.listing(self.actor, agent=agent.key, start=start, limit=limit)
         data = [
-            Session(session_id=one.key, session_name=one.name, turns=[], started_at=one.created_at) for one in records
+            SessionObject(session_id=session.key, session_name=session.name, turns=[], started_at=session.created_at)
+            for session in records
         ]
         return answer(SessionPage(data=data, has_more=more, url=request.path))
 
@@ -111,16 +118,16 @@ class SessionDetail(ApiView):
     actions = {"get": "read", "delete": "run"}
 
     @extend_schema(
-        operation_id="get_session", parameters=[OpenApiParameter("turn_ids", str, many=True)], responses=Session
+        operation_id="get_session", parameters=[OpenApiParameter("turn_ids", str, many=True)], responses=SessionObject
     )
     def get(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
         record = sessions.get(self.actor, sessions.key_of(session_id), agent=agents.key_of(agent_id))
-        named = query_list(request._request, "turn_ids")
-        only = None if named is None else [ids.parse(ids.Kind.TURN, one) or 0 for one in named]
-        sized = read_turns.sizes_of_session(self.actor, record.key, only)
-        turns = (pieces_of(one) for one in read_turns.partial_turns(self.actor, record.key, sized))
-        pieces = session_pieces(record.key, record.name, record.created_at, turns)
-        return large_answers.answer(portions.weight(sized), pieces)
+        turn_ids = query_list(request._request, "turn_ids")
+        turn_keys = None if turn_ids is None else [ids.parse(ids.Kind.TURN, turn_id) or 0 for turn_id in turn_ids]
+        sized = read_turns.sizes_of_session(self.actor, record.key, turn_keys)
+        turns = (partial_turn_chunks(turn) for turn in read_turns.partial_turns(self.actor, record.key, sized))
+        chunks = session_chunks(record.key, record.name, record.created_at, turns)
+        return large_answers.answer(portions.weight(sized), chunks)
 
     @extend_schema(operation_id="delete_session", responses={204: None})
     def delete(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
@@ -129,14 +136,14 @@ class SessionDetail(ApiView):
 
 
 class TurnView(ApiView):
-    """What the views of turns share: finding one, and answering with one that runs."""
+    """Base of the views of turns: finds a turn, and answers with a running one."""
 
-    def _place(self, agent_id: str, session_id: str, turn_id: str, action: Action = "read") -> TurnTarget:
+    def _target(self, agent_id: str, session_id: str, turn_id: str, action: Action = "read") -> TurnTarget:
         agent, session = agents.key_of(agent_id), sessions.key_of(session_id)
         turn = turns.key_of(turn_id)
-        # what ran elsewhere may change hands within a session: then the turn says whose it is
-        of = agent if turns.agent_of(turn, session) != agent else None
-        sessions.get(self.actor, session, agent=of, action=action)
+        # the turns of an external session may have several agents: then the turn's own agent counts
+        owner = agent if turns.agent_of(turn, session) != agent else None
+        sessions.get(self.actor, session, agent=owner, action=action)
         return turns.target(self.actor, turn, session=session, action=action)
 
     def _retry(self) -> Retry:
@@ -153,14 +160,16 @@ class TurnView(ApiView):
         if streams:
             return stream(frames(started))
         request_id = getattr(self.request._request, "request_id", "")
-        return Awaited(partial(drained, self.actor, started, request_id))
+        return Awaited(partial(turn_answer, self.actor, started, request_id))
 
 
 class TurnCreate(TurnView):
     actions = {"post": "run"}
 
     @extend_schema(
-        operation_id="create_turn", request=CreateTurn, responses={200: Turn, (200, "text/event-stream"): TurnChunk}
+        operation_id="create_turn",
+        request=CreateTurn,
+        responses={200: TurnObject, (200, "text/event-stream"): TurnChunk},
     )
     def post(self, request: Request, agent_id: str, session_id: str) -> HttpResponseBase:
         body = self.body(CreateTurn)
@@ -176,25 +185,27 @@ class TurnCreate(TurnView):
 class TurnDetail(TurnView):
     actions = {"get": "read"}
 
-    @extend_schema(operation_id="get_turn", responses=Turn)
+    @extend_schema(operation_id="get_turn", responses=TurnObject)
     def get(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
-        place = self._place(agent_id, session_id, turn_id)
-        return whole_turn(self.actor, place.key)
+        target = self._target(agent_id, session_id, turn_id)
+        return current_turn_answer(self.actor, target.key)
 
 
 class TurnResume(TurnView):
     actions = {"post": "run"}
 
     @extend_schema(
-        operation_id="resume_turn", request=ResumeTurn, responses={200: Turn, (200, "text/event-stream"): TurnChunk}
+        operation_id="resume_turn",
+        request=ResumeTurn,
+        responses={200: TurnObject, (200, "text/event-stream"): TurnChunk},
     )
     def post(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
         body = self.body(ResumeTurn)
-        place = self._place(agent_id, session_id, turn_id, "run")
-        config = service().config_of(self.actor, place)
+        target = self._target(agent_id, session_id, turn_id, "run")
+        config = service().config_of(self.actor, target)
         sent = provider_data(request._request)
         started = service().resume_turn(
-            self.actor, place, config, body, raw=self.raw, retry=self._retry(), provider_data=sent
+            self.actor, target, config, body, raw=self.raw, retry=self._retry(), provider_data=sent
         )
         return self._answer(started, bool(body.stream))
 
@@ -202,15 +213,15 @@ class TurnResume(TurnView):
 class TurnCancel(TurnView):
     actions = {"post": "run"}
 
-    @extend_schema(operation_id="cancel_turn", request=None, responses=Turn)
+    @extend_schema(operation_id="cancel_turn", request=None, responses=TurnObject)
     def post(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
-        place = self._place(agent_id, session_id, turn_id, "run")
-        stopped = service().cancel_turn(self.actor, place.key)
-        return Awaited(partial(settled, self.actor, stopped))
+        target = self._target(agent_id, session_id, turn_id, "run")
+        stopped = service().cancel_turn(self.actor, target.key)
+        return Awaited(partial(ended_turn_answer, self.actor, stopped))
 
 
 class TurnEvents(TurnView):
-    """Ours: the stream of a turn that was begun elsewhere, from any position."""
+    """An addition of this server: the stream of a turn that another request started, from any position."""
 
     actions = {"get": "read"}
 
@@ -220,26 +231,28 @@ class TurnEvents(TurnView):
         responses={(200, "text/event-stream"): TurnChunk},
     )
     def get(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
-        place = self._place(agent_id, session_id, turn_id)
+        target = self._target(agent_id, session_id, turn_id)
         raw = request.headers.get("Last-Event-ID") or request._request.GET.get("after", "")
         try:
             after = parse_cursor(raw)
         except ValueError as error:
             raise InvalidRequest(f"after: {error}.", param="after") from error
-        # to the end of what runs, or to the last event of what does not
-        until = turns.response_start(place.key, place.response_count) if place.is_live else place.next_seq - 1
-        return stream(frames(Started(place.key, place.session, until), after=after, with_ids=True))
+        # to the end of the running response, or to the last event of a turn that does not run
+        until = turns.response_start(target.key, target.response_count) if target.is_live else target.next_seq - 1
+        return stream(frames(Started(target.key, target.session, until), after=after, with_ids=True))
 
 
-class StepDetail(TurnView):
+class TurnStepDetail(TurnView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="get_step", responses=StepEnvelope)
     def get(self, request: Request, agent_id: str, session_id: str, turn_id: str, step_id: str) -> HttpResponseBase:
-        place = self._place(agent_id, session_id, turn_id)
-        found = read_turns.partial_turn(self.actor, place.key)
+        target = self._target(agent_id, session_id, turn_id)
+        partial_turn = read_turns.partial_turn(self.actor, target.key)
         key = ids.parse(ids.Kind.STEP, step_id)
-        for group in shown_steps(found.turn.steps):
+        for group in grouped_steps(partial_turn.turn.steps):
             if group[0].key == key:
-                return json_response(b'{"step":%b}' % step_json(place.key, list(map(found.details.load, group))))
+                return json_response(
+                    b'{"step":%b}' % step_json(target.key, list(map(partial_turn.details.load, group)))
+                )
         raise NotFound(f"Step '{step_id[:80]}' not found.")

@@ -45,7 +45,7 @@ class SessionCreated(Wire):
     session_id: SessionKey
 
 
-# --------------------------------------------------------------------------------- what we send
+# --------------------------------------------------------------------------------- objects
 
 
 class _Step(Wire):
@@ -92,8 +92,8 @@ class Attachment(Wire):
     mime_type: str
 
 
-class Turn(Wire):
-    """``status`` is ours; upstream's clients ignore it."""
+class TurnObject(Wire):
+    """A turn. ``status`` is an addition of this server, which upstream's clients ignore."""
 
     turn_id: TurnKey
     session_id: SessionKey
@@ -106,26 +106,26 @@ class Turn(Wire):
     status: TurnStatus | None = None
 
 
-class Session(Wire):
+class SessionObject(Wire):
     session_id: SessionKey
     session_name: str
-    turns: list[Turn]
+    turns: list[TurnObject]
     started_at: Timestamp
 
 
-class Page(Wire, Generic[T]):
-    """``url`` is the list's own path."""
+class ObjectPage(Wire, Generic[T]):
+    """A page of a list. ``url`` is the path of the list."""
 
     data: list[T]
     has_more: bool
     url: str | None = None
 
 
-class AgentPage(Page[AgentObject]):
+class AgentPage(ObjectPage[AgentObject]):
     """Agents, newest first."""
 
 
-class SessionPage(Page[Session]):
+class SessionPage(ObjectPage[SessionObject]):
     """Sessions, newest first, without their turns."""
 
 
@@ -163,12 +163,12 @@ class StepCompletePayload(Wire):
 
 class TurnCompletePayload(Wire):
     event_type: Literal["turn_complete"] = "turn_complete"
-    turn: Turn
+    turn: TurnObject
 
 
 class TurnAwaitingInputPayload(Wire):
     event_type: Literal["turn_awaiting_input"] = "turn_awaiting_input"
-    turn: Turn
+    turn: TurnObject
 
 
 Payload = Annotated[

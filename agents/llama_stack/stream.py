@@ -1,7 +1,7 @@
-"""A turn's events as the frames of an Agents API stream (v0.2.12).
+"""Encodes a turn's events as the frames of an Agents API stream (v0.2.12).
 
-One object per stream; it is fed every entry of the turn from number 0, so that it knows the whole
-turn for the last frame, and gives frames only behind the cursor it was made with.
+There is one object per stream. It gets every entry of the turn from number 0, since the last frame has the
+full turn, and returns only frames after its cursor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from agents.record.schemas.turns import StepSnapshot, TurnSnapshot, apply, fold
 
 _encode = msgspec.json.encode
 
-_DOCUMENT = (
+_DOCUMENT_ERRORS = (
     "document_unavailable",
     "document_type",
     "document_unreadable",
@@ -40,21 +40,21 @@ _DOCUMENT = (
 )
 _STATUS = {
     **{"timeout": 504, "provider_error": 502, "model_not_found": 404, "vector_db_not_found": 404},
-    **dict.fromkeys((*_DOCUMENT, "invalid_request_error", "context_length_exceeded"), 400),
+    **dict.fromkeys((*_DOCUMENT_ERRORS, "invalid_request_error", "context_length_exceeded"), 400),
     "storage_error": 503,
 }
 
 
 def error_status(error: ErrorInfo | None) -> int:
-    """The HTTP status a failed turn has when nobody streams. What has no status of its own is the fault of
-    whoever is named in it, or ours."""
+    """Return the HTTP status of a failed turn for a request without streaming. An error type without a status
+    of its own is 502 if it names a provider, else 500."""
     if error is None:
         return 500
     return _STATUS.get(error.type, 502 if error.provider else 500)
 
 
-class Stream:
-    """Frames of one turn, or of one leg of it: those behind event ``after``."""
+class TurnStream:
+    """The frames of one turn after the cursor ``after``."""
 
     def __init__(self, turn: int, session: int, *, after: tuple[int, int] = (-1, 0), with_ids: bool = False) -> None:
         self._key, self._session = turn, session
@@ -63,26 +63,26 @@ class Stream:
         self._with_ids = with_ids
         self._heads: dict[int, bytes] = {}
         self._ordinal = 0
-        self.over = False
+        self.is_over = False
 
     def feed(self, entries: Iterable[Entry]) -> bytes:
-        """The frames of these entries, joined; empty when none of them is shown."""
+        """Return the frames of these entries, joined; empty when none of them has a frame."""
         out: list[bytes] = []
         for entry in entries:
             if isinstance(entry, Delta):
                 self._ordinal = entry.ordinal
                 if (entry.after, entry.ordinal) > self._after:
-                    self._delta(out, entry)
+                    self._add_delta(out, entry)
                 continue
             self._turn = apply(self._turn, entry) if self._turn else fold(self._key, self._session, [entry])
             if entry.seq > self._after[0]:
-                self._event(out, entry)
+                self._add_event(out, entry)
             self._ordinal = 0
         return b"".join(out)
 
-    def _delta(self, out: list[bytes], delta: Delta) -> None:
+    def _add_delta(self, out: list[bytes], delta: Delta) -> None:
         if delta.channel == "reasoning":
-            return  # the API has no place for it
+            return  # the API has no frame for it
         head = self._heads.get(delta.step) or self._head(delta.step)
         if delta.channel == "text":
             body = b'%b"type":"text","text":%b}}}}' % (head, _encode(delta.text))
@@ -91,15 +91,15 @@ class Stream:
         out.append(frame(body, cursor_of(delta) if self._with_ids else ""))
 
     def _head(self, step: int) -> bytes:
-        """What all deltas of a step begin with, made once: there is a frame for every token."""
+        """Return the beginning of a step's delta frames, encoded once: there is a frame for every token."""
         fields = _step_fields("inference", step)
         head = b'{"event":{"payload":{"event_type":"step_progress",%b,"delta":{' % fields
         self._heads[step] = head
         return head
 
-    def _event(self, out: list[bytes], event: Event) -> None:
-        """Where an event has several frames, each has a place of its own, so that a reader cut off
-        among them misses none: all but the last stand behind the deltas before the event."""
+    def _add_event(self, out: list[bytes], event: Event) -> None:
+        """Append the frames of an event. Where it has several, each has a cursor of its own, so that a reader
+        that is cut off between them misses none: all but the last count as deltas before the event."""
         *earlier, last = self._payloads(event) or [b""]
         for ordinal, payload in enumerate(earlier, start=self._ordinal + 1):
             if (event.seq - 1, ordinal) > self._after:
@@ -114,19 +114,19 @@ class Stream:
                     _payload(b'"event_type":"turn_start","turn_id":"%b"' % ids.public(Kind.TURN, self._key).encode())
                 ]
             case StepStarted(status="in_progress") if event.step_type != "other":
-                return self._started(event)
+                return self._start_payloads(event)
             case StepEnded() if event.step_type != "other":
-                return self._ended(event)
+                return self._end_payloads(event)
             case TurnAwaiting():
-                self.over = True
-                return [_payload(b'"event_type":"turn_awaiting_input","turn":%b' % self._whole())]
+                self.is_over = True
+                return [_payload(b'"event_type":"turn_awaiting_input","turn":%b' % self._turn_json())]
             case TurnEnded():
-                self.over = True
-                return [self._last(event)]
+                self.is_over = True
+                return [self._end_payload(event)]
             case _:
                 return []
 
-    def _started(self, event: StepStarted) -> list[bytes]:
+    def _start_payloads(self, event: StepStarted) -> list[bytes]:
         step = _step_fields(event.step_type, event.step)
         metadata = {"touchpoint": event.name} if event.step_type == "shield_call" else {}
         out = [_payload(b'"event_type":"step_start",%b,"metadata":%b' % (step, _encode(metadata)))]
@@ -134,7 +134,7 @@ class Stream:
             out.append(_call_progress(step, call.model_dump_json(exclude_none=True).encode(), b"in_progress"))
         return out
 
-    def _ended(self, event: StepEnded) -> list[bytes]:
+    def _end_payloads(self, event: StepEnded) -> list[bytes]:
         group = self._group(event.step)
         if not group:
             return []
@@ -147,7 +147,8 @@ class Stream:
         return [*out, _payload(b'"event_type":"step_complete",%b,"step_details":%b' % (step, details))]
 
     def _group(self, key: int) -> Sequence[StepSnapshot]:
-        """The steps shown as one when this one ends: the client calls of a round, with the last."""
+        """Return the steps that the API shows as one step, complete with this one: the client calls of a
+        round, once the last of them has ended."""
         assert self._turn is not None  # a step ends after its turn began
         step = next(step for step in self._turn.steps if step.key == key)
         if step.server_side:
@@ -155,21 +156,23 @@ class Stream:
         group = [other for other in self._turn.steps if not other.server_side and other.round == step.round]
         return group if all(other.completed_at is not None for other in group) else []
 
-    def _whole(self) -> bytes:
+    def _turn_json(self) -> bytes:
         assert self._turn is not None
         return turn_json(self._turn)
 
-    def _last(self, event: TurnEnded) -> bytes:
+    def _end_payload(self, event: TurnEnded) -> bytes:
         if event.status == "completed":
-            return _payload(b'"event_type":"turn_complete","turn":%b' % self._whole())
+            return _payload(b'"event_type":"turn_complete","turn":%b' % self._turn_json())
         return error_json(event)
 
 
 def error_json(event: TurnEnded) -> bytes:
-    """The last frame of a turn that did not complete."""
+    """Encode the last frame of a turn that did not complete."""
     status = error_status(event.error) if event.status == "failed" else 409
-    words = event.error.message if event.error else f"The turn was {event.status}: {event.reason or 'no reason given'}"
-    return b'{"error":%b}' % _encode({"message": f"{status}: {words}", "type": event.status, "code": status})
+    message = (
+        event.error.message if event.error else f"The turn was {event.status}: {event.reason or 'no reason given'}"
+    )
+    return b'{"error":%b}' % _encode({"message": f"{status}: {message}", "type": event.status, "code": status})
 
 
 def _payload(fields: bytes) -> bytes:

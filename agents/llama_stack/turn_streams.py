@@ -1,4 +1,4 @@
-"""A turn as the answer of a request: its stream of frames, or drained to one object."""
+"""Answers requests with a turn: as a stream of frames, or as one object at its end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from agents.base.access import Action, Actor
 from agents.base.api import large_answers
 from agents.base.errors import AgentsError, type_of
 from agents.base.reading import read
-from agents.llama_stack.stream import Stream, error_status
-from agents.llama_stack.wire import turn_pieces
+from agents.llama_stack.stream import TurnStream, error_status
+from agents.llama_stack.wire import turn_chunks
 from agents.loop.service import Started
 from agents.record import live
 from agents.record.schemas.events import Cursor, Delta, TurnEnded
@@ -23,47 +23,47 @@ from agents.record.store.read_turns import PartialTurn
 
 
 def frames(started: Started, *, after: Cursor | None = None, with_ids: bool = False) -> AsyncIterator[bytes]:
-    """The frames of a leg (or of everything behind a cursor), with comments in quiet times."""
-    seen = (started.first_seq - 1, 1 << 62) if after is None else after
-    encoder = Stream(started.turn, started.session, after=seen, with_ids=with_ids)
+    """Yield the frames of a started response (or everything after a cursor), with keep-alive comments."""
+    cursor = (started.first_seq - 1, 1 << 62) if after is None else after
+    encoder = TurnStream(started.turn, started.session, after=cursor, with_ids=with_ids)
     return sse.with_keep_alive(live.follow(started.turn, until_response=started.first_seq), encoder.feed)
 
 
-async def drained(actor: Actor, started: Started, request_id: str = "") -> HttpResponseBase:
-    """The turn once its leg is over: the same as the stream's last object. One that failed is an
-    error with the status of its cause."""
+async def turn_answer(actor: Actor, started: Started, request_id: str = "") -> HttpResponseBase:
+    """Answer with the turn once its response has ended: the same object as the stream's last. A failed turn
+    is an error with the status of its cause."""
     end = None
     async for batch in live.follow(started.turn, until_response=started.first_seq):
         if batch and not isinstance(batch[-1], Delta):
             end = batch[-1]
     if isinstance(end, TurnEnded) and end.status != "completed":
-        return await read(_failed, end, actor, started.turn, request_id)
-    return await read(whole_turn, actor, started.turn, "run")
+        return await read(_failure_answer, end, actor, started.turn, request_id)
+    return await read(current_turn_answer, actor, started.turn, "run")
 
 
-async def settled(actor: Actor, started: Started) -> HttpResponseBase:
-    """The turn once its leg is over, however it ended."""
+async def ended_turn_answer(actor: Actor, started: Started) -> HttpResponseBase:
+    """Answer with the turn once its response has ended, whatever its status."""
     async for _ in live.follow(started.turn, until_response=started.first_seq):
         pass
-    return await read(whole_turn, actor, started.turn, "run")
+    return await read(current_turn_answer, actor, started.turn, "run")
 
 
-def whole_turn(actor: Actor, turn: int, action: Action = "read") -> HttpResponseBase:
-    """A turn as it is now. Raises NotFound."""
-    found = read_turns.partial_turn(actor, turn, action)
-    return large_answers.answer(found.weight, pieces_of(found))
+def current_turn_answer(actor: Actor, turn: int, action: Action = "read") -> HttpResponseBase:
+    """Answer with a turn as it is now. Raises NotFound."""
+    partial_turn = read_turns.partial_turn(actor, turn, action)
+    return large_answers.answer(partial_turn.weight, partial_turn_chunks(partial_turn))
 
 
-def pieces_of(found: PartialTurn) -> Iterator[bytes]:
-    """A turn as JSON."""
-    return turn_pieces(found.turn, found.details.load)
+def partial_turn_chunks(partial_turn: PartialTurn) -> Iterator[bytes]:
+    """Encode a turn as JSON."""
+    return turn_chunks(partial_turn.turn, partial_turn.details.load)
 
 
-def _failed(end: TurnEnded, actor: Actor, turn: int, request_id: str) -> HttpResponseBase:
-    words = end.error.message if end.error else f"The turn was {end.status}: {end.reason}"
+def _failure_answer(end: TurnEnded, actor: Actor, turn: int, request_id: str) -> HttpResponseBase:
+    message = end.error.message if end.error else f"The turn was {end.status}: {end.reason}"
     status = error_status(end.error) if end.status == "failed" else 409
-    error = AgentsError(words, code=end.error.type if end.error else end.status)
+    error = AgentsError(message, code=end.error.type if end.error else end.status)
     error.type = type_of(status)
-    told, found = msgspec.json.encode(error.body(request_id)), read_turns.partial_turn(actor, turn, "run")
-    pieces = chain([told[:-1], b',"turn":'], pieces_of(found), [b"}"])
-    return large_answers.answer(found.weight, pieces, status=status, headers={"x-should-retry": "false"})
+    error_body, partial_turn = msgspec.json.encode(error.body(request_id)), read_turns.partial_turn(actor, turn, "run")
+    chunks = chain([error_body[:-1], b',"turn":'], partial_turn_chunks(partial_turn), [b"}"])
+    return large_answers.answer(partial_turn.weight, chunks, status=status, headers={"x-should-retry": "false"})

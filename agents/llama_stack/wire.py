@@ -1,8 +1,8 @@
-"""Our turns and events as the Llama Stack Agents API shows them (v0.2.12).
+"""Encodes turns, steps and sessions for the Llama Stack Agents API (v0.2.12).
 
-A step's stored detail already has the API's field names, so a step, a turn and a session are
-joined from stored JSON without parsing it. Several calls of client tools in one round are one
-step there, under the first one's id.
+A step's stored detail already has the API's field names, so a step, a turn and a session are joined from
+stored JSON without parsing it. In the API, several calls of client tools in one round are one step with
+the id of the first.
 """
 
 from __future__ import annotations
@@ -20,47 +20,47 @@ from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.items import media_type
 from agents.record.schemas.turns import LoadDetail, StepSnapshot, TurnSnapshot, unchanged
 
-_NOTHING_YET = CompletionMessage(content="").model_dump_json(exclude_none=True).encode()
+_EMPTY_MESSAGE = CompletionMessage(content="").model_dump_json(exclude_none=True).encode()
 
 
 def turn_json(turn: TurnSnapshot) -> bytes:
-    """A turn. While it has no answer, ``output_message`` is an empty one: the type has no null."""
-    return b"".join(turn_pieces(turn))
+    """Encode a turn. While it has no answer, ``output_message`` is an empty one: the type has no null."""
+    return b"".join(turn_chunks(turn))
 
 
-def turn_pieces(turn: TurnSnapshot, whole: LoadDetail = unchanged) -> Iterator[bytes]:
-    """The same in pieces: of the steps there is only one whole at a time."""
+def turn_chunks(turn: TurnSnapshot, load_detail: LoadDetail = unchanged) -> Iterator[bytes]:
+    """Encode a turn in chunks, so that only one step's full detail is in memory at a time."""
     yield (
         b'{"turn_id":"%b","session_id":"%b","input_messages":'
         % (ids.public(Kind.TURN, turn.key).encode(), ids.public(Kind.SESSION, turn.session).encode())
     )
     yield turn.input_messages
     yield b',"steps":['
-    pictured: list[StepSnapshot] = []  # as few steps are
-    for place, group in enumerate(shown_steps(turn.steps)):
-        yield b"," if place else b""
-        found = [whole(step) for step in group]
-        pictured += [step for step, read in zip(group, found, strict=True) if _may_have_images(read)]
-        yield step_json(turn.key, found)
+    with_images: list[StepSnapshot] = []  # as few steps are
+    for position, group in enumerate(grouped_steps(turn.steps)):
+        yield b"," if position else b""
+        full_steps = [load_detail(step) for step in group]
+        with_images += [step for step, full_step in zip(group, full_steps, strict=True) if _may_have_images(full_step)]
+        yield step_json(turn.key, full_steps)
     yield b'],"output_message":'
-    yield turn.output_message or _NOTHING_YET
+    yield turn.output_message or _EMPTY_MESSAGE
     yield b',"output_attachments":['
-    for place, image in enumerate(image for step in pictured for image in _attachments(whole(step))):
-        yield b"," if place else b""
+    for position, image in enumerate(image for step in with_images for image in _attachments(load_detail(step))):
+        yield b"," if position else b""
         yield msgspec.json.encode(image)
     yield (
         b'],"started_at":"%b","completed_at":%b,"status":"%b"}'
-        % (iso(turn.started_at).encode(), _moment(turn.completed_at), turn.status.encode())
+        % (iso(turn.started_at).encode(), _timestamp_json(turn.completed_at), turn.status.encode())
     )
 
 
 def _may_have_images(step: StepSnapshot) -> bool:
-    """Steps without any, which are most, are not parsed."""
+    """Whether a step may have images; most steps have none and need not be parsed."""
     return step.type == "tool_execution" and b'"image"' in (step.detail or b"")
 
 
 def _attachments(step: StepSnapshot) -> Iterator[dict[str, Any]]:
-    """The images that a tool gave back, as attachments of the turn's answer."""
+    """Yield the images of a tool's results as attachments of the turn's answer."""
     for response in msgspec.json.decode(step.detail or b"{}").get("tool_responses", ()):
         for item in _images(response.get("content")):
             yield {"content": item, "mime_type": media_type(item["image"])}
@@ -71,11 +71,11 @@ def _images(content: Any) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict) and item.get("type") == "image"]
 
 
-def shown_steps(steps: Iterable[StepSnapshot]) -> list[list[StepSnapshot]]:
-    """Steps as the API counts them: finished ones it has a type for, calls of client tools of
-    one round together."""
-    shown = [step for step in steps if step.completed_at is not None and step.type != "other"]
-    groups = itertools.groupby(shown, key=_group)
+def grouped_steps(steps: Iterable[StepSnapshot]) -> list[list[StepSnapshot]]:
+    """Group steps as the API shows them: finished steps of its types, calls of client tools of one round
+    together."""
+    visible = [step for step in steps if step.completed_at is not None and step.type != "other"]
+    groups = itertools.groupby(visible, key=_group)
     return [list(group) for _, group in groups]
 
 
@@ -85,20 +85,20 @@ def _group(step: StepSnapshot) -> int | tuple[int, str]:
 
 
 def step_json(turn: int, group: Sequence[StepSnapshot]) -> bytes:
-    """One step, made of one of ours, or of the client calls of a round."""
+    """Encode one step of the API, from one of ours or from the client calls of a round."""
     first, last = group[0], group[-1]
     head = b'{"turn_id":"%b","step_id":"%b","started_at":"%b","completed_at":%b,"step_type":"%b",' % (
         ids.public(Kind.TURN, turn).encode(),
         ids.public(Kind.STEP, first.key).encode(),
         iso(first.started_at).encode(),
-        _moment(last.completed_at),
+        _timestamp_json(last.completed_at),
         first.type.encode(),
     )
     return head + _details(group)[1:]
 
 
 class _Calls(msgspec.Struct):
-    """Of a call's detail what the API's step shows."""
+    """The fields of a call's detail that the API's step has."""
 
     tool_calls: list[msgspec.Raw] = []
     tool_responses: list[msgspec.Raw] = []
@@ -116,15 +116,15 @@ def _details(group: Sequence[StepSnapshot]) -> bytes:
     )
 
 
-def _moment(at_us: int | None) -> bytes:
+def _timestamp_json(at_us: int | None) -> bytes:
     return b'"%b"' % iso(at_us).encode() if at_us is not None else b"null"
 
 
-def session_pieces(session: int, name: str, created_at: int, turns: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
-    """A session with its turns as `turn_pieces` makes them."""
+def session_chunks(session: int, name: str, created_at: int, turns: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
+    """Encode a session in chunks, with its turns as `turn_chunks` encodes them."""
     public = ids.public(Kind.SESSION, session).encode()
     yield b'{"session_id":"%b","session_name":%b,"turns":[' % (public, msgspec.json.encode(name))
-    for place, pieces in enumerate(turns):
-        yield b"," if place else b""
-        yield from pieces
+    for position, chunks in enumerate(turns):
+        yield b"," if position else b""
+        yield from chunks
     yield b'],"started_at":"%b"}' % iso(created_at).encode()

@@ -1,1 +1,1 @@
-"""The agent loop and what runs it: a request in, numbered events out. Providers are given to it."""
+"""The agent loop and the tasks that run it: a request in, numbered events out. It gets its providers as arguments."""

@@ -50,21 +50,21 @@ class RegisteredModelForm(NamedForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         instance = options.get("instance")
-        kept = str(instance.provider) if instance is not None else ""
-        if instance is not None and kept:
+        provider = str(instance.provider) if instance is not None else ""
+        if instance is not None and provider:
             params = instance.params
             initial = {"model_type": params.get("model_type") or "llm", "metadata": params.get("metadata") or None}
             options["initial"] = initial
         super().__init__(*args, **options)
         field: Any = self.fields["provider"]
-        field.choices = [(name, name) for name in dict.fromkeys([*_endpoints(), *([kept] if kept else ())])]
+        field.choices = [(name, name) for name in dict.fromkeys([*_endpoints(), *([provider] if provider else ())])]
 
     def check(self, cleaned: dict[str, Any]) -> None:
         providers = service().providers
-        given = {"model_id": cleaned.get("identifier") or self.instance.identifier, "metadata": cleaned["metadata"]}
-        given |= {"provider_id": cleaned["provider"], "provider_model_id": cleaned["resource"]}
+        values = {"model_id": cleaned.get("identifier") or self.instance.identifier, "metadata": cleaned["metadata"]}
+        values |= {"provider_id": cleaned["provider"], "provider_model_id": cleaned["resource"]}
         new = model_names.registration(
-            providers, read_body(RegisterModel, {**given, "model_type": cleaned["model_type"]})
+            providers, read_body(RegisterModel, {**values, "model_type": cleaned["model_type"]})
         )
         model_names.check_new(providers, new)
         if providers.endpoints.is_qualified(new.identifier):

@@ -17,7 +17,7 @@ from agents.loop.schemas.models import ModelObject, ModelPage, RegisterModel
 from agents.loop.store.registered_models import registered_models
 
 
-def _shown(model: Model) -> ModelObject:
+def _model_object(model: Model) -> ModelObject:
     return ModelObject(
         id=model.id,
         created=model.created,
@@ -31,11 +31,11 @@ def _shown(model: Model) -> ModelObject:
     )
 
 
-async def _all(actor: Actor) -> list[Model]:
-    """Every model the actor may name."""
+async def _all_models(actor: Actor) -> list[Model]:
+    """List every model that the actor may use."""
     providers = service().providers
     offered = (await providers.endpoints.all_models()).models
-    return [*offered, *model_names.embedded(providers), *await read(model_names.listing, actor)]
+    return [*offered, *model_names.built_in_embeddings(providers), *await read(model_names.listing, actor)]
 
 
 class ModelList(ApiView):
@@ -44,7 +44,7 @@ class ModelList(ApiView):
     @extend_schema(operation_id="list_models", responses=ModelPage)
     def get(self, request: Request) -> HttpResponseBase:
         async def work() -> HttpResponseBase:
-            return answer(ModelPage(data=[_shown(model) for model in await _all(self.actor)]))
+            return answer(ModelPage(data=[_model_object(model) for model in await _all_models(self.actor)]))
 
         return Awaited(work)
 
@@ -52,7 +52,9 @@ class ModelList(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: RegisterModel = self.body(RegisterModel)
         providers = service().providers
-        return answer(_shown(model_names.register(providers, self.actor, model_names.registration(providers, body))))
+        return answer(
+            _model_object(model_names.register(providers, self.actor, model_names.registration(providers, body)))
+        )
 
 
 class ModelDetail(ApiView):
@@ -61,9 +63,9 @@ class ModelDetail(ApiView):
     @extend_schema(operation_id="get_model", responses=ModelObject)
     def get(self, request: Request, model_id: str) -> HttpResponseBase:
         async def work() -> HttpResponseBase:
-            for model in await _all(self.actor):
+            for model in await _all_models(self.actor):
                 if model.id == model_id:
-                    return answer(_shown(model))
+                    return answer(_model_object(model))
             words = f"Model '{model_id[:200]}' not found. Use 'client.models.list()' to list available Models."
             raise NotFound(words, code="model_not_found")
 

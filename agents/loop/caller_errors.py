@@ -1,7 +1,7 @@
-"""What a caller is told of an endpoint's failure, where its request is handed on to that endpoint.
+"""Translates errors of an endpoint to errors for the caller whose request was relayed to it.
 
-A request the endpoint calls wrong is the caller's to mend, so its status and words are passed on.
-That the endpoint refuses *us* (a wrong key) is not: it stays a 502.
+If the endpoint calls the request invalid, its status and message are passed on, since the caller can
+correct it. If the endpoint refuses *this server* (a wrong key), the caller gets a 502.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ PASSED_ON = frozenset({400, 404, 409, 413, 415, 429})
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Raises a ProviderError of the block as the error it is for the caller."""
+def errors_for_caller() -> Iterator[None]:
+    """Raise a ProviderError of the block as the error for the caller."""
     try:
         yield
     except ProviderError as error:
@@ -24,7 +24,7 @@ def told() -> Iterator[None]:
 
 
 def for_caller(error: ProviderError) -> AgentsError:
-    """The same words under the status they have for the caller."""
+    """Return the error for the caller: the same message, with the status for the caller."""
     status = _status(error)
     out = AgentsError(error.message, code=error.code)
     out.status, out.type = status, type_of(status)

@@ -1,4 +1,4 @@
-"""Checking by several shields at once: what they found, the gravest of it, and in good time."""
+"""Checks messages with several shields concurrently, each with a timeout."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ import asyncio
 from collections.abc import Sequence
 
 from agents.base.errors import ProviderError
-from agents.loop.protocols.shields import Said, Shield, Touchpoint
+from agents.loop.protocols.shields import Shield, ShieldInput, Touchpoint
 from agents.record.schemas.content import SafetyViolation
 
 CHECK_S = 30.0
-"""How long one shield may take. One that has not judged by then has failed."""
+"""The timeout of one shield. A shield that exceeds it has failed."""
 
-_ORDER = {"info": 0, "warn": 1, "error": 2}
+_SEVERITY = {"info": 0, "warn": 1, "error": 2}
 
 
 async def check(
-    shields: Sequence[Shield], said: Sequence[Said], touchpoint: Touchpoint, *, within_s: float = CHECK_S
+    shields: Sequence[Shield], messages: Sequence[ShieldInput], touchpoint: Touchpoint, *, within_s: float = CHECK_S
 ) -> SafetyViolation | None:
-    """The gravest violation that any of them found, with the shield's id in its metadata. What
-    failed to judge raises its AgentsError, unless another shield refuses anyway."""
-    work = (_in_time(shield, said, touchpoint, within_s) for shield in shields)
-    found = await asyncio.gather(*work, return_exceptions=True)
-    gravest = _gravest([one for one in found if isinstance(one, SafetyViolation)])
+    """Return the gravest violation of all shields, with the shield's id in its metadata. A shield that
+    fails raises its AgentsError, unless another shield's violation is of level ``error``."""
+    checks = (_check_in_time(shield, messages, touchpoint, within_s) for shield in shields)
+    results = await asyncio.gather(*checks, return_exceptions=True)
+    gravest = _gravest([result for result in results if isinstance(result, SafetyViolation)])
     if gravest and gravest.violation_level == "error":
         return gravest
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
     return gravest
 
 
-async def _in_time(
-    shield: Shield, said: Sequence[Said], touchpoint: Touchpoint, within_s: float
+async def _check_in_time(
+    shield: Shield, messages: Sequence[ShieldInput], touchpoint: Touchpoint, within_s: float
 ) -> SafetyViolation | None:
     try:
         async with asyncio.timeout(within_s):
-            found = await shield.check(said, touchpoint)
+            violation = await shield.check(messages, touchpoint)
     except TimeoutError:
-        words = f"shield '{shield.name}' did not judge within {within_s:g} s"
-        raise ProviderError(words, provider=shield.name, code="timeout") from None
-    return found and found.model_copy(update={"metadata": {**found.metadata, "shield_id": shield.name}})
+        message = f"shield '{shield.name}' did not judge within {within_s:g} s"
+        raise ProviderError(message, provider=shield.name, code="timeout") from None
+    return violation and violation.model_copy(update={"metadata": {**violation.metadata, "shield_id": shield.name}})
 
 
 def _gravest(violations: Sequence[SafetyViolation]) -> SafetyViolation | None:
-    """The first of the gravest."""
-    return max(violations, key=lambda one: _ORDER[one.violation_level], default=None)
+    """Return the first of the gravest violations."""
+    return max(violations, key=lambda one: _SEVERITY[one.violation_level], default=None)

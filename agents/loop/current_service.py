@@ -1,4 +1,4 @@
-"""The service of this process: set by the server at its start, asked for by the edges."""
+"""The service of this process: the server sets it at its start, and views get it from here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def use(service: Service | None) -> None:
 
 
 def service() -> Service:
-    """The running service. Raises Unavailable where none runs (a command, a stopped server)."""
+    """Return the running service. Raises Unavailable where none runs (a command, a stopped server)."""
     if _service is None:
         raise Unavailable("No turns can run here: the server is not started.")
     return _service

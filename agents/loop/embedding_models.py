@@ -1,4 +1,4 @@
-"""The embedding model a name means."""
+"""Finds the embedding model for a name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, NotFound
 from agents.loop import model_names
-from agents.loop.protocols.embeddings import Embeddings
+from agents.loop.protocols.embeddings import EmbeddingModel
 from agents.loop.provider_set import Providers
 
 
-def find(providers: Providers, actor: Actor, name: str, *, param: str) -> Embeddings:
-    """The model of this name; one without an endpoint's name is the default endpoint's. Raises
+def find(providers: Providers, actor: Actor, name: str, *, param: str) -> EmbeddingModel:
+    """Find the embedding model of this name; a name without an endpoint is the default endpoint's. Raises
     NotFound."""
     full, known = model_names.full_name(providers, actor, name), providers.embeddings
     found = known.find(full) or known.find(f"{providers.endpoints.default}/{full}")
@@ -22,7 +22,7 @@ def find(providers: Providers, actor: Actor, name: str, *, param: str) -> Embedd
     return found
 
 
-def check_dimension(vectors: Sequence[Sequence[float]], wanted: int | None, *, param: str) -> None:
-    """Raises InvalidRequest when the model's vectors are not as long as was asked for."""
-    if wanted and vectors and len(vectors[0]) != wanted:
+def check_dimension(vectors: Sequence[Sequence[float]], dimension: int | None, *, param: str) -> None:
+    """Raise InvalidRequest if the vectors have another dimension than was requested."""
+    if dimension and vectors and len(vectors[0]) != dimension:
         raise InvalidRequest(f"{param}: this model's vectors have {len(vectors[0])} numbers.", param=param)

@@ -1,7 +1,7 @@
-"""The loop: shields, retrieval, inference, tools, and again, until there is an answer.
+"""The agent loop: shields, retrieval, inference, tools, and inference again, until there is an answer.
 
-A `Loop` yields numbered events and deltas; each dialect shows them in its own words. A turn that
-needs tools only its client has ends its leg with `TurnAwaiting`; the next leg continues it.
+A `Loop` yields numbered events and deltas; each API encodes them in its own format. A turn that needs
+tools of its client ends its response with `TurnAwaiting`; the next response continues the turn.
 """
 
 from __future__ import annotations
@@ -10,43 +10,43 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from agents.loop import steps
-from agents.loop.progress import Progress
-from agents.loop.replay import Outcome
+from agents.loop.progress import RunProgress
+from agents.loop.replay import CallOutcome
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.content import CompletionMessage, ToolCall, ToolResponse, TurnMessage
 from agents.record.schemas.events import Entry, ErrorInfo, Event, FinalStatus, Origin, StepStarted, ToolDetail
 
 
 class Loop:
-    """One leg of a turn being run."""
+    """The execution of one response of a turn."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.progress = Progress(run)
-        self._told: set[str] = set()
+        self.progress = RunProgress(run)
+        self._answered_calls: set[str] = set()
 
     def open(self, *, queued: bool = False) -> list[Event]:
-        """The first events, apart from the others: they are stored before anybody is answered. In
-        most turns that is its start and that of the first inference, which share a commit so; where
-        the turn has to wait in line no step begins yet."""
+        """Return the first events. They are separate because they are stored before the request is answered.
+        In most turns they are the start of the turn and of the first inference, which then share a commit;
+        a queued turn begins no step yet."""
         run, opening = self.run, self.progress.opening()
         if run.resume:
-            return [opening, *self._answered(run.resume)]
+            return [opening, *self._end_pending(run.resume)]
         if queued or run.input_shields or run.memory or run.documents or run.sources:
             return [opening]
         return [opening, steps.begin_inference(self.progress)]
 
     def with_history(self, history: Sequence[bytes], earlier: Sequence[bytes] = ()) -> None:
-        """Hand in what was said before. Apart from the rest of the run: it can be read only once
-        the session is locked, and the lock is taken with the first event."""
+        """Add the history to the run. It is not part of the run from the start, because it can be read only
+        once the session is locked, and storing the first event takes the lock."""
         self.run = self.progress.run = replace(self.run, history=history, earlier=earlier)
 
     def close(self, status: FinalStatus, *, reason: str | None = None, error: ErrorInfo | None = None) -> list[Event]:
-        """The events that end the leg from outside (cancelled, interrupted, failed)."""
+        """Return the events that end the response from outside (cancelled, interrupted, failed)."""
         return self.progress.close(status, reason=reason, error=error)
 
     async def events(self) -> AsyncIterator[Entry]:
-        """Everything after `open`, to the end of the leg."""
+        """Yield all entries after those of `open`, to the end of the response."""
         progress = self.progress
         async for entry in self._prepare():
             yield entry
@@ -56,7 +56,7 @@ class Loop:
             next_round = progress.round + 1
             async for entry in self._act(next_round):
                 yield entry
-            if progress.over:
+            if progress.is_over:
                 return
             if progress.round != next_round:
                 break
@@ -66,41 +66,42 @@ class Loop:
     # ------------------------------------------------------------------------------------ the parts
 
     async def _act(self, next_round: int) -> AsyncIterator[Entry]:
-        """What follows an inference. The round moves on where another inference is to follow."""
+        """Run the calls of an inference. ``progress.round`` becomes ``next_round`` if another inference is to
+        follow."""
         progress, calls = self.progress, self._calls()
-        if progress.error is None and not calls and progress.tape.plays:
-            async for entry in self._unseen(next_round):
+        if progress.error is None and not calls and progress.replay.is_fork:
+            async for entry in self._replay_unseen_answers(next_round):
                 yield entry
         if progress.error or not calls:
             return
-        if progress.iterations >= self.run.max_infer_iters and not self._are_the_clients(calls):
+        if progress.iterations >= self.run.max_infer_iters and not self._are_client_calls(calls):
             return
-        async for entry in self._tools(calls):
+        async for entry in self._run_calls(calls):
             yield entry
         progress.round = next_round
 
-    def _answered(self, resume: Resume) -> list[Event]:
-        """On a resume: the steps whose answers have come."""
+    def _end_pending(self, resume: Resume) -> list[Event]:
+        """On a resume, end the steps whose answers have arrived."""
         if not resume.pending:
-            return self._unasked(list(resume.responses))
+            return self._unseen_step(list(resume.responses))
         answers = {response.call_id: response for response in resume.responses}
         ended: list[Event] = [
             self.progress.pending_ended(pending, answers.get(pending.call.call_id)) for pending in resume.pending
         ]
-        self.progress.hear(resume.messages)
+        self.progress.add_messages(resume.messages)
         return ended
 
-    def _unasked(self, responses: list[ToolResponse], origin: Origin | None = None) -> list[Event]:
-        """Answers to calls the server never saw: one step that says what came back."""
+    def _unseen_step(self, responses: list[ToolResponse], origin: Origin | None = None) -> list[Event]:
+        """Record answers to calls the server never saw as one step."""
         started = self.progress.step_started("tool_execution", responses[0].tool_name)
         detail = ToolDetail(tool_calls=[], tool_responses=responses, origin=origin)
         return [started, self.progress.step_ended(started, detail)]
 
-    async def _unseen(self, next_round: int) -> AsyncIterator[Entry]:
-        """In a fork, where the source was over and its client went on with answers to calls that the server
-        never saw: the same again. The round stays where there are none."""
+    async def _replay_unseen_answers(self, next_round: int) -> AsyncIterator[Entry]:
+        """In a fork, repeat the answers to calls that the server never saw, with which the client continued the
+        source after its end. The round stays the same if there are none."""
         progress = self.progress
-        answers = progress.tape.unasked(steps.words_of(progress.message))
+        answers = progress.replay.unseen_answers(steps.message_text(progress.message))
         if answers is None:
             return
         async for entry in self._shield_output():
@@ -108,9 +109,9 @@ class Loop:
         if progress.blocked or progress.error:
             return
         progress.round = next_round
-        for event in self._unasked(*answers):
+        for event in self._unseen_step(*answers):
             yield event
-        async for entry in self._next_leg([]):
+        async for entry in self._next_response([]):
             yield entry
 
     async def _prepare(self) -> AsyncIterator[Entry]:
@@ -126,20 +127,22 @@ class Loop:
         if run.memory and run.resume is None and not progress.blocked and progress.error is None:
             async for entry in steps.retrieve(progress):
                 yield entry
-        async for entry in self._approved():
+        async for entry in self._run_approved():
             yield entry
 
-    async def _approved(self) -> AsyncIterator[Entry]:
-        """On a resume: the calls of ours that the client let us make."""
+    async def _run_approved(self) -> AsyncIterator[Entry]:
+        """On a resume, run the server's calls that the client has approved."""
         resume, progress = self.run.resume, self.progress
-        asked = {one.call.call_id: one.step for one in resume.pending if one.approved} if resume else {}
-        if resume and asked and not progress.blocked and progress.error is None:
-            calls = [one.call for one in resume.pending if one.approved]
-            async for entry in steps.run_tools(progress, calls, asked):
+        approval_steps = (
+            {pending.call.call_id: pending.step for pending in resume.pending if pending.approved} if resume else {}
+        )
+        if resume and approval_steps and not progress.blocked and progress.error is None:
+            calls = [pending.call for pending in resume.pending if pending.approved]
+            async for entry in steps.run_tools(progress, calls, approval_steps):
                 yield entry
 
-    def _are_the_clients(self, calls: list[ToolCall]) -> bool:
-        """Whether calls at the bound of rounds are handed out all the same."""
+    def _are_client_calls(self, calls: list[ToolCall]) -> bool:
+        """Whether these calls may be given to the client although the limit of rounds is reached."""
         return self.run.ends_with_client_calls and all(steps.waits_for_client(self.progress, call) for call in calls)
 
     def _calls(self) -> list[ToolCall]:
@@ -148,64 +151,64 @@ class Loop:
             return []
         return message.tool_calls
 
-    async def _tools(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
-        """The server's calls first; then, if the client has some to make, wait for it."""
+    async def _run_calls(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
+        """Run the server's calls first; then, if there are calls for the client, wait for it."""
         progress = self.progress
-        theirs = [call for call in calls if steps.waits_for_client(progress, call)]
-        ours = [call for call in calls if call not in theirs]
-        if ours:
-            async for entry in steps.run_tools(progress, ours):
+        client_calls = [call for call in calls if steps.waits_for_client(progress, call)]
+        server_calls = [call for call in calls if call not in client_calls]
+        if server_calls:
+            async for entry in steps.run_tools(progress, server_calls):
                 yield entry
-        if theirs:
-            async for entry in self._wait(theirs):
+        if client_calls:
+            async for entry in self._await_client(client_calls):
                 yield entry
 
-    async def _wait(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
-        """Shields first, as at any end of a leg; then the open calls and the last event."""
-        progress, said = self.progress, self.progress.message
+    async def _await_client(self, calls: list[ToolCall]) -> AsyncIterator[Entry]:
+        """Check the output with shields, as at any end of a response; then begin the client's calls and end."""
+        progress, message = self.progress, self.progress.message
         async for entry in self._shield_output():
             yield entry
         if progress.blocked or progress.error:
-            for event in self._end():
+            for event in self._last_events():
                 yield event
             return
-        assert said is not None  # calls come from a message
+        assert message is not None  # calls come from a message
         started = [progress.step_started("tool_execution", one.tool_name, call=one, waits=True) for one in calls]
         for event in started:
             yield event
-        if progress.tape.plays:
-            async for entry in self._answer(calls, started):
+        if progress.replay.is_fork:
+            async for entry in self._replay_answers(calls, started):
                 yield entry
-            calls = [call for call in calls if call.call_id not in self._told]
+            calls = [call for call in calls if call.call_id not in self._answered_calls]
         if calls:
-            yield progress.awaiting(said.model_copy(update={"tool_calls": calls}))
+            yield progress.awaiting(message.model_copy(update={"tool_calls": calls}))
 
     # -------------------------------------------------------------------------------------- forks
 
-    async def _answer(self, calls: list[ToolCall], started: list[StepStarted]) -> AsyncIterator[Entry]:
-        """In a fork: answer what a record tells of the client's calls, and go on if that is all of them."""
+    async def _replay_answers(self, calls: list[ToolCall], started: list[StepStarted]) -> AsyncIterator[Entry]:
+        """In a fork, answer the client's calls from the record, and continue if all of them are answered."""
         progress = self.progress
-        known: list[tuple[PendingCall, Outcome]] = []
+        answered: list[tuple[PendingCall, CallOutcome]] = []
         for call, event in zip(calls, started, strict=True):
-            outcome = progress.tape.outcome(call, asks=bool(event.detail and event.detail.approval))
+            outcome = progress.replay.outcome(call, is_approval=bool(event.detail and event.detail.approval))
             if outcome:
-                known.append((_pending(call, event, outcome), outcome))
-        self._told = {pending.call.call_id for pending, _ in known}
-        heard = self._heard() if len(known) == len(calls) else ()
-        for place, (pending, outcome) in enumerate(known, start=1):
-            yield progress.answered(pending, outcome, heard if place == len(calls) else ())
-        if len(known) == len(calls):
+                answered.append((_pending(call, event, outcome), outcome))
+        self._answered_calls = {pending.call.call_id for pending, _ in answered}
+        messages = self._recorded_messages() if len(answered) == len(calls) else ()
+        for position, (pending, outcome) in enumerate(answered, start=1):
+            yield progress.recorded_answer(pending, outcome, messages if position == len(calls) else ())
+        if len(answered) == len(calls):
             progress.round += 1
-            async for entry in self._next_leg([pending for pending, _ in known]):
+            async for entry in self._next_response([pending for pending, _ in answered]):
                 yield entry
 
-    def _heard(self) -> Sequence[TurnMessage]:
-        leg = self.progress.tape.peek_leg()
-        return leg.messages if leg else ()
+    def _recorded_messages(self) -> Sequence[TurnMessage]:
+        next_response = self.progress.replay.peek_response()
+        return next_response.messages if next_response else ()
 
-    async def _next_leg(self, pending: list[PendingCall]) -> AsyncIterator[Entry]:
-        """What a leg begins with that the client's answers start, within this one."""
-        progress, leg = self.progress, self.progress.tape.next_leg()
+    async def _next_response(self, pending: list[PendingCall]) -> AsyncIterator[Entry]:
+        """Begin the next response of the source, which the client's answers started, within this one."""
+        progress, recorded = self.progress, self.progress.replay.take_response()
         resume = Resume(
             leg=0,
             responses=(),
@@ -213,11 +216,11 @@ class Loop:
             next_seq=0,
             next_step=0,
             round=progress.round,
-            iterations=0 if leg and leg.restarts else progress.iterations,
+            iterations=0 if recorded and recorded.restarts else progress.iterations,
             usage=progress.usage,
-            messages=leg.messages if leg else (),
+            messages=recorded.messages if recorded else (),
         )
-        self.run = progress.next_leg(leg.run if leg else self.run, resume)
+        self.run = progress.next_response(recorded.run if recorded else self.run, resume)
         async for entry in self._prepare():
             yield entry
 
@@ -229,10 +232,10 @@ class Loop:
     async def _finish(self) -> AsyncIterator[Entry]:
         async for entry in self._shield_output():
             yield entry
-        for event in self._end():
+        for event in self._last_events():
             yield event
 
-    def _end(self) -> list[Event]:
+    def _last_events(self) -> list[Event]:
         progress = self.progress
         if progress.error:
             return [progress.ending("failed", error=progress.error)]
@@ -240,19 +243,19 @@ class Loop:
         if progress.blocked:
             reason = "violation"
         elif progress.message and progress.message.tool_calls:
-            progress.message = _last_word(progress.message)
+            progress.message = _final_message(progress.message)
             reason = "max_infer_iters"
         return [progress.ending("completed", reason=reason)]
 
 
-def _pending(call: ToolCall, event: StepStarted, outcome: Outcome) -> PendingCall:
+def _pending(call: ToolCall, event: StepStarted, outcome: CallOutcome) -> PendingCall:
     approved = None if outcome.approval is None else outcome.approval == "approved"
     return PendingCall(event.step, call, event.at, approved, event.detail)
 
 
-def _last_word(message: CompletionMessage) -> CompletionMessage:
-    """At the limit of iterations the turn ends although the model wants another tool: the message
-    keeps its calls and says it is the end, which clients take for the end."""
+def _final_message(message: CompletionMessage) -> CompletionMessage:
+    """Return the last message of a turn that ends at the limit of iterations although the model called
+    another tool: it keeps its calls, and its stop reason tells clients that the turn has ended."""
     if message.stop_reason == "out_of_tokens":
         return message
     return message.model_copy(update={"stop_reason": "end_of_turn"})

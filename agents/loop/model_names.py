@@ -1,4 +1,4 @@
-"""The model a name means: one of an endpoint, or one registered over the API under another name."""
+"""Resolves a model's name: an endpoint's own name, or another name that was registered over the API."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agents.loop.store.registered_models import registered_models
 
 
 def full_name(providers: Providers, actor: Actor, name: str) -> str:
-    """The name that the endpoints know the model by. Names that begin with an endpoint's are never
-    registered, so that nobody can turn them elsewhere, and cost no look."""
+    """Return the name that the endpoints know the model by. A name that begins with an endpoint's name is
+    never registered, so that nobody can redirect it, and needs no query."""
     if providers.endpoints.is_qualified(name):
         return name
     row = registered_models.find(actor, name, "run")
@@ -23,13 +23,12 @@ def full_name(providers: Providers, actor: Actor, name: str) -> str:
 
 
 def resolve(providers: Providers, actor: Actor, name: str) -> tuple[InferenceEndpoint, str]:
-    """The endpoint a model name means, and the model's name there."""
+    """Return the endpoint for a model's name, and the model's name there."""
     return providers.endpoints.resolve(full_name(providers, actor, name))
 
 
 def register(providers: Providers, actor: Actor, new: Registration) -> Model:
-    """Register a name. Raises InvalidRequest for an endpoint that is none, Conflict for a name that
-    is taken."""
+    """Register a name. Raises InvalidRequest for an unknown endpoint, Conflict for a name that is taken."""
     check_new(providers, new)
     if not providers.endpoints.is_qualified(new.identifier):
         registered_models.add(actor, new)
@@ -37,7 +36,7 @@ def register(providers: Providers, actor: Actor, new: Registration) -> Model:
 
 
 def registration(providers: Providers, body: RegisterModel) -> Registration:
-    """What a request would register."""
+    """Return the registration for a request."""
     provider = body.provider_id or providers.endpoints.default
     return Registration(
         identifier=body.model_id,
@@ -48,33 +47,41 @@ def registration(providers: Providers, body: RegisterModel) -> Registration:
 
 
 def check_new(providers: Providers, new: Registration) -> None:
-    """Whether it could be registered. Raises InvalidRequest."""
+    """Check whether a name can be registered. Raises InvalidRequest."""
     endpoints = providers.endpoints
     if new.provider not in endpoints.names:
-        words = f"provider_id: there is no '{new.provider[:100]}'; there are {', '.join(endpoints.names)}."
-        raise InvalidRequest(words, param="provider_id")
+        message = f"provider_id: there is no '{new.provider[:100]}'; there are {', '.join(endpoints.names)}."
+        raise InvalidRequest(message, param="provider_id")
     if endpoints.is_qualified(new.identifier) and new.identifier != f"{new.provider}/{new.resource}":
-        words = "model_id: a name that begins with an endpoint's name is that endpoint's model."
-        raise InvalidRequest(words, param="model_id")
+        message = "model_id: a name that begins with an endpoint's name is that endpoint's model."
+        raise InvalidRequest(message, param="model_id")
 
 
-def embedded(providers: Providers) -> list[Model]:
-    """The embedding model that is always there."""
-    found = providers.embeddings.find(EMBEDDED)
-    if found is None:
+def built_in_embeddings(providers: Providers) -> list[Model]:
+    """Return the built-in embedding model as a list, empty without one."""
+    embedding_model = providers.embeddings.find(BUILT_IN_EMBEDDINGS)
+    if embedding_model is None:
         return []
-    provider, _, resource = EMBEDDED.partition("/")
-    return [Model(EMBEDDED, provider, resource, "embedding", metadata={"embedding_dimension": found.dimension})]
+    provider, _, resource = BUILT_IN_EMBEDDINGS.partition("/")
+    return [
+        Model(
+            BUILT_IN_EMBEDDINGS,
+            provider,
+            resource,
+            "embedding",
+            metadata={"embedding_dimension": embedding_model.dimension},
+        )
+    ]
 
 
-EMBEDDED = "scripted/embed"
+BUILT_IN_EMBEDDINGS = "scripted/embed"
 
 
 def listing(actor: Actor) -> list[Model]:
-    """What was registered and the actor may see."""
+    """List the registered models that the actor may see."""
     return [_model(row) for row in registered_models.listing(actor)]
 
 
 def _model(row: Registration) -> Model:
-    made = Model(row.identifier, row.provider, row.resource, metadata=row.params.get("metadata") or {})
-    return replace(made, kind="embedding") if row.params.get("model_type") == "embedding" else made
+    model = Model(row.identifier, row.provider, row.resource, metadata=row.params.get("metadata") or {})
+    return replace(model, kind="embedding") if row.params.get("model_type") == "embedding" else model

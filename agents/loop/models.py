@@ -9,8 +9,8 @@ from agents.base.models.scoped import Scoped
 
 
 class RegisteredModel(Registered):
-    """Another name for a model of a configured endpoint. ``params`` are what it is for
-    (``model_type``) and its ``metadata``."""
+    """Another name for a model of a configured endpoint. ``params`` are its ``model_type`` and its
+    ``metadata``."""
 
     class Meta(Scoped.Meta):
         constraints = [

@@ -1,7 +1,7 @@
-"""Where a run stands: its numbers, what is open, what has been said. The only source of events.
+"""The state of a run: its numbers, its open steps and its messages. It creates all events.
 
-Steps and the loop ask it for events; it numbers them, keeps times strictly growing, and knows how
-to close whatever is open when a run is stopped from outside.
+It numbers the events for steps and loop, keeps times strictly increasing, and closes the open steps when
+a run is stopped from outside.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Literal
 
 from agents.base import ids
 from agents.loop.protocols.retrieval import Prepared
-from agents.loop.protocols.shields import Said
+from agents.loop.protocols.shields import ShieldInput
 from agents.loop.protocols.tools import Labelled
-from agents.loop.replay import Outcome, Player
+from agents.loop.replay import CallOutcome, Replay
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import (
@@ -48,8 +48,8 @@ from agents.record.schemas.items import input_item, input_items, items_of, joine
 
 
 @dataclass(slots=True)
-class Draft:
-    """What an open step has received so far."""
+class StepDraft:
+    """The part of an open step received so far."""
 
     started: StepStarted
     text: ChunkedText = field(default_factory=ChunkedText)
@@ -57,29 +57,29 @@ class Draft:
     model: str = ""
 
     def detail(self) -> StepDetail:
-        """What is worth keeping of a step that did not finish."""
+        """Return the detail to store for a step that did not finish."""
         if self.started.step_type == "inference":
             message = CompletionMessage(content=str(self.text), stop_reason="out_of_tokens")
             return InferenceDetail(model_response=message, model=self.model, reasoning=str(self.reasoning))
         return self.started.detail or OtherDetail(kind=self.started.step_type)
 
 
-def _answered(pending: PendingCall, response: ToolResponse | None) -> ToolDetail:
+def _answered_detail(pending: PendingCall, response: ToolResponse | None) -> ToolDetail:
     responses = [response] if response else []
     if pending.approved is None:
         return ToolDetail(tool_calls=[pending.call], tool_responses=responses)
-    word: Literal["approved", "refused"] = "approved" if pending.approved else "refused"
+    approval: Literal["approved", "refused"] = "approved" if pending.approved else "refused"
     detail = pending.detail or ToolDetail(tool_calls=[pending.call])
-    return detail.model_copy(update={"tool_responses": responses, "approval": word})
+    return detail.model_copy(update={"tool_responses": responses, "approval": approval})
 
 
-async def _at_once() -> None:
-    """Nobody records this run."""
+async def _return_at_once() -> None:
+    """Wait for nothing: this run is not recorded."""
 
 
-class Progress:
-    """The state of one run. What is to happen outside only once it stands in the log waits for ``stored``:
-    until all that the run has yielded is there."""
+class RunProgress:
+    """The state of one run. ``wait_until_stored`` waits until all entries that the run has yielded are stored; an
+    effect outside, such as a tool's, waits for it."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -90,24 +90,24 @@ class Progress:
         self.message: CompletionMessage | None = None
         self.error: ErrorInfo | None = None
         self.blocked = False
-        self.begun: StepStarted | None = None
-        self.stored = _at_once
+        self.started_inference: StepStarted | None = None
+        self.wait_until_stored = _return_at_once
         self._seq = resume.next_seq if resume else 0
         self._number = resume.next_step if resume else 0
         self._ordinal = 0
         self._last_at = 0
-        self._open: dict[int, Draft] = {}
+        self._open: dict[int, StepDraft] = {}
         self._items: list[bytes] = []
-        self._retrieved = ""
+        self._retrieved_context = ""
         self._documents = Prepared()
-        self._calls_made: list[str] = []
-        self.over = False
-        self.tape = Player(run.tape)
+        self._made_calls: list[str] = []
+        self.is_over = False
+        self.replay = Replay(run.recorded_turn)
 
     # ------------------------------------------------------------------------------------ numbers
 
     def _stamp(self) -> tuple[int, int]:
-        """The next number and a moment later than the last one: readers order steps by time."""
+        """Return the next event number, and a time after the last event's: readers order steps by time."""
         self._last_at = max(self.run.clock(), self._last_at + 1)
         seq, self._seq = self._seq, self._seq + 1
         self._ordinal = 0
@@ -134,12 +134,12 @@ class Progress:
 
     def awaiting(self, message: CompletionMessage) -> TurnAwaiting:
         seq, at = self._stamp()
-        self.over = True
+        self.is_over = True
         return TurnAwaiting(seq=seq, at=at, output_message=message, iterations=self.iterations)
 
     def ending(self, status: FinalStatus, *, reason: str | None = None, error: ErrorInfo | None = None) -> TurnEnded:
         seq, at = self._stamp()
-        self.over = True
+        self.is_over = True
         return TurnEnded(
             seq=seq,
             at=at,
@@ -152,9 +152,9 @@ class Progress:
         )
 
     def close(self, status: FinalStatus, *, reason: str | None = None, error: ErrorInfo | None = None) -> list[Event]:
-        """The events that end a run from outside: whatever is open ends with the same status and
-        keeps what it has received. Nothing, when the run is over already."""
-        if self.over:
+        """Return the events that end a run from outside: open steps end with the same status and keep the
+        part they have received. Empty if the run is over already."""
+        if self.is_over:
             return []
         step_status = "failed" if status == "completed" else status
         drafts = list(self._open.values())
@@ -176,10 +176,10 @@ class Progress:
         *,
         call: ToolCall | None = None,
         waits: bool = False,
-        asked: int | None = None,
+        approved_in: int | None = None,
     ) -> StepStarted:
-        """Begin a step; ``call`` for tools, ``waits`` for those only the client can run or approve,
-        ``asked`` is the step in which it approved."""
+        """Begin a step. ``call`` is for tools, ``waits`` for those that the client must run or approve,
+        ``approved_in`` is the step in which the client approved the call."""
         seq, at = self._stamp()
         event = StepStarted(
             seq=seq,
@@ -191,11 +191,11 @@ class Progress:
             name=name,
             server_side=not waits,
             status="awaiting_input" if waits else "in_progress",
-            detail=self.tool_detail(call, asks=waits, asked=asked) if call else None,
+            detail=self.tool_detail(call, needs_approval=waits, approved_in=approved_in) if call else None,
         )
         self._number += 1
         if not waits:
-            self._open[event.step] = Draft(event)
+            self._open[event.step] = StepDraft(event)
         return event
 
     def tool_detail(
@@ -203,12 +203,12 @@ class Progress:
         call: ToolCall,
         responses: Sequence[ToolResponse] = (),
         *,
-        asks: bool = False,
-        asked: int | None = None,
+        needs_approval: bool = False,
+        approved_in: int | None = None,
         origin: Origin | None = None,
     ) -> ToolDetail:
-        """What a step of a call holds: of a tool of OpenAI's API also which of them it is, and whether
-        the step asks for approval or was approved in another."""
+        """Return the detail of a call's step. For a hosted tool of OpenAI's API it has the kind of tool, and
+        whether the step requests approval or was approved in another step."""
         tool = self.run.server_tools.get(call.tool_name)
         if not isinstance(tool, Labelled):
             return ToolDetail(tool_calls=[call], tool_responses=list(responses), origin=origin)
@@ -218,11 +218,11 @@ class Progress:
             origin=origin,
             kind=tool.kind,
             label=tool.label,
-            approval="requested" if asks else None,
-            asked=None if asked is None else ids.public(ids.Kind.STEP, asked),
+            approval="requested" if needs_approval else None,
+            asked=None if approved_in is None else ids.public(ids.Kind.STEP, approved_in),
         )
 
-    def draft(self, step: int) -> Draft:
+    def draft(self, step: int) -> StepDraft:
         return self._open[step]
 
     def step_ended(
@@ -235,7 +235,7 @@ class Progress:
         ttft_us: int | None = None,
         error: ErrorInfo | None = None,
     ) -> StepEnded:
-        """End a step; what it adds to the conversation is remembered for the next inference."""
+        """End a step, and add its items to the messages of the next inference."""
         self._open.pop(started.step, None)
         seq, at = self._stamp()
         if usage:
@@ -257,8 +257,8 @@ class Progress:
         return event
 
     def pending_ended(self, pending: PendingCall, response: ToolResponse | None) -> StepEnded:
-        """End a step that waited for its client since an earlier leg: for an answer, or for its word
-        on a call of ours (refused, that is the answer)."""
+        """End a step that has waited for its client since an earlier response: for an answer, or for the
+        approval of a server's call (a refusal is the answer)."""
         seq, at = self._stamp()
         event = StepEnded(
             seq=seq,
@@ -267,24 +267,26 @@ class Progress:
             step_type="tool_execution",
             name=pending.call.tool_name,
             started_at=min(pending.started_at, at - 1),
-            detail=_answered(pending, response),
+            detail=_answered_detail(pending, response),
         )
         self._items += items_of(event)
         return event
 
-    def answered(self, pending: PendingCall, outcome: Outcome, heard: Sequence[TurnMessage] = ()) -> StepEnded:
-        """End a step of the client's as a record says, without waiting for it."""
+    def recorded_answer(
+        self, pending: PendingCall, outcome: CallOutcome, messages: Sequence[TurnMessage] = ()
+    ) -> StepEnded:
+        """End a step of the client with a recorded answer, without waiting."""
         ended = self.pending_ended(pending, outcome.response)
-        self.hear(heard)
+        self.add_messages(messages)
         detail = ended.detail.model_copy(update={"origin": outcome.origin})
-        return ended.model_copy(update={"detail": detail, "heard": list(heard) or None})
+        return ended.model_copy(update={"detail": detail, "heard": list(messages) or None})
 
-    def next_leg(self, run: Run, resume: Resume) -> Run:
-        """Go on as a leg does that begins with the client's answers, within this one: what was found for
-        the first inference is not told again, and limits count anew where they do for a leg."""
+    def next_response(self, run: Run, resume: Resume) -> Run:
+        """Continue like a response that begins with the client's answers, within this one: the retrieved
+        context is not repeated, and the limits of a response count anew."""
         self.run = replace(run, history=self.run.history, earlier=self.run.earlier, resume=resume)
         self.iterations, self.round = resume.iterations, resume.round
-        self._calls_made, self._retrieved, self.message = [], "", None
+        self._made_calls, self._retrieved_context, self.message = [], "", None
         return self.run
 
     # ------------------------------------------------------------------------------------- deltas
@@ -295,60 +297,60 @@ class Progress:
 
     # -------------------------------------------------------------------------------------- tools
 
-    def offer(self, tools: Sequence[Labelled]) -> None:
-        """More of the server's tools. A name that is taken already gets its server's before it."""
-        known = dict(self.run.server_tools)
-        taken = {*known, *(tool.name for tool in self.run.client_tools)}
+    def add_tools(self, tools: Sequence[Labelled]) -> None:
+        """Add tools of the server. A name that is taken already is prefixed with its server's label."""
+        server_tools = dict(self.run.server_tools)
+        used_names = {*server_tools, *(tool.name for tool in self.run.client_tools)}
         for tool in tools:
             name = tool.definition.name
-            if name in taken:
+            if name in used_names:
                 name = f"{tool.label}_{name}"[:200]
                 tool = replace(tool, name=name)
-            known[name] = tool
-            taken.add(name)
-        self.run = replace(self.run, server_tools=known)
+            server_tools[name] = tool
+            used_names.add(name)
+        self.run = replace(self.run, server_tools=server_tools)
 
     def count_calls(self, calls: Sequence[ToolCall]) -> None:
-        """These of the server's tools are called now."""
-        self._calls_made += [call.call_id for call in calls]
+        """Count calls of the server's tools towards their limit."""
+        self._made_calls += [call.call_id for call in calls]
 
-    def spent(self, call: ToolCall) -> bool:
-        """Whether a call is beyond those that may be made."""
+    def is_over_call_limit(self, call: ToolCall) -> bool:
+        """Whether a call exceeds the limit of calls."""
         limit = self.run.max_tool_calls
-        return limit is not None and call.call_id not in self._calls_made[:limit]
+        return limit is not None and call.call_id not in self._made_calls[:limit]
 
-    def tools(self) -> Sequence[ToolDef]:
-        """What the model may call now: the client's tools alone once the server's calls are used up."""
+    def available_tools(self) -> Sequence[ToolDef]:
+        """Return the tools that the model may call now: only the client's once the server's calls are used up."""
         limit = self.run.max_tool_calls
-        return self.run.client_tools if limit is not None and len(self._calls_made) >= limit else self.run.tools
+        return self.run.client_tools if limit is not None and len(self._made_calls) >= limit else self.run.tools
 
     # ------------------------------------------------------------------------------------ history
 
-    def remember(self, context: str) -> None:
-        """Text found for this turn: it follows the last input message."""
-        self._retrieved = context
+    def set_context(self, context: str) -> None:
+        """Set the text retrieved for this turn, which follows the last input message."""
+        self._retrieved_context = context
 
-    def attach(self, documents: Prepared) -> None:
-        """What this turn's documents became: it follows the last input message too."""
+    def set_documents(self, documents: Prepared) -> None:
+        """Set the prepared documents of this turn, which follow the last input message too."""
         self._documents = documents
 
-    def forget_older(self) -> bool:
-        """Leave the older half of the history out from now on, from one of the user's messages to
-        another; False where there is nothing that may be left out."""
+    def drop_older_history(self) -> bool:
+        """Drop the older half of the history, up to a message of the user; returns False if nothing may be
+        dropped."""
         history = self.run.history
         if not self.run.truncates or not history:
             return False
         middle = (len(history) + 1) // 2
-        asked = (place for place in range(middle, len(history)) if history[place].startswith(b'{"role":"user"'))
-        self.run = replace(self.run, history=history[next(asked, len(history)) :])
+        user_messages = (index for index in range(middle, len(history)) if history[index].startswith(b'{"role":"user"'))
+        self.run = replace(self.run, history=history[next(user_messages, len(history)) :])
         return True
 
-    def hear(self, messages: Sequence[TurnMessage]) -> None:
-        """What the caller said beside its answers."""
+    def add_messages(self, messages: Sequence[TurnMessage]) -> None:
+        """Add messages that the caller sent with its answers."""
         self._items += input_items(messages)
 
     def messages(self) -> list[bytes]:
-        """What the model is sent now: instructions, history, this turn's input, what it did."""
+        """Return the messages for the model: instructions, history, this turn's input, and its items so far."""
         run = self.run
         head = [system_item(run.instructions)] if run.instructions else []
         return joined_calls([*head, *run.history, *self._input_items(), *run.earlier, *self._items])
@@ -357,19 +359,21 @@ class Progress:
         messages = self.run.input_messages
         if not messages:
             return []
-        context = "\n\n".join(filter(None, (self.run.context, self._documents.context, self._retrieved)))
-        *before, last = messages
-        return [*map(input_item, before), input_item(last, context, self._documents.images)]
+        context = "\n\n".join(filter(None, (self.run.context, self._documents.context, self._retrieved_context)))
+        *earlier, last = messages
+        return [*map(input_item, earlier), input_item(last, context, self._documents.images)]
 
     def texts(self) -> list[str]:
-        """The words so far: this turn's input and the answer."""
-        spoken: Sequence[object] = [message.content for message in self.run.input_messages]
-        texts = [text_of(content) for content in spoken]  # type: ignore[arg-type]  # contents of messages
+        """Return the texts so far: this turn's input and the answer."""
+        contents: Sequence[object] = [message.content for message in self.run.input_messages]
+        texts = [text_of(content) for content in contents]  # type: ignore[arg-type]  # contents of messages
         return [*texts, text_of(self.message.content)] if self.message else texts
 
-    def said(self) -> list[Said]:
-        """What shields look at: this turn's input, a tool's answer in it too, and what the model
-        said last."""
-        heard = [*self.run.input_messages, *(self.run.resume.messages if self.run.resume else ())]
-        asked = [Said("user", text_of(one.content)) for one in heard if one.role in ("user", "tool")]
-        return [*asked, Said("assistant", text_of(self.message.content))] if self.message else asked
+    def shield_input(self) -> list[ShieldInput]:
+        """Return the messages for shields: this turn's input, with a tool's answer in it, and the model's last
+        message."""
+        messages = [*self.run.input_messages, *(self.run.resume.messages if self.run.resume else ())]
+        inputs = [
+            ShieldInput("user", text_of(message.content)) for message in messages if message.role in ("user", "tool")
+        ]
+        return [*inputs, ShieldInput("assistant", text_of(self.message.content))] if self.message else inputs

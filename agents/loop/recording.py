@@ -1,11 +1,11 @@
-"""A run's way into the store and the live log.
+"""Writes a run's entries to the store and publishes them in the live log.
 
-What the loop yields goes two ways. Events go to the writer, and from there, once committed, into
-the turn's live log. Deltas go into the log at once, unless an event before them still waits for
-its commit, and every quarter of a second to the writer, so that a crash loses no more than that.
+Events go to the writer and, once committed, to the turn's live log. Deltas go to the log at once, unless
+an event before them still waits for its commit, and to the writer every quarter of a second, so that a
+crash loses no more than that.
 
-A write that fails is tried again for as long as the store is away. One that is refused, because the
-turn has passed into other hands, ends the run at once: it has no say any more.
+A failed write is retried for as long as the store is unavailable. A refused write, because another
+process owns the turn now, ends the run at once.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from agents.record.store.recorder import Superseded, TurnRef
 
 log = logging.getLogger(__name__)
 
-KEEP_DELTAS_S = 0.25
-MOST_UNSTORED = 8192
-"""Entries of a run that wait for the store: with more than these it goes on only when they are there."""
-AGAIN_S = 1.0
+WRITE_DELTAS_S = 0.25
+MAX_UNSTORED = 8192
+"""The maximum of a run's entries that are not stored yet: beyond it the run waits for the store."""
+RETRY_S = 1.0
 WRITE_TRIES = 3
-AWAY_TRIES = 600
-"""How often a write is tried, a second apart: what the store refuses, and while the store is away."""
+OFFLINE_TRIES = 600
+"""The maximum of tries of a write, one per second: if the store refuses it, and while the store is unavailable."""
 
 
-def tries_of(error: BaseException) -> int:
-    """How often a write that fails so is tried."""
-    return AWAY_TRIES if failures.classify(error) else WRITE_TRIES
+def max_tries(error: BaseException) -> int:
+    """Return how often a write that fails with ``error`` is tried."""
+    return OFFLINE_TRIES if failures.classify(error) else WRITE_TRIES
 
 
 @dataclass(eq=False, slots=True)
 class _Batch:
-    """What of a run is written together: ``last`` is where a reader stands that has seen it."""
+    """Entries of a run that are written together. ``last`` is the cursor of a reader that has seen them."""
 
     events: Sequence[Event]
     deltas: Sequence[Delta]
@@ -51,58 +51,62 @@ class _Batch:
     stored: bool = False
 
 
-class DeltaKeeper:
-    """Stores what all runs have typed, four times a second, in one job and one commit."""
+class DeltaWriter:
+    """Stores the deltas of all runs four times a second, in one job and one commit."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._typing: set[Recording] = set()
+        self._pending: set[Recording] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def note(self, recording: Recording) -> None:
-        """A run has deltas that are not stored."""
-        self._typing.add(recording)
+    def add(self, recording: Recording) -> None:
+        """Add a run that has deltas to store."""
+        self._pending.add(recording)
         if self._timer is None:
-            self._timer = self._loop.call_later(KEEP_DELTAS_S, self._keep)
+            self._timer = self._loop.call_later(WRITE_DELTAS_S, self._write_deltas)
 
-    def drop(self, recording: Recording) -> None:
-        """They go with its events."""
-        self._typing.discard(recording)
+    def discard(self, recording: Recording) -> None:
+        """Remove a run whose deltas are stored with its events."""
+        self._pending.discard(recording)
 
-    def _keep(self) -> None:
+    def _write_deltas(self) -> None:
         self._timer = None
-        typing, self._typing = list(self._typing), set()
-        handed = [(recording, recording.hand_over()) for recording in typing]
-        batches = [(recording, batch) for recording, batch in handed if batch is not None]
+        recordings, self._pending = list(self._pending), set()
+        taken = [(recording, recording.take_deltas()) for recording in recordings]
+        batches = [(recording, batch) for recording, batch in taken if batch is not None]
         if batches:
             self._submit(batches, 1)
 
     def _submit(self, batches: Sequence[tuple[Recording, _Batch]], tried: int) -> None:
-        typed = [(recording.leg, batch.deltas) for recording, batch in batches]
-        future = writer.submit(partial(recorder.record_deltas, typed))
+        deltas = [(recording.turn_ref, batch.deltas) for recording, batch in batches]
+        future = writer.submit(partial(recorder.record_deltas, deltas))
         done = partial(self._done, batches, tried)
         future.add_done_callback(lambda kept: self._loop.call_soon_threadsafe(done, kept))
 
-    def _done(self, batches: Sequence[tuple[Recording, _Batch]], tried: int, kept: Future[frozenset[int]]) -> None:
-        error = kept.exception()
-        if error is not None and tried < tries_of(error):
-            if not failures.classify(error):  # of that the writer tells
+    def _done(self, batches: Sequence[tuple[Recording, _Batch]], tried: int, written: Future[frozenset[int]]) -> None:
+        error = written.exception()
+        if error is not None and tried < max_tries(error):
+            if not failures.classify(error):  # the writer logs a store that is unavailable
                 log.warning("what %d runs typed could not be stored, trying again: %s", len(batches), error)
-            self._loop.call_later(AGAIN_S, self._submit, batches, tried + 1)
+            self._loop.call_later(RETRY_S, self._submit, batches, tried + 1)
             return
-        lost = frozenset() if error is not None else kept.result()
+        lost = frozenset() if error is not None else written.result()
         for recording, batch in batches:
-            recording.handed_over(batch, Superseded(recording.leg.turn) if recording.leg.turn in lost else error)
+            recording.deltas_written(
+                batch, Superseded(recording.turn_ref.turn) if recording.turn_ref.turn in lost else error
+            )
 
 
 class Recording:
-    """One run's way into the store and the live log, in order. ``stop`` ends the run when it can be
-    recorded no more; ``failed`` says so."""
+    """Writes and publishes the entries of one run, in order. ``stop`` ends the run when it can no longer be
+    recorded; ``failed`` is true then."""
 
-    def __init__(self, leg: TurnRef, turn_log: TurnLog, keeper: DeltaKeeper, stop: Callable[[], object]) -> None:
-        self.leg, self.log, self._keeper, self._stop = leg, turn_log, keeper, stop
+    def __init__(
+        self, turn_ref: TurnRef, turn_log: TurnLog, delta_writer: DeltaWriter, stop: Callable[[], object]
+    ) -> None:
+        self.turn_ref, self.log, self._delta_writer, self._stop = turn_ref, turn_log, delta_writer, stop
         self._loop = asyncio.get_running_loop()
-        self._held: list[Entry] = []
+        self._unpublished: list[Entry] = []
         self._events: list[Event] = []
         self._deltas: list[Delta] = []
         self._writing: deque[_Batch] = deque()
@@ -112,42 +116,42 @@ class Recording:
         self._flush: asyncio.Handle | None = None
         self.failed = False
 
-    def take(self, entry: Entry) -> None:
+    def add(self, entry: Entry) -> None:
         self._unstored += 1
         if isinstance(entry, Delta):
             if not self._deltas:
-                self._keeper.note(self)
+                self._delta_writer.add(self)
             self._deltas.append(entry)
-            if self._held:
-                self._held.append(entry)
+            if self._unpublished:
+                self._unpublished.append(entry)
             else:
                 self.log.append((entry,))
             return
-        self._held.append(entry)
+        self._unpublished.append(entry)
         self._events.append(entry)
         if self._flush is None:
-            # events of one breath (a step's end, the turn's end) share one commit
+            # events of one iteration of the event loop (a step's end, the turn's end) share a commit
             self._flush = self._loop.call_soon(self._write)
 
     @property
-    def is_behind(self) -> bool:
-        """Whether so much is not stored yet that the run has to wait."""
-        return self._unstored > MOST_UNSTORED
+    def must_wait(self) -> bool:
+        """Whether too many entries are not stored yet, so that the run has to wait."""
+        return self._unstored > MAX_UNSTORED
 
     def _write(self) -> None:
         if self._flush:
             self._flush.cancel()
             self._flush = None
-        self._keeper.drop(self)
+        self._delta_writer.discard(self)
         if self._events or self._deltas:
             self._submit(self._begin(), 1)
 
-    def hand_over(self) -> _Batch | None:
-        """The deltas, to be stored with those of others; None where an event is about to take them along."""
+    def take_deltas(self) -> _Batch | None:
+        """Take the deltas, to store them with those of other runs; None if they are stored with an event."""
         return None if self._events else self._begin()
 
-    def handed_over(self, batch: _Batch, error: BaseException | None) -> None:
-        """They are stored, or cannot be."""
+    def deltas_written(self, batch: _Batch, error: BaseException | None) -> None:
+        """Note that the taken deltas are stored, or failed with ``error``."""
         if error is not None:
             self.give_up(error)
         self._end(batch)
@@ -155,13 +159,14 @@ class Recording:
     def _begin(self) -> _Batch:
         events, deltas = tuple(self._events), tuple(self._deltas)
         self._events, self._deltas = [], []
-        batch = _Batch(events, deltas, max(position(some[-1]) for some in (events, deltas) if some))
+        batch = _Batch(events, deltas, max(position(entries[-1]) for entries in (events, deltas) if entries))
         self._writing.append(batch)
         self._idle.clear()
         return batch
 
     def _end(self, batch: _Batch) -> None:
-        """A batch is in the store, or given up. What follows one that is still under way does not count yet."""
+        """Note that a batch is stored or given up. A batch after one that is still being written does not count
+        yet."""
         batch.stored = True
         last = None
         while self._writing and self._writing[0].stored:
@@ -174,7 +179,7 @@ class Recording:
             self._idle.set()
 
     def _submit(self, batch: _Batch, tried: int) -> None:
-        future = writer.submit(partial(recorder.record, self.leg, batch.events, batch.deltas))
+        future = writer.submit(partial(recorder.record, self.turn_ref, batch.events, batch.deltas))
         committed = partial(self._committed, batch, tried)
         future.add_done_callback(lambda done: self._loop.call_soon_threadsafe(committed, done))
 
@@ -182,42 +187,48 @@ class Recording:
         error = done.exception()
         if error is None:
             if batch.events:
-                self._release(batch.events[-1].seq)
-        elif self.failed or isinstance(error, Superseded) or tried >= tries_of(error):
+                self._publish(batch.events[-1].seq)
+        elif self.failed or isinstance(error, Superseded) or tried >= max_tries(error):
             self.give_up(error)
         else:
             if not failures.classify(error):
-                log.warning("turn=%s: a write failed, trying again: %s", self.leg.turn, error)
-            self._loop.call_later(AGAIN_S, self._submit, batch, tried + 1)
+                log.warning("turn=%s: a write failed, trying again: %s", self.turn_ref.turn, error)
+            self._loop.call_later(RETRY_S, self._submit, batch, tried + 1)
             return
         self._end(batch)
 
     def give_up(self, error: BaseException) -> None:
-        """The turn is not this run's any more, or the store refuses its events: then it ends as failed, as
-        far as it was stored. Nobody is left waiting."""
+        """Stop the run: another process owns the turn now, or the store refuses its events; then the turn ends
+        as failed, with the part that is stored. Readers of the log are not left waiting."""
         if self.failed:
             return
         self.failed = True
         self._stop()
         if isinstance(error, Superseded):
-            log.info("turn=%s: %s Its run stops.", self.leg.turn, error)
+            log.info("turn=%s: %s Its run stops.", self.turn_ref.turn, error)
             self.log.finish()
             return
-        log.error("turn=%s: cannot be recorded: %s", self.leg.turn, error)
-        words = ErrorInfo(type="storage_error", message="The turn could not be recorded; the server's log says why.")
-        close = partial(closing.close_turn, self.leg.turn, "failed", "storage_error", error=words)
-        closed = writer.submit(partial(close, statuses=closing.RUNNING, epoch=self.leg.epoch))
+        log.error("turn=%s: cannot be recorded: %s", self.turn_ref.turn, error)
+        error_info = ErrorInfo(
+            type="storage_error", message="The turn could not be recorded; the server's log says why."
+        )
+        close = partial(closing.close_turn, self.turn_ref.turn, "failed", "storage_error", error=error_info)
+        closed = writer.submit(partial(close, statuses=closing.RUNNING, epoch=self.turn_ref.epoch))
         closed.add_done_callback(lambda _: self._loop.call_soon_threadsafe(self.log.finish))
 
-    def _release(self, seq: int) -> None:
-        """Publish what waited for this commit, and the deltas behind it."""
-        later = (place for place, one in enumerate(self._held) if not isinstance(one, Delta) and one.seq > seq)
-        place = next(later, len(self._held))
-        ready, self._held = self._held[:place], self._held[place:]
+    def _publish(self, seq: int) -> None:
+        """Publish the events that waited for this commit, and the deltas after them."""
+        later_events = (
+            position
+            for position, entry in enumerate(self._unpublished)
+            if not isinstance(entry, Delta) and entry.seq > seq
+        )
+        position = next(later_events, len(self._unpublished))
+        ready, self._unpublished = self._unpublished[:position], self._unpublished[position:]
         if ready:
             self.log.append(ready)
 
-    async def settle(self) -> None:
-        """Until everything taken has been committed and published."""
+    async def flush(self) -> None:
+        """Wait until all added entries are committed and published."""
         self._write()
         await self._idle.wait()

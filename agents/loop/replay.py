@@ -1,8 +1,8 @@
-"""What a fork has of the turn it was made from: outcomes that the loop takes instead of asking for them.
+"""Replays the recorded steps of the turn that a fork was made from.
 
-The loop of a fork begins where its source began. Up to the place of the fork each step takes its outcome
-from here, so that the conversation is built up by the same code that built it before and a model is sent
-the same bytes; behind that place only results of tools and retrievals may still come from the record.
+The loop of a fork begins where its source began. Up to the fork each step takes its recorded outcome, so
+that the same code builds the conversation and the model gets the same bytes; after the fork only results of
+tools and retrievals may still come from the record.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from agents.record.schemas.events import (
 if TYPE_CHECKING:
     from agents.loop.run import Run
 
-How = Literal["taken_over", "recorded", "edited", "live"]
+OriginKind = Literal["taken_over", "recorded", "edited", "live"]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
-    """A step of the source that is over."""
+    """A finished step of the source."""
 
     key: int
     type: StepType
@@ -44,12 +44,12 @@ class RecordedStep:
     status: FinalStatus = "completed"
     error: ErrorInfo | None = None
 
-    def origin(self, how: How) -> Origin:
+    def origin(self, how: OriginKind) -> Origin:
         return Origin(how=how, step=ids.public(ids.Kind.STEP, self.key))
 
     @property
     def response(self) -> ToolResponse | None:
-        """What a tool gave back."""
+        """The result of a tool."""
         detail = self.detail
         return detail.tool_responses[0] if isinstance(detail, ToolDetail) and detail.tool_responses else None
 
@@ -59,9 +59,9 @@ class RecordedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A result given by hand for the call that a step of the source made; for answers to calls that nobody
-    saw (``call_id`` None) it stands for the first."""
+class EditedResult:
+    """A result that replaces the recorded one of a call. For answers to calls that the server never saw
+    (``call_id`` None) it replaces the first answer."""
 
     step: int
     call_id: str | None
@@ -69,9 +69,9 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class NextLeg:
-    """How the source went on once its client had answered: what was said beside the answers, and the run
-    that went on. Responses count their rounds anew."""
+class NextResponse:
+    """The next response of the source, after its client had answered: its run, and the messages sent with the
+    answers. ``restarts`` says that rounds count anew, as in the Responses API."""
 
     run: Run
     messages: Sequence[TurnMessage] = ()
@@ -79,20 +79,21 @@ class NextLeg:
 
 
 @dataclass(frozen=True, slots=True)
-class Tape:
-    """``taken`` are the steps before the fork, ``later`` those from it on whose results may be used again;
-    without ``replays`` none is. ``legs`` follow each other where the client's calls are answered."""
+class RecordedTurn:
+    """The turn that a fork replays. ``replayed`` are the steps before the fork, ``reusable`` those after it,
+    whose results are used again with ``reuses_results``. ``next_responses`` follow each other where the
+    client's calls are answered."""
 
-    taken: Sequence[RecordedStep] = ()
-    later: Sequence[RecordedStep] = ()
-    edit: Edit | None = None
-    legs: Sequence[NextLeg] = ()
-    replays: bool = True
+    replayed: Sequence[RecordedStep] = ()
+    reusable: Sequence[RecordedStep] = ()
+    edit: EditedResult | None = None
+    next_responses: Sequence[NextResponse] = ()
+    reuses_results: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a call came to. ``response`` is None where the step only asked for approval and got it."""
+class CallOutcome:
+    """The outcome of a call. ``response`` is None where the step only requested approval and got it."""
 
     response: ToolResponse | None
     origin: Origin | None
@@ -104,131 +105,133 @@ class Outcome:
         return [self.response] if self.response else []
 
 
-class Player:
-    """A tape as it is played: what was given out is gone."""
+class Replay:
+    """Hands out the steps of a recorded turn, each once."""
 
-    def __init__(self, tape: Tape | None) -> None:
-        self._is_tape = tape is not None
-        self._tape = tape or Tape(replays=False)
-        self._taken = deque(self._tape.taken)
-        self._later = deque(self._tape.later)
-        self._legs = deque(self._tape.legs)
-        self._edit = self._tape.edit
+    def __init__(self, recorded: RecordedTurn | None) -> None:
+        self._is_fork = recorded is not None
+        self._recorded = recorded or RecordedTurn(reuses_results=False)
+        self._replayed = deque(self._recorded.replayed)
+        self._reusable = deque(self._recorded.reusable)
+        self._next_responses = deque(self._recorded.next_responses)
+        self._edit = self._recorded.edit
 
     @property
-    def plays(self) -> bool:
-        """Whether this is a fork's run."""
-        return self._is_tape
+    def is_fork(self) -> bool:
+        """Whether this is the run of a fork."""
+        return self._is_fork
 
-    def peek(self, step_type: StepType, name: str = "") -> RecordedStep | None:
-        """The next step, if it is taken over and of this kind."""
-        head = self._taken[0] if self._taken else None
+    def next_step(self, step_type: StepType, name: str = "") -> RecordedStep | None:
+        """Return the next step before the fork, if it is of this kind."""
+        head = self._replayed[0] if self._replayed else None
         return head if head and head.type == step_type and name in ("", head.name) else None
 
-    def take(self, step_type: StepType, name: str = "") -> RecordedStep | None:
-        """The same, and go on."""
-        return self._taken.popleft() if self.peek(step_type, name) else None
+    def take_step(self, step_type: StepType, name: str = "") -> RecordedStep | None:
+        """Return the same step and move on."""
+        return self._replayed.popleft() if self.next_step(step_type, name) else None
 
     # ------------------------------------------------------------------------------------ outcomes
 
-    def retrieved(self, query: str) -> tuple[RecordedStep, Origin] | None:
-        """What was found before, here or later, with the same words."""
-        step = self.take("memory_retrieval")
+    def retrieval(self, query: str) -> tuple[RecordedStep, Origin] | None:
+        """Return the recorded retrieval: the next step, or a reusable one with the same query."""
+        step = self.take_step("memory_retrieval")
         if step:
             return step, step.origin("taken_over")
-        for later in self._later if self._tape.replays else ():
+        for later in self._reusable if self._recorded.reuses_results else ():
             if isinstance(later.detail, MemoryDetail) and later.detail.query == query and later.error is None:
-                self._later.remove(later)
+                self._reusable.remove(later)
                 return later, later.origin("recorded")
         return None
 
-    def outcome(self, call: ToolCall, *, asks: bool = False) -> Outcome | None:
-        """What a call came to, or became of the question whether it may be made (``asks``): as it was before
-        the fork, as it was edited, or as an equal call came out later; None where it has to be made."""
-        head = self._head(call)
+    def outcome(self, call: ToolCall, *, is_approval: bool = False) -> CallOutcome | None:
+        """Return the outcome of a call, or of its request for approval (``is_approval``): as recorded before
+        the fork, as edited, or of an equal call after the fork; None where the call has to be made."""
+        head = self._next_call_step(call)
         if head:
-            self._taken.popleft()
-            return _outcome(head, call, head.origin("taken_over"))
+            self._replayed.popleft()
+            return _recorded_outcome(head, call, head.origin("taken_over"))
         if self._edit and self._edit.call_id == call.call_id:
-            return self._edited(self._edit, call)
-        for later in self._later if self._tape.replays else ():
-            if _same(later, call, asks=asks):
-                self._later.remove(later)
-                return _outcome(later, call, later.origin("recorded"))
+            return self._edited_outcome(self._edit, call)
+        for later in self._reusable if self._recorded.reuses_results else ():
+            if _is_same_call(later, call, is_approval=is_approval):
+                self._reusable.remove(later)
+                return _recorded_outcome(later, call, later.origin("recorded"))
         return None
 
-    def _head(self, call: ToolCall) -> RecordedStep | None:
-        head = self.peek("tool_execution", call.tool_name)
+    def _next_call_step(self, call: ToolCall) -> RecordedStep | None:
+        head = self.next_step("tool_execution", call.tool_name)
         calls = head.detail.tool_calls if head and isinstance(head.detail, ToolDetail) else []
         return head if calls and calls[0].call_id == call.call_id else None
 
-    def _edited(self, edit: Edit, call: ToolCall) -> Outcome:
+    def _edited_outcome(self, edit: EditedResult, call: ToolCall) -> CallOutcome:
         self._edit = None
-        self._later = deque(one for one in self._later if one.key != edit.step)
+        self._reusable = deque(step for step in self._reusable if step.key != edit.step)
         response = ToolResponse(call_id=call.call_id, tool_name=call.tool_name, content=edit.content)
-        return Outcome(response, Origin(how="edited", step=ids.public(ids.Kind.STEP, edit.step)))
+        return CallOutcome(response, Origin(how="edited", step=ids.public(ids.Kind.STEP, edit.step)))
 
     @property
-    def unmatched(self) -> Origin | None:
-        """What is said of a call that no record fits, where one was looked for."""
-        return Origin(how="live") if self._tape.replays else None
+    def unmatched_origin(self) -> Origin | None:
+        """The origin of a call without a matching record; None where no record was searched."""
+        return Origin(how="live") if self._recorded.reuses_results else None
 
     # ---------------------------------------------------------------------------------------- legs
 
-    def unasked(self, said: str) -> tuple[list[ToolResponse], Origin] | None:
-        """Answers to calls that the server never saw, which the client found in the words of the model:
-        where these are the same, or come before the fork."""
-        head = next((one for one in self._taken if one.type != "shield_call"), None)  # shields end a leg
+    def unseen_answers(self, text: str) -> tuple[list[ToolResponse], Origin] | None:
+        """Return recorded answers to calls that the server never saw, which the client found in the model's
+        text: those before the fork, or those to the same text after it."""
+        head = next((step for step in self._replayed if step.type != "shield_call"), None)  # shields end a leg
         if head and isinstance(head.detail, ToolDetail) and not head.detail.tool_calls:
-            self._taken.remove(head)
+            self._replayed.remove(head)
             return list(head.detail.tool_responses), head.origin("taken_over")
-        words = said  # where the words themselves were taken over
-        for place, later in enumerate(self._later):
+        recorded_text = text  # where the words themselves were taken over
+        for index, later in enumerate(self._reusable):
             if isinstance(later.detail, InferenceDetail):
-                words = text_of(later.detail.model_response.content)
+                recorded_text = text_of(later.detail.model_response.content)
             elif isinstance(later.detail, ToolDetail) and not later.detail.tool_calls:
                 edited = self._edit is not None and self._edit.step == later.key
-                if not edited and not (self._tape.replays and words == said):
+                if not edited and not (self._recorded.reuses_results and recorded_text == text):
                     return None
-                self._later = deque(list(self._later)[place + 1 :])
-                return self._answers(later, later.detail, edited=edited)
+                self._reusable = deque(list(self._reusable)[index + 1 :])
+                return self._recorded_answers(later, later.detail, edited=edited)
         return None
 
-    def _answers(self, step: RecordedStep, detail: ToolDetail, *, edited: bool) -> tuple[list[ToolResponse], Origin]:
+    def _recorded_answers(
+        self, step: RecordedStep, detail: ToolDetail, *, edited: bool
+    ) -> tuple[list[ToolResponse], Origin]:
         answers = list(detail.tool_responses)
         if edited and self._edit:
             answers[0] = answers[0].model_copy(update={"content": self._edit.content, "metadata": None})
             self._edit = None
         return answers, step.origin("edited" if edited else "recorded")
 
-    def peek_leg(self) -> NextLeg | None:
-        return self._legs[0] if self._legs else None
+    def peek_response(self) -> NextResponse | None:
+        return self._next_responses[0] if self._next_responses else None
 
-    def next_leg(self) -> NextLeg | None:
-        return self._legs.popleft() if self._legs else None
+    def take_response(self) -> NextResponse | None:
+        return self._next_responses.popleft() if self._next_responses else None
 
 
-def _outcome(step: RecordedStep, call: ToolCall, origin: Origin) -> Outcome | None:
-    """None of a step that came to nothing."""
+def _recorded_outcome(step: RecordedStep, call: ToolCall, origin: Origin) -> CallOutcome | None:
+    """Return the outcome of a recorded step for ``call``; None if it has none."""
     response, approved = step.response, step.approval == "approved"
     if response is None and not approved:
         return None
     if response is not None:
         response = response.model_copy(update={"call_id": call.call_id, "tool_name": call.tool_name})
-    return Outcome(response, origin, step.error, step.approval)
+    return CallOutcome(response, origin, step.error, step.approval)
 
 
-def _same(step: RecordedStep, call: ToolCall, *, asks: bool) -> bool:
-    """Whether a recorded step made the same call, or asked about it, and has an outcome."""
+def _is_same_call(step: RecordedStep, call: ToolCall, *, is_approval: bool) -> bool:
+    """Whether a recorded step made the same call, or requested its approval, and has an outcome."""
     detail = step.detail
-    if not isinstance(detail, ToolDetail) or not detail.tool_calls or bool(detail.approval) != asks:
+    if not isinstance(detail, ToolDetail) or not detail.tool_calls or bool(detail.approval) != is_approval:
         return False
     if detail.approval == "requested" or not (detail.tool_responses or detail.approval):
         return False
-    made = detail.tool_calls[0]
-    return made.tool_name == call.tool_name and _arguments(made) == _arguments(call)
+    recorded_call = detail.tool_calls[0]
+    return recorded_call.tool_name == call.tool_name and _arguments(recorded_call) == _arguments(call)
 
 
 def _arguments(call: ToolCall) -> bytes | str:
-    """Arguments as JSON in one form; text that is none stays text."""
+    """Return arguments as canonical JSON; text that is no JSON stays text."""
     return call.arguments if isinstance(call.arguments, str) else msgspec.json.encode(call.arguments, order="sorted")

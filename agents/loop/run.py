@@ -1,4 +1,4 @@
-"""Everything a run needs, as one frozen value; nothing is looked up later."""
+"""The input of a run as one frozen value; nothing is looked up later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agents.loop.inference.base import InferenceEndpoint
 from agents.loop.protocols.retrieval import Documents, Memory
 from agents.loop.protocols.shields import Shield
 from agents.loop.protocols.tools import Tool, ToolSource
-from agents.loop.replay import Tape
+from agents.loop.replay import RecordedTurn
 from agents.record.schemas.content import (
     ResponseFormat,
     SamplingParams,
@@ -27,8 +27,8 @@ from agents.record.schemas.events import ToolDetail
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A client's tool call this turn was waiting for: its step, and when the waiting began. Of a call
-    of ours that the client had to approve, ``approved`` is its word."""
+    """A client's tool call that a turn was waiting for: its step, and when the wait began. For a server's call
+    that the client had to approve, ``approved`` is the client's decision."""
 
     step: int
     call: ToolCall
@@ -39,10 +39,10 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """How a turn goes on: the answers, the calls they answer, and where the numbers stand.
+    """The continuation of a turn: the answers, the calls they answer, and the next numbers.
 
-    ``pending`` is empty when a completed turn is resumed (a ReAct client finds calls in text that
-    the server never saw); ``messages`` are what the caller said beside its answers."""
+    ``pending`` is empty when a completed turn is resumed (a ReAct client finds calls in text, which the
+    server never saw); ``messages`` are those that the caller sent with its answers."""
 
     leg: int
     responses: Sequence[ToolResponse]
@@ -57,12 +57,12 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One leg of a turn, ready to go.
+    """The input of one response of a turn.
 
-    ``history`` are the session's items before this turn and ``earlier`` what its earlier legs added,
+    ``history`` are the session's items before this turn and ``earlier`` those of its earlier responses,
     encoded; ``context`` is text that follows the last input message in this turn's inferences
     (documents); ``documents`` are those that have to be prepared first. ``provider_data``
-    is what the caller sent along for providers: it lives as long as the run, and is never stored.
+    is the caller's data for providers: it lives as long as the run and is never stored.
 
     ``sources`` have more of the server's tools, and are asked for them first.
     ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
@@ -100,7 +100,7 @@ class Run:
     tool_timeout_s: float = 60.0
     provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
     resume: Resume | None = None
-    tape: Tape | None = None
+    recorded_turn: RecordedTurn | None = None
     clock: Callable[[], int] = ids.now_us
     new_key: Callable[[], int] = ids.new_key
 

@@ -1,4 +1,4 @@
-"""Running one tool: for so long and no longer, and with an answer whatever happens."""
+"""Runs one tool with a timeout, and always returns a result."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from typing import Any
 
 from agents.base import redaction
 from agents.base.errors import AgentsError
-from agents.loop.protocols.tools import Tool, ToolContext, ToolResult, failure, without
+from agents.loop.protocols.tools import Tool, ToolContext, ToolResult, failure, redact_result
 from agents.record.schemas.content import text_of
 from agents.record.schemas.items import CUT_KEY, MAX_MODEL_TEXT
 
 
-async def run_one(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:
-    """The answer of a tool, or that there was none in time. No secret is in it that the tool could know:
-    none of this server, and none of the request."""
-    return without(await _run(tool, arguments, context, seconds), redaction.secrets_in_json(context.provider_data))
+async def run_tool(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:
+    """Call a tool and return its result, or a failure after ``seconds``. Secrets of this server and of the
+    request are redacted in it."""
+    return redact_result(
+        await _run(tool, arguments, context, seconds), redaction.secrets_in_json(context.provider_data)
+    )
 
 
 async def _run(tool: Tool, arguments: dict[str, Any], context: ToolContext, seconds: float) -> ToolResult:
-    """One that does not let itself be stopped is left behind."""
+    """Call a tool. A tool that ignores its cancellation is left running."""
     task = asyncio.ensure_future(tool.call(arguments, context))
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
     except asyncio.CancelledError:
-        _leave(task)
+        _abandon(task)
         raise
     if not done:
-        _leave(task)
+        _abandon(task)
         return failure(f"{tool.definition.name} did not answer within {seconds:g} s.")
     try:
         return task.result()
@@ -37,14 +39,14 @@ async def _run(tool: Tool, arguments: dict[str, Any], context: ToolContext, seco
         return failure(f"{tool.definition.name} gave up.")
 
 
-def _leave(task: asyncio.Future[ToolResult]) -> None:
+def _abandon(task: asyncio.Future[ToolResult]) -> None:
     task.cancel()
     task.add_done_callback(lambda left: left.cancelled() or left.exception())  # nobody asks for it any more
 
 
-def cut_for_model(result: ToolResult) -> dict[str, Any]:
-    """A result's metadata, which say where a text that is too long for the model is cut: the whole of
-    it stands in the step."""
+def model_metadata(result: ToolResult) -> dict[str, Any]:
+    """Return a result's metadata, with the length to which a text too long for the model is cut: the step
+    has the full text."""
     if len(text_of(result.content)) <= MAX_MODEL_TEXT:
         return result.metadata
     return {**result.metadata, CUT_KEY: MAX_MODEL_TEXT}

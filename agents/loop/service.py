@@ -275,9 +275,9 @@ class Service:
             return True
         if place.is_live and not place.is_abandoned(ids.now_us()):
             raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
-        among = closing.RUNNING if place.is_live else closing.WAITING
+        statuses = closing.RUNNING if place.is_live else closing.WAITING
         close = partial(closing.close_turn, place.key, "cancelled", reason)
-        return writer.write(partial(close, statuses=among, epoch=place.epoch))
+        return writer.write(partial(close, statuses=statuses, epoch=place.epoch))
 
     def config_of(self, actor: Actor, place: TurnTarget) -> AgentConfig:
         """The configuration a turn ran with, in a fork with what was changed for it."""

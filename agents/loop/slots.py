@@ -1,4 +1,4 @@
-"""Slots for running turns, and the line before them: everybody's share is fair, and within it every agent's."""
+"""Slots for running turns and their queue: each caller has a fair share, and within it each agent."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ RETRY_AFTER_S = 5
 
 
 class Slots:
-    """All of a process. May be asked from any thread."""
+    """The slots of a process. Thread-safe."""
 
     def __init__(self, running: int, waiting: int) -> None:
-        self._turns = _Turns(running, waiting)
+        self._turns = _TurnShares(running, waiting)
         self.leave, self.when_granted = self._turns.leave, self._turns.when_granted
 
     @contextmanager
     def entered(self, actor: Actor, agent: int | None) -> Iterator[Slot]:
-        """A slot for a turn of an agent, at once or in line; it is left where the block fails, and else the
-        run's to leave. Raises RateLimited where the caller has too many in line already."""
+        """Enter a slot or its queue for a turn of an agent. If the block fails, the slot is left; else the run
+        leaves it. Raises RateLimited if the caller has too many turns in the queue."""
         with self._turns.entered(actor.caller, agent) as slot:
             yield slot
 
     @contextmanager
     def held(self, actor: Actor) -> Iterator[None]:
-        """A slot for as long as the block lasts, for what cannot wait in line. Raises RateLimited."""
+        """Hold a slot for the duration of the block, for a run that cannot be queued. Raises RateLimited."""
         slot = self._turns.enter(actor.caller, may_wait=False)
         try:
             yield
@@ -37,12 +37,12 @@ class Slots:
             self._turns.leave(slot)
 
 
-class _Turns(Shares):
-    """What a slot is a place of."""
+class _TurnShares(Shares):
+    """The shares of callers in the slots for turns."""
 
-    def refusal(self, held: int, waiting: int) -> RateLimited:
-        words = f"You have {held} turns running and {waiting} in line: no more now."
-        return RateLimited(words, code="too_many_turns", headers={"Retry-After": str(RETRY_AFTER_S)})
+    def refusal(self, running: int, waiting: int) -> RateLimited:
+        message = f"You have {running} turns running and {waiting} in line: no more now."
+        return RateLimited(message, code="too_many_turns", headers={"Retry-After": str(RETRY_AFTER_S)})
 
 
 __all__ = ["Slot", "Slots"]

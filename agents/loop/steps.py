@@ -1,7 +1,7 @@
 """One async generator per kind of step: check shields, retrieve, infer, run tools.
 
-Each yields its events and deltas and leaves its outcome in the run's `Progress`; an expected
-failure is a step with an error there, never an exception.
+Each yields its events and deltas and sets its outcome in the `RunProgress`; an expected failure is a step
+with an error, never an exception.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from agents.base import ids
 from agents.base.errors import AgentsError, ProviderError
 from agents.loop import check_shields as checking
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
-from agents.loop.progress import Draft, Progress
+from agents.loop.progress import RunProgress, StepDraft
 from agents.loop.protocols.shields import Shield, Touchpoint
-from agents.loop.protocols.tools import Labelled, Offered, Tool, ToolContext, ToolResult, failure
-from agents.loop.replay import Outcome
-from agents.loop.replayed_steps import take_over
-from agents.loop.run_tool import cut_for_model, run_one
+from agents.loop.protocols.tools import Labelled, Offered, ToolContext, ToolResult, failure
+from agents.loop.replay import CallOutcome
+from agents.loop.replayed_steps import apply_recorded_step
+from agents.loop.run_tool import model_metadata, run_tool
 from agents.record.schemas.chunked_text import ChunkedText
 from agents.record.schemas.content import CompletionMessage, StopReason, ToolCall, ToolResponse, text_of
 from agents.record.schemas.events import (
@@ -48,7 +48,7 @@ STOP_REASONS: dict[str | None, StopReason] = {
 
 
 def error_info(error: AgentsError) -> ErrorInfo:
-    """An expected failure as it is stored."""
+    """Return an expected failure as it is stored."""
     if isinstance(error, ProviderError):
         return ErrorInfo(
             type=error.code or "provider_error",
@@ -62,19 +62,21 @@ def error_info(error: AgentsError) -> ErrorInfo:
 # ------------------------------------------------------------------------------------------- shields
 
 
-async def check_shields(progress: Progress, shields: Sequence[Shield], touchpoint: Touchpoint) -> AsyncIterator[Entry]:
-    """Run all shields of a touchpoint at once, as one step. A violation of level ``error`` blocks
-    the turn, and its words become the answer; a shield that cannot judge fails it."""
-    recorded = progress.tape.take("shield_call", touchpoint)
+async def check_shields(
+    progress: RunProgress, shields: Sequence[Shield], touchpoint: Touchpoint
+) -> AsyncIterator[Entry]:
+    """Run all shields of a touchpoint concurrently, as one step. A violation of level ``error`` blocks the
+    turn, and its message becomes the answer; a shield that fails, fails the turn."""
+    recorded = progress.replay.take_step("shield_call", touchpoint)
     if recorded:
-        for event in take_over(progress, recorded):
+        for event in apply_recorded_step(progress, recorded):
             yield event
         return
     started = progress.step_started("shield_call", touchpoint)
     yield started
     names = [shield.name for shield in shields]
     try:
-        violation = await checking.check(shields, progress.said(), touchpoint)
+        violation = await checking.check(shields, progress.shield_input(), touchpoint)
     except AgentsError as error:
         progress.error = error_info(error)
         detail = ShieldDetail(touchpoint=touchpoint, shields=names)
@@ -90,40 +92,40 @@ async def check_shields(progress: Progress, shields: Sequence[Shield], touchpoin
 # ----------------------------------------------------------------------------------------- retrieval
 
 
-async def prepare_documents(progress: Progress) -> None:
-    """Get the turn's documents ready. One that cannot be had ends the turn before any inference."""
+async def prepare_documents(progress: RunProgress) -> None:
+    """Prepare the turn's documents. If one fails, the turn ends before its first inference."""
     documents = progress.run.documents
     assert documents is not None  # the loop asks only where there are some
     if progress.error is not None:
         return
     try:
-        progress.attach(await documents.prepare())
+        progress.set_documents(await documents.prepare())
     except AgentsError as error:
         progress.error = error_info(error)
 
 
-async def retrieve(progress: Progress) -> AsyncIterator[Entry]:
-    """Find text for the turn's question and put it before the model."""
+async def retrieve(progress: RunProgress) -> AsyncIterator[Entry]:
+    """Retrieve context for the turn's question, for the model."""
     memory = progress.run.memory
     assert memory is not None  # the loop asks only where there is one
     query = progress.texts()[-1] if progress.texts() else ""
-    known = progress.tape.retrieved(query)
-    if known:
-        for event in take_over(progress, *known):
+    recorded = progress.replay.retrieval(query)
+    if recorded:
+        for event in apply_recorded_step(progress, *recorded):
             yield event
         return
     started = progress.step_started("memory_retrieval", "retrieve")
     yield started
     try:
-        found = await memory.retrieve(query)
+        retrieved = await memory.retrieve(query)
     except AgentsError as error:
         progress.error = error_info(error)
         detail = MemoryDetail(vector_db_ids="", inserted_context="", query=query)
         yield progress.step_ended(started, detail, status="failed", error=progress.error)
         return
-    progress.remember(found.context)
+    progress.set_context(retrieved.context)
     detail = MemoryDetail(
-        vector_db_ids=found.vector_db_ids, inserted_context=found.context, query=query, chunks=found.chunks
+        vector_db_ids=retrieved.vector_db_ids, inserted_context=retrieved.context, query=query, chunks=retrieved.chunks
     )
     yield progress.step_ended(started, detail)
 
@@ -131,32 +133,34 @@ async def retrieve(progress: Progress) -> AsyncIterator[Entry]:
 # ----------------------------------------------------------------------------------------- inference
 
 
-class _Answer:
-    """An inference as it arrives."""
+class _ReceivedAnswer:
+    """Collects the chunks of an inference as they arrive."""
 
-    def __init__(self, progress: Progress, started: StepStarted, draft: Draft) -> None:
+    def __init__(self, progress: RunProgress, started: StepStarted, draft: StepDraft) -> None:
         self._progress, self._step, self._draft = progress, started.step, draft
         self._calls: dict[int, tuple[str, str, ChunkedText]] = {}
-        self._late = False
+        self._reasoning_after_text = False
 
     def take(self, chunk: Text | Reasoning | CallPart) -> Entry:
         match chunk:
             case Text(text):
-                return self._typed("text", self._draft.text, text)
+                return self._delta("text", self._draft.text, text)
             case Reasoning(text):
-                self._late = self._late or (not self._draft.reasoning.size and bool(self._draft.text.size))
-                return self._typed("reasoning", self._draft.reasoning, text)
+                self._reasoning_after_text = self._reasoning_after_text or (
+                    not self._draft.reasoning.size and bool(self._draft.text.size)
+                )
+                return self._delta("reasoning", self._draft.reasoning, text)
             case CallPart(index, arguments, call_id, name):
                 parts = self._calls.setdefault(index, (call_id, name, ChunkedText()))[2]
-                return self._typed("call", parts, arguments, index)
+                return self._delta("call", parts, arguments, index)
 
-    def _typed(self, channel: str, pieces: ChunkedText, text: str, index: int = 0) -> Delta:
-        at = pieces.size
-        pieces.append(text)
-        return self._progress.delta(self._step, channel, at, text, index)
+    def _delta(self, channel: str, received: ChunkedText, text: str, index: int = 0) -> Delta:
+        offset = received.size
+        received.append(text)
+        return self._progress.delta(self._step, channel, offset, text, index)
 
     def message(self, finish: str | None) -> CompletionMessage:
-        calls = _distinct([tool_call(*self._calls[index]) for index in sorted(self._calls)])
+        calls = _with_distinct_ids([tool_call(*self._calls[index]) for index in sorted(self._calls)])
         calls = calls[:1] if self._progress.run.one_call else calls
         reason = STOP_REASONS.get(finish, "end_of_turn")
         if calls and reason == "end_of_turn":
@@ -169,12 +173,12 @@ class _Answer:
             model=self._draft.model,
             finish_reason=finish,
             reasoning=str(self._draft.reasoning),
-            reasoning_last=self._late or None,
+            reasoning_last=self._reasoning_after_text or None,
         )
 
 
 def tool_call(call_id: str, name: str, parts: ChunkedText) -> ToolCall:
-    """A call as the model wrote it; arguments that are no JSON object stay text."""
+    """Return a call as the model wrote it; arguments that are no JSON object stay text."""
     raw = str(parts)
     try:
         arguments = msgspec.json.decode(raw or "{}")
@@ -185,43 +189,43 @@ def tool_call(call_id: str, name: str, parts: ChunkedText) -> ToolCall:
     return ToolCall(call_id=call_id, tool_name=name, arguments=arguments, arguments_json=raw or "{}")
 
 
-def _distinct(calls: list[ToolCall]) -> list[ToolCall]:
-    """The calls of one message, each with an id of its own: an answer names its call by it."""
+def _with_distinct_ids(calls: list[ToolCall]) -> list[ToolCall]:
+    """Return the calls of one message with distinct ids, which answers refer to."""
     seen: set[str] = set()
     out = []
     for number, call in enumerate(calls):
-        name = call.call_id or f"call_{number}"
-        while name in seen:
-            name = f"{name}_{number}"
-        seen.add(name)
-        out.append(call if name == call.call_id else call.model_copy(update={"call_id": name}))
+        call_id = call.call_id or f"call_{number}"
+        while call_id in seen:
+            call_id = f"{call_id}_{number}"
+        seen.add(call_id)
+        out.append(call if call_id == call.call_id else call.model_copy(update={"call_id": call_id}))
     return out
 
 
-def begin_inference(progress: Progress) -> StepStarted:
-    """Begin the step of the next inference, which `infer` then finds begun."""
-    recorded = progress.tape.peek("inference")
-    progress.begun = progress.step_started("inference", recorded.name if recorded else progress.run.model)
-    return progress.begun
+def begin_inference(progress: RunProgress) -> StepStarted:
+    """Begin the step of the next inference, which `infer` continues."""
+    recorded = progress.replay.next_step("inference")
+    progress.started_inference = progress.step_started("inference", recorded.name if recorded else progress.run.model)
+    return progress.started_inference
 
 
-async def infer(progress: Progress) -> AsyncIterator[Entry]:
-    """Ask the model once. Its message is left in ``progress.message``."""
-    run, started = progress.run, progress.begun
+async def infer(progress: RunProgress) -> AsyncIterator[Entry]:
+    """Run one inference and set its message as ``progress.message``."""
+    run, started = progress.run, progress.started_inference
     if started is None:
         started = begin_inference(progress)
         yield started
-    progress.begun = None
-    recorded = progress.tape.take("inference")
+    progress.started_inference = None
+    recorded = progress.replay.take_step("inference")
     if recorded:
-        for event in take_over(progress, recorded, begun=started):
+        for event in apply_recorded_step(progress, recorded, started_step=started):
             yield event
         return
     draft = progress.draft(started.step)
     draft.model = run.inference_model
-    answer, end, first_at, error = _Answer(progress, started, draft), None, None, None
+    answer, end, first_at, error = _ReceivedAnswer(progress, started, draft), None, None, None
     try:
-        async for chunk in _truncating(progress) if run.truncates else run.inference.stream(_request(progress)):
+        async for chunk in _truncated_stream(progress) if run.truncates else run.inference.stream(_request(progress)):
             if isinstance(chunk, Finish):
                 end = chunk
                 break
@@ -243,9 +247,9 @@ async def infer(progress: Progress) -> AsyncIterator[Entry]:
     )
 
 
-async def _truncating(progress: Progress) -> AsyncIterator[Chunk]:
-    """The model's answer. A history that is too long for it is sent again without its older half.
-    Raises ProviderError."""
+async def _truncated_stream(progress: RunProgress) -> AsyncIterator[Chunk]:
+    """Yield the chunks of the model's answer. If the history is too long for the model, the request is repeated
+    without its older half. Raises ProviderError."""
     while True:
         began = False
         try:
@@ -254,11 +258,11 @@ async def _truncating(progress: Progress) -> AsyncIterator[Chunk]:
                 yield chunk
             return
         except ProviderError as error:
-            if began or error.code != "context_length_exceeded" or not progress.forget_older():
+            if began or error.code != "context_length_exceeded" or not progress.drop_older_history():
                 raise
 
 
-def _request(progress: Progress) -> InferenceRequest:
+def _request(progress: RunProgress) -> InferenceRequest:
     run = progress.run
     choice = run.tool_config.tool_choice or "auto"
     if progress.round and choice not in {"auto", "none"}:
@@ -266,7 +270,7 @@ def _request(progress: Progress) -> InferenceRequest:
     return InferenceRequest(
         model=run.inference_model,
         messages=progress.messages(),
-        tools=() if choice == "none" else progress.tools(),
+        tools=() if choice == "none" else progress.available_tools(),
         tool_choice=choice,
         sampling=run.sampling,
         response_format=run.response_format,
@@ -277,42 +281,44 @@ def _request(progress: Progress) -> InferenceRequest:
 # --------------------------------------------------------------------------------------------- tools
 
 
-async def list_tools(progress: Progress) -> AsyncIterator[Entry]:
-    """Ask the sources what tools they have, all at once: a step each. One that does not say fails the
-    turn: a model must not answer without the tools it was promised."""
+async def list_tools(progress: RunProgress) -> AsyncIterator[Entry]:
+    """List the tools of all sources concurrently, with a step for each. A source that fails, fails the turn: a
+    model must not answer without the requested tools."""
     sources = progress.run.sources
-    asked = [asyncio.ensure_future(source.offer()) for source in sources]
+    listings = [asyncio.ensure_future(source.offer()) for source in sources]
     try:
-        await asyncio.wait(asked)
+        await asyncio.wait(listings)
     except asyncio.CancelledError:
-        for task in asked:
+        for task in listings:
             task.cancel()
         raise
-    for source, task in zip(sources, asked, strict=True):
+    for source, task in zip(sources, listings, strict=True):
         started = progress.step_started("other", source.label)
         yield started
-        shown, error = _offered(progress, task)
-        data = {"server_label": source.label, "tools": shown, "error": error.message if error else None}
+        descriptions, error = _add_listed_tools(progress, task)
+        data = {"server_label": source.label, "tools": descriptions, "error": error.message if error else None}
         status: FinalStatus = "failed" if error else "completed"
         yield progress.step_ended(started, OtherDetail(kind="mcp_list_tools", data=data), status=status, error=error)
         progress.error = progress.error or error
 
 
-def _offered(progress: Progress, asked: asyncio.Future[Offered]) -> tuple[list[dict[str, Any]], ErrorInfo | None]:
+def _add_listed_tools(
+    progress: RunProgress, listing: asyncio.Future[Offered]
+) -> tuple[list[dict[str, Any]], ErrorInfo | None]:
     try:
-        offered = asked.result()
+        offered = listing.result()
     except AgentsError as error:
         return [], error_info(error)
-    progress.offer(offered.tools)
+    progress.add_tools(offered.tools)
     return list(offered.shown), None
 
 
 async def run_tools(
-    progress: Progress, calls: Sequence[ToolCall], asked: Mapping[str, int] | None = None
+    progress: RunProgress, calls: Sequence[ToolCall], approval_steps: Mapping[str, int] | None = None
 ) -> AsyncIterator[Entry]:
-    """Run the server's tools a model asked for, all at once, recorded in call order. ``asked`` are the
-    steps in which the client approved them."""
-    asked = asked or {}
+    """Run a model's calls of the server's tools concurrently and record them in the order of the calls.
+    ``approval_steps`` are the steps in which the client approved them, by call id."""
+    approval_steps = approval_steps or {}
     run = progress.run
     context = ToolContext(
         ids.public(ids.Kind.SESSION, run.session),
@@ -321,55 +327,57 @@ async def run_tools(
         run.provider_data,
     )
     started = [
-        progress.step_started("tool_execution", call.tool_name, call=call, asked=asked.get(call.call_id))
+        progress.step_started("tool_execution", call.tool_name, call=call, approved_in=approval_steps.get(call.call_id))
         for call in calls
     ]
     for event in started:
         yield event
-    await progress.stored()  # no tool runs of which the log does not know
+    await progress.wait_until_stored()  # a tool runs only once its step is stored
     progress.count_calls(calls)
-    known = [progress.tape.outcome(call) for call in calls]
+    recorded_outcomes = [progress.replay.outcome(call) for call in calls]
     async with asyncio.TaskGroup() as group:
-        work = [
+        tasks = [
             None if outcome else group.create_task(_run_tool(progress, call, context))
-            for call, outcome in zip(calls, known, strict=True)
+            for call, outcome in zip(calls, recorded_outcomes, strict=True)
         ]
-        for event, call, outcome, task in zip(started, calls, known, work, strict=True):
+        for event, call, outcome, task in zip(started, calls, recorded_outcomes, tasks, strict=True):
             if outcome is None and task is not None:
-                outcome = _came(call, await task, progress.tape.unmatched)
-            assert outcome is not None  # it was known, or it came
+                outcome = _tool_outcome(call, await task, progress.replay.unmatched_origin)
+            assert outcome is not None  # it was recorded, or its task returned it
             yield progress.step_ended(
                 event,
-                progress.tool_detail(call, outcome.responses, asked=asked.get(call.call_id), origin=outcome.origin),
+                progress.tool_detail(
+                    call, outcome.responses, approved_in=approval_steps.get(call.call_id), origin=outcome.origin
+                ),
                 status="failed" if outcome.error else "completed",
                 error=outcome.error,
             )
 
 
-def _came(call: ToolCall, result: ToolResult, origin: Origin | None) -> Outcome:
-    """What a tool gave back, as it is recorded."""
+def _tool_outcome(call: ToolCall, result: ToolResult, origin: Origin | None) -> CallOutcome:
+    """Return a tool's result as it is recorded."""
     response = ToolResponse(
         call_id=call.call_id,
         tool_name=call.tool_name,
         content=result.content,
-        metadata=cut_for_model(result) or None,
+        metadata=model_metadata(result) or None,
     )
     error = ErrorInfo(type="tool_error", message=result.error) if result.error else None
-    return Outcome(response, origin, error=error)
+    return CallOutcome(response, origin, error=error)
 
 
-async def _run_tool(progress: Progress, call: ToolCall, context: ToolContext) -> ToolResult:
-    if progress.spent(call):
+async def _run_tool(progress: RunProgress, call: ToolCall, context: ToolContext) -> ToolResult:
+    if progress.is_over_call_limit(call):
         return failure(f"Not run: the limit of {progress.run.max_tool_calls} tool calls is reached. Answer without.")
     tool = progress.run.server_tools.get(call.tool_name)
     if tool is None:
         return failure(f"Unknown tool `{call.tool_name}` was called.")
     if not isinstance(call.arguments, dict):
         return failure(f"The arguments of {call.tool_name} are not a JSON object: {call.arguments[:200]}")
-    return await run_one(tool, call.arguments, context, progress.run.tool_timeout_s)
+    return await run_tool(tool, call.arguments, context, progress.run.tool_timeout_s)
 
 
-def waits_for_client(progress: Progress, call: ToolCall) -> bool:
+def waits_for_client(progress: RunProgress, call: ToolCall) -> bool:
     """Whether only the client can run this call, or has to approve it. A call of an unknown tool is the
     server's to answer: with an error."""
     tool = progress.run.server_tools.get(call.tool_name)
@@ -378,19 +386,5 @@ def waits_for_client(progress: Progress, call: ToolCall) -> bool:
     return any(tool.name == call.tool_name for tool in progress.run.client_tools)
 
 
-def words_of(message: CompletionMessage | None) -> str:
+def message_text(message: CompletionMessage | None) -> str:
     return text_of(message.content) if message else ""
-
-
-__all__ = [
-    "Tool",
-    "check_shields",
-    "error_info",
-    "infer",
-    "list_tools",
-    "prepare_documents",
-    "retrieve",
-    "run_tools",
-    "waits_for_client",
-    "words_of",
-]

@@ -1,4 +1,4 @@
-"""Running runs: one task each, in a clean context, outliving the request that began it."""
+"""Runs turns: one task each, in a clean context, which outlives the request that started it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agents.base.access import Actor
 from agents.base.reading import read
 from agents.base.store import failures
 from agents.loop.loop import Loop
-from agents.loop.recording import AGAIN_S, DeltaKeeper, Recording
+from agents.loop.recording import RETRY_S, DeltaWriter, Recording
 from agents.loop.slots import Slot, Slots
 from agents.record.bus import TurnLog, hub
 from agents.record.schemas.events import ErrorInfo, Event, FinalStatus
@@ -24,31 +24,31 @@ from agents.record.store.recorder import Superseded, TurnRef
 log = logging.getLogger(__name__)
 
 RUN_S = 1800.0
-UNBEGUN_S = 60.0
-"""How long a stop waits for a run that is stored and has not begun yet."""
+STOP_UNSTARTED_S = 60.0
+"""How long a stop is remembered for a run that is stored and whose task has not started."""
 
-Stop = tuple[FinalStatus, str]
-"""How a run ends that is stopped from outside, and why."""
+RunStop = tuple[FinalStatus, str]
+"""The final status of a run that is stopped from outside, and the reason."""
 
 
-class _Running:
-    """A run that is on its way."""
+class _RunTask:
+    """A run and its task."""
 
-    def __init__(self, leg: TurnRef) -> None:
-        self.leg = leg
-        self.stopped: Stop | None = None
+    def __init__(self, turn_ref: TurnRef) -> None:
+        self.turn_ref = turn_ref
+        self.requested_stop: RunStop | None = None
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """The task is at work. Raises CancelledError where the run was stopped before: a task that is
-        cancelled earlier would end without a word."""
+        """Note that the task has started. Raises CancelledError where the run was stopped before: a task that
+        is cancelled before its start would never store the end of the turn."""
         self._task = asyncio.current_task()
-        if self.stopped is not None:
+        if self.requested_stop is not None:
             raise asyncio.CancelledError
 
-    def stop(self, how: Stop) -> None:
-        if self.stopped is None:
-            self.stopped = how
+    def stop(self, reason: RunStop) -> None:
+        if self.requested_stop is None:
+            self.requested_stop = reason
             self.abort()
 
     def abort(self) -> None:
@@ -57,96 +57,96 @@ class _Running:
 
 
 class Runner:
-    """The runs of this process. One is known by its turn and the epoch in which the turn is its own."""
+    """The runs of this process. The key of a run is its turn and the epoch in which this process owns the turn."""
 
     def __init__(self, owner: str, slots: Slots) -> None:
         self.owner, self.slots = owner, slots
-        self._keeper = DeltaKeeper()
-        self._runs: dict[tuple[int, int], _Running] = {}
+        self._delta_writer = DeltaWriter()
+        self._runs: dict[tuple[int, int], _RunTask] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._stops: dict[tuple[int, int], Stop] = {}
-        self._apart: set[asyncio.Task[None]] = set()
+        self._stops: dict[tuple[int, int], RunStop] = {}
+        self._background_tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self.draining = False
 
     @property
     def running(self) -> frozenset[int]:
-        """The turns of these runs."""
+        """The keys of the turns that run."""
         return frozenset(turn for turn, _ in tuple(self._runs))
 
-    def start(self, loop: Loop, leg: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
-        """Run a leg whose first events are stored, for as long as its actor may run, and leave its slot then.
-        From any thread; returns at once."""
-        self._loop.call_soon_threadsafe(self._spawn, loop, leg, opening, actor, slot)
+    def start(self, loop: Loop, turn_ref: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+        """Run a response whose first events are stored, for as long as its actor may run, and leave its slot at
+        the end. Thread-safe; returns at once."""
+        self._loop.call_soon_threadsafe(self._spawn, loop, turn_ref, opening, actor, slot)
 
-    def _spawn(self, loop: Loop, leg: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
-        turn_log = hub.open(leg.turn, opening[0].seq)
+    def _spawn(self, loop: Loop, turn_ref: TurnRef, opening: Sequence[Event], actor: Actor, slot: Slot) -> None:
+        turn_log = hub.open(turn_ref.turn, opening[0].seq)
         turn_log.append(opening)
-        running = self._runs[leg.turn, leg.epoch] = _Running(leg)
-        running.stopped = self._stops.pop((leg.turn, leg.epoch), None)
+        running = self._runs[turn_ref.turn, turn_ref.epoch] = _RunTask(turn_ref)
+        running.requested_stop = self._stops.pop((turn_ref.turn, turn_ref.epoch), None)
         # an empty context: a task born in a request would inherit the request's executor, and
         # its first database call after the request's end would leak a thread or fail
         task = self._loop.create_task(self._run(running, loop, turn_log, slot), context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(partial(self._done, running, turn_log))
-        lost = partial(self._stop, (leg.turn, leg.epoch), ("cancelled", rights.REASON))
-        held = rights.watch(actor, lost, is_run=True)
-        task.add_done_callback(lambda _: rights.unwatch(held))
+        lost = partial(self._stop, (turn_ref.turn, turn_ref.epoch), ("cancelled", rights.REASON))
+        watch = rights.watch(actor, lost, is_run=True)
+        task.add_done_callback(lambda _: rights.unwatch(watch))
         task.add_done_callback(lambda _: self.slots.leave(slot))
 
-    def _done(self, running: _Running, turn_log: TurnLog, task: asyncio.Task[None]) -> None:
+    def _done(self, running: _RunTask, turn_log: TurnLog, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        del self._runs[running.leg.turn, running.leg.epoch]
+        del self._runs[running.turn_ref.turn, running.turn_ref.epoch]
         turn_log.finish()
         hub.retire(turn_log)
         if not task.cancelled() and (error := task.exception()):
-            log.error("turn=%s: the run broke", running.leg.turn, exc_info=error)
+            log.error("turn=%s: the run broke", running.turn_ref.turn, exc_info=error)
 
-    async def _granted(self, slot: Slot) -> None:
+    async def _wait_for_slot(self, slot: Slot) -> None:
         granted = asyncio.Event()
         if not self.slots.when_granted(slot, lambda: self._loop.call_soon_threadsafe(granted.set)):
             await granted.wait()
 
-    async def _run(self, running: _Running, loop: Loop, turn_log: TurnLog, slot: Slot) -> None:
-        leg = running.leg
-        recording = Recording(leg, turn_log, self._keeper, running.abort)
-        loop.progress.stored = recording.settle
+    async def _run(self, running: _RunTask, loop: Loop, turn_log: TurnLog, slot: Slot) -> None:
+        turn_ref = running.turn_ref
+        recording = Recording(turn_ref, turn_log, self._delta_writer, running.abort)
+        loop.progress.wait_until_stored = recording.flush
         try:
             running.begin()
-            await self._granted(slot)
+            await self._wait_for_slot(slot)
             if slot.queued:
-                await self._begin(leg)
+                await self._begin(turn_ref)
             await self._work(loop, recording)
         except asyncio.CancelledError:
-            status, reason = running.stopped or ("interrupted", "the server stopped")
+            status, reason = running.requested_stop or ("interrupted", "the server stopped")
             self._close(loop, recording, status, reason)
         except Superseded as lost:
             recording.give_up(lost)
         except Exception:
-            # the runner's edge: a mistake of ours ends this turn, not the server
-            log.exception("turn=%s: the loop broke", leg.turn)
+            # a bug ends this turn, not the server
+            log.exception("turn=%s: the loop broke", turn_ref.turn)
             error = ErrorInfo(type="server_error", message="The server made a mistake; see its log.")
             self._close(loop, recording, "failed", None, error)
-        await self._settle(recording)
+        await self._flush(recording)
 
     @staticmethod
-    async def _begin(leg: TurnRef) -> None:
-        """Say that a queued turn runs, as soon as the store takes it. Raises Superseded."""
+    async def _begin(turn_ref: TurnRef) -> None:
+        """Mark a queued turn as running, retrying while the store is unavailable. Raises Superseded."""
         while True:
             try:
-                return await read(turns.mark_running, leg)
+                return await read(turns.mark_running, turn_ref)
             except Exception as error:
                 if failures.classify(error) is None:
                     raise
-            await asyncio.sleep(AGAIN_S)
+            await asyncio.sleep(RETRY_S)
 
     async def _work(self, loop: Loop, recording: Recording) -> None:
         try:
             async with asyncio.timeout(RUN_S):
                 async for entry in loop.events():
-                    recording.take(entry)
-                    if recording.is_behind:
-                        await recording.settle()
+                    recording.add(entry)
+                    if recording.must_wait:
+                        await recording.flush()
         except TimeoutError:
             error = ErrorInfo(type="timeout", message=f"The turn did not end within {RUN_S:g} s.")
             self._close(loop, recording, "failed", None, error)
@@ -157,12 +157,12 @@ class Runner:
     ) -> None:
         if not recording.failed:
             for event in loop.close(status, reason=reason, error=error):
-                recording.take(event)
+                recording.add(event)
 
     @staticmethod
-    async def _settle(recording: Recording) -> None:
-        """The last commit and its publication are one unit: being cancelled does not split it."""
-        settling = asyncio.ensure_future(recording.settle())
+    async def _flush(recording: Recording) -> None:
+        """Wait for the last commit and its publication, also when the task is cancelled meanwhile."""
+        settling = asyncio.ensure_future(recording.flush())
         while not settling.done():
             try:
                 await asyncio.shield(settling)
@@ -170,43 +170,43 @@ class Runner:
                 continue
 
     def apart(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do what belongs to no turn, in a task of its own. From any thread; returns at once. When the server
-        stops it has as long as a run."""
-        self._loop.call_soon_threadsafe(self._spawn_apart, work)
+        """Run work that belongs to no turn in a task of its own. Thread-safe; returns at once. When the server
+        stops, the task has as much time as a run."""
+        self._loop.call_soon_threadsafe(self._spawn_background, work)
 
-    def _spawn_apart(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def _spawn_background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         task = self._loop.create_task(work(), context=contextvars.Context())
-        self._apart.add(task)
-        task.add_done_callback(self._apart.discard)
+        self._background_tasks.add(task)
+        task.add_done_callback(self._background_tasks.discard)
 
     # ------------------------------------------------------------------------------------- stopping
 
     def cancel(self, turn: int, epoch: int, reason: str) -> None:
-        """Stop a run of this process, also one that is stored and has not begun. From any thread; returns at
-        once: the run has stopped when its leg is over."""
+        """Stop a run of this process, also one that is stored and has not started. Thread-safe; returns at once:
+        the run has stopped when its response is over."""
         self._loop.call_soon_threadsafe(self._stop, (turn, epoch), ("cancelled", reason))
 
-    def _stop(self, name: tuple[int, int], how: Stop) -> None:
+    def _stop(self, name: tuple[int, int], how: RunStop) -> None:
         running = self._runs.get(name)
         if running is not None:
             running.stop(how)
             return
         self._stops[name] = how
-        self._loop.call_later(UNBEGUN_S, self._stops.pop, name, None)  # it may be over already
+        self._loop.call_later(STOP_UNSTARTED_S, self._stops.pop, name, None)  # it may be over already
 
     async def drain(self, seconds: float) -> None:
-        """Take no more runs, let the running ones end, interrupt what is left after a while."""
+        """Take no more runs, wait for the running ones, and interrupt the others after ``seconds``."""
         self.draining = True
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=seconds)
         for name in list(self._runs):
             self._stop(name, ("interrupted", "the server stopped"))
-        for task in self._apart:
+        for task in self._background_tasks:
             task.cancel()
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=10)
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:
-        """What is under way."""
-        return [*self._tasks, *self._apart]
+        """All running tasks."""
+        return [*self._tasks, *self._background_tasks]

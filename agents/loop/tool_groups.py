@@ -1,4 +1,4 @@
-"""Names of tool groups, as agents and turns give them, and the choice among tools."""
+"""Names and arguments of tool groups in agents and turns, and checks of the tool choice."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from agents.record.schemas.agents import AgentToolGroup
 from agents.record.schemas.content import ToolConfig, ToolDef
 
 Args = Mapping[str, Mapping[str, Any]]
-"""Arguments that are not the model's to choose, by group."""
+"""Fixed arguments, which override the model's, by group."""
 
 
 def group_name(group: AgentToolGroup) -> str:
-    """``group`` or ``group/tool``."""
+    """Return the name of a group: ``group`` or ``group/tool``."""
     return group if isinstance(group, str) else group.name
 
 
 def group_args(*lists: Sequence[AgentToolGroup]) -> Args:
-    """The arguments that lists of groups give, each list over those before it (an agent's, a turn's)."""
+    """Merge the arguments of lists of groups; each list overrides those before it (an agent's, a turn's)."""
     merged: dict[str, dict[str, Any]] = {}
-    for group in (one for some in lists for one in some if not isinstance(one, str)):
+    for group in (one for groups in lists for one in groups if not isinstance(one, str)):
         merged.setdefault(group.name.partition("/")[0], {}).update(group.args)
     return merged
 
 
 def check_choice(config: ToolConfig, server: Iterable[str], client_tools: Sequence[ToolDef]) -> None:
-    """Raises InvalidRequest when the choice names a tool that is none of these."""
+    """Raise InvalidRequest if the choice names a tool that is none of these."""
     names = {*server, *(tool.name for tool in client_tools)}
     choice = config.tool_choice or "auto"
     if choice not in {"auto", "required", "none"} and choice not in names:
-        words = f"tool_choice: there is no tool '{choice[:200]}'; say auto, required, none or the name of one."
-        raise InvalidRequest(words, param="tool_choice")
+        message = f"tool_choice: there is no tool '{choice[:200]}'; say auto, required, none or the name of one."
+        raise InvalidRequest(message, param="tool_choice")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest
 from agents.loop.extensions import extensions, no_group
-from agents.loop.protocols.tools import Tool, ToolGroup, WithArgs
+from agents.loop.protocols.tools import Tool, ToolGroup, ToolWithArgs
 from agents.loop.provider_set import Providers
 from agents.loop.tool_groups import Args, group_args, group_name
 from agents.record.schemas.agents import AgentToolGroup
@@ -65,7 +65,7 @@ def _group(providers: Providers, actor: Actor, name: str, given: Args, action: A
         raise InvalidRequest(words, param="toolgroups", code="toolgroup_unlisted")
     chosen = [group.find(tool)] if tool else group.tools
     args = {**group.args, **given.get(group_id, {})}
-    found = [WithArgs(one, args) if args else one for one in chosen if one]
+    found = [ToolWithArgs(one, args) if args else one for one in chosen if one]
     if not found:
         raise _not_found(providers, actor, name, action)
     return found

@@ -15,7 +15,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import NotFound
 from agents.base.reading import read
-from agents.llama_stack.turn_streams import pieces_of
+from agents.llama_stack.turn_streams import partial_turn_chunks
 from agents.pages import blocks, raw_view, step_details, step_values, turn_responses
 from agents.pages.blocks import NamedText
 from agents.pages.step_details import Picture
@@ -201,7 +201,9 @@ def _image(data: str) -> HttpResponse:
 @page("read")
 def turn_as_json(request: PageRequest, turn_id: str) -> HttpResponseBase:
     """The turn as the Agents API returns it."""
-    return plain_stream(pieces_of(read_turns.partial_turn(request.actor, turns.key_of(turn_id))), "application/json")
+    return plain_stream(
+        partial_turn_chunks(read_turns.partial_turn(request.actor, turns.key_of(turn_id))), "application/json"
+    )
 
 
 @page("read")

@@ -255,7 +255,7 @@ def _step_name(step: StepSnapshot) -> str:
 
 def loose_items(conversation_id: str, value: ItemSnapshot) -> list[str]:
     """Items that were added to a session without a turn, for its page."""
-    return [_loose_item(conversation_id, item) for item in items.of_row(value)]
+    return [_loose_item(conversation_id, item) for item in items.items_of_row(value)]
 
 
 def _loose_item(conversation_id: str, item: dict[str, Any]) -> str:

@@ -23,8 +23,8 @@ from agents.responses.runner.responses import head_of
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord
 from agents.responses.wire.items import items_json
-from agents.responses.wire.responses import Outcome, response_pieces
-from agents.responses.wire.stream import Stream
+from agents.responses.wire.responses import ResponseState, response_chunks
+from agents.responses.wire.stream import ResponseStream
 from agents.uikit import json_view
 
 _INCOMPLETE = {
@@ -109,13 +109,13 @@ def responses_of_turn(actor: Actor, turn: int) -> list[TurnResponse]:
     return [_turn_response(record, outcomes_by_key.get(record.key)) for record in records]
 
 
-def outcomes(records: Sequence[ResponseRecord]) -> dict[int, Outcome]:
+def outcomes(records: Sequence[ResponseRecord]) -> dict[int, ResponseState]:
     """The outcomes of these responses, by key."""
-    stored = responses.told(records) if records else {}
+    stored = responses.outcomes(records) if records else {}
     return {record.key: outcome_of(record, stored[record.key]) for record in records}
 
 
-def _turn_response(record: ResponseRecord, outcome: Outcome | None) -> TurnResponse:
+def _turn_response(record: ResponseRecord, outcome: ResponseState | None) -> TurnResponse:
     reason = outcome.incomplete if outcome and outcome.incomplete else ""
     reason_label = gettext(_INCOMPLETE[reason]) if reason in _INCOMPLETE else reason
     waits = record.is_last and record.turn_status.label == "awaiting_input"
@@ -234,12 +234,12 @@ def call_block(call: StoredCall, number: int) -> Block:
 
 def as_json(record: ResponseRecord) -> Iterator[bytes]:
     """A response as the Responses API returns it, in chunks."""
-    return response_pieces(head_of(record), outcomes([record])[record.key])
+    return response_chunks(head_of(record), outcomes([record])[record.key])
 
 
 def stream(record: ResponseRecord) -> Iterator[bytes]:
     """The frames of a response's stream so far, in chunks."""
-    encoder = Stream(head_of(record))
+    encoder = ResponseStream(head_of(record))
     for window in replay.windows(record.turn, (record.first_seq - 1, 1 << 62)):
         ends = (count for count, entry in enumerate(window, start=1) if _is_last(entry))
         end = next(ends, None)

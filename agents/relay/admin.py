@@ -1,4 +1,4 @@
-"""The log of chat completions: read here, as text, and deleted by the store."""
+"""The admin of the log of chat completions: it shows them as text and deletes them through the store."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from agents.uikit.admin.column_mixins import OwnershipColumns, StatusColumns
 from agents.uikit.admin.row_limits import newest_rows
 from agents.uikit.templates import fragment
 
-MESSAGES = 200
-"""Messages of a conversation that are shown: the last, which were new."""
+MAX_MESSAGES = 200
+"""The last messages of a request, of which at most this many are shown."""
 
 
 class CompletionStatusFilter(ChoiceFilter):
@@ -87,14 +87,14 @@ class ChatCompletionAdmin(StatusColumns, OwnershipColumns, StoreAdmin):
 
     @admin.display(description=_("asked"))
     def asked(self, call: ChatCompletion) -> str:
-        said = _body(call).get("input_messages")
-        return _talk(said[-MESSAGES:] if isinstance(said, list) else [])
+        messages = _body(call).get("input_messages")
+        return _conversation_html(messages[-MAX_MESSAGES:] if isinstance(messages, list) else [])
 
     @admin.display(description=_("answered"))
     def answered(self, call: ChatCompletion) -> str:
         choices = _body(call).get("choices")
-        given = choices if isinstance(choices, list) else []
-        return _talk([choice.get("message") for choice in given if isinstance(choice, dict)])
+        valid_choices = choices if isinstance(choices, list) else []
+        return _conversation_html([choice.get("message") for choice in valid_choices if isinstance(choice, dict)])
 
     @admin.display(description=_("error"))
     def error_text(self, call: ChatCompletion) -> str:
@@ -110,39 +110,39 @@ class ChatCompletionAdmin(StatusColumns, OwnershipColumns, StoreAdmin):
 
 
 def _body(call: ChatCompletion) -> dict[str, JSON]:
-    """What was logged, read once for a page."""
-    found: dict[str, JSON] | None = getattr(call, "_read", None)
-    if found is None:
-        found = msgspec.json.decode(unpack(call.encoding, call.body))
-        call._read = found  # type: ignore[attr-defined]  # for the other fields of this page
-    assert found is not None
-    return found
+    """Return the logged body, decoded once per page."""
+    body: dict[str, JSON] | None = getattr(call, "_read", None)
+    if body is None:
+        body = msgspec.json.decode(unpack(call.encoding, call.body))
+        call._read = body  # type: ignore[attr-defined]  # for the other fields of this page
+    assert body is not None
+    return body
 
 
-def _talk(messages: list[JSON]) -> str:
-    """Who said what, as text."""
-    said = [(_role(one), cell_html.code(text)) for one in messages for text in _texts(one)]
-    return fragment("relay/_conversation.html", said=said) if said else cell_html.NOTHING
+def _conversation_html(messages: list[JSON]) -> str:
+    """Render messages with their roles as text."""
+    rendered = [(_role(message), cell_html.code(text)) for message in messages for text in _message_texts(message)]
+    return fragment("relay/_conversation.html", said=rendered) if rendered else cell_html.NOTHING
 
 
 def _role(message: JSON) -> str:
     return str(message.get("role") or "") if isinstance(message, dict) else ""
 
 
-def _texts(message: JSON) -> Iterator[str]:
-    """The words of a message, and its calls as JSON."""
+def _message_texts(message: JSON) -> Iterator[str]:
+    """Yield the text of a message, and its calls as JSON."""
     if not isinstance(message, dict):
         return
     content = message.get("content")
     parts = content if isinstance(content, list) else [content]
-    words = [_text(part) for part in parts if part not in (None, "")]
-    if words:
-        yield "\n\n".join(words)
+    texts = [_part_text(part) for part in parts if part not in (None, "")]
+    if texts:
+        yield "\n\n".join(texts)
     if message.get("tool_calls"):
-        yield _text(message["tool_calls"])
+        yield _part_text(message["tool_calls"])
 
 
-def _text(part: JSON) -> str:
+def _part_text(part: JSON) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, dict) and isinstance(part.get("text"), str):

@@ -1,4 +1,4 @@
-"""The table of completions that were relayed."""
+"""The table of relayed completions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class CompletionStatus(models.IntegerChoices):
 
 
 class ChatCompletion(Scoped):
-    """A chat completion that was asked for, and what came back. ``body`` is JSON, packed
-    (`agents.base.store.encoding`): the completion with its ``input_messages``."""
+    """A chat completion and its request. ``body`` is JSON, packed (`agents.base.store.encoding`): the
+    completion with its ``input_messages``."""
 
     id = KeyField()
     model = ShortText(max_length=300)

@@ -1,4 +1,4 @@
-"""The log of chat completions: one row a call, written when it has ended, however it did."""
+"""The log of chat completions: one row per call, written when it has ended, in whatever way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agents.relay.models import ChatCompletion, CompletionStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class CompletionRecord:
     """A call that has ended. ``body`` is the completion as JSON with its ``input_messages``."""
 
     key: int
@@ -29,28 +29,28 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """The keys of completions and the bytes of each, and whether there are more behind them: a page ends early
-    where they are large."""
+class CompletionPage:
+    """A page of completions: their keys and sizes in bytes, and whether more follow. A page of large completions
+    ends early."""
 
     sized: list[Sized[int]]
     has_more: bool
 
     @property
-    def names(self) -> list[str]:
+    def public_ids(self) -> list[str]:
         return [ids.openai(ids.Kind.COMPLETION, key) for key, _ in self.sized]
 
     def bodies(self) -> Iterator[bytes]:
-        """The completions as JSON, as they are read."""
+        """Yield the completions as JSON while they are read."""
         for keys in portions.groups(self.sized):
             rows = ChatCompletion.objects.unscoped("ids checked").filter(pk__in=keys)
-            found = {key: packed for key, *packed in rows.values_list("pk", "encoding", "body")}
+            packed_bodies = {key: packed for key, *packed in rows.values_list("pk", "encoding", "body")}
             for key in keys:
-                if key in found:
-                    yield unpack(*found.pop(key))
+                if key in packed_bodies:
+                    yield unpack(*packed_bodies.pop(key))
 
 
-def record(actor: Actor, ended: Record) -> None:
+def add(actor: Actor, ended: CompletionRecord) -> None:
     """Store a call."""
     encoding, stored = pack(ended.body)
 
@@ -72,29 +72,31 @@ def record(actor: Actor, ended: Record) -> None:
 
 
 def get(actor: Actor, public: str, action: Action = "read") -> tuple[int, Iterator[bytes]]:
-    """One call: its bytes, and its JSON piece by piece. Raises NotFound."""
+    """Return the size of a call in bytes, and its JSON in chunks. Raises NotFound."""
     rows = ChatCompletion.objects.visible_to(actor, action)
-    row = rows.filter(pk=_found(public)).values_list("encoding", "body").first()
+    row = rows.filter(pk=_key_of(public)).values_list("encoding", "body").first()
     if row is None:
-        raise _missing(public)
+        raise _not_found(public)
     return size_of(*row), chunks(*row)
 
 
 def delete(actor: Actor, public: str) -> None:
-    """Forget a call. Raises NotFound."""
+    """Delete a call. Raises NotFound."""
 
     def job() -> int:
-        rows = ChatCompletion.objects.visible_to(actor, "manage").filter(pk=_found(public))
+        rows = ChatCompletion.objects.visible_to(actor, "manage").filter(pk=_key_of(public))
         keys = list(rows.values_list("pk", flat=True))
         return ChatCompletion.objects.unscoped("checked above").filter(pk__in=keys).delete()[0]
 
     if not writer.write(job):
-        raise _missing(public)
+        raise _not_found(public)
 
 
-def page(actor: Actor, *, after: str = "", limit: int = 20, model: str = "", newest_first: bool = True) -> Page:
-    """Calls behind the id ``after``, in the order of their keys: the order they were asked for in,
-    to the millisecond. Raises InvalidRequest when ``after`` is no id."""
+def page(
+    actor: Actor, *, after: str = "", limit: int = 20, model: str = "", newest_first: bool = True
+) -> CompletionPage:
+    """Return the calls after the id ``after``, ordered by key: the order of their requests, to the
+    millisecond. Raises InvalidRequest when ``after`` is no id."""
     rows: Any = ChatCompletion.objects.visible_to(actor)
     if model:
         rows = rows.filter(model=model)
@@ -107,15 +109,15 @@ def page(actor: Actor, *, after: str = "", limit: int = 20, model: str = "", new
     # ids first and bodies after: a sort never carries a body
     keys = list(rows.values_list("pk", flat=True)[: limit + 1])
     size = portions.packed_sizes(ChatCompletion.objects.unscoped("ids checked").filter(pk__in=keys))
-    return Page(*portions.page([(key, size[key]) for key in keys if key in size], limit))
+    return CompletionPage(*portions.page([(key, size[key]) for key in keys if key in size], limit))
 
 
-def _found(public: str) -> int:
+def _key_of(public: str) -> int:
     key = ids.parse_openai(ids.Kind.COMPLETION, public)
     if key is None:
-        raise _missing(public)
+        raise _not_found(public)
     return key
 
 
-def _missing(public: str) -> NotFound:
+def _not_found(public: str) -> NotFound:
     return NotFound(f"Chat completion '{public[:80]}' not found.")

@@ -15,9 +15,9 @@ API = Routes(
         ("chat/completions/<path:completion_id>", completions.ChatCompletionDetail),
     ],
     rest=[
-        ("inference/chat-completion", inference.ChatCompletion),
-        ("inference/completion", inference.Completion),
-        ("inference/embeddings", inference.Embeddings),
+        ("inference/chat-completion", inference.InferenceChatCompletion),
+        ("inference/completion", inference.InferenceCompletion),
+        ("inference/embeddings", inference.InferenceEmbeddings),
     ],
 )
 PAGES: list[URLPattern] = []

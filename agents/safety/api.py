@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from agents.base.api.views import ApiView, Awaited, answer, data_list, no_content
 from agents.base.errors import InvalidRequest, NotFound
 from agents.loop import check_shields
-from agents.loop.caller_errors import told
+from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
-from agents.loop.protocols.shields import Said, Shield, ShieldSpec, Touchpoint
+from agents.loop.protocols.shields import Shield, ShieldInput, ShieldSpec, Touchpoint
 from agents.record.schemas.content import CompletionMessage, Message, SafetyViolation, text_of
 from agents.safety import shields as guards
 from agents.safety.schemas import (
@@ -75,8 +75,8 @@ class ShieldDetail(ApiView):
 # ------------------------------------------------------------------------------------------- running
 
 
-def _said(message: Message) -> Said:
-    return Said("assistant" if isinstance(message, CompletionMessage) else "user", text_of(message.content))
+def _said(message: Message) -> ShieldInput:
+    return ShieldInput("assistant" if isinstance(message, CompletionMessage) else "user", text_of(message.content))
 
 
 class ShieldRun(ApiView):
@@ -93,7 +93,7 @@ class ShieldRun(ApiView):
         touchpoint: Touchpoint = "assistant-output" if said[-1].role == "assistant" else "user-input"
 
         async def work() -> HttpResponseBase:
-            with told():
+            with errors_for_caller():
                 return answer(ShieldVerdict(violation=await check_shields.check(chosen, said, touchpoint)))
 
         return Awaited(work)
@@ -112,7 +112,7 @@ class Moderations(ApiView):
         texts = [body.input] if isinstance(body.input, str) else body.input
 
         async def work() -> HttpResponseBase:
-            with told():
+            with errors_for_caller():
                 results = await _moderated(chosen, texts)
             return answer(Moderation(id=f"modr-{secrets.token_hex(12)}", model=name, results=results))
 
@@ -130,7 +130,7 @@ async def _moderated(shields: Sequence[Shield], texts: Sequence[str]) -> list[Mo
 
     async def one(text: str) -> ModerationResult:
         async with gate:
-            return _result(await check_shields.check(shields, [Said("user", text)], "user-input"))
+            return _result(await check_shields.check(shields, [ShieldInput("user", text)], "user-input"))
 
     return list(await asyncio.gather(*map(one, texts)))
 

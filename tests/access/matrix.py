@@ -34,7 +34,7 @@ from agents.record.store import agents, sessions
 from agents.record.store.targets import RecordTarget
 from agents.relay import store as completions
 from agents.relay.models import CompletionStatus
-from agents.relay.store import Record
+from agents.relay.store import CompletionRecord
 from agents.responses.runner.input import row_of
 from agents.responses.schemas.input_items import items_of_input
 from agents.responses.store import conversations, responses
@@ -210,7 +210,7 @@ def make_completion(owner: Actor, words: str) -> str:
     key = ids.new_key()
     public = ids.openai(ids.Kind.COMPLETION, key)
     body = json.dumps({"id": public, "input_messages": [{"role": "user", "content": words}]})
-    completions.record(owner, Record(key, words, CompletionStatus.COMPLETED, Usage(), body.encode()))
+    completions.add(owner, CompletionRecord(key, words, CompletionStatus.COMPLETED, Usage(), body.encode()))
     return public
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.llama_stack.schemas import Turn, TurnChunk
-from agents.llama_stack.stream import Stream
+from agents.llama_stack.schemas import TurnChunk, TurnObject
+from agents.llama_stack.stream import TurnStream
 from agents.llama_stack.wire import turn_json
 from agents.record.schemas.events import Delta, cursor_of, parse_cursor
 from agents.record.schemas.turns import fold
@@ -31,7 +31,7 @@ def frames(body: bytes) -> list[dict[str, Any]]:
 
 
 def stream_of(entries: Any, **more: Any) -> list[dict[str, Any]]:
-    return frames(Stream(TURN, SESSION, **more).feed(entries))
+    return frames(TurnStream(TURN, SESSION, **more).feed(entries))
 
 
 def shown(found: list[dict[str, Any]]) -> list[str]:
@@ -55,7 +55,7 @@ def test_the_last_frame_holds_the_turn_as_it_is_read_back(name: str) -> None:
     entries = play(make_run(settings.pop("script"), **settings))
     last = stream_of(entries)[-1]
     stored = json.loads(turn_json(fold(TURN, SESSION, events(entries))))
-    Turn.model_validate(stored)
+    TurnObject.model_validate(stored)
     if "event" in last:
         assert last["event"]["payload"]["turn"] == stored
 
@@ -117,12 +117,12 @@ def test_two_client_calls_of_a_round_are_one_step_under_the_first_id() -> None:
 @given(place=st.integers(0, 1000), step=st.integers(1, 7))
 def test_a_reader_from_any_cursor_gets_exactly_the_rest(place: int, step: int) -> None:
     entries = play(make_run(TOOL_SCRIPT, server_tools=tool()))
-    whole = Stream(TURN, SESSION, with_ids=True).feed(entries)
+    whole = TurnStream(TURN, SESSION, with_ids=True).feed(entries)
     place %= len(entries)
     after = parse_cursor(cursor_of(entries[place]))
-    late = Stream(TURN, SESSION, after=after, with_ids=True)
+    late = TurnStream(TURN, SESSION, after=after, with_ids=True)
     pieces = [late.feed(entries[start : start + step]) for start in range(0, len(entries), step)]
-    early = Stream(TURN, SESSION, with_ids=True).feed(entries[: place + 1])
+    early = TurnStream(TURN, SESSION, with_ids=True).feed(entries[: place + 1])
     assert early + b"".join(pieces) == whole
 
 

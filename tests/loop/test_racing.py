@@ -19,7 +19,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import AgentsError, Conflict, NotFound
 from agents.base.store import changes, keys
-from agents.llama_stack.turn_streams import settled
+from agents.llama_stack.turn_streams import ended_turn_answer
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.service import Service
 from agents.record.models.agents import Session
@@ -80,7 +80,7 @@ class Race:
     def cancel(self, service: Service) -> TurnStatus:
         """The status that is acknowledged."""
         stopped = service.cancel_turn(self.actor, self.turn)
-        self.course.on_loop(settled(self.actor, stopped))
+        self.course.on_loop(ended_turn_answer(self.actor, stopped))
         return turns.target(self.actor, self.turn).status
 
     def expire(self, service: Service) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from agents.base.store import keys
 from agents.base.store.writer import writer
-from agents.loop.recording import DeltaKeeper, Recording
+from agents.loop.recording import DeltaWriter, Recording
 from agents.record.bus import TurnLog
 from agents.record.schemas.events import START, Delta, position
 from agents.record.store import replay
@@ -22,12 +22,12 @@ def test_deltas_that_an_event_takes_along_are_not_handed_over(run_async: Callabl
     made = make_turn(keys.local(), SCRIPT, upto=1)
 
     async def record() -> list[object]:
-        recording = Recording(made.leg, TurnLog(made.turn, 0), DeltaKeeper(), stop=lambda: pytest.fail("it stops"))
+        recording = Recording(made.leg, TurnLog(made.turn, 0), DeltaWriter(), stop=lambda: pytest.fail("it stops"))
         handed: list[object] = []
         for entry in made.entries[1:]:
-            recording.take(entry)
-            handed += [] if isinstance(entry, Delta) else [recording.hand_over()]
-        await recording.settle()
+            recording.add(entry)
+            handed += [] if isinstance(entry, Delta) else [recording.take_deltas()]
+        await recording.flush()
         return handed
 
     writer.start()

@@ -10,7 +10,7 @@ from typing import Any
 
 from agents.base.errors import NotFound
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Text
-from agents.loop.protocols.tools import ToolContext, ToolResult, WithArgs
+from agents.loop.protocols.tools import ToolContext, ToolResult, ToolWithArgs
 from agents.record.schemas.content import Content, TextItem, ToolDef
 from agents.record.schemas.items import MAX_MODEL_TEXT
 from tests.loop.play import LOOKUP, events, items, make_run, play
@@ -125,7 +125,7 @@ def test_the_context_carries_what_came_with_the_request_and_nothing_of_it_is_rec
 
 def test_args_of_the_group_win_over_the_models() -> None:
     tool = Given(ToolDef(name="lookup"))
-    tools = {"lookup": WithArgs(tool, {"limit": 3})}
+    tools = {"lookup": ToolWithArgs(tool, {"limit": 3})}
     play(make_run('call lookup {"limit": 100, "q": "x"}\nthen\nsay ok', server_tools=tools))
     assert tool.seen[0][0] == {"limit": 3, "q": "x"}
 

@@ -11,7 +11,7 @@ from agents.base import ids
 from agents.pages import citations, step_details, step_values
 from agents.pages.step_details import StoredOther, StoredToolRun
 from agents.record.schemas.turns import StepSnapshot
-from agents.responses.wire.citations import unmarked
+from agents.responses.wire.citations import remove_marks
 
 FILE = "file-0123"
 
@@ -58,7 +58,7 @@ def test_marks_become_numbers_and_the_files_these_stand_for() -> None:
     words, sources = citations.number_citations(f"It is blue <|{FILE}|>, and old <|file-9|>. Blue! <|{FILE}|>", [told])
     assert words == "It is blue [1], and old [2]. Blue! [1]"
     assert [(one.mark, str(one.name)) for one in sources] == [("[1]", "a&lt;b&gt;.txt"), ("[2]", "file-9")]
-    assert unmarked(f"Blue <|{FILE}|>.") == "Blue."
+    assert remove_marks(f"Blue <|{FILE}|>.") == "Blue."
     assert citations.number_citations("No <|mark|> here", [told]) == ("No <|mark|> here", ())
 
 

@@ -16,7 +16,7 @@ from agents.base.ids import Kind
 from agents.record.schemas.content import Usage
 from agents.relay import store as completions
 from agents.relay.models import ChatCompletion, CompletionStatus
-from agents.relay.store import Record
+from agents.relay.store import CompletionRecord
 from tests.fixtures.admin import Browser
 from tests.support.pages.markup import words
 
@@ -37,8 +37,8 @@ def logged(actor: Actor = SERVER, model: str = "lab/chat", asked: Any = "Where i
         **body,
     }
     status = CompletionStatus.FAILED if body.get("error") else CompletionStatus.COMPLETED
-    completions.record(
-        actor, Record(key, model, status, Usage(input_tokens=7, output_tokens=2), json.dumps(whole).encode())
+    completions.add(
+        actor, CompletionRecord(key, model, status, Usage(input_tokens=7, output_tokens=2), json.dumps(whole).encode())
     )
     return key
 

@@ -16,7 +16,7 @@ from agents.base.store.writer import writer
 from agents.record.schemas.content import Usage
 from agents.relay import store as completions
 from agents.relay.models import CompletionStatus
-from agents.relay.store import Record
+from agents.relay.store import CompletionRecord
 from tests.conftest import Clock
 
 MakeUser = Callable[..., Actor]
@@ -29,7 +29,7 @@ def log(actor: Actor, count: int = 1, model: str = "m", words: str = "hello") ->
     def job() -> None:
         for key in keys:
             body = json.dumps({"id": ids.openai(ids.Kind.COMPLETION, key), "words": words}).encode()
-            completions.record(actor, Record(key, model, CompletionStatus.COMPLETED, Usage(), body))
+            completions.add(actor, CompletionRecord(key, model, CompletionStatus.COMPLETED, Usage(), body))
 
     writer.write(job)
     return [ids.openai(ids.Kind.COMPLETION, key) for key in sorted(keys)]
@@ -42,7 +42,7 @@ def walk(actor: Actor, limit: int, newest_first: bool, model: str = "") -> Itera
         page = completions.page(actor, after=after, limit=limit, newest_first=newest_first, model=model)
         found = [json.loads(body)["id"] for body in page.bodies()]
         yield from found
-        assert page.names == found
+        assert page.public_ids == found
         if not page.has_more:
             return
         assert len(found) == limit

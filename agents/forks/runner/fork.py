@@ -16,7 +16,7 @@ from agents.forks.runner import recording, responses
 from agents.forks.schemas.forks import ForkTurn
 from agents.loop.loop import Loop
 from agents.loop.prepare import build
-from agents.loop.replay import NextLeg
+from agents.loop.replay import NextResponse
 from agents.loop.run import Run
 from agents.loop.schemas.turns import CreateTurn
 from agents.loop.service import Service, Started
@@ -84,15 +84,15 @@ def begin(service: Service, asked: Asked) -> Started:
 
 def _start(service: Service, asked: Asked, source: Source, made: Made) -> Started:
     said = recording.heard(source.place.key)
-    later = [NextLeg(run, messages, made.restarts) for run, messages in zip(made.runs[1:], said, strict=False)]
-    tape = recording.make(
+    later = [NextResponse(run, messages, made.restarts) for run, messages in zip(made.runs[1:], said, strict=False)]
+    recorded_turn = recording.make(
         source.value,
         source.step,
         replays=asked.body.tools == "recorded",
         edited=asked.body.changes.tool_result,
         legs=later,
     )
-    loop = Loop(replace(made.runs[0], tape=tape))
+    loop = Loop(replace(made.runs[0], recorded_turn=recorded_turn))
     with service.runner.slots.entered(asked.actor, source.place.agent) as slot:
         opening = loop.open(queued=slot.queued)
         leg, _ = start_turn.open_turn(asked.actor, replace(made.new, queued=slot.queued), opening, service.runner.owner)

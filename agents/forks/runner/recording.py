@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.loop.replay import Edit, NextLeg, RecordedStep, Tape
+from agents.loop.replay import EditedResult, NextResponse, RecordedStep, RecordedTurn
 from agents.record.schemas.content import Content, TurnMessage
 from agents.record.schemas.events import (
     InferenceDetail,
@@ -28,18 +28,18 @@ _DETAILS: dict[str, type[StepDetail]] = {
 
 
 def make(
-    source: TurnSnapshot, step: StepSnapshot, *, replays: bool, edited: Content | None, legs: Sequence[NextLeg]
-) -> Tape:
+    source: TurnSnapshot, step: StepSnapshot, *, replays: bool, edited: Content | None, legs: Sequence[NextResponse]
+) -> RecordedTurn:
     """The tape of a fork from a step on. What servers say of their tools is asked again: the tools have to
     be there to be called."""
     over = [_recorded(one) for one in source.steps if one.completed_at is not None and one.detail]
     first = {one.key: one.number for one in source.steps}
-    return Tape(
-        taken=[one for one in over if first[one.key] < step.number and one.type != "other"],
-        later=[one for one in over if first[one.key] >= step.number],
-        edit=None if edited is None else Edit(step.key, call_id(step), edited),
-        legs=legs,
-        replays=replays,
+    return RecordedTurn(
+        replayed=[one for one in over if first[one.key] < step.number and one.type != "other"],
+        reusable=[one for one in over if first[one.key] >= step.number],
+        edit=None if edited is None else EditedResult(step.key, call_id(step), edited),
+        next_responses=legs,
+        reuses_results=replays,
     )
 
 

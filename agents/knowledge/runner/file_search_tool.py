@@ -64,7 +64,8 @@ def _told(found: list[Found]) -> str:
     if not found:
         return "Nothing was found."
     pieces = [
-        f"[{number}] {one.filename} {citations.mark(one.file_id)}\n{one.text}" for number, one in enumerate(found, 1)
+        f"[{number}] {one.filename} {citations.file_mark(one.file_id)}\n{one.text}"
+        for number, one in enumerate(found, 1)
     ]
     return "\n\n".join([f"{len(found)} pieces were found. {_CITE}", *pieces])
 

@@ -23,7 +23,7 @@ from agents.knowledge.store import retrieval, vector_dbs, vectors
 from agents.knowledge.store.retrieval import Found, Fusion
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument, VectorDBRecord
 from agents.loop.embeddings.registry import KEYWORD, EmbeddingModels
-from agents.loop.protocols.embeddings import Embeddings
+from agents.loop.protocols.embeddings import EmbeddingModel
 from agents.record.schemas.content import Content, Url, text_of
 
 _URL = re.compile(r"(?:https?://|file://|data:)\S*")
@@ -50,7 +50,7 @@ class Library:
         model = (self.embeddings.default or KEYWORD) if make else ""
         return await read(partial(vector_dbs.of_session, session, embedding_model=model))
 
-    def model(self, db: VectorDBRecord) -> Embeddings | None:
+    def model(self, db: VectorDBRecord) -> EmbeddingModel | None:
         """The model that serves a database; None where words alone do."""
         return self.embeddings.resolve(db.embedding_model)
 

@@ -177,7 +177,7 @@ def _last_text(row: TurnRow | ResponseRow | StepRow, searched: SearchPhrases) ->
     """Return the output, or the error of a failed row, and the phrases to mark in it."""
     if row.error is not None:
         return row.error.message[:_MAX_ERROR] or row.error.type, searched.error
-    return citations.unmarked(format.without_markdown(row.output_preview)), searched.output
+    return citations.remove_marks(format.without_markdown(row.output_preview)), searched.output
 
 
 _RENDER: dict[Level, Callable[[Any, SearchPhrases, str], str]] = {

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from agents.loop.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEmbeddings
 from agents.loop.embeddings.scripted import ScriptedEmbeddings
 from agents.loop.inference.registry import EndpointConfig
-from agents.loop.protocols.embeddings import Embeddings
+from agents.loop.protocols.embeddings import EmbeddingModel
 
 KEYWORD = "keyword"
 """The name for no model at all."""
@@ -31,7 +31,7 @@ class EmbeddingModels:
         if default and self.find(default) is None:
             raise ValueError(f"EMBEDDING_MODEL: {default!r} must be endpoint/model of a configured endpoint")
 
-    def find(self, name: str) -> Embeddings | None:
+    def find(self, name: str) -> EmbeddingModel | None:
         """The model of exactly this name; None where there is none."""
         if name == self._scripted.name:
             return self._scripted
@@ -39,7 +39,7 @@ class EmbeddingModels:
         endpoint = self._endpoints.get(name)
         return OpenAIEmbeddings(endpoint, model) if endpoint and model else None
 
-    def resolve(self, name: str) -> Embeddings | None:
+    def resolve(self, name: str) -> EmbeddingModel | None:
         """The model that serves a database registered with this name; None: words alone."""
         if name == KEYWORD:
             return None

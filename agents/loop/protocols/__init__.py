@@ -1,1 +1,1 @@
-"""What the loop asks of tools, shields and retrieval."""
+"""Protocols between the loop and tools, shields, retrieval and embeddings."""

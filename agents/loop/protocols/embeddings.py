@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Protocol
 
 
-class Embeddings(Protocol):
-    """One embedding model under the name callers ask for it (``endpoint/model``)."""
+class EmbeddingModel(Protocol):
+    """One embedding model, under the name that callers use (``endpoint/model``)."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def dimension(self) -> int:
-        """Numbers in each vector; 0 while nobody knows it: before the first answer."""
+        """The length of each vector; 0 while it is unknown, before the first answer."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector per text, in their order; none for no texts. Raises ProviderError."""
+        """Return one vector per text, in their order; empty for no texts. Raises ProviderError."""
         ...

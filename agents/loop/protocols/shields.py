@@ -1,4 +1,4 @@
-"""The shield protocol: looks at messages, says whether they may pass."""
+"""The shield protocol: checks messages and returns a violation, if there is one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Touchpoint = Literal["user-input", "assistant-output"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """The words of one message, and on whose side they were said."""
+class ShieldInput:
+    """The text of one message and the role of its author."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -21,8 +21,8 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class ShieldSpec:
-    """A shield as settings and requests describe it: the id agents name it by, the provider that
-    checks, what that provider looks with (a model as ``endpoint/model``), and its parameters."""
+    """A shield as settings and requests describe it: the id that agents use, the provider that checks, the
+    provider's resource (a model as ``endpoint/model``), and its parameters."""
 
     name: str
     provider: str
@@ -31,18 +31,18 @@ class ShieldSpec:
 
 
 class Shield(Protocol):
-    """One shield under the id agents name it by."""
+    """One shield, under the id that agents use."""
 
     @property
     def name(self) -> str: ...
 
-    async def check(self, said: Sequence[Said], touchpoint: Touchpoint) -> SafetyViolation | None:
-        """None when all may pass. Only level ``error`` stops a turn. What cannot be judged has not
-        passed: raises ProviderError."""
+    async def check(self, messages: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
+        """Check messages; returns None if there is no violation. Only level ``error`` stops a turn. Raises
+        ProviderError where it cannot check: the messages have not passed then."""
         ...
 
 
-def looked_at(said: Sequence[Said], touchpoint: Touchpoint) -> list[str]:
-    """The words of the side that is being checked."""
+def checked_texts(messages: Sequence[ShieldInput], touchpoint: Touchpoint) -> list[str]:
+    """Return the texts of the role that a touchpoint checks."""
     side = "user" if touchpoint == "user-input" else "assistant"
-    return [one.text for one in said if one.role == side]
+    return [message.text for message in messages if message.role == side]

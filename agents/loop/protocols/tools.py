@@ -1,7 +1,7 @@
-"""The tool protocol: what the server itself can run for a model.
+"""The tool protocol: tools that the server itself runs for a model.
 
-A tool's result, and its failure, is an answer to the model, not the end of the turn: a tool
-raises nothing for what its arguments or the world did, it returns an error.
+A tool's result, and its failure, is an answer to the model and does not end the turn: for bad arguments
+or a failure outside, a tool returns an error and does not raise.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from agents.record.schemas.content import Content, ContentItem, TextItem, ToolDe
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What the model cannot name: whose run this is. Ids are public ones, empty where a tool is
-    called outside any turn. ``provider_data`` is what the caller sent along for providers (keys,
-    headers): for this run only, never stored and never shown."""
+    """The run that a tool is called for; the model has no influence on it. Ids are public ones, empty where a
+    tool is called outside a turn. ``provider_data`` is the caller's data for providers (keys, headers): for
+    this run only, never stored and never shown."""
 
     session_id: str
     turn_id: str
@@ -29,34 +29,34 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """``error`` is None when the tool did its work; else what went wrong, for model and log."""
+    """The result of a call. ``error`` is None if the tool succeeded, else the error for model and log."""
 
     content: Content
     error: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def without(result: ToolResult, secrets: Iterable[str]) -> ToolResult:
-    """A result that tells no secret of this server, nor one of ``secrets``."""
+def redact_result(result: ToolResult, secrets: Iterable[str]) -> ToolResult:
+    """Redact this server's secrets and ``secrets`` in a result."""
     more = tuple(secrets)
     return ToolResult(
-        content=_content_without(result.content, more),
+        content=_redacted_content(result.content, more),
         error=None if result.error is None else redaction.redact_error(result.error, more),
         metadata=redaction.redact_json(result.metadata, more),
     )
 
 
-def _content_without(content: Content, secrets: Sequence[str]) -> Content:
+def _redacted_content(content: Content, secrets: Sequence[str]) -> Content:
     match content:
         case str():
             return redaction.redact(content, secrets)
         case list():
-            return [one.model_copy(update=_told(one, secrets)) for one in content]
+            return [one.model_copy(update=_redacted_text(one, secrets)) for one in content]
         case _:
-            return content.model_copy(update=_told(content, secrets))
+            return content.model_copy(update=_redacted_text(content, secrets))
 
 
-def _told(item: ContentItem, secrets: Sequence[str]) -> dict[str, Any]:
+def _redacted_text(item: ContentItem, secrets: Sequence[str]) -> dict[str, Any]:
     return {"text": redaction.redact(item.text, secrets)} if isinstance(item, TextItem) else {}
 
 
@@ -96,18 +96,18 @@ class ToolGroup:
         return replace(self, tools=self.bind(actor)) if self.bind else self
 
     def shown_name(self, tool: Tool) -> str:
-        """The name of one of its tools in lists."""
+        """Return the name of one of the tools in lists."""
         return self.listed.get(tool.definition.name, tool.definition.name)
 
     def find(self, name: str) -> Tool | None:
-        """The tool of this name, the model's or the list's."""
+        """Find a tool by its name for the model or in lists."""
         found = (tool for tool in self.tools if name in (tool.definition.name, self.shown_name(tool)))
         return next(found, None)
 
 
 @dataclass(frozen=True, slots=True)
-class WithArgs:
-    """A tool some of whose arguments are not the model's to choose."""
+class ToolWithArgs:
+    """A tool with fixed arguments, which override the model's."""
 
     tool: Tool
     args: Mapping[str, Any]
@@ -159,7 +159,7 @@ class Offered:
 
 
 class ToolSource(Protocol):
-    """Tools that are known only once somebody was asked for them."""
+    """A server of tools, which are known only once it has listed them."""
 
     @property
     def label(self) -> str: ...
@@ -169,6 +169,6 @@ class ToolSource(Protocol):
         ...
 
 
-def failure(words: str) -> ToolResult:
-    """The answer of a tool that could not do its work."""
-    return ToolResult(content=words, error=words)
+def failure(message: str) -> ToolResult:
+    """Return the result of a tool that failed."""
+    return ToolResult(content=message, error=message)

@@ -1,4 +1,4 @@
-"""What begins a turn, and what goes on with one that waits for a client."""
+"""Requests that start a turn, and that resume one that waits for its client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agents.record.schemas.content import Content, InputMessage, ToolConfig, Too
 
 
 class Document(Wire):
-    """Text for the context of one turn, given here or at a URL."""
+    """A document for the context of one turn, inline or at a URL."""
 
     content: Content | Url
     mime_type: Annotated[str, null_is("text/plain")] = "text/plain"

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions: handed on to the endpoint of their model, logged, listed."""
+"""OpenAI's chat completions: relayed to the endpoint of their model, logged and listed."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
 from agents.base.store import portions
 from agents.loop import model_names
-from agents.loop.caller_errors import told
+from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.inference.base import RelayEndpoint
 from agents.relay import store as completions
-from agents.relay.api.event_streams import relayed
-from agents.relay.runner.completions import Call
+from agents.relay.api.event_streams import event_stream
+from agents.relay.runner.completions import ChatCall
 from agents.relay.schemas.completions import (
     ChatCompletionChunk,
     ChatCompletionObject,
     CompletionDeleted,
     CompletionList,
     CreateChatCompletion,
-    PlainCompletion,
+    OwnChatRequest,
     StoredCompletion,
 )
 from agents.relay.wire.chat_completions import inference_request
 
-PAGE, CAP = 20, 100
+DEFAULT_LIMIT, MAX_LIMIT = 20, 100
 
 
 class ChatCompletionList(ApiView):
@@ -46,25 +46,25 @@ class ChatCompletionList(ApiView):
     )
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateChatCompletion = self.body(CreateChatCompletion)
-        call = self._call(body)
+        call = self._chat_call(body)
         request_id = getattr(request._request, "request_id", "")
 
-        async def streamed() -> HttpResponseBase:
-            return await relayed(call.chunks(), request_id)
+        async def stream() -> HttpResponseBase:
+            return await event_stream(call.chunks(), request_id)
 
-        async def whole() -> HttpResponseBase:
-            with told():
-                return json_response(await call.whole())
+        async def complete() -> HttpResponseBase:
+            with errors_for_caller():
+                return json_response(await call.full_completion())
 
-        return Awaited(streamed if body.stream else whole)
+        return Awaited(stream if body.stream else complete)
 
-    def _call(self, body: CreateChatCompletion) -> Call:
+    def _chat_call(self, body: CreateChatCompletion) -> ChatCall:
         sent = read_json(self.request._request)
         inference, model = model_names.resolve(service().providers, self.actor, body.model)
         plain = None
         if not isinstance(inference, RelayEndpoint):
-            plain = inference_request(model, sent["messages"], self.body(PlainCompletion))
-        return Call(self.actor, sent, inference, model, plain)
+            plain = inference_request(model, sent["messages"], self.body(OwnChatRequest))
+        return ChatCall(self.actor, sent, inference, model, plain)
 
     @extend_schema(
         operation_id="list_chat_completions",
@@ -72,27 +72,27 @@ class ChatCompletionList(ApiView):
         responses=CompletionList,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        given = request._request.GET
-        order = given.get("order") or "desc"
+        params = request._request.GET
+        order = params.get("order") or "desc"
         if order not in ("asc", "desc"):
             raise InvalidRequest("order: asc or desc.", param="order")
         page = completions.page(
             self.actor,
-            after=given.get("after", ""),
-            limit=_limit(given.get("limit", "")),
-            model=given.get("model", ""),
+            after=params.get("after", ""),
+            limit=_limit(params.get("limit", "")),
+            model=params.get("model", ""),
             newest_first=order == "desc",
         )
-        found, weight = ((body,) for body in page.bodies()), portions.weight(page.sized)
-        return list_json(found, page.names, has_more=page.has_more, weight=weight, empty_id=None)
+        bodies, weight = ((body,) for body in page.bodies()), portions.weight(page.sized)
+        return list_json(bodies, page.public_ids, has_more=page.has_more, weight=weight, empty_id=None)
 
 
 def _limit(raw: str) -> int:
     if not raw:
-        return PAGE
+        return DEFAULT_LIMIT
     if not raw.isdecimal() or len(raw) > 6 or not int(raw):
         raise InvalidRequest("limit: a positive whole number is needed.", param="limit")
-    return min(int(raw), CAP)
+    return min(int(raw), MAX_LIMIT)
 
 
 class ChatCompletionDetail(ApiView):

@@ -1,4 +1,4 @@
-"""Embeddings in OpenAI's words: handed on to the endpoint of their model, or made here."""
+"""OpenAI's embeddings: relayed to the endpoint of their model, or computed here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.base.api.negotiation import json_response, read_json
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop import embedding_models, model_names
-from agents.loop.caller_errors import told
+from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.inference.base import RelayEndpoint
 from agents.relay.schemas.inference import CreateEmbeddings, Embedding, EmbeddingList, EmbeddingUsage
@@ -28,58 +28,61 @@ class EmbeddingCreate(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateEmbeddings = self.body(CreateEmbeddings)
         endpoint, model = model_names.resolve(service().providers, self.actor, body.model)
-        return self._handed_on(endpoint, model) if isinstance(endpoint, RelayEndpoint) else self._made(body)
+        return self._relayed(endpoint, model) if isinstance(endpoint, RelayEndpoint) else self._embedded_here(body)
 
-    def _handed_on(self, endpoint: RelayEndpoint, model: str) -> HttpResponseBase:
+    def _relayed(self, endpoint: RelayEndpoint, model: str) -> HttpResponseBase:
         sent = read_json(self.request._request)
 
         async def work() -> HttpResponseBase:
-            with told():
+            with errors_for_caller():
                 body = msgspec.json.encode({**sent, "model": model})
-                found = _object(await endpoint.document("/embeddings", body, model=model), endpoint.name)
-            return json_response(msgspec.json.encode({**found, "model": sent["model"]}))
+                answer_fields = _read_embeddings(
+                    await endpoint.document("/embeddings", body, model=model), endpoint.name
+                )
+            return json_response(msgspec.json.encode({**answer_fields, "model": sent["model"]}))
 
         return Awaited(work)
 
-    def _made(self, body: CreateEmbeddings) -> HttpResponseBase:
-        given = [body.input] if isinstance(body.input, str) else body.input
-        texts = [one for one in given if isinstance(one, str)]
-        if len(texts) != len(given):
+    def _embedded_here(self, body: CreateEmbeddings) -> HttpResponseBase:
+        inputs = [body.input] if isinstance(body.input, str) else body.input
+        texts = [text for text in inputs if isinstance(text, str)]
+        if len(texts) != len(inputs):
             raise InvalidRequest("input: this model takes texts, not tokens.", param="input")
-        found = embedding_models.find(service().providers, self.actor, body.model, param="model")
+        embedding_model = embedding_models.find(service().providers, self.actor, body.model, param="model")
 
         async def work() -> HttpResponseBase:
-            with told():
-                vectors = await found.embed(texts)
+            with errors_for_caller():
+                vectors = await embedding_model.embed(texts)
             embedding_models.check_dimension(vectors, body.dimensions, param="dimensions")
-            words = sum(len(text.split()) for text in texts)
+            token_count = sum(len(text.split()) for text in texts)
             return answer(
                 EmbeddingList(
                     data=[
-                        Embedding(index=index, embedding=_encoded(vector, body.encoding_format))
+                        Embedding(index=index, embedding=_encode_vector(vector, body.encoding_format))
                         for index, vector in enumerate(vectors)
                     ],
                     model=body.model,
-                    usage=EmbeddingUsage(prompt_tokens=words, total_tokens=words),
+                    usage=EmbeddingUsage(prompt_tokens=token_count, total_tokens=token_count),
                 )
             )
 
         return Awaited(work)
 
 
-def _encoded(vector: Sequence[float], encoding: str) -> list[float] | str:
-    """As numbers, or as little-endian 32-bit floats in base64."""
+def _encode_vector(vector: Sequence[float], encoding: str) -> list[float] | str:
+    """Encode a vector as numbers, or as little-endian 32-bit floats in base64."""
     if encoding == "float":
         return list(vector)
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
-def _object(body: bytes, endpoint: str) -> dict[str, msgspec.Raw]:
-    """The answer with its vectors unread. Raises ProviderError for what is no list of them."""
+def _read_embeddings(body: bytes, endpoint: str) -> dict[str, msgspec.Raw]:
+    """Decode an endpoint's answer without parsing its vectors. Raises ProviderError for an answer without
+    embeddings."""
     try:
-        found = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (ValueError, RecursionError) as error:
         raise ProviderError(f"{endpoint} sent what cannot be read: {error}", provider=endpoint) from None
-    if "data" not in found:
+    if "data" not in fields:
         raise ProviderError(f"{endpoint} answered without embeddings", provider=endpoint)
-    return found
+    return fields

@@ -1,6 +1,6 @@
-"""Events that come from an endpoint while their request is open, as frames of a stream.
+"""Streams events from an endpoint to the caller, while the request is open.
 
-An endpoint that refuses at once is told by a status; once the stream has begun, by its last frame.
+An error before the first event becomes an HTTP status; a later one becomes the last frame of the stream.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from agents.base.errors import AgentsError, ProviderError
 from agents.loop.caller_errors import for_caller
 
 
-async def relayed(events: AsyncGenerator[bytes, None], request_id: str = "") -> HttpResponseBase:
-    """The stream of these events (JSON), once the first has come or is long in coming. Raises
-    AgentsError for what goes wrong before."""
+async def event_stream(events: AsyncGenerator[bytes, None], request_id: str = "") -> HttpResponseBase:
+    """Answer with a stream of these events (JSON), once the first has arrived or `sse.KEEP_ALIVE_S` have
+    passed. Raises AgentsError for an error before that."""
     first = asyncio.ensure_future(anext(events))
     try:
         await asyncio.wait({first}, timeout=sse.KEEP_ALIVE_S)
     except asyncio.CancelledError:
-        await _leave(first, events)
+        await _stop(first, events)
         raise
     error = first.exception() if first.done() else None
     if error is not None and not isinstance(error, StopAsyncIteration):
@@ -36,29 +36,29 @@ async def relayed(events: AsyncGenerator[bytes, None], request_id: str = "") -> 
 async def _frames(
     first: asyncio.Future[bytes], events: AsyncGenerator[bytes, None], request_id: str
 ) -> AsyncIterator[bytes]:
-    coming = first
+    pending = first
     try:
         while True:
-            await asyncio.wait({coming}, timeout=sse.KEEP_ALIVE_S)
-            if not coming.done():
+            await asyncio.wait({pending}, timeout=sse.KEEP_ALIVE_S)
+            if not pending.done():
                 yield sse.KEEP_ALIVE
                 continue
             try:
-                event = coming.result()
+                event = pending.result()
             except StopAsyncIteration:
                 return
-            coming = asyncio.ensure_future(anext(events))
+            pending = asyncio.ensure_future(anext(events))
             yield sse.frame(event)
     except AgentsError as error:
-        told = for_caller(error) if isinstance(error, ProviderError) else error
-        yield sse.frame(msgspec.json.encode(told.body(request_id)))
+        caller_error = for_caller(error) if isinstance(error, ProviderError) else error
+        yield sse.frame(msgspec.json.encode(caller_error.body(request_id)))
     finally:
-        await _leave(coming, events)
+        await _stop(pending, events)
 
 
-async def _leave(coming: asyncio.Future[bytes], events: AsyncGenerator[bytes, None]) -> None:
-    """Stop what is on its way, so that the generator can end and hang up."""
-    coming.cancel()
+async def _stop(pending: asyncio.Future[bytes], events: AsyncGenerator[bytes, None]) -> None:
+    """Cancel the pending event and close the generator, which closes the connection to the endpoint."""
+    pending.cancel()
     with suppress(asyncio.CancelledError, StopAsyncIteration, AgentsError):
-        await coming
+        await pending
     await events.aclose()

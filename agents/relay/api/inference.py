@@ -1,4 +1,4 @@
-"""Inference without an agent, in Llama Stack's words."""
+"""Llama Stack's inference API: a model's answer without an agent."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.base.errors import InvalidRequest
 from agents.loop import embedding_models, model_names
-from agents.loop.caller_errors import told
+from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.record.schemas.content import ImageItem, text_of
-from agents.relay.api.event_streams import relayed
+from agents.relay.api.event_streams import event_stream
 from agents.relay.schemas.inference import (
     ChatCompletionAnswer,
     ChatCompletionEvent,
@@ -27,25 +27,32 @@ from agents.relay.schemas.inference import (
     EmbeddingsAnswer,
     EmbeddingsRequest,
 )
-from agents.relay.wire.inference import chat_events, chat_request, collected, text_answer, text_events, text_request
+from agents.relay.wire.inference import (
+    chat_events,
+    chat_request,
+    collect_answer,
+    completion_answer,
+    completion_request,
+    text_events,
+)
 
 
-def _answered(
-    request: Request, events: AsyncGenerator[bytes, None] | None, whole: Callable[[], Awaitable[BaseModel]]
+def _respond(
+    request: Request, events: AsyncGenerator[bytes, None] | None, complete: Callable[[], Awaitable[BaseModel]]
 ) -> HttpResponseBase:
-    """The stream of these events; the whole answer where none are wanted."""
+    """Answer with a stream of ``events``; without them, with the complete answer."""
 
     async def streamed(events: AsyncGenerator[bytes, None]) -> HttpResponseBase:
-        return await relayed(events, getattr(request._request, "request_id", ""))
+        return await event_stream(events, getattr(request._request, "request_id", ""))
 
     async def plain() -> HttpResponseBase:
-        with told():
-            return answer(await whole())
+        with errors_for_caller():
+            return answer(await complete())
 
     return Awaited(partial(streamed, events) if events is not None else plain)
 
 
-class ChatCompletion(ApiView):
+class InferenceChatCompletion(ApiView):
     """One answer of a model to these messages. Nothing of it is kept."""
 
     actions = {"post": "run"}
@@ -58,17 +65,17 @@ class ChatCompletion(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: ChatCompletionRequest = self.body(ChatCompletionRequest)
         inference, model = model_names.resolve(service().providers, self.actor, body.model_id)
-        asked = chat_request(model, body)
+        inference_request = chat_request(model, body)
 
-        async def whole() -> BaseModel:
-            message = (await collected(inference.stream(asked))).message()
+        async def complete() -> BaseModel:
+            message = (await collect_answer(inference.stream(inference_request))).message()
             return ChatCompletionAnswer(completion_message=message)
 
-        events = chat_events(inference.stream(asked)) if body.stream else None
-        return _answered(request, events, whole)
+        events = chat_events(inference.stream(inference_request)) if body.stream else None
+        return _respond(request, events, complete)
 
 
-class Completion(ApiView):
+class InferenceCompletion(ApiView):
     """What a model says to a text. Nothing of it is kept."""
 
     actions = {"post": "run"}
@@ -81,16 +88,16 @@ class Completion(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body: CompletionRequest = self.body(CompletionRequest)
         inference, model = model_names.resolve(service().providers, self.actor, body.model_id)
-        asked = text_request(model, body)
+        inference_request = completion_request(model, body)
 
-        async def whole() -> BaseModel:
-            return text_answer(await collected(inference.stream(asked)))
+        async def complete() -> BaseModel:
+            return completion_answer(await collect_answer(inference.stream(inference_request)))
 
-        events = text_events(inference.stream(asked)) if body.stream else None
-        return _answered(request, events, whole)
+        events = text_events(inference.stream(inference_request)) if body.stream else None
+        return _respond(request, events, complete)
 
 
-class Embeddings(ApiView):
+class InferenceEmbeddings(ApiView):
     """Texts as vectors."""
 
     actions = {"post": "run"}
@@ -105,7 +112,7 @@ class Embeddings(ApiView):
         model = embedding_models.find(service().providers, self.actor, body.model_id, param="model_id")
 
         async def work() -> HttpResponseBase:
-            with told():
+            with errors_for_caller():
                 vectors = await model.embed(texts)
             embedding_models.check_dimension(vectors, body.output_dimension, param="output_dimension")
             return answer(EmbeddingsAnswer(embeddings=vectors))

@@ -1,4 +1,4 @@
-"""OpenAI's text completions: handed on to the endpoint of their model, or said by one of ours."""
+"""OpenAI's text completions: relayed to the endpoint of their model, or answered by a model of this server."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rest_framework.request import Request
 from agents.base.api.negotiation import json_response, read_json
 from agents.base.api.views import ApiView, Awaited
 from agents.loop import model_names
-from agents.loop.caller_errors import told
+from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
 from agents.loop.inference.base import RelayEndpoint
-from agents.relay.api.event_streams import relayed
+from agents.relay.api.event_streams import event_stream
 from agents.relay.runner.text_completions import TextCall
-from agents.relay.schemas.text_completions import CompletionObject, CreateCompletion, PlainText
+from agents.relay.schemas.text_completions import CompletionObject, CreateCompletion, OwnTextRequest
 from agents.relay.wire.text_completions import prompt_requests
 
 
@@ -30,21 +30,21 @@ class CompletionCreate(ApiView):
     )
     def post(self, request: Request) -> HttpResponseBase:
         body: CreateCompletion = self.body(CreateCompletion)
-        call = self._call(body)
+        call = self._text_call(body)
         request_id = getattr(request._request, "request_id", "")
 
-        async def streamed() -> HttpResponseBase:
-            return await relayed(call.chunks(), request_id)
+        async def stream() -> HttpResponseBase:
+            return await event_stream(call.chunks(), request_id)
 
-        async def whole() -> HttpResponseBase:
-            with told():
-                return json_response(await call.whole())
+        async def complete() -> HttpResponseBase:
+            with errors_for_caller():
+                return json_response(await call.full_completion())
 
-        return Awaited(streamed if body.stream else whole)
+        return Awaited(stream if body.stream else complete)
 
-    def _call(self, body: CreateCompletion) -> TextCall:
+    def _text_call(self, body: CreateCompletion) -> TextCall:
         inference, model = model_names.resolve(service().providers, self.actor, body.model)
         sent = read_json(self.request._request)
         if isinstance(inference, RelayEndpoint):
             return TextCall(sent, inference, model)
-        return TextCall(sent, inference, model, prompt_requests(model, self.body(PlainText)))
+        return TextCall(sent, inference, model, prompt_requests(model, self.body(OwnTextRequest)))

@@ -1,7 +1,7 @@
-"""A chat completion on its way: from its endpoint to its caller, and into the log.
+"""Relays a chat completion from its endpoint to the caller and writes it to the log.
 
-It lives with its request: a caller who leaves ends it, and what had come by then is logged as
-cancelled.
+It lives as long as its request: if the caller disconnects, it ends, and the part received so far is
+logged as cancelled.
 """
 
 from __future__ import annotations
@@ -22,147 +22,149 @@ from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import Finish, InferenceEndpoint, InferenceRequest, RelayEndpoint
 from agents.relay import store as completions
 from agents.relay.models import CompletionStatus
-from agents.relay.store import Record
-from agents.relay.wire.chat_completions import Assembly, chunk_choices, first_choices, usage_json, usage_of
+from agents.relay.store import CompletionRecord
+from agents.relay.wire.chat_completions import CompletionAssembly, chunk_choices, first_choices, usage_json, usage_of
 
 log = logging.getLogger(__name__)
 
-PATH = "/chat/completions"
-_OURS = ("store", "metadata")
-"""Fields that are meant for this server's log."""
+CHAT_PATH = "/chat/completions"
+_LOG_FIELDS = ("store", "metadata")
+"""Fields of a request for this server's log, which are not relayed."""
 
 
 @dataclass(slots=True)
-class Call:
-    """One request: ``body`` as it came, ``model`` as the endpoint knows it, ``plain`` for an endpoint
-    that takes no requests as they are."""
+class ChatCall:
+    """One request. ``body`` is as received, ``model`` is the endpoint's name of the model; ``own_request``
+    is for an endpoint that does not relay requests."""
 
     actor: Actor
     body: Mapping[str, JSON]
     inference: InferenceEndpoint
     model: str
-    plain: InferenceRequest | None = None
+    own_request: InferenceRequest | None = None
     key: int = field(default_factory=ids.new_key)
     created: int = field(default_factory=lambda: ids.now_us() // 1_000_000)
 
-    async def whole(self) -> bytes:
-        """The completion as JSON. Raises AgentsError; the call is logged all the same."""
+    async def full_completion(self) -> bytes:
+        """Return the completion as JSON. Raises AgentsError; the call is logged in any case."""
         completion: dict[str, JSON] = {"choices": [], "usage": None}
         status, error = CompletionStatus.CANCELLED, None
         try:
-            completion = await self._answer()
+            completion = await self._complete()
             status = CompletionStatus.COMPLETED
         except AgentsError as failure:
             status, error = CompletionStatus.FAILED, failure
             raise
         finally:
-            completion = self._named(completion, "chat.completion")
+            completion = self._with_names(completion, "chat.completion")
             await self._log(completion, status, error)
         return msgspec.json.encode(completion)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Its events as JSON, as they come. Raises AgentsError; the call is logged all the same."""
-        assembly = Assembly()
+        """Yield the events as JSON as they arrive. Raises AgentsError; the call is logged in any case."""
+        assembly = CompletionAssembly()
         status, error = CompletionStatus.CANCELLED, None
         shows_usage = bool((self.body.get("stream_options") or {}).get("include_usage"))
         try:
             async with aclosing(self._events()) as events:
                 async for chunk in events:
                     assembly.add(chunk)
-                    shown = self._named(chunk, "chat.completion.chunk") if shows_usage else self._without_usage(chunk)
-                    if shown:
-                        yield msgspec.json.encode(shown)
+                    visible = (
+                        self._with_names(chunk, "chat.completion.chunk") if shows_usage else self._without_usage(chunk)
+                    )
+                    if visible:
+                        yield msgspec.json.encode(visible)
             self._check_finished(assembly)
             status = CompletionStatus.COMPLETED
         except AgentsError as failure:
             status, error = CompletionStatus.FAILED, failure
             raise
         finally:
-            await self._log(self._named(assembly.completion(), "chat.completion"), status, error)
+            await self._log(self._with_names(assembly.completion(), "chat.completion"), status, error)
 
     # ------------------------------------------------------------------------------------- answers
 
-    async def _answer(self) -> dict[str, JSON]:
+    async def _complete(self) -> dict[str, JSON]:
         if not isinstance(self.inference, RelayEndpoint):
-            assembly = Assembly()
+            assembly = CompletionAssembly()
             async for chunk in self._events():
                 assembly.add(chunk)
             return assembly.completion()
-        sent = {name: value for name, value in self._sent().items() if name not in ("stream", "stream_options")}
-        body = await self.inference.document(PATH, msgspec.json.encode(sent), model=self.model)
+        sent = {name: value for name, value in self._relayed_body().items() if name not in ("stream", "stream_options")}
+        body = await self.inference.document(CHAT_PATH, msgspec.json.encode(sent), model=self.model)
         return read_completion(body, self.inference.name)
 
     async def _events(self) -> AsyncGenerator[dict[str, JSON], None]:
         if not isinstance(self.inference, RelayEndpoint):
-            async for made in self._own_events():
-                yield made
+            async for event in self._own_events():
+                yield event
             return
-        # usage is asked for in any case: the log wants it
+        # usage is always requested: the log needs it
         options = {**(self.body.get("stream_options") or {}), "include_usage": True}
-        body = msgspec.json.encode({**self._sent(), "stream": True, "stream_options": options})
-        async with aclosing(self.inference.payloads(PATH, body, model=self.model)) as payloads:
+        body = msgspec.json.encode({**self._relayed_body(), "stream": True, "stream_options": options})
+        async with aclosing(self.inference.payloads(CHAT_PATH, body, model=self.model)) as payloads:
             async for payload in payloads:
                 yield read_completion(payload, self.inference.name)
 
     async def _own_events(self) -> AsyncIterator[dict[str, JSON]]:
-        assert self.plain is not None  # made where the endpoint is no relay
+        assert self.own_request is not None  # made where the endpoint is no relay
         yield {"choices": first_choices()}
-        async for chunk in self.inference.stream(self.plain):
+        async for chunk in self.inference.stream(self.own_request):
             yield {"choices": chunk_choices(chunk)}
             if isinstance(chunk, Finish):
                 if chunk.usage:
                     yield {"choices": [], "usage": usage_json(chunk.usage)}
                 return
 
-    def _check_finished(self, assembly: Assembly) -> None:
+    def _check_finished(self, assembly: CompletionAssembly) -> None:
         if not assembly.is_finished:
-            raise cut(self.inference.name)
+            raise cut_error(self.inference.name)
 
-    def _sent(self) -> dict[str, JSON]:
-        """The request as its endpoint gets it."""
-        kept = {name: value for name, value in self.body.items() if name not in _OURS}
-        return {**kept, "model": self.model}
+    def _relayed_body(self) -> dict[str, JSON]:
+        """Return the request as it is sent to the endpoint."""
+        relayed_fields = {name: value for name, value in self.body.items() if name not in _LOG_FIELDS}
+        return {**relayed_fields, "model": self.model}
 
     # --------------------------------------------------------------------------------------- names
 
-    def _named(self, completion: Mapping[str, JSON], kind: str) -> dict[str, JSON]:
-        """Under the id it can be found by, and the model's name as the caller said it."""
+    def _with_names(self, completion: Mapping[str, JSON], kind: str) -> dict[str, JSON]:
+        """Add the id it is logged under, and the model's name as the caller gave it."""
         head = {"id": ids.openai(ids.Kind.COMPLETION, self.key), "object": kind, "created": self.created}
         return {**head, **completion, **head, "model": self.body["model"]}
 
     def _without_usage(self, chunk: Mapping[str, JSON]) -> dict[str, JSON] | None:
-        """None for an event that tells nothing but usage, which was not asked for."""
+        """Remove the usage from an event, for a caller that did not request it; None if nothing remains."""
         if chunk.get("usage") and not chunk["choices"]:
             return None
-        rest = {name: value for name, value in chunk.items() if name != "usage"}
-        return self._named(rest, "chat.completion.chunk")
+        fields = {name: value for name, value in chunk.items() if name != "usage"}
+        return self._with_names(fields, "chat.completion.chunk")
 
     # ----------------------------------------------------------------------------------------- log
 
     async def _log(self, completion: Mapping[str, JSON], status: CompletionStatus, error: AgentsError | None) -> None:
-        """Store it unless it says ``store: false``. The caller's leaving must not stop that."""
+        """Store the completion unless its request has ``store: false``, also when the caller has disconnected."""
         if self.body.get("store") is False:
             return
-        told = {"message": error.message, "code": error.code, "type": error.type} if error else None
+        error_json = {"message": error.message, "code": error.code, "type": error.type} if error else None
         body = {
             **completion,
             "input_messages": self.body["messages"],
             "metadata": self.body.get("metadata"),
             "status": status.label,
-            "error": told,
+            "error": error_json,
         }
-        record = Record(
+        record = CompletionRecord(
             key=self.key,
             model=str(self.body["model"]),
             status=status,
             usage=usage_of(completion),
             body=msgspec.json.encode(body),
         )
-        await asyncio.shield(asyncio.ensure_future(read(completions.record, self.actor, record)))
+        await asyncio.shield(asyncio.ensure_future(read(completions.add, self.actor, record)))
 
 
 def read_completion(body: bytes, endpoint: str) -> dict[str, JSON]:
-    """A completion, or an event of one, as its endpoint sent it. Raises ProviderError."""
+    """Decode a completion, or an event of one, as its endpoint sent it. Raises ProviderError."""
     try:
         value = msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
@@ -172,7 +174,7 @@ def read_completion(body: bytes, endpoint: str) -> dict[str, JSON]:
     return value
 
 
-def cut(endpoint: str) -> ProviderError:
-    """The stream ended before the answer did."""
-    words = f"{endpoint} cut its answer: it gave no finish reason"
-    return ProviderError(words, provider=endpoint, code="cut")
+def cut_error(endpoint: str) -> ProviderError:
+    """Return the error of a stream that ended before its answer."""
+    message = f"{endpoint} cut its answer: it gave no finish reason"
+    return ProviderError(message, provider=endpoint, code="cut")

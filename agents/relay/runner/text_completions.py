@@ -1,5 +1,5 @@
-"""A text completion on its way, from its endpoint to its caller. Nothing of it is kept: the log of
-chat completions, whose clients expect messages, has no place for a text."""
+"""Relays a text completion from its endpoint to the caller. It is not logged: the log of chat completions
+holds messages, which its clients expect."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from agents.base import ids
 from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import Finish, InferenceEndpoint, InferenceRequest, RelayEndpoint
 from agents.record.schemas.content import Usage
-from agents.relay.runner.completions import cut, read_completion
-from agents.relay.wire.text_completions import TextAssembly, summed, text_choice
+from agents.relay.runner.completions import cut_error, read_completion
+from agents.relay.wire.text_completions import TextAssembly, text_choice, total_usage_json
 
-PATH = "/completions"
+TEXT_PATH = "/completions"
 
 
 @dataclass(slots=True)
 class TextCall:
-    """One request: ``body`` as it came, ``model`` as the endpoint knows it, ``plain`` for an endpoint
-    that takes no requests as they are: one inference for each completion."""
+    """One request. ``body`` is as received, ``model`` is the endpoint's name of the model; ``own_requests``
+    are for an endpoint that does not relay requests, one inference for each completion."""
 
     body: Mapping[str, JSON]
     inference: InferenceEndpoint
     model: str
-    plain: Sequence[InferenceRequest] = ()
+    own_requests: Sequence[InferenceRequest] = ()
     head: Mapping[str, JSON] = field(default_factory=lambda: _head())
 
-    async def whole(self) -> bytes:
-        """The completion as JSON. Raises AgentsError."""
+    async def full_completion(self) -> bytes:
+        """Return the completion as JSON. Raises AgentsError."""
         if isinstance(self.inference, RelayEndpoint):
             sent = {name: value for name, value in self.body.items() if name not in ("stream", "stream_options")}
             body = msgspec.json.encode({**sent, "model": self.model})
-            answer = await self.inference.document(PATH, body, model=self.model)
-            return self._named(read_completion(answer, self.inference.name))
+            answer = await self.inference.document(TEXT_PATH, body, model=self.model)
+            return self._encode(read_completion(answer, self.inference.name))
         assembly = TextAssembly()
         async for event in self._own_events():
             assembly.add(event)
-        return self._named({**self.head, **assembly.completion()})
+        return self._encode({**self.head, **assembly.completion()})
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Its events as JSON, as they come. Raises AgentsError."""
+        """Yield the events as JSON as they arrive. Raises AgentsError."""
         assembly = TextAssembly()
-        wanted = bool((self.body.get("stream_options") or {}).get("include_usage"))
+        includes_usage = bool((self.body.get("stream_options") or {}).get("include_usage"))
         async with aclosing(self._events()) as events:
             async for event in events:
                 assembly.add(event)
-                if event["choices"] or wanted:
-                    yield self._named(event)
+                if event["choices"] or includes_usage:
+                    yield self._encode(event)
         if not assembly.is_finished:
-            raise cut(self.inference.name)
+            raise cut_error(self.inference.name)
 
     async def _events(self) -> AsyncGenerator[dict[str, JSON], None]:
         if not isinstance(self.inference, RelayEndpoint):
@@ -61,26 +61,26 @@ class TextCall:
                 yield {**self.head, **event}
             return
         body = msgspec.json.encode({**self.body, "stream": True, "model": self.model})
-        async with aclosing(self.inference.payloads(PATH, body, model=self.model)) as payloads:
+        async with aclosing(self.inference.payloads(TEXT_PATH, body, model=self.model)) as payloads:
             async for payload in payloads:
                 yield read_completion(payload, self.inference.name)
 
     async def _own_events(self) -> AsyncIterator[dict[str, JSON]]:
-        """One text after the other, and in the end what all of them used."""
-        used: list[Usage] = []
-        for index, asked in enumerate(self.plain):
-            async for chunk in self.inference.stream(asked):
+        """Yield one text after the other, and the usage of all of them at the end."""
+        usages: list[Usage] = []
+        for index, request in enumerate(self.own_requests):
+            async for chunk in self.inference.stream(request):
                 if choice := text_choice(index, chunk):
                     yield {"choices": [choice]}
                 if isinstance(chunk, Finish) and chunk.usage:
-                    used.append(chunk.usage)
-        yield {"choices": [], "usage": summed(used)}
+                    usages.append(chunk.usage)
+        yield {"choices": [], "usage": total_usage_json(usages)}
 
-    def _named(self, completion: Mapping[str, JSON]) -> bytes:
-        """With the model's name as the caller said it."""
+    def _encode(self, completion: Mapping[str, JSON]) -> bytes:
+        """Encode a completion or event with the model's name as the caller gave it."""
         return msgspec.json.encode({**completion, "model": self.body["model"]})
 
 
 def _head() -> dict[str, JSON]:
-    made = ids.now_us() // 1_000_000
-    return {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": made}
+    created = ids.now_us() // 1_000_000
+    return {"id": f"cmpl-{secrets.token_hex(12)}", "object": "text_completion", "created": created}

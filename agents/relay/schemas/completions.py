@@ -1,7 +1,7 @@
-"""OpenAI's chat completions, as much of them as is read here.
+"""OpenAI's chat completions, as far as this server reads them.
 
-A request goes to its endpoint as it came: only what decides its way is checked. Models of our own
-understand `PlainCompletion`.
+A request is relayed to its endpoint as received: only the fields that this server needs are checked.
+The server's own models take an `OwnChatRequest`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class StreamOptions(Wire):
     include_usage: bool | None = None
 
 
-class Role(Wire):
-    """A message: its endpoint reads the rest."""
+class RelayedMessage(Wire):
+    """A message; the endpoint reads its other fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
@@ -26,27 +26,27 @@ class Role(Wire):
 
 
 class CreateChatCompletion(Wire):
-    """``store`` and ``metadata`` are for this server's log; everything else is handed on."""
+    """A chat request. ``store`` and ``metadata`` are for this server's log; everything else is relayed."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
     model: str = Field(min_length=1, max_length=300)
-    messages: list[Role] = Field(min_length=1)
+    messages: list[RelayedMessage] = Field(min_length=1)
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     store: bool | None = None
     metadata: dict[str, str] | None = Field(default=None, max_length=16)
 
 
-class Function(Wire):
+class ChatFunction(Wire):
     name: str = Field(min_length=1, max_length=200)
     description: str | None = None
     parameters: dict[str, Any] | None = None
 
 
-class FunctionTool(Wire):
+class ChatTool(Wire):
     type: Literal["function"]
-    function: Function
+    function: ChatFunction
 
 
 class NamedFunction(Wire):
@@ -63,27 +63,27 @@ class NamedSchema(Wire):
     schema_: Annotated[dict[str, Any], null_is({})] = Field(default={}, alias="schema")
 
 
-class Format(Wire):
+class ChatResponseFormat(Wire):
     type: Literal["text", "json_object", "json_schema"]
     json_schema: NamedSchema | None = None
 
 
-class PlainCompletion(Wire):
-    """What a model of our own takes of a request."""
+class OwnChatRequest(Wire):
+    """The fields of a request that the server's own models support."""
 
-    tools: list[FunctionTool] | None = None
+    tools: list[ChatTool] | None = None
     tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=0)
     max_completion_tokens: int | None = Field(default=None, ge=0)
     stop: str | list[str] | None = None
-    response_format: Format | None = None
+    response_format: ChatResponseFormat | None = None
     n: Literal[1] | None = None
 
 
 class Choice(Wire):
-    """``message`` in an answer, ``delta`` in a chunk of a streamed one."""
+    """One choice: a ``message`` in an answer, a ``delta`` in a chunk of a stream."""
 
     index: int
     message: dict[str, Any] | None = None
@@ -93,7 +93,7 @@ class Choice(Wire):
 
 
 class ChatCompletionObject(Wire):
-    """A completion as the endpoint gave it, under an id of ours."""
+    """A completion as the endpoint sent it, under an id of this server."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 

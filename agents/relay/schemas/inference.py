@@ -1,4 +1,4 @@
-"""Inference without an agent, as Llama Stack 0.2.12 words it; embeddings, also as OpenAI does."""
+"""Inference without an agent, in the format of Llama Stack 0.2.12; embeddings also in OpenAI's."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class ToolDefinition(Wire):
 
 
 class ChatCompletionRequest(Wire):
-    """``tool_config`` wins over ``tool_choice``, which is older. ``logprobs`` are not had here."""
+    """A chat request. ``tool_config`` takes precedence over ``tool_choice``, which is older. ``logprobs`` are
+    not supported."""
 
     model_id: _Model
     messages: list[Message] = Field(min_length=1)
@@ -69,7 +70,7 @@ class ChatCompletionEvent(Wire):
 
 
 class CompletionRequest(Wire):
-    """A text to go on with; it is put to the model as what a user says."""
+    """A text to continue; the model gets it as a message of the user."""
 
     model_id: _Model
     content: Content
@@ -108,7 +109,7 @@ class EmbeddingsAnswer(Wire):
 
 
 class CreateEmbeddings(Wire):
-    """OpenAI's request. Tokens (lists of numbers) are for endpoints that take them."""
+    """OpenAI's request for embeddings. Tokens (lists of numbers) are for endpoints that take them."""
 
     model: _Model
     input: (
@@ -122,7 +123,7 @@ class CreateEmbeddings(Wire):
 
 
 class Embedding(Wire):
-    """The vector, or its 32-bit floats in base64."""
+    """One embedding: the vector, or its 32-bit floats in base64."""
 
     object: Literal["embedding"] = "embedding"
     index: int

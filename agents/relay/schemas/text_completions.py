@@ -1,7 +1,7 @@
-"""OpenAI's text completions, as much of them as is read here.
+"""OpenAI's text completions, as far as this server reads them.
 
-A request goes to its endpoint as it came: only what decides its way is checked. Models of our own
-understand `PlainText`.
+A request is relayed to its endpoint as received: only the fields that this server needs are checked.
+The server's own models take an `OwnTextRequest`.
 """
 
 from __future__ import annotations
@@ -14,43 +14,45 @@ from pydantic_core import PydanticCustomError
 from agents.base.schemas.wire import JSON, Wire
 from agents.relay.schemas.completions import StreamOptions
 
-MOST = 128
-"""Prompts in one request, and completions in one answer."""
+MAX_PROMPTS = 128
+"""The maximum of prompts in one request, and of completions in one answer."""
 
 
-def _refused(why: str) -> PydanticCustomError:
-    return PydanticCustomError("refused", "{why}", {"why": why})
+def _refusal(reason: str) -> PydanticCustomError:
+    return PydanticCustomError("refused", "{why}", {"why": reason})
 
 
-def _shaped(value: JSON) -> JSON:
-    """One sentence for what is none of the four, where a union would have four."""
-    several = _are(value, str) or (_are(value, list) and all(one and _are(one, int) for one in value))
-    if isinstance(value, str) or (_are(value, int) and value) or (several and 0 < len(value) <= MOST):
+def _check_prompt(value: JSON) -> JSON:
+    """Check that a prompt has one of its four types: one error message, where a union would give four."""
+    several = _is_list_of(value, str) or (
+        _is_list_of(value, list) and all(tokens and _is_list_of(tokens, int) for tokens in value)
+    )
+    if isinstance(value, str) or (_is_list_of(value, int) and value) or (several and 0 < len(value) <= MAX_PROMPTS):
         return value
-    raise _refused(f"must be a text, 1 to {MOST} texts, a list of tokens, or 1 to {MOST} such lists")
+    raise _refusal(f"must be a text, 1 to {MAX_PROMPTS} texts, a list of tokens, or 1 to {MAX_PROMPTS} such lists")
 
 
-def _are(value: JSON, kind: type) -> bool:
-    return isinstance(value, list) and all(type(one) is kind or (kind is int and _is_whole(one)) for one in value)
+def _is_list_of(value: JSON, kind: type) -> bool:
+    return isinstance(value, list) and all(type(item) is kind or (kind is int and _is_integral(item)) for item in value)
 
 
-def _is_whole(value: JSON) -> bool:
-    """JSON knows one kind of number: 5.0 is 5."""
+def _is_integral(value: JSON) -> bool:
+    """Whether a float is an integer: JSON has one type of number, 5.0 is 5."""
     return isinstance(value, float) and value.is_integer()
 
 
-_Several = Field(min_length=1, max_length=MOST)
+_SeveralPrompts = Field(min_length=1, max_length=MAX_PROMPTS)
 Prompt = Annotated[
     str
-    | Annotated[list[str], _Several]
+    | Annotated[list[str], _SeveralPrompts]
     | Annotated[list[int], Field(min_length=1)]
-    | Annotated[list[Annotated[list[int], Field(min_length=1)]], _Several],
-    BeforeValidator(_shaped),
+    | Annotated[list[Annotated[list[int], Field(min_length=1)]], _SeveralPrompts],
+    BeforeValidator(_check_prompt),
 ]
 
 
 class CreateCompletion(Wire):
-    """``prompt`` is a text, several, or tokens of the model's own. Everything is handed on."""
+    """A request for completions. ``prompt`` is a text, several texts, or tokens. Everything is relayed."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
@@ -60,12 +62,12 @@ class CreateCompletion(Wire):
     stream_options: StreamOptions | None = None
 
 
-class PlainText(Wire):
-    """What a model of our own takes of a request; what it cannot do is refused by name. It says as
-    much as it has to say where ``max_tokens`` is left out."""
+class OwnTextRequest(Wire):
+    """The fields of a request that the server's own models support; others are refused by name. Without
+    ``max_tokens`` the answer is not cut."""
 
     prompt: Prompt
-    n: int = Field(default=1, ge=1, le=MOST)
+    n: int = Field(default=1, ge=1, le=MAX_PROMPTS)
     best_of: int | None = None
     echo: bool | None = None
     logprobs: int | None = None
@@ -78,49 +80,49 @@ class PlainText(Wire):
     @field_validator("prompt")
     @classmethod
     def _is_text(cls, value: JSON) -> JSON:
-        if isinstance(value, list) and not all(isinstance(one, str) for one in value):
-            raise _refused("this model takes texts, not tokens")
+        if isinstance(value, list) and not all(isinstance(prompt, str) for prompt in value):
+            raise _refusal("this model takes texts, not tokens")
         return value
 
     @field_validator("n", mode="before")
     @classmethod
-    def _one(cls, value: JSON) -> JSON:
+    def _one_by_default(cls, value: JSON) -> JSON:
         return 1 if value is None else value
 
     @field_validator("n")
     @classmethod
     def _not_too_many(cls, value: int, info: ValidationInfo) -> int:
         prompt = info.data.get("prompt", "")
-        if value * (len(prompt) if isinstance(prompt, list) else 1) > MOST:
-            raise _refused(f"more than {MOST} completions in all")
+        if value * (len(prompt) if isinstance(prompt, list) else 1) > MAX_PROMPTS:
+            raise _refusal(f"more than {MAX_PROMPTS} completions in all")
         return value
 
     @field_validator("best_of")
     @classmethod
     def _no_choice(cls, value: int | None, info: ValidationInfo) -> int | None:
         if value not in (None, info.data.get("n")):
-            raise _refused("this model cannot choose among its answers")
+            raise _refusal("this model cannot choose among its answers")
         return value
 
     @field_validator("echo", "logprobs", "suffix")
     @classmethod
-    def _impossible(cls, value: JSON, info: ValidationInfo) -> JSON:
+    def _refuse_unsupported(cls, value: JSON, info: ValidationInfo) -> JSON:
         if value not in (None, "") and value is not False:
-            raise _refused(_IMPOSSIBLE[info.field_name or ""])
+            raise _refusal(_UNSUPPORTED[info.field_name or ""])
         return value
 
     @property
     def prompts(self) -> list[str]:
-        """One for each completion, in their order."""
-        given = [self.prompt] if isinstance(self.prompt, str) else self.prompt
-        return [str(prompt) for prompt in given for _ in range(self.n)]
+        """One prompt for each completion, in their order."""
+        prompts = [self.prompt] if isinstance(self.prompt, str) else self.prompt
+        return [str(prompt) for prompt in prompts for _ in range(self.n)]
 
     @property
     def stops(self) -> list[str]:
         return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
 
-_IMPOSSIBLE = {
+_UNSUPPORTED = {
     "echo": "this model does not give the prompt back",
     "logprobs": "this model knows no probabilities",
     "suffix": "this model does not fill in before a text",
@@ -135,7 +137,7 @@ class TextChoice(Wire):
 
 
 class CompletionObject(Wire):
-    """A completion as the endpoint gave it; of a stream, one event."""
+    """A completion as the endpoint sent it; in a stream, one event."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 

@@ -1,1 +1,1 @@
-"""Model requests and chunks in the words of each API."""
+"""Translates requests and chunks between the APIs and the inference protocol."""

@@ -1,6 +1,6 @@
-"""OpenAI's chat completions: a request for a model of ours, its chunks, and chunks put together.
+"""OpenAI's chat completions: requests to the inference protocol, its chunks to events, events to completions.
 
-Completions are plain JSON objects here: what an endpoint adds of its own is kept.
+Completions are plain JSON objects here, so that an endpoint's own fields are kept.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from agents.record.schemas.content import (
     Usage,
 )
 from agents.record.schemas.items import encode
-from agents.relay.schemas.completions import FunctionTool, NamedTool, PlainCompletion
+from agents.relay.schemas.completions import ChatTool, NamedTool, OwnChatRequest
 
 # ------------------------------------------------------------------------------------------ requests
 
 
-def inference_request(model: str, messages: Sequence[JSON], body: PlainCompletion) -> InferenceRequest:
-    """A request in the words of our own inference protocol."""
+def inference_request(model: str, messages: Sequence[JSON], body: OwnChatRequest) -> InferenceRequest:
+    """Translate a request to the inference protocol."""
     choice = body.tool_choice or "auto"
     return InferenceRequest(
         model=model,
@@ -43,7 +43,7 @@ def inference_request(model: str, messages: Sequence[JSON], body: PlainCompletio
     )
 
 
-def _tool(tool: FunctionTool) -> ToolDef:
+def _tool(tool: ChatTool) -> ToolDef:
     function = tool.function
     schema = function.parameters or {"type": "object", "properties": {}}
     return ToolDef(name=function.name, description=function.description, input_schema=schema)
@@ -52,18 +52,18 @@ def _tool(tool: FunctionTool) -> ToolDef:
 def sampling(
     temperature: float | None, top_p: float | None, *, limit: int, stop: str | list[str] | None
 ) -> SamplingParams:
-    """OpenAI's words for it as ours. ``limit`` is in tokens, 0 for none."""
+    """Translate OpenAI's sampling fields. ``limit`` is in tokens, 0 for none."""
     strategy: SamplingStrategy = GreedyStrategy()
     if temperature:
         strategy = TopPStrategy(temperature=temperature, top_p=top_p)
     return SamplingParams(strategy=strategy, max_tokens=limit, stop=[stop] if isinstance(stop, str) else stop)
 
 
-def _format(body: PlainCompletion) -> JsonSchemaFormat | None:
-    wanted = body.response_format
-    if wanted is None or wanted.type == "text":
+def _format(body: OwnChatRequest) -> JsonSchemaFormat | None:
+    response_format = body.response_format
+    if response_format is None or response_format.type == "text":
         return None
-    schema = wanted.json_schema.schema_ if wanted.json_schema else {}
+    schema = response_format.json_schema.schema_ if response_format.json_schema else {}
     return JsonSchemaFormat(json_schema=schema or {"type": "object"})
 
 
@@ -71,16 +71,16 @@ def _format(body: PlainCompletion) -> JsonSchemaFormat | None:
 
 
 def chunk_choices(chunk: Chunk) -> list[dict[str, JSON]]:
-    """What a chunk says, as the choices of an event."""
+    """Return the choices of the event for a chunk."""
     match chunk:
         case Text(text):
             return [_choice({"content": text})]
         case Reasoning(text):
             return [_choice({"reasoning_content": text})]
         case CallPart(index, arguments, call_id, name):
-            begun = {"id": call_id, "type": "function"} if call_id else {}
+            head = {"id": call_id, "type": "function"} if call_id else {}
             function = {"name": name, "arguments": arguments} if call_id else {"arguments": arguments}
-            return [_choice({"tool_calls": [{"index": index, **begun, "function": function}]})]
+            return [_choice({"tool_calls": [{"index": index, **head, "function": function}]})]
         case Finish(reason):
             return [_choice({}, reason or "stop")]
         case _:
@@ -88,7 +88,7 @@ def chunk_choices(chunk: Chunk) -> list[dict[str, JSON]]:
 
 
 def first_choices() -> list[dict[str, JSON]]:
-    """Who speaks: the first event of a stream."""
+    """Return the choices of a stream's first event, which has the role."""
     return [_choice({"role": "assistant", "content": ""})]
 
 
@@ -97,7 +97,7 @@ def _choice(delta: dict[str, JSON], finish: str | None = None) -> dict[str, JSON
 
 
 def usage_json(usage: Usage) -> dict[str, JSON]:
-    """Counts as chat completions word them."""
+    """Return token counts in the format of chat completions."""
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
@@ -108,7 +108,7 @@ def usage_json(usage: Usage) -> dict[str, JSON]:
 
 
 def usage_of(completion: Mapping[str, JSON]) -> Usage:
-    """The counts of a completion; zeros where there are none that can be read."""
+    """Parse the token counts of a completion; zeros where they are missing or invalid."""
     counts = completion.get("usage")
     return Usage(input_tokens=_count(counts, "prompt_tokens"), output_tokens=_count(counts, "completion_tokens"))
 
@@ -123,8 +123,8 @@ def _count(counts: JSON, name: str) -> int:
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
-class _Message:
-    """One answer being put together. Strange parts are left out: they were handed on as they came."""
+class _ReceivedMessage:
+    """Assembles one message from its deltas. Unknown parts are left out: they were relayed as received."""
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
@@ -141,18 +141,18 @@ class _Message:
         for name in _TEXTS:
             if isinstance(delta.get(name), str):
                 self._texts.setdefault(name, []).append(delta[name])
-        for place, call in enumerate(delta.get("tool_calls") or ()):
+        for position, call in enumerate(delta.get("tool_calls") or ()):
             if isinstance(call, dict):
-                self._add_call(place, call)
+                self._add_call(position, call)
 
-    def _add_call(self, place: int, call: Mapping[str, JSON]) -> None:
-        index = call["index"] if isinstance(call.get("index"), int) else place
-        known = self._calls.setdefault(index, {"id": "", "type": "function", "name": ""})
+    def _add_call(self, position: int, call: Mapping[str, JSON]) -> None:
+        index = call["index"] if isinstance(call.get("index"), int) else position
+        received = self._calls.setdefault(index, {"id": "", "type": "function", "name": ""})
         function: JSON = call.get("function")
         if not isinstance(function, dict):
             function = {}
-        known["id"] = call.get("id") or known["id"]
-        known["name"] = function.get("name") or known["name"]
+        received["id"] = call.get("id") or received["id"]
+        received["name"] = function.get("name") or received["name"]
         if isinstance(function.get("arguments"), str):
             self._arguments.setdefault(index, []).append(function["arguments"])
 
@@ -170,11 +170,11 @@ class _Message:
         return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
 
-class Assembly:
-    """The events of a stream, put together to the completion they are."""
+class CompletionAssembly:
+    """Assembles the events of a stream to a completion."""
 
     def __init__(self) -> None:
-        self._choices: dict[int, _Message] = {}
+        self._choices: dict[int, _ReceivedMessage] = {}
         self._usage: JSON = None
 
     def add(self, chunk: Mapping[str, JSON]) -> None:
@@ -182,19 +182,19 @@ class Assembly:
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict):
                 index = choice["index"] if isinstance(choice.get("index"), int) else 0
-                self._choices.setdefault(index, _Message()).add(choice)
+                self._choices.setdefault(index, _ReceivedMessage()).add(choice)
         self._usage = chunk.get("usage") or self._usage
 
     @property
     def is_finished(self) -> bool:
-        """Whether every answer begun gave a reason to end."""
-        return bool(self._choices) and all(one.finish_reason for one in self._choices.values())
+        """Whether every choice that began has a finish reason."""
+        return bool(self._choices) and all(message.finish_reason for message in self._choices.values())
 
     def completion(self) -> dict[str, JSON]:
-        """Choices and usage; id, model and time are the caller's to add."""
+        """Return choices and usage; the caller adds id, model and time."""
         choices: list[dict[str, Any]] = [
-            {"index": index, "message": one.message(), "finish_reason": one.finish_reason, "logprobs": None}
-            for index, one in sorted(self._choices.items())
+            {"index": index, "message": message.message(), "finish_reason": message.finish_reason, "logprobs": None}
+            for index, message in sorted(self._choices.items())
         ]
         return {"choices": choices, "usage": self._usage}
 
@@ -203,14 +203,14 @@ class Assembly:
 
 
 def list_json(rows: Mapping[int, bytes], *, has_more: bool) -> bytes:
-    """Completions of the log, as JSON by their keys, as OpenAI's list."""
-    named = [ids.openai(ids.Kind.COMPLETION, key) for key in rows]
+    """Encode completions of the log, JSON by their keys, as OpenAI's list."""
+    public_ids = [ids.openai(ids.Kind.COMPLETION, key) for key in rows]
     return msgspec.json.encode(
         {
             "object": "list",
             "data": [msgspec.Raw(row) for row in rows.values()],
             "has_more": has_more,
-            "first_id": named[0] if named else None,
-            "last_id": named[-1] if named else None,
+            "first_id": public_ids[0] if public_ids else None,
+            "last_id": public_ids[-1] if public_ids else None,
         }
     )

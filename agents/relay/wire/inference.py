@@ -1,4 +1,4 @@
-"""Inference without an agent in Llama Stack's words: a request as ours, our chunks as its events."""
+"""Llama Stack's inference API: requests to the inference protocol, its chunks to events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from agents.relay.schemas.inference import (
 
 
 def chat_request(model: str, body: ChatCompletionRequest) -> InferenceRequest:
-    """A chat in the words of our own inference protocol."""
+    """Translate a chat request to the inference protocol."""
     choice = (body.tool_config.tool_choice if body.tool_config else body.tool_choice) or "auto"
     return InferenceRequest(
         model=model,
@@ -44,8 +44,8 @@ def chat_request(model: str, body: ChatCompletionRequest) -> InferenceRequest:
     )
 
 
-def text_request(model: str, body: CompletionRequest) -> InferenceRequest:
-    """The same for a text to go on with."""
+def completion_request(model: str, body: CompletionRequest) -> InferenceRequest:
+    """Translate a request to continue a text."""
     return InferenceRequest(
         model=model,
         messages=[input_item(UserMessage(content=body.content))],
@@ -66,12 +66,12 @@ def _tool(tool: ToolDefinition) -> ToolDef:
     parameters = [
         ToolParameter(
             name=name,
-            parameter_type=one.param_type,
-            description=one.description or "",
-            required=one.required,
-            default=one.default,
+            parameter_type=parameter.param_type,
+            description=parameter.description or "",
+            required=parameter.required,
+            default=parameter.default,
         )
-        for name, one in tool.parameters.items()
+        for name, parameter in tool.parameters.items()
     ]
     return ToolDef(name=tool.tool_name, description=tool.description, parameters=parameters)
 
@@ -79,16 +79,16 @@ def _tool(tool: ToolDefinition) -> ToolDef:
 # -------------------------------------------------------------------------------------------- answers
 
 
-class Answer:
-    """An answer as it arrives."""
+class ReceivedAnswer:
+    """Collects the chunks of an answer as they arrive."""
 
     def __init__(self) -> None:
         self._text = ChunkedText()
         self._calls: dict[int, tuple[str, str, ChunkedText]] = {}
         self.reason: str | None = None
 
-    def take(self, chunk: Chunk) -> StepDelta | None:
-        """What a chunk adds, if it is shown."""
+    def add(self, chunk: Chunk) -> StepDelta | None:
+        """Add a chunk; returns its delta, None if the API has none for it."""
         match chunk:
             case Text(text):
                 self._text.append(text)
@@ -119,33 +119,33 @@ class Answer:
         return CompletionMessage(content=self.text, stop_reason=self.stop_reason, tool_calls=self.calls)
 
 
-async def collected(chunks: AsyncIterator[Chunk]) -> Answer:
-    """The whole answer. Raises ProviderError."""
-    answer = Answer()
+async def collect_answer(chunks: AsyncIterator[Chunk]) -> ReceivedAnswer:
+    """Read all chunks of an answer. Raises ProviderError."""
+    answer = ReceivedAnswer()
     async for chunk in chunks:
-        answer.take(chunk)
+        answer.add(chunk)
     return answer
 
 
-def text_answer(answer: Answer) -> CompletionAnswer:
+def completion_answer(answer: ReceivedAnswer) -> CompletionAnswer:
     return CompletionAnswer(content=answer.text, stop_reason=answer.stop_reason)
 
 
 async def chat_events(chunks: AsyncIterator[Chunk]) -> AsyncGenerator[bytes, None]:
-    """The events of a streamed chat as JSON: whole calls come at the end, as they are then known.
+    """Yield the events of a streamed chat as JSON; complete calls follow at the end, when they are known.
     Raises ProviderError."""
-    answer = Answer()
+    answer = ReceivedAnswer()
     yield _event("start", TextDelta(text=""))
     async for chunk in chunks:
-        delta = answer.take(chunk)
+        delta = answer.add(chunk)
         if delta:
             yield _event("progress", delta)
-    for delta in _whole(answer.calls):
+    for delta in _call_deltas(answer.calls):
         yield _event("progress", delta)
     yield _event("complete", TextDelta(text=""), answer.stop_reason)
 
 
-def _whole(calls: Sequence[ToolCall]) -> list[ToolCallDelta]:
+def _call_deltas(calls: Sequence[ToolCall]) -> list[ToolCallDelta]:
     return [
         ToolCallDelta(tool_call=call, parse_status="succeeded" if isinstance(call.arguments, dict) else "failed")
         for call in calls
@@ -158,10 +158,10 @@ def _event(kind: str, delta: StepDelta, stop_reason: StopReason | None = None) -
 
 
 async def text_events(chunks: AsyncIterator[Chunk]) -> AsyncGenerator[bytes, None]:
-    """The events of a streamed completion as JSON. Raises ProviderError."""
-    answer = Answer()
+    """Yield the events of a streamed completion as JSON. Raises ProviderError."""
+    answer = ReceivedAnswer()
     async for chunk in chunks:
-        delta = answer.take(chunk)
+        delta = answer.add(chunk)
         if isinstance(delta, TextDelta):
             yield CompletionEvent(delta=delta.text).model_dump_json().encode()
     yield CompletionEvent(delta="", stop_reason=answer.stop_reason).model_dump_json().encode()

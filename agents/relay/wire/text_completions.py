@@ -1,5 +1,5 @@
-"""OpenAI's text completions: prompts for a model of ours, its chunks as choices, and choices put
-together. What was thought is no part of a text, and tools are not offered."""
+"""OpenAI's text completions: prompts to the inference protocol, its chunks to choices, events to completions.
+Reasoning is left out of a text, and there are no tools."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import Chunk, Finish, InferenceRequest, Text
 from agents.record.schemas.content import Usage, UserMessage
 from agents.record.schemas.items import input_item
-from agents.relay.schemas.text_completions import PlainText
+from agents.relay.schemas.text_completions import OwnTextRequest
 from agents.relay.wire.chat_completions import sampling, usage_json
 
 
-def prompt_requests(model: str, body: PlainText) -> list[InferenceRequest]:
-    """A request for each completion, in the words of our own inference protocol: a prompt is put to
-    the model as what a user says."""
+def prompt_requests(model: str, body: OwnTextRequest) -> list[InferenceRequest]:
+    """Return an inference request for each completion: the model gets a prompt as a message of the user."""
     sampled = sampling(body.temperature, body.top_p, limit=body.max_tokens or 0, stop=body.stops or None)
     return [
         InferenceRequest(model=model, messages=[input_item(UserMessage(content=prompt))], sampling=sampled)
@@ -24,7 +23,7 @@ def prompt_requests(model: str, body: PlainText) -> list[InferenceRequest]:
 
 
 def text_choice(index: int, chunk: Chunk) -> dict[str, JSON] | None:
-    """What a chunk says, as a choice; None when it says nothing here."""
+    """Return the choice for a chunk; None for a chunk that has no part in a text."""
     match chunk:
         case Text(text):
             return _choice(index, text)
@@ -39,7 +38,7 @@ def _choice(index: int, text: str, finish: str | None = None) -> dict[str, JSON]
 
 
 class TextAssembly:
-    """The events of a stream, put together to the completion they are."""
+    """Assembles the events of a stream to a completion."""
 
     def __init__(self) -> None:
         self._texts: dict[int, list[str]] = {}
@@ -57,17 +56,17 @@ class TextAssembly:
 
     @property
     def is_finished(self) -> bool:
-        """Whether every text begun gave a reason to end."""
+        """Whether every text that began has a finish reason."""
         return bool(self._texts) and set(self._texts) == set(self._ends)
 
     def completion(self) -> dict[str, JSON]:
-        """Choices and usage; id, model and time are the caller's to add."""
+        """Return choices and usage; the caller adds id, model and time."""
         choices = [
             _choice(index, "".join(parts), self._ends.get(index)) for index, parts in sorted(self._texts.items())
         ]
         return {"choices": choices, "usage": self.usage}
 
 
-def summed(usages: list[Usage]) -> dict[str, JSON]:
-    """The counts of several inferences, as completions word them."""
+def total_usage_json(usages: list[Usage]) -> dict[str, JSON]:
+    """Return the summed token counts of several inferences in the format of completions."""
     return usage_json(sum(usages, Usage()))

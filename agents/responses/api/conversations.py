@@ -1,4 +1,4 @@
-"""OpenAI's Conversations API: conversations are sessions; their items are what was said in them."""
+"""OpenAI's Conversations API. A conversation is a session; its items are the session's."""
 
 from __future__ import annotations
 
@@ -25,74 +25,74 @@ from agents.responses.runner import files, references
 from agents.responses.runner.input import row_of
 from agents.responses.schemas.objects import (
     AddItems,
-    Conversation,
     ConversationList,
+    ConversationObject,
     CreateConversation,
     Deleted,
-    Item,
     ItemList,
+    ItemObject,
     UpdateConversation,
 )
 from agents.responses.store import conversations
 from agents.responses.store.conversations import ConversationRecord
-from agents.responses.wire.items import items_json, without
+from agents.responses.wire.items import items_json, without_item
 from agents.responses.wire.responses import encode
 
 
-def _conversation(record: ConversationRecord) -> Conversation:
+def _conversation_object(record: ConversationRecord) -> ConversationObject:
     metadata = dict(record.metadata)
-    return Conversation(id=record.public_id, created_at=record.created_at // 1_000_000, metadata=metadata)
+    return ConversationObject(id=record.public_id, created_at=record.created_at // 1_000_000, metadata=metadata)
 
 
-def _with_rows(
-    actor: Actor, given: Sequence[Any], then: Callable[[Sequence[NewItem]], HttpResponseBase]
+def _answer_with_rows(
+    actor: Actor, input_items: Sequence[Any], answer_rows: Callable[[Sequence[NewItem]], HttpResponseBase]
 ) -> HttpResponseBase:
-    """What is answered once the rows of items are made; those with files are read first."""
-    given = references.resolved(actor, given, "items")
-    if not files.are_there(given):
-        return then([row_of(item) for item in given])
+    """Build the rows of items and answer with them; files in the items are read first."""
+    input_items = references.resolved(actor, input_items, "items")
+    if not files.are_there(input_items):
+        return answer_rows([row_of(item) for item in input_items])
 
     async def work() -> HttpResponseBase:
-        told = await files.readable(service().providers, actor, given)
-        return await read(then, [row_of(*pair) for pair in zip(given, told, strict=True)])
+        readable = await files.readable(service().providers, actor, input_items)
+        return await read(answer_rows, [row_of(*pair) for pair in zip(input_items, readable, strict=True)])
 
     return Awaited(work)
 
 
 class ConversationCreate(ApiView):
-    """Ours is the list: OpenAI has none."""
+    """Conversations. The list is an addition of this server: OpenAI has none."""
 
     actions = {"get": "read", "post": "run"}
 
-    @extend_schema(operation_id="create_conversation", request=CreateConversation, responses=Conversation)
+    @extend_schema(operation_id="create_conversation", request=CreateConversation, responses=ConversationObject)
     def post(self, request: Request) -> HttpResponseBase:
         body = self.body(CreateConversation)
-        return _with_rows(self.actor, body.items, partial(self._created, body))
+        return _answer_with_rows(self.actor, body.items, partial(self._create, body))
 
-    def _created(self, body: CreateConversation, rows: Sequence[NewItem]) -> HttpResponseBase:
+    def _create(self, body: CreateConversation, rows: Sequence[NewItem]) -> HttpResponseBase:
         key = conversations.create(self.actor, rows, body.metadata)
-        return answer(_conversation(conversations.of_key(self.actor, key, "run")))
+        return answer(_conversation_object(conversations.of_key(self.actor, key, "run")))
 
     @extend_schema(operation_id="list_conversations", parameters=CURSOR_PARAMETERS, responses=ConversationList)
     def get(self, request: Request) -> HttpResponseBase:
         records, more = conversations.listing(self.actor, cursor(request._request))
-        bodies = ((as_json(_conversation(record)),) for record in records)
+        bodies = ((as_json(_conversation_object(record)),) for record in records)
         return list_json(bodies, [record.public_id for record in records], has_more=more)
 
 
 class ConversationDetail(ApiView):
     actions = {"get": "read", "post": "run", "delete": "run"}
 
-    @extend_schema(operation_id="get_conversation", responses=Conversation)
+    @extend_schema(operation_id="get_conversation", responses=ConversationObject)
     def get(self, request: Request, conversation_id: str) -> HttpResponseBase:
-        return answer(_conversation(conversations.get(self.actor, conversation_id)))
+        return answer(_conversation_object(conversations.get(self.actor, conversation_id)))
 
-    @extend_schema(operation_id="update_conversation", request=UpdateConversation, responses=Conversation)
+    @extend_schema(operation_id="update_conversation", request=UpdateConversation, responses=ConversationObject)
     def post(self, request: Request, conversation_id: str) -> HttpResponseBase:
         body = self.body(UpdateConversation)
         record = conversations.get(self.actor, conversation_id, "run")
         conversations.update(record, body.metadata)
-        return answer(_conversation(conversations.get(self.actor, conversation_id, "run")))
+        return answer(_conversation_object(conversations.get(self.actor, conversation_id, "run")))
 
     @extend_schema(operation_id="delete_conversation", responses=Deleted)
     def delete(self, request: Request, conversation_id: str) -> HttpResponseBase:
@@ -113,19 +113,19 @@ class ConversationItems(ApiView):
     def post(self, request: Request, conversation_id: str) -> HttpResponseBase:
         body = self.body(AddItems)
         record = conversations.get(self.actor, conversation_id, "run")
-        return _with_rows(self.actor, body.items, partial(_added, record))
+        return _answer_with_rows(self.actor, body.items, partial(_add_items, record))
 
 
-def _added(record: ConversationRecord, rows: Sequence[NewItem]) -> HttpResponseBase:
+def _add_items(record: ConversationRecord, rows: Sequence[NewItem]) -> HttpResponseBase:
     conversations.add(record, rows)
-    shown = items_json(ItemSnapshot(row.key, row.body, row.wire) for row in rows)
-    return list_json(((encode(item),) for item in shown), [item["id"] for item in shown], has_more=False)
+    added = items_json(ItemSnapshot(row.key, row.body, row.wire) for row in rows)
+    return list_json(((encode(item),) for item in added), [item["id"] for item in added], has_more=False)
 
 
 class ConversationItem(ApiView):
     actions = {"get": "read", "delete": "run"}
 
-    @extend_schema(operation_id="get_conversation_item", responses=Item)
+    @extend_schema(operation_id="get_conversation_item", responses=ItemObject)
     def get(self, request: Request, conversation_id: str, item_id: str) -> HttpResponseBase:
         record = conversations.get(self.actor, conversation_id)
         _, item = find_item(items.of_session(record.key), item_id)
@@ -135,6 +135,6 @@ class ConversationItem(ApiView):
     def delete(self, request: Request, conversation_id: str, item_id: str) -> HttpResponseBase:
         record = conversations.get(self.actor, conversation_id, "run")
         row, _ = find_item(items.of_session(record.key), item_id)
-        left = without(row, item_id)
-        conversations.remove(record, row.key, (left.body, left.wire) if left else None)
+        remaining = without_item(row, item_id)
+        conversations.remove(record, row.key, (remaining.body, remaining.wire) if remaining else None)
         return answer(Deleted(id=item_id, object="conversation.item.deleted"))

@@ -1,5 +1,5 @@
-"""OpenAI's Responses API: create, retrieve, follow, cancel, delete, input items, and the list for the
-logs."""
+"""OpenAI's Responses API: create, retrieve, follow, cancel and delete responses, list them and their input
+items."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from agents.loop.current_service import service
 from agents.query.parser import parse
 from agents.record.store import items, retries
 from agents.responses.api.item_lists import item_page
-from agents.responses.api.streams import drained, frames, streamed
+from agents.responses.api.streams import frames, response_answer, stream_answer
 from agents.responses.runner import files, references
 from agents.responses.runner import responses as runs
 from agents.responses.runner.outcome import outcome_of
@@ -38,66 +38,66 @@ from agents.responses.schemas.input_items import items_of_input
 from agents.responses.schemas.objects import Deleted, ItemList, ResponseEvent, ResponseList, ResponseObject
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import conversations, responses
-from agents.responses.store.responses import ResponseRecord, Told, Wanted
+from agents.responses.store.responses import ResponseFilter, ResponseRecord, StoredOutcome
 from agents.responses.wire import responses as wire
-from agents.responses.wire.items import of_row
-from agents.responses.wire.responses import Outcome, response_json, response_pieces
+from agents.responses.wire.items import items_of_row
+from agents.responses.wire.responses import ResponseState, response_chunks, response_json
 
-STREAMED = {200: ResponseObject, (200, "text/event-stream"): ResponseEvent}
-
-
-def _pieces(record: ResponseRecord, told: Told, more: Iterable[bytes] = ()) -> Iterator[bytes]:
-    return response_pieces(runs.head_of(record), outcome_of(record, told), more)
+RESPONSE_OR_STREAM = {200: ResponseObject, (200, "text/event-stream"): ResponseEvent}
 
 
-def _one(record: ResponseRecord) -> HttpResponseBase:
-    told = responses.told([record])[record.key]
-    return large_answers.answer(told.details.weight + len(record.settings), _pieces(record, told))
+def _response_chunks(record: ResponseRecord, outcome: StoredOutcome, more: Iterable[bytes] = ()) -> Iterator[bytes]:
+    return response_chunks(runs.head_of(record), outcome_of(record, outcome), more)
 
 
-def _begun(asked: Asked) -> HttpResponseBase:
-    """A response on its way, as its request wants to see it."""
+def _response_answer(record: ResponseRecord) -> HttpResponseBase:
+    outcome = responses.outcomes([record])[record.key]
+    return large_answers.answer(outcome.details.weight + len(record.settings), _response_chunks(record, outcome))
+
+
+def _start(asked: Asked) -> HttpResponseBase:
+    """Start a response and answer as its request asks: with a stream, at once, or with the finished response."""
     begun = runs.begin(service(), asked)
     if asked.body.stream:
-        return Awaited(partial(streamed, begun))
+        return Awaited(partial(stream_answer, begun))
     if asked.body.background and begun.again:
-        return _one(responses.get(asked.actor, begun.head.id, "run"))
+        return _response_answer(responses.get(asked.actor, begun.head.id, "run"))
     if asked.body.background:
-        outcome = Outcome("queued" if begun.queued else "in_progress")
-        return json_response(response_json(begun.head, outcome))
-    return Awaited(partial(drained, begun))
+        state = ResponseState("queued" if begun.queued else "in_progress")
+        return json_response(response_json(begun.head, state))
+    return Awaited(partial(response_answer, begun))
 
 
-async def _read_and_begun(asked: Asked) -> HttpResponseBase:
-    """The same for a request with files: they are read first."""
-    given = items_of_input(asked.body.input)
-    readable = await files.readable(service().providers, asked.actor, given)
-    answer = await read(_begun, replace(asked, readable=readable))
+async def _read_files_and_start(asked: Asked) -> HttpResponseBase:
+    """Read the files of a request, then start its response."""
+    items = items_of_input(asked.body.input)
+    readable = await files.readable(service().providers, asked.actor, items)
+    answer = await read(_start, replace(asked, readable=readable))
     return await answer.work() if isinstance(answer, Awaited) else answer
 
 
-def _is_true(given: str) -> bool:
-    """Raises InvalidRequest."""
-    if given.lower() not in ("true", "1", "false", "0", ""):
+def _is_true(text: str) -> bool:
+    """Parse a boolean parameter. Raises InvalidRequest."""
+    if text.lower() not in ("true", "1", "false", "0", ""):
         raise InvalidRequest("stream: true or false.", param="stream")
-    return given.lower() in ("true", "1")
+    return text.lower() in ("true", "1")
 
 
 class ResponseCreate(ApiView):
     actions = {"get": "read", "post": "run"}
 
-    @extend_schema(operation_id="create_response", request=CreateResponse, responses=STREAMED)
+    @extend_schema(operation_id="create_response", request=CreateResponse, responses=RESPONSE_OR_STREAM)
     def post(self, request: Request) -> HttpResponseBase:
         body = self.body(CreateResponse)
         if not isinstance(body.input, str):
             body = body.model_copy(update={"input": references.resolved(self.actor, body.input, "input")})
         headers = request._request.headers
-        named, count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
-        retry = retries.read(self.actor, request.path, self.raw, named, count)
+        idempotency_key, retry_count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
+        retry = retries.read(self.actor, request.path, self.raw, idempotency_key, retry_count)
         asked = Asked(self.actor, body, self.raw, retry, provider_data(request._request))
         if files.are_there(items_of_input(body.input)):
-            return Awaited(partial(_read_and_begun, asked))
-        return _begun(asked)
+            return Awaited(partial(_read_files_and_start, asked))
+        return _start(asked)
 
     @extend_schema(
         operation_id="list_responses",
@@ -105,34 +105,36 @@ class ResponseCreate(ApiView):
         responses=ResponseList,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """Ours beside what Llama Stack has: ``q`` (the query language of the logs), ``conversation`` and
+        """Additions to Llama Stack's parameters: ``q`` (the query language of the logs), ``conversation`` and
         ``metadata[key]=value``."""
-        sized, more = responses.page(self.actor, _wanted(request._request), cursor(request._request, default_limit=50))
+        sized, more = responses.page(
+            self.actor, _filter_params(request._request), cursor(request._request, default_limit=50)
+        )
         names = [ids.openai(ids.Kind.RESPONSE, key) for key, _ in sized]
-        return list_json(_with_inputs(sized), names, has_more=more, weight=portions.weight(sized))
+        return list_json(_responses_with_input(sized), names, has_more=more, weight=portions.weight(sized))
 
 
-def _with_inputs(sized: Sequence[Sized[int]]) -> Iterator[Iterator[bytes]]:
-    """Responses, each with the items it was asked with."""
+def _responses_with_input(sized: Sequence[Sized[int]]) -> Iterator[Iterator[bytes]]:
+    """Encode responses, each with its input items."""
     for records in responses.records(sized):
-        told = responses.told(records)
-        asked = items.own_inputs(records)
-        for one in records:
-            given = ((wire.encode(item),) for row in asked.pop(one.key) for item in of_row(row))
-            yield _pieces(one, told[one.key], array(b',"input":[', given, b"]"))
+        outcomes = responses.outcomes(records)
+        input_rows = items.own_inputs(records)
+        for record in records:
+            input_items = ((wire.encode(item),) for row in input_rows.pop(record.key) for item in items_of_row(row))
+            yield _response_chunks(record, outcomes[record.key], array(b',"input":[', input_items, b"]"))
 
 
-def _wanted(request: HttpRequest) -> Wanted:
-    given = request.GET
+def _filter_params(request: HttpRequest) -> ResponseFilter:
+    params = request.GET
     metadata = {
         name[len("metadata[") : -1]: str(value)
-        for name, value in given.items()
+        for name, value in params.items()
         if name.startswith("metadata[") and name.endswith("]")
     }
-    conversation = given.get("conversation", "")
-    return Wanted(
-        model=given.get("model", ""),
-        query=parse(given["q"], now_us=ids.now_us()) if given.get("q", "").strip() else None,
+    conversation = params.get("conversation", "")
+    return ResponseFilter(
+        model=params.get("model", ""),
+        query=parse(params["q"], now_us=ids.now_us()) if params.get("q", "").strip() else None,
         metadata=metadata,
         conversation=conversations.key_of(conversation) if conversation else None,
     )
@@ -144,14 +146,14 @@ class ResponseDetail(ApiView):
     @extend_schema(
         operation_id="get_response",
         parameters=[OpenApiParameter("stream", bool), OpenApiParameter("starting_after", int)],
-        responses=STREAMED,
+        responses=RESPONSE_OR_STREAM,
     )
     def get(self, request: Request, response_id: str) -> HttpResponseBase:
         record = responses.get(self.actor, response_id)
-        given = request._request.GET
-        if not _is_true(given.get("stream", "")):
-            return _one(record)
-        after = _starting_after(given.get("starting_after", ""))
+        params = request._request.GET
+        if not _is_true(params.get("stream", "")):
+            return _response_answer(record)
+        after = _starting_after(params.get("starting_after", ""))
         return stream(frames(Begun(runs.head_of(record), record.turn, record.first_seq), after))
 
     @extend_schema(operation_id="delete_response", responses=Deleted)
@@ -175,21 +177,21 @@ class ResponseCancel(ApiView):
     def post(self, request: Request, response_id: str) -> HttpResponseBase:
         record = responses.get(self.actor, response_id, "run")
         if record.status.label == "cancelled":
-            return _one(record)
+            return _response_answer(record)
         if not record.is_live:
-            words = f"Cannot cancel a response that is {wire.status_of(record.status.label, None)}."
-            raise Conflict(words, code="response_over")
+            message = f"Cannot cancel a response that is {wire.status_of(record.status.label, None)}."
+            raise Conflict(message, code="response_over")
         service().cancel_turn(self.actor, record.turn)
-        return Awaited(partial(self._settled, record))
+        return Awaited(partial(self._wait_for_end, record))
 
-    async def _settled(self, record: ResponseRecord) -> HttpResponseBase:
+    async def _wait_for_end(self, record: ResponseRecord) -> HttpResponseBase:
         async for _ in frames(Begun(runs.head_of(record), record.turn, record.first_seq)):
             pass
-        return await read(_again, self.actor, record.public_id)
+        return await read(_current_answer, self.actor, record.public_id)
 
 
-def _again(actor: Actor, response_id: str) -> HttpResponseBase:
-    return _one(responses.get(actor, response_id, "run"))
+def _current_answer(actor: Actor, response_id: str) -> HttpResponseBase:
+    return _response_answer(responses.get(actor, response_id, "run"))
 
 
 class ResponseItems(ApiView):

@@ -1,4 +1,4 @@
-"""A response as the answer of a request: its stream of frames, or drained to one object."""
+"""Answers requests with a response: as a stream of frames, or as one object at its end."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from agents.record import live
 from agents.record.schemas.events import Entry, ErrorInfo, TurnEnded
 from agents.responses.runner.responses import Begun
 from agents.responses.wire.responses import response_json
-from agents.responses.wire.stream import Stream
+from agents.responses.wire.stream import ResponseStream
 
-MISSING_MODEL_S = 0.1
-"""How long a stream waits with its first byte for the endpoint to say that there is no such model."""
+FIRST_BYTE_DELAY_S = 0.1
+"""How long the first byte of a stream is delayed for an endpoint's error that the model does not exist."""
 
 Batches = AsyncGenerator[Sequence[Entry], None]
 
 
 async def _entries(begun: Begun) -> Batches:
-    """A response's entries from its first event on; an empty list is a sign of life."""
+    """Yield a response's entries from its first event on; an empty batch is a keep-alive."""
     if begun.loop is None:
         async for batch in live.follow(begun.turn, (begun.first_seq - 1, 1 << 62), until_response=begun.first_seq):
             yield batch
         return
-    # it is stored nowhere: it runs here, and ends when its reader goes
+    # a response that is not stored runs here, and ends when its reader disconnects
     with begun.held():
         yield begun.opening
         async for entry in begun.loop.events():
@@ -39,26 +39,26 @@ async def _entries(begun: Begun) -> Batches:
 
 
 def _frames(begun: Begun, after: int, batches: Batches, first: Sequence[Sequence[Entry]]) -> AsyncIterator[bytes]:
-    encoder = Stream(begun.head, after=after)
-    seen = b"".join(encoder.feed(batch) for batch in first)
-    return sse.with_keep_alive(batches, encoder.feed, first=seen)
+    encoder = ResponseStream(begun.head, after=after)
+    first_frames = b"".join(encoder.feed(batch) for batch in first)
+    return sse.with_keep_alive(batches, encoder.feed, first=first_frames)
 
 
 def frames(begun: Begun, after: int = -1) -> AsyncIterator[bytes]:
-    """The frames of a response behind the one numbered ``after``, to its end."""
+    """Yield the frames of a response after the one numbered ``after``, to its end."""
     return _frames(begun, after, _entries(begun), ())
 
 
-async def streamed(begun: Begun) -> HttpResponseBase:
-    """The stream of a response that was just begun. Raises NotFound before the first byte when its
-    endpoint says at once that it has no such model."""
+async def stream_answer(begun: Begun) -> HttpResponseBase:
+    """Answer with the stream of a response that was just started. Raises NotFound before the first byte if its
+    endpoint reports at once that the model does not exist."""
     batches = _entries(begun)
     first: list[Sequence[Entry]] = []
     pending: asyncio.Task[Sequence[Entry]] | None = None
-    deadline = asyncio.get_running_loop().time() + MISSING_MODEL_S
-    while not _has_answered(first) and (left := deadline - asyncio.get_running_loop().time()) > 0:
+    deadline = asyncio.get_running_loop().time() + FIRST_BYTE_DELAY_S
+    while not _has_answered(first) and (remaining_s := deadline - asyncio.get_running_loop().time()) > 0:
         pending = pending or asyncio.ensure_future(anext(batches))
-        done, _ = await asyncio.wait((pending,), timeout=left)
+        done, _ = await asyncio.wait((pending,), timeout=remaining_s)
         if not done:
             break
         try:
@@ -68,10 +68,10 @@ async def streamed(begun: Begun) -> HttpResponseBase:
         finally:
             pending = None
     _refuse_missing_model(begun, first)
-    return stream(_frames(begun, -1, _resumed(batches, pending), first))
+    return stream(_frames(begun, -1, _rest_of(batches, pending), first))
 
 
-async def _resumed(batches: Batches, pending: asyncio.Task[Sequence[Entry]] | None) -> Batches:
+async def _rest_of(batches: Batches, pending: asyncio.Task[Sequence[Entry]] | None) -> Batches:
     async with aclosing(batches):
         if pending is not None:
             try:
@@ -83,7 +83,7 @@ async def _resumed(batches: Batches, pending: asyncio.Task[Sequence[Entry]] | No
 
 
 def _has_answered(batches: Sequence[Sequence[Entry]]) -> bool:
-    """Whether more than the beginning has happened."""
+    """Whether there is an entry other than the first events."""
     return any(not getattr(entry, "type", "").endswith(".started") for batch in batches for entry in batch)
 
 
@@ -95,20 +95,19 @@ def _refuse_missing_model(begun: Begun, batches: Sequence[Sequence[Entry]]) -> N
 
 def _missing_model(begun: Begun) -> NotFound:
     name = msgspec.json.decode(begun.head.settings)["model"]
-    words = f"Model '{name}' not found. Use 'client.models.list()' to list available Models."
-    return NotFound(words, code="model_not_found", param="model")
+    message = f"Model '{name}' not found. Use 'client.models.list()' to list available Models."
+    return NotFound(message, code="model_not_found", param="model")
 
 
-async def drained(begun: Begun) -> HttpResponseBase:
-    """The response once it is over. One whose endpoint failed is an error with the status of its
-    cause."""
-    encoder = Stream(begun.head)
+async def response_answer(begun: Begun) -> HttpResponseBase:
+    """Answer with the response once it is over. A failed response is an error with the status of its cause."""
+    encoder = ResponseStream(begun.head)
     async with aclosing(_entries(begun)) as batches:
         async for batch in batches:
             encoder.feed(batch)
-    if encoder.outcome.status == "failed" and encoder.error is not None:
+    if encoder.state.status == "failed" and encoder.error is not None:
         raise _failure(begun, encoder.error)
-    return json_response(response_json(begun.head, encoder.outcome))
+    return json_response(response_json(begun.head, encoder.state))
 
 
 _STATUS = {
@@ -122,8 +121,8 @@ _STATUS = {
 
 
 def _failure(begun: Begun, error: ErrorInfo) -> AgentsError:
-    """A failed response as an HTTP error: what the endpoint refused is refused, what it could not do
-    is 502."""
+    """Return the HTTP error of a failed response: an endpoint's refusal keeps its status, another failure of
+    an endpoint is 502."""
     if error.type == "model_not_found":
         return _missing_model(begun)
     status = _STATUS.get(error.type, 502)

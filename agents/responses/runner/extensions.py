@@ -16,7 +16,7 @@ from agents.loop.provider_set import Providers
 
 if TYPE_CHECKING:  # subjects register here in every command, also in those that answer no request
     from agents.responses.schemas.input_items import FilePart, ImagePart, TextPart
-    from agents.responses.schemas.requests import CodeInterpreterTool, FileSearchTool, McpTool, WebSearchTool
+    from agents.responses.schemas.requests import CodeInterpreterTool, FileSearchTool, McpToolParam, WebSearchTool
 
 
 def _no_file_search(providers: Providers, actor: Actor, asked: FileSearchTool, where: str) -> Labelled:
@@ -31,7 +31,7 @@ def _no_code_interpreter(providers: Providers, actor: Actor, asked: CodeInterpre
     raise not_installed("code_interpreter is", "tools", where)
 
 
-def _no_mcp(providers: Providers, asked: McpTool, where: str, provider_data: Mapping[str, Any]) -> ToolSource:
+def _no_mcp(providers: Providers, asked: McpToolParam, where: str, provider_data: Mapping[str, Any]) -> ToolSource:
     raise not_installed("mcp is", "tools", where)
 
 
@@ -48,7 +48,7 @@ class Extensions:
     file_search: Callable[[Providers, Actor, FileSearchTool, str], Labelled] = _no_file_search
     web_search: Callable[[Providers, Actor, WebSearchTool, str], Labelled] = _no_web_search
     code_interpreter: Callable[[Providers, Actor, CodeInterpreterTool, str], Labelled] = _no_code_interpreter
-    mcp: Callable[[Providers, McpTool, str, Mapping[str, Any]], ToolSource] = _no_mcp
+    mcp: Callable[[Providers, McpToolParam, str, Mapping[str, Any]], ToolSource] = _no_mcp
     read_part: Callable[[Providers, Actor, FilePart | ImagePart, str], Awaitable[TextPart | ImagePart]] = _no_files
 
 

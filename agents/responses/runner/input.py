@@ -28,12 +28,12 @@ from agents.responses.schemas.input_items import (
     FunctionOutputItem,
     items_of_input,
     messages_of,
-    wire,
+    stored_json,
 )
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import conversations, responses
 from agents.responses.store.responses import ResponseRecord
-from agents.responses.wire.items import of_row
+from agents.responses.wire.items import items_of_row
 
 _PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
 
@@ -93,7 +93,7 @@ def _after(actor: Actor, public_id: str) -> Place:
 
 def _copy(row: ItemSnapshot) -> NewItem:
     """What was said in a conversation, for a session that leaves it: under the same ids."""
-    return NewItem(ids.new_key(), row.body, msgspec.json.encode(of_row(row)))
+    return NewItem(ids.new_key(), row.body, msgspec.json.encode(items_of_row(row)))
 
 
 def _conversation(actor: Actor, public_id: str) -> Place:
@@ -101,7 +101,7 @@ def _conversation(actor: Actor, public_id: str) -> Place:
     try:
         record = sessions.get(actor, key, action="run")
     except NotFound:
-        raise conversations.missing(public_id) from None
+        raise conversations.not_found(public_id) from None
     sessions.check_here(record.source)
     last = turns.state(record.last_turn) if record.last_turn is not None else None
     waits = last is not None and last[0] == TurnStatus.AWAITING_INPUT
@@ -125,7 +125,7 @@ def row_of(item: Any, told: Any = None) -> NewItem:
     key = ids.new_key()
     item_id = ids.part(_PREFIXES.get(item.type, "item"), ids.Kind.ITEM, key)
     body = b",".join(input_items(messages_of(told or item)))
-    return NewItem(key, body, wire(item, item_id))
+    return NewItem(key, body, stored_json(item, item_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
 from agents.responses.runner import input, join, tools
 from agents.responses.runner.input import Answers, Given, Place
-from agents.responses.schemas.requests import CreateResponse, McpTool
+from agents.responses.schemas.requests import CreateResponse, McpToolParam
 from agents.responses.store import conversations, responses
 from agents.responses.wire.responses import ResponseHead
 from agents.responses.wire.settings import settings_json
@@ -115,7 +115,7 @@ def _begin(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
 
 
 def _attached(actor: Actor, turn: int, number: int) -> Begun:
-    record = responses.of_leg(actor, turn, number)
+    record = responses.of_turn_number(actor, turn, number)
     return Begun(head_of(record), turn, record.first_seq, again=True)
 
 
@@ -127,7 +127,7 @@ def _locked(conflict: Conflict) -> Exception:
     """A conversation takes one response at a time, and OpenAI's clients know it by this code."""
     if conflict.code not in ("conversation_locked", "resume_lost"):
         return conflict
-    return conversations.locked()
+    return conversations.locked_error()
 
 
 # ---------------------------------------------------------------------------------------------- start
@@ -195,7 +195,7 @@ def _leg(asked: Asked, head: ResponseHead, given: Given) -> NewResponse:
 
 def _without_secrets(asked: Asked) -> bytes:
     """The request as received, but for the headers of MCP servers: they are for this request only."""
-    if not any(isinstance(tool, McpTool) and (tool.headers or tool.authorization) for tool in asked.body.tools):
+    if not any(isinstance(tool, McpToolParam) and (tool.headers or tool.authorization) for tool in asked.body.tools):
         return asked.raw
     request = msgspec.json.decode(asked.raw)
     for tool in request.get("tools", ()):

@@ -19,7 +19,7 @@ from agents.responses.schemas.requests import (
     CreateResponse,
     FileSearchTool,
     FunctionParam,
-    McpTool,
+    McpToolParam,
     WebSearchTool,
 )
 
@@ -40,7 +40,7 @@ def offer(providers: Providers, actor: Actor, body: CreateResponse, provider_dat
     server: dict[str, Tool] = {}
     sources: dict[str, ToolSource] = {}
     for place, tool in enumerate(body.tools):
-        if isinstance(tool, McpTool):
+        if isinstance(tool, McpToolParam):
             if tool.server_label in sources:
                 raise InvalidRequest(f"tools: there are two servers '{tool.server_label}'.", param="tools")
             sources[tool.server_label] = extensions.mcp(providers, tool, f"tools.{place}", provider_data)

@@ -1,9 +1,8 @@
-"""What the Responses and Conversations APIs take as input: OpenAI's items, and what of them a model
-is told.
+"""OpenAI's input items for the Responses and Conversations APIs, and their messages for a model.
 
-An item is kept as it came, with an id; `messages_of` says it in the words turns are made of.
-Results of tools that a server ran are told as a call and its answer, what only a client or OpenAI
-itself can read (reasoning, listings) is kept and not told.
+An item is stored as received, with an id; `messages_of` converts it to messages of a turn. A result of a
+server's tool becomes a call and its answer. Items that only a client or OpenAI itself can read (reasoning,
+listings) are stored and not sent to the model.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ from agents.record.schemas.content import (
 )
 
 
-class _Kept(Wire):
-    """An item or part whose other fields are kept as they came."""
+class _LosslessItem(Wire):
+    """An item or part whose unknown fields are kept as received."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
 
-class TextPart(_Kept):
+class TextPart(_LosslessItem):
     type: Literal["input_text", "output_text", "text", "summary_text", "reasoning_text"]
     text: str
 
 
-class RefusalPart(_Kept):
+class RefusalPart(_LosslessItem):
     type: Literal["refusal"]
     refusal: str
 
 
-class ImagePart(_Kept):
+class ImagePart(_LosslessItem):
     """An image by URL (``data:`` too) or by the id of an uploaded file."""
 
     type: Literal["input_image"]
@@ -55,7 +54,7 @@ class ImagePart(_Kept):
     detail: str | None = None
 
 
-class FilePart(_Kept):
+class FilePart(_LosslessItem):
     """A document: an uploaded file's id, base64 or a data URL, or a URL."""
 
     type: Literal["input_file"]
@@ -68,7 +67,7 @@ class FilePart(_Kept):
 Part = Annotated[TextPart | RefusalPart | ImagePart | FilePart, Field(discriminator="type")]
 
 
-class MessageItem(_Kept):
+class MessageItem(_LosslessItem):
     """A message; ``type`` may be left out."""
 
     type: Literal["message"] = "message"
@@ -77,7 +76,7 @@ class MessageItem(_Kept):
     id: str | None = None
 
 
-class FunctionCallItem(_Kept):
+class FunctionCallItem(_LosslessItem):
     type: Literal["function_call"]
     call_id: str = Field(min_length=1, max_length=200)
     name: str = Field(min_length=1, max_length=200)
@@ -85,15 +84,15 @@ class FunctionCallItem(_Kept):
     id: str | None = None
 
 
-class FunctionOutputItem(_Kept):
+class FunctionOutputItem(_LosslessItem):
     type: Literal["function_call_output"]
     call_id: str = Field(min_length=1, max_length=200)
     output: str | list[Part]
     id: str | None = None
 
 
-class ApprovalItem(_Kept):
-    """The client's word on a call it was asked to approve."""
+class ApprovalItem(_LosslessItem):
+    """The client's decision on a call that it had to approve."""
 
     type: Literal["mcp_approval_response"]
     approval_request_id: str
@@ -102,14 +101,14 @@ class ApprovalItem(_Kept):
     id: str | None = None
 
 
-class ReferenceItem(_Kept):
-    """An item that is stored here, by its id."""
+class ReferenceItem(_LosslessItem):
+    """A reference to a stored item by its id."""
 
     type: Annotated[Literal["item_reference"], null_is("item_reference")] = "item_reference"
     id: str
 
 
-OTHERS = (
+OTHER_TYPES = (
     "reasoning",
     "file_search_call",
     "web_search_call",
@@ -118,10 +117,10 @@ OTHERS = (
     "mcp_call",
     "mcp_approval_request",
 )
-"""Items of a response that may come back as input."""
+"""Types of a response's output items that may be sent as input."""
 
 
-class OtherItem(_Kept):
+class OtherItem(_LosslessItem):
     type: Literal[
         "reasoning",
         "file_search_call",
@@ -135,9 +134,9 @@ class OtherItem(_Kept):
 
 
 def _tag(value: Any) -> str | None:
-    """Which item a value is: a message need not say so; a reference may come without a type."""
+    """Return the tag of an item's type; a message and a reference may come without a type."""
     kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    if kind in OTHERS:
+    if kind in OTHER_TYPES:
         return "other"
     if kind is None and isinstance(value, dict):
         return "message" if "role" in value else "item_reference" if "id" in value else None
@@ -156,17 +155,17 @@ InputItem = Annotated[
 """One item of a request's input."""
 
 
-def items_of_input(given: str | Sequence[Any]) -> list[Any]:
-    """The items of a request's ``input``: a text is one message of the user."""
-    if isinstance(given, str):
-        part = {"type": "input_text", "text": given}
+def items_of_input(value: str | Sequence[Any]) -> list[Any]:
+    """Return the items of a request's ``input``: a text is one message of the user."""
+    if isinstance(value, str):
+        part = {"type": "input_text", "text": value}
         return [MessageItem.model_validate({"role": "user", "content": [part]})]
-    return list(given)
+    return list(value)
 
 
-def wire(item: Any, item_id: str) -> bytes:
-    """An item as it is kept and given back: with an id, a status where its type has one, and parts
-    where it came with a plain text."""
+def stored_json(item: Any, item_id: str) -> bytes:
+    """Encode an item as it is stored and returned: with an id, a status if its type has one, and parts
+    instead of a plain text."""
     fields = item.model_dump(exclude_none=True)
     if isinstance(item, MessageItem):
         if isinstance(item.content, str):
@@ -183,7 +182,7 @@ def _with_lists(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def messages_of(item: Any) -> list[TurnMessage]:
-    """What a model is told of an item, none to two messages."""
+    """Return the messages for a model, none to two."""
     match item:
         case MessageItem():
             return [_message(item)]
@@ -192,7 +191,7 @@ def messages_of(item: Any) -> list[TurnMessage]:
         case FunctionOutputItem():
             return [ToolResponseMessage(call_id=item.call_id, content=_content(item.output))]
         case OtherItem():
-            return _told(item)
+            return _call_and_result(item)
         case _:
             return []
 
@@ -203,20 +202,20 @@ def _message(item: MessageItem) -> TurnMessage:
         case "user":
             return UserMessage(content=content)
         case "assistant":
-            return CompletionMessage(content=_words(content))
+            return CompletionMessage(content=_text_of(content))
         case _:
-            return SystemMessage(content=_words(content))
+            return SystemMessage(content=_text_of(content))
 
 
-def _words(content: str | list[ContentItem]) -> str:
+def _text_of(content: str | list[ContentItem]) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(item.text for item in content if isinstance(item, TextItem))
 
 
 def _content(content: str | Sequence[Any]) -> str | list[ContentItem]:
-    """Parts as our content; a single text as that text. Files and images of uploaded files have been
-    replaced before, or are left out."""
+    """Convert parts to a message's content; a single text becomes that text. Files and images of uploaded
+    files have been replaced before, or are left out."""
     if isinstance(content, str):
         return content
     items = [item for part in content if (item := _item(part))]
@@ -242,12 +241,12 @@ def _call(call_id: str, name: str, arguments: str) -> ToolCall:
         decoded = msgspec.json.decode(arguments or "{}")
     except (ValueError, RecursionError):
         decoded = arguments
-    known = decoded if isinstance(decoded, dict) else arguments
-    return ToolCall(call_id=call_id, tool_name=name, arguments=known, arguments_json=arguments or "{}")
+    parsed = decoded if isinstance(decoded, dict) else arguments
+    return ToolCall(call_id=call_id, tool_name=name, arguments=parsed, arguments_json=arguments or "{}")
 
 
-def _error_words(error: Any) -> str:
-    """An error as a text, or as OpenAI has it: with content, or with a message."""
+def _error_text(error: Any) -> str:
+    """Return the text of an error, which is a text, or OpenAI's object with content or a message."""
     if not isinstance(error, dict):
         return str(error or "")
     content = error.get("content")
@@ -257,19 +256,19 @@ def _error_words(error: Any) -> str:
     return "\n".join(parts) or str(error.get("message") or "")
 
 
-def _told(item: OtherItem) -> list[TurnMessage]:
-    """A finished call of a server's tool: the call, and what came of it."""
+def _call_and_result(item: OtherItem) -> list[TurnMessage]:
+    """Return the messages of a finished call of a server's tool: the call and its result."""
     extra = item.__pydantic_extra__ or {}
     name, output = str(item.type), ""
     arguments: Any = extra
     match item.type:
         case "mcp_call":
             name, arguments = str(extra.get("name") or name), extra.get("arguments") or "{}"
-            output = str(extra.get("output") or _error_words(extra.get("error")))
+            output = str(extra.get("output") or _error_text(extra.get("error")))
         case "file_search_call":
             name, arguments = "knowledge_search", {"query": " ".join(map(str, _list(extra.get("queries"))))}
             results = _list(extra.get("results"))
-            output = "\n\n".join(str(one.get("text", "")) for one in results if isinstance(one, dict))
+            output = "\n\n".join(str(result.get("text", "")) for result in results if isinstance(result, dict))
         case _:
             return []
     raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
@@ -279,5 +278,5 @@ def _told(item: OtherItem) -> list[TurnMessage]:
 
 
 def _list(value: Any) -> list[Any]:
-    """A field that is kept as it came, read as the list it should be."""
+    """Return the value of an unchecked field as a list; empty where it is none."""
     return value if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What the Responses and Conversations APIs send, as far as a schema of it helps: clients have types of
+"""Objects of the Responses and Conversations APIs. Their fields are listed only in part: clients have types of
 their own for the many kinds of items."""
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Deleted(Wire):
     deleted: bool = True
 
 
-class Item(Wire):
-    """A message, call, result, search or thought; ``type`` says which."""
+class ItemObject(Wire):
+    """An item: a message, call, result, search or reasoning; ``type`` says which."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
@@ -31,14 +31,14 @@ class Item(Wire):
 
 class ItemList(Wire):
     object: Literal["list"] = "list"
-    data: list[Item]
+    data: list[ItemObject]
     first_id: str
     last_id: str
     has_more: bool
 
 
 class ResponseObject(Wire):
-    """A response; the fields it repeats of its request are not listed here."""
+    """A response; fields repeated from its request are not listed here."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
@@ -48,14 +48,14 @@ class ResponseObject(Wire):
     completed_at: int | None = None
     status: ResponseStatus
     model: str
-    output: list[Item]
+    output: list[ItemObject]
     usage: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     incomplete_details: dict[str, Any] | None = None
 
 
 class ResponseEvent(Wire):
-    """One frame of a response's stream; ``type`` says what more it has."""
+    """One frame of a response's stream; its other fields depend on ``type``."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
@@ -80,7 +80,7 @@ class CreateConversation(Wire):
 
 
 class UpdateConversation(Wire):
-    """``metadata`` takes the place of what there was."""
+    """A request to replace the metadata of a conversation."""
 
     metadata: Metadata
 
@@ -89,7 +89,7 @@ class AddItems(Wire):
     items: list[InputItem] = Field(min_length=1, max_length=20)
 
 
-class Conversation(Wire):
+class ConversationObject(Wire):
     id: str
     object: Literal["conversation"] = "conversation"
     created_at: int
@@ -98,7 +98,7 @@ class Conversation(Wire):
 
 class ConversationList(Wire):
     object: Literal["list"] = "list"
-    data: list[Conversation]
+    data: list[ConversationObject]
     first_id: str
     last_id: str
     has_more: bool

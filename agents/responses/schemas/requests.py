@@ -1,7 +1,7 @@
 """OpenAI's Responses API: the request.
 
-Every field of a request is honoured or refused by its name; those that say nothing to a server
-like this one (``service_tier``, ``user``, …) are given back as they came.
+Every field of a request is either supported or refused by its name; fields without a meaning for this
+server (``service_tier``, ``user``, …) are returned as received.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, fie
 from agents.base.schemas.wire import Wire, null_is
 from agents.responses.schemas.input_items import InputItem
 
-NAME = r"^[a-zA-Z0-9_.:/-]+$"
+NAME_PATTERN = r"^[a-zA-Z0-9_.:/-]+$"
 
 
 class FunctionParam(Wire):
-    """A function of the client's. ``strict`` is handed to the endpoint."""
+    """A function of the client. ``strict`` is passed to the endpoint."""
 
     type: Literal["function"]
-    name: str = Field(min_length=1, max_length=200, pattern=NAME)
+    name: str = Field(min_length=1, max_length=200, pattern=NAME_PATTERN)
     description: str | None = None
     parameters: Annotated[dict[str, Any], null_is({})] = {}
     strict: bool | None = None
@@ -37,7 +37,7 @@ class WebSearchTool(Wire):
     filters: SearchFilters | None = None
 
 
-class Ranking(Wire):
+class RankingOptions(Wire):
     ranker: str | None = None
     score_threshold: Annotated[float, Field(ge=0, le=1), null_is(0.0)] = 0.0
 
@@ -47,29 +47,30 @@ class FileSearchTool(Wire):
     vector_store_ids: list[str] = Field(min_length=1, max_length=50)
     filters: dict[str, Any] | None = None
     max_num_results: Annotated[int, Field(ge=1, le=50), null_is(10)] = 10
-    ranking_options: Ranking | None = None
+    ranking_options: RankingOptions | None = None
 
 
 class ToolNames(Wire):
     tool_names: list[str] | None = None
 
 
-class Approvals(Wire):
+class ApprovalFilter(Wire):
     always: ToolNames | None = None
     never: ToolNames | None = None
 
 
-def _has_address(schema: dict[str, Any]) -> None:
-    """Both fields may be null, as clients write out what they have not; one of them must be."""
+def _require_address(schema: dict[str, Any]) -> None:
+    """Describe in the schema that ``server_url`` is required and ``connector_id`` must be null: clients send
+    missing fields as null."""
     address = {"server_url": {"type": "string", "minLength": 1}, "connector_id": {"type": "null"}}
     schema["allOf"] = [{"required": ["server_url"], "properties": address}]
 
 
-class McpTool(Wire):
-    """A server of tools. ``headers`` and ``authorization`` are for this request only: they are never
-    stored and never given back."""
+class McpToolParam(Wire):
+    """An MCP server. ``headers`` and ``authorization`` are for this request only: they are never stored and
+    never returned."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_has_address)
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_require_address)
 
     type: Literal["mcp"]
     server_label: str = Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$")
@@ -78,11 +79,11 @@ class McpTool(Wire):
     server_description: str | None = None
     headers: dict[str, str] | None = None
     authorization: str | None = None
-    require_approval: Annotated[Literal["always", "never"] | Approvals, null_is("never")] = "never"
+    require_approval: Annotated[Literal["always", "never"] | ApprovalFilter, null_is("never")] = "never"
     allowed_tools: list[str] | ToolNames | None = None
 
     @model_validator(mode="after")
-    def _reachable(self) -> McpTool:
+    def _check_address(self) -> McpToolParam:
         if self.connector_id is not None:
             raise ValueError("connector_id: there are no connectors here; give a server_url")
         if not self.server_url:
@@ -98,12 +99,12 @@ class CodeInterpreterTool(Wire):
 
 
 ResponseTool = Annotated[
-    FunctionParam | WebSearchTool | FileSearchTool | McpTool | CodeInterpreterTool, Field(discriminator="type")
+    FunctionParam | WebSearchTool | FileSearchTool | McpToolParam | CodeInterpreterTool, Field(discriminator="type")
 ]
 
 
-def _names_its_tool(schema: dict[str, Any]) -> None:
-    """What kind of tool it is says which name it needs."""
+def _require_name(schema: dict[str, Any]) -> None:
+    """Describe in the schema which name each type of tool requires."""
     schema["allOf"] = [
         {
             "if": {"properties": {"type": {"const": kind}}},
@@ -131,10 +132,10 @@ class ChosenTool(Wire):
     name: str | None = None
     server_label: str | None = None
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_names_its_tool)
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_require_name)
 
     @model_validator(mode="after")
-    def _named(self) -> ChosenTool:
+    def _check_name(self) -> ChosenTool:
         if self.type == "function" and not self.name:
             raise ValueError("name: missing")
         if self.type == "mcp" and not self.server_label:
@@ -152,7 +153,7 @@ ToolChoice = Literal["none", "auto", "required"] | Annotated[AllowedTools | Chos
 
 
 class TextFormat(Wire):
-    """How the answer is to be written. ``schema`` is a JSON schema."""
+    """The format of the answer. ``schema`` is a JSON schema."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, serialize_by_alias=True)
 
@@ -163,7 +164,7 @@ class TextFormat(Wire):
     strict: bool | None = None
 
     @model_validator(mode="after")
-    def _whole(self) -> TextFormat:
+    def _check_schema(self) -> TextFormat:
         if self.type == "json_schema" and (self.schema_ is None or not self.name):
             raise ValueError("a json_schema needs a name and a schema")
         return self
@@ -199,9 +200,9 @@ INCLUDES = (
     "message.input_image.image_url",
     "code_interpreter_call.outputs",
 )
-"""What may be asked for beside the usual: all of it is always there."""
+"""Allowed values of ``include``; responses always have all of these fields."""
 
-REFUSED = (
+UNSUPPORTED_FIELDS = (
     "prompt",
     "context_management",
     "moderation",
@@ -210,7 +211,7 @@ REFUSED = (
     "background_options",
     "prompt_cache_options",
 )
-"""Fields of OpenAI's that would change what a request means, and that this server cannot do."""
+"""OpenAI's fields that change the meaning of a request and that this server does not support."""
 
 
 def _refuse(value: Any) -> None:
@@ -232,7 +233,7 @@ Input = Annotated[
 
 
 class CreateResponse(Wire):
-    """Only ``input`` and ``model`` must be given."""
+    """A request for a response. Only ``input`` and ``model`` are required."""
 
     input: Input
     model: str = Field(min_length=1, max_length=300)
@@ -275,18 +276,18 @@ class CreateResponse(Wire):
 
     @field_validator("metadata")
     @classmethod
-    def _small(cls, value: dict[str, str]) -> dict[str, str]:
+    def _check_metadata(cls, value: dict[str, str]) -> dict[str, str]:
         return checked_metadata(value)
 
     @field_validator("input")
     @classmethod
-    def _something(cls, value: Any) -> Any:
+    def _check_input(cls, value: Any) -> Any:
         if value == []:
             raise ValueError("at least one item is needed")
         return value
 
     @model_validator(mode="after")
-    def _together(self) -> CreateResponse:
+    def _check_combinations(self) -> CreateResponse:
         if self.previous_response_id is not None and self.conversation is not None:
             raise ValueError("previous_response_id and conversation exclude each other")
         if self.background and not self.store:
@@ -295,14 +296,14 @@ class CreateResponse(Wire):
 
     @field_validator("top_logprobs")
     @classmethod
-    def _no_logprobs(cls, value: int) -> int:
+    def _check_logprobs(cls, value: int) -> int:
         if value:
             raise ValueError("logprobs are not supported here")
         return value
 
     @field_validator("include")
     @classmethod
-    def _known(cls, value: list[str]) -> list[str]:
+    def _check_include(cls, value: list[str]) -> list[str]:
         for name in value:
             if name not in INCLUDES:
                 raise ValueError(f"'{name[:100]}' cannot be included; there are {', '.join(INCLUDES)}")
@@ -314,11 +315,12 @@ class CreateResponse(Wire):
 
     @property
     def guardrail_ids(self) -> list[str]:
-        return [one if isinstance(one, str) else one.type for one in self.guardrails]
+        return [guardrail if isinstance(guardrail, str) else guardrail.type for guardrail in self.guardrails]
 
 
 def checked_metadata(value: dict[str, str]) -> dict[str, str]:
-    """Raises ValueError for more than OpenAI takes: 16 pairs, keys of 64 and values of 512 characters."""
+    """Check metadata. Raises ValueError beyond OpenAI's limits: 16 pairs, keys of 64 and values of 512
+    characters."""
     if len(value) > 16:
         raise ValueError("at most 16 pairs")
     for key, text in value.items():

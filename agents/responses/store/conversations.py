@@ -1,4 +1,4 @@
-"""Conversations of OpenAI's API: sessions, with metadata, into which items can be put by hand."""
+"""Conversations of OpenAI's API: sessions with metadata, to which callers can add items."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COLUMNS = ("pk", "name", "created_at", "metadata", "active_turn", "source")
 
 @dataclass(frozen=True, slots=True)
 class ConversationRecord:
-    """``created_at`` in microseconds."""
+    """A conversation. ``created_at`` is in microseconds."""
 
     key: int
     name: str
@@ -43,31 +43,31 @@ class ConversationRecord:
         return ids.openai(ids.Kind.SESSION, self.key)
 
 
-def missing(public_id: str) -> NotFound:
+def not_found(public_id: str) -> NotFound:
     return NotFound(f"Conversation '{public_id[:80]}' not found.")
 
 
 def key_of(public_id: str) -> int:
-    """The session that a conversation is. Raises InvalidRequest for what is no such id, NotFound."""
+    """Return the key of a conversation's session. Raises InvalidRequest for an invalid id, NotFound."""
     if not public_id.startswith("conv_"):
-        words = f"conversation: '{public_id[:80]}' is not the id of a conversation; those begin with conv_."
-        raise InvalidRequest(words, param="conversation", code="invalid_conversation_id")
+        message = f"conversation: '{public_id[:80]}' is not the id of a conversation; those begin with conv_."
+        raise InvalidRequest(message, param="conversation", code="invalid_conversation_id")
     key = ids.parse_openai(ids.Kind.SESSION, public_id)
     if key is None:
-        raise missing(public_id)
+        raise not_found(public_id)
     return key
 
 
 def get(actor: Actor, public_id: str, action: Action = "read") -> ConversationRecord:
-    """One conversation. Raises NotFound, also for one the actor may not see."""
+    """Return a conversation. Raises NotFound, also for one that the actor may not see."""
     return of_key(actor, key_of(public_id), action)
 
 
 def of_key(actor: Actor, key: int, action: Action = "read") -> ConversationRecord:
-    """The conversation that a session is. Raises NotFound."""
+    """Return the conversation of a session. Raises NotFound."""
     row = Session.objects.visible_to(actor, action).filter(pk=key).values_list(*_COLUMNS).first()
     if row is None:
-        raise missing(ids.openai(ids.Kind.SESSION, key))
+        raise not_found(ids.openai(ids.Kind.SESSION, key))
     return _record(row)
 
 
@@ -77,12 +77,12 @@ def _record(row: Sequence[Any]) -> ConversationRecord:
 
 
 def listing(actor: Actor, cursor: Cursor) -> tuple[list[ConversationRecord], bool]:
-    """A page of the conversations an actor may see (every session is one), and whether there are more
-    behind it."""
-    after, before = (key_of(one) if one else None for one in (cursor.after, cursor.before))
+    """Return a page of the conversations that an actor may see (every session is one), and whether more
+    follow."""
+    after, before = (key_of(edge) if edge else None for edge in (cursor.after, cursor.before))
     bounds = Bounds(after, before, cursor.limit, cursor.newest_first)
-    found, more = keyset.page(Session.objects.visible_to(actor), bounds, *_COLUMNS)
-    return [_record(row) for row in found], more
+    rows, more = keyset.page(Session.objects.visible_to(actor), bounds, *_COLUMNS)
+    return [_record(row) for row in rows], more
 
 
 def create(actor: Actor, items: Sequence[NewItem], metadata: Mapping[str, str]) -> int:
@@ -102,11 +102,11 @@ def _json(metadata: Mapping[str, str]) -> str:
     return msgspec.json.encode(metadata).decode()
 
 
-_PLACE = Select(Session, "item_count active_turn", "id = %s AND removed_at IS NULL", locks=True)
+_LOCKED_SESSION = Select(Session, "item_count active_turn", "id = %s AND removed_at IS NULL", locks=True)
 
 
 def update(record: ConversationRecord, metadata: Mapping[str, str]) -> None:
-    """Put other metadata in the place of a conversation's. The caller may."""
+    """Replace a conversation's metadata. The caller has checked the right to."""
 
     def job() -> None:
         Session.objects.unscoped("checked by the caller").filter(pk=record.key).update(metadata=dict(metadata))
@@ -117,36 +117,36 @@ def update(record: ConversationRecord, metadata: Mapping[str, str]) -> None:
 
 
 def add(record: ConversationRecord, items: Sequence[NewItem]) -> None:
-    """Put items at the end of a conversation. Raises InvalidRequest while a response of it runs, and for one
-    that goes on elsewhere."""
+    """Append items to a conversation. Raises InvalidRequest while a response of it runs, and for a
+    conversation of an external agent."""
     sessions.check_here(record.source)
 
     def job() -> None:
-        place = _PLACE.first(record.key)
-        if place is None:
-            raise missing(record.public_id)
-        if place[1] is not None:
-            raise locked()
-        history.put(record.key, place[0], items)
+        state = _LOCKED_SESSION.first(record.key)
+        if state is None:
+            raise not_found(record.public_id)
+        if state[1] is not None:
+            raise locked_error()
+        history.put(record.key, state[0], items)
         changes.note(ChangeKind.SESSION, record.key)
 
     writer.write(job)
 
 
-def locked() -> InvalidRequest:
-    """A conversation takes one response at a time, and OpenAI's clients know it by this code."""
-    words = "Another response of this conversation is in progress."
+def locked_error() -> InvalidRequest:
+    """Return the error of a conversation that has a running response, with the code of OpenAI's clients."""
+    message = "Another response of this conversation is in progress."
     headers = {"x-should-retry": "false"}
-    return InvalidRequest(words, code="conversation_locked", param="conversation", headers=headers)
+    return InvalidRequest(message, code="conversation_locked", param="conversation", headers=headers)
 
 
-def remove(record: ConversationRecord, row: int, left: tuple[bytes, bytes] | None) -> None:
-    """Take an item out of the history: its row, or of a row of several what is not ``left`` (as its body
-    and wire). The log of the turn it came from keeps it."""
+def remove(record: ConversationRecord, row: int, remaining: tuple[bytes, bytes] | None) -> None:
+    """Remove an item from the history: hide its row, or replace a row of several items by what is
+    ``remaining`` (body and wire). The log of its turn keeps it."""
 
     def job() -> None:
         rows = Item.objects.unscoped("checked by the caller").filter(pk=row, session_id=record.key)
-        rows.update(**({"hidden": True} if left is None else {"body": left[0], "wire": left[1]}))
+        rows.update(**({"hidden": True} if remaining is None else {"body": remaining[0], "wire": remaining[1]}))
         changes.note(ChangeKind.SESSION, record.key)
 
     writer.write(job)

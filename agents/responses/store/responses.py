@@ -1,7 +1,7 @@
-"""Responses of OpenAI's API, read from the rows of their legs.
+"""Reads, lists and deletes responses of OpenAI's API.
 
-A response is a leg of a turn; its output is what the leg's steps became, so nothing of it is stored
-twice. Pages go by key, which is unique and in the order of creation.
+The output of a response is read from its steps, so it is not stored twice. Pages are ordered by key,
+which is unique and in the order of creation.
 """
 
 from __future__ import annotations
@@ -59,16 +59,15 @@ _COLUMNS = (
 
 
 class _Settings(msgspec.Struct):
-    """What interests here of a response's settings."""
+    """The settings of a response that this module reads."""
 
     conversation: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseRecord:
-    """A leg that is a response. Times are microseconds; ``settings`` JSON; ``turn_*`` are its turn's,
-    ``turn_legs`` how many legs that has; ``branched``, ``last_turn`` and ``item_count``
-    are its session's."""
+    """A response. Times are in microseconds, ``settings`` are JSON. ``turn_*`` are fields of its turn, which has
+    ``response_count`` responses; ``branched``, ``last_turn`` and ``item_count`` are fields of its session."""
 
     key: int
     turn: int
@@ -88,7 +87,7 @@ class ResponseRecord:
     last_turn: int | None
     item_count: int
     turn_status: TurnStatus
-    turn_legs: int
+    response_count: int
     stop_reason: str
     next_seq: int
 
@@ -98,8 +97,8 @@ class ResponseRecord:
 
     @property
     def is_last(self) -> bool:
-        """Whether its turn has not gone on since."""
-        return self.number == self.turn_legs
+        """Whether it is the last response of its turn."""
+        return self.number == self.response_count
 
     @property
     def is_live(self) -> bool:
@@ -107,12 +106,12 @@ class ResponseRecord:
 
     @property
     def in_conversation(self) -> bool:
-        """Whether it was asked for in a conversation, whose items are then the conversation's."""
+        """Whether it was created in a conversation; its items then belong to the conversation."""
         return msgspec.json.decode(self.settings or b"{}", type=_Settings).conversation is not None
 
     @property
     def ends_its_session(self) -> bool:
-        """Whether nothing was said in its session since."""
+        """Whether its session has no later items."""
         return self.is_last and self.last_turn == self.turn and self.end_item == self.item_count
 
 
@@ -120,9 +119,9 @@ _NAMES = [one.name for one in fields(ResponseRecord)]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a response's rows tell of it: its steps in order, without what is large of their ``details``, what they
-    used, and of the last leg why it ended."""
+class StoredOutcome:
+    """The stored outcome of a response: its steps in order, without their large ``details``, their usage, and for
+    the last response of a turn why the turn ended."""
 
     steps: Sequence[StepSnapshot]
     details: StepDetails
@@ -131,24 +130,24 @@ class Told:
     reason: str | None
 
 
-def missing(public_id: str) -> NotFound:
+def not_found(public_id: str) -> NotFound:
     return NotFound(
         f"Response '{public_id[:80]}' not found. Use 'client.responses.list()' to list available Responses."
     )
 
 
 def get(actor: Actor, public_id: str, action: Action = "read") -> ResponseRecord:
-    """One response. Raises NotFound, also for one the actor may not see."""
+    """Return a response. Raises NotFound, also for one that the actor may not see."""
     key = ids.parse_openai(ids.Kind.RESPONSE, public_id)
     rows = _responses(actor, action).filter(pk=key) if key is not None else None
     row = rows.values_list(*_COLUMNS).first() if rows is not None else None
     if row is None:
-        raise missing(public_id)
+        raise not_found(public_id)
     return _record(row)
 
 
-def of_leg(actor: Actor, turn: int, number: int) -> ResponseRecord:
-    """The response that is a turn's leg. Raises NotFound."""
+def of_turn_number(actor: Actor, turn: int, number: int) -> ResponseRecord:
+    """Return a turn's response by its number. Raises NotFound."""
     row = _responses(actor, "run").filter(turn_id=turn, number=number).values_list(*_COLUMNS).first()
     if row is None:
         raise NotFound("The response was deleted.")
@@ -156,28 +155,28 @@ def of_leg(actor: Actor, turn: int, number: int) -> ResponseRecord:
 
 
 def of_turn(actor: Actor, turn: int, action: Action = "read") -> list[ResponseRecord]:
-    """The responses that a turn's legs are, in order; none of one that came by another API."""
+    """Return the responses of a turn in order; empty for a turn of another API."""
     rows = _responses(actor, action).filter(turn_id=turn).order_by("number").values_list(*_COLUMNS)
     return [_record(row) for row in rows]
 
 
 def request_of(record: ResponseRecord) -> bytes:
-    """A response's request as it was received, but for its secrets. The caller has been let in to it."""
+    """Return a response's request as received, without its secrets. The caller has checked access."""
     rows = Response.objects.unscoped("its response was read").filter(pk=record.key)
     kind, body = rows.values_list("request_encoding", "request").get()
     return encoding.unpack(kind, body)
 
 
 def last_settings(turn: int) -> bytes:
-    """What the last response of a turn repeats of its request, for a turn that was read already; empty
-    where none of its legs is one."""
+    """Return the settings of the last response of a turn, which was read already; empty for a turn of
+    another API."""
     rows = Response.objects.unscoped("the turn was read").filter(turn_id=turn, api=Api.RESPONSES)
-    found = rows.order_by("-number").values_list("settings", flat=True).first()
-    return (found or "").encode()
+    settings = rows.order_by("-number").values_list("settings", flat=True).first()
+    return (settings or "").encode()
 
 
 def of_step(actor: Actor, step: int) -> ResponseRecord | None:
-    """The last response of the turn that a step belongs to; None where the actor may not go on with it."""
+    """Return the last response of the turn of a step; None where the actor may not continue it."""
     turn = Step.objects.unscoped("its response is looked up as the actor's").filter(pk=step)
     rows = _responses(actor, "run").filter(turn_id__in=turn.values("turn_id")).order_by("-number")
     row = rows.values_list(*_COLUMNS).first()
@@ -189,27 +188,27 @@ def _responses(actor: Actor, action: Action = "read") -> Any:
 
 
 def _record(row: tuple[Any, ...]) -> ResponseRecord:
-    named = dict(zip(_NAMES, row, strict=True))
-    completed = named["completed_at"]
-    typed = {
-        "status": TurnStatus(named["status"]),
-        "turn_status": TurnStatus(named["turn_status"]),
-        "created_at": to_us(named["created_at"]),
+    values = dict(zip(_NAMES, row, strict=True))
+    completed = values["completed_at"]
+    converted = {
+        "status": TurnStatus(values["status"]),
+        "turn_status": TurnStatus(values["turn_status"]),
+        "created_at": to_us(values["created_at"]),
         "completed_at": us_or_none(completed),
-        "settings": named["settings"].encode(),
+        "settings": values["settings"].encode(),
     }
-    if named["last_turn"] == named["turn"] and named["end_item"] not in (None, named["item_count"]):
-        # what is behind it may be a fork, with which nobody goes on who does not name it
-        typed["item_count"] = forks.path_end(named["session"], named["item_count"])
-    return ResponseRecord(**{**named, **typed})
+    if values["last_turn"] == values["turn"] and values["end_item"] not in (None, values["item_count"]):
+        # later items may belong to a fork, which is continued only by its own id
+        converted["item_count"] = forks.path_end(values["session"], values["item_count"])
+    return ResponseRecord(**{**values, **converted})
 
 
-def told(records: Sequence[ResponseRecord]) -> dict[int, Told]:
-    """What the rows tell of these responses, by their keys: three queries however many they are. The
-    caller has been let in to them."""
+def outcomes(records: Sequence[ResponseRecord]) -> dict[int, StoredOutcome]:
+    """Read the stored outcomes of responses, by their keys, in a fixed number of queries. The caller has checked
+    access."""
     turns = {record.turn for record in records}
     steps, details = read_turns.partial_steps(turns)
-    ends = _leg_ends(turns)
+    ends = _first_steps(turns)
     failed = [record.turn for record in records if record.is_last and record.turn_status == TurnStatus.FAILED]
     errors = _errors(failed)
     out = {}
@@ -222,14 +221,14 @@ def told(records: Sequence[ResponseRecord]) -> dict[int, Told]:
         ]
         usage = sum((step.usage for step in own), Usage())
         last = record.is_last
-        out[record.key] = Told(
+        out[record.key] = StoredOutcome(
             own, details, usage, errors.get(record.turn) if last else None, record.stop_reason if last else None
         )
     return out
 
 
-def _leg_ends(turns: set[int]) -> dict[tuple[int, int], int]:
-    """The first steps of the legs of turns that have several, by (turn, number)."""
+def _first_steps(turns: set[int]) -> dict[tuple[int, int], int]:
+    """Return the first step of each response but a turn's first, by (turn, number)."""
     rows = Response.objects.unscoped("their turns are visible").filter(turn_id__in=turns, number__gt=1)
     return {(turn, number): step for turn, number, step in rows.values_list("turn_id", "number", "first_step")}
 
@@ -245,8 +244,8 @@ def _errors(turns: Sequence[int]) -> dict[int, ErrorInfo]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which responses: of a model, of a conversation, with this metadata, of turns that a query takes."""
+class ResponseFilter:
+    """A filter of responses: by model, conversation, metadata, and a query that their turns match."""
 
     model: str = ""
     query: Query | None = None
@@ -254,13 +253,13 @@ class Wanted:
     conversation: int | None = None
 
 
-def page(actor: Actor, wanted: Wanted, cursor: Cursor) -> tuple[list[Sized[int]], bool]:
-    """A page: the keys of responses and about how many bytes each has with its input, and whether there are more
-    behind them; it ends early where they are large. Raises InvalidRequest for what is no response's id."""
-    bounds = Bounds(_edge(cursor.after, "after"), _edge(cursor.before, "before"), cursor.limit, cursor.newest_first)
+def page(actor: Actor, response_filter: ResponseFilter, cursor: Cursor) -> tuple[list[Sized[int]], bool]:
+    """Return a page of responses: their keys, each with its approximate size in bytes with its input, and whether
+    more follow. A page of large responses ends early. Raises InvalidRequest for an invalid id in the cursor."""
+    bounds = Bounds(_key_of(cursor.after, "after"), _key_of(cursor.before, "before"), cursor.limit, cursor.newest_first)
     # ids first and the rest after: a sort never carries settings
-    found, more = keyset.page(_filtered(actor, wanted), bounds, "pk")
-    return keyset.cut(_sized([key for (key,) in found]), bounds, more)
+    rows, more = keyset.page(_filtered(actor, response_filter), bounds, "pk")
+    return keyset.cut(_sized([key for (key,) in rows]), bounds, more)
 
 
 def _sized(keys: Sequence[int]) -> list[Sized[int]]:
@@ -282,23 +281,23 @@ FROM agents_response r JOIN agents_turn t ON t.id = r.turn_id WHERE r.id IN ({{1
 
 
 def records(sized: Iterable[Sized[int]]) -> Iterator[list[ResponseRecord]]:
-    """The responses of a page, in its order, as many at a time as may be read together."""
+    """Yield the responses of a page in its order, in groups that may be read together."""
     for keys in portions.groups(sized):
-        found = Response.objects.unscoped("ids checked").filter(pk__in=keys).values_list(*_COLUMNS)
-        records = {row[0]: _record(row) for row in found}
+        rows = Response.objects.unscoped("ids checked").filter(pk__in=keys).values_list(*_COLUMNS)
+        records = {row[0]: _record(row) for row in rows}
         yield [records[key] for key in keys if key in records]
 
 
-def _filtered(actor: Actor, wanted: Wanted) -> Any:
+def _filtered(actor: Actor, response_filter: ResponseFilter) -> Any:
     rows = _responses(actor)
-    if wanted.model:
-        model = terms.find(TermKind.MODEL, wanted.model)
+    if response_filter.model:
+        model = terms.find(TermKind.MODEL, response_filter.model)
         rows = rows.filter(model_id=model) if model is not None else rows.none()
-    if wanted.conversation is not None:
-        rows = rows.filter(turn__session_id=wanted.conversation)
-    if wanted.query is not None:
-        rows = rows.filter(turn_id__in=matching.turns(wanted.query, actor).values("pk"))
-    for key, value in wanted.metadata.items():
+    if response_filter.conversation is not None:
+        rows = rows.filter(turn__session_id=response_filter.conversation)
+    if response_filter.query is not None:
+        rows = rows.filter(turn_id__in=matching.turns(response_filter.query, actor).values("pk"))
+    for key, value in response_filter.metadata.items():
         term = terms.find(TermKind.META, f"{key}={value}")
         if term is None:
             return rows.none()
@@ -306,7 +305,7 @@ def _filtered(actor: Actor, wanted: Wanted) -> Any:
     return rows
 
 
-def _edge(public_id: str, name: str) -> int | None:
+def _key_of(public_id: str, name: str) -> int | None:
     key = ids.parse_openai(ids.Kind.RESPONSE, public_id) if public_id else None
     if public_id and key is None:
         raise InvalidRequest(f"{name}: Response '{public_id[:80]}' not found.", param=name)
@@ -317,8 +316,8 @@ def _edge(public_id: str, name: str) -> int | None:
 
 
 def delete(actor: Actor, public_id: str) -> None:
-    """Forget a response. Its turn goes with it, unless other responses are made of it or build upon
-    it, or it belongs to a conversation. Raises NotFound; Conflict while it runs."""
+    """Delete a response. Its turn is deleted too, unless it has other responses, other turns continue it, or
+    it belongs to a conversation. Raises NotFound; Conflict while it runs."""
     record = get(actor, public_id, "run")
     if record.is_live:
         raise Conflict(f"Response '{record.public_id}' is in progress; cancel it first.", code="response_in_progress")
@@ -327,17 +326,17 @@ def delete(actor: Actor, public_id: str) -> None:
 
 
 def _delete(record: ResponseRecord) -> bool:
-    """Whether there is more of its session to be taken away."""
+    """Delete a response's rows; returns whether its session remains to be removed."""
     rows = Response.objects.unscoped("checked")
     rows.filter(pk=record.key).update(api=Api.NONE, settings="")
     if record.in_conversation:
-        return False  # what was said is the conversation's, and stays until that is deleted
+        return False  # the items belong to the conversation, and stay until that is deleted
     siblings = rows.filter(turn_id=record.turn, api=Api.RESPONSES).exists()
     built_upon = Turn.objects.unscoped("checked").filter(parent_id=record.turn).exists()
     if siblings or built_upon:
         return False
     others = Turn.objects.unscoped("checked").filter(session_id=record.session).exclude(pk=record.turn)
     if not others.exists():
-        return removal.begin(record.session)  # it was made for this response, and nobody else can name it
+        return removal.begin(record.session)  # the session was created for this response, and has no other id
     delete_turns([record.turn])
     return False

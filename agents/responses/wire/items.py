@@ -1,8 +1,7 @@
-"""The items of a session as OpenAI's APIs give them: what was put in as it came, what a turn made of
-its steps.
+"""Encodes the items of a session for OpenAI's APIs: input items as received, output items from their steps.
 
-A model's message and its calls are one row. Once a part of it was deleted, the row holds what is left
-in both forms: the message that a model is told, and the list of the items.
+A model's message and its calls are one row. Once one of its items was deleted, the row holds the remaining
+ones in both forms: the message for a model, and the list of items.
 """
 
 from __future__ import annotations
@@ -22,48 +21,48 @@ JSON = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What is left of a row: the message a model is told (empty: nothing), and its items as a list."""
+class RemainingItems:
+    """The remaining items of a row: the message for a model (empty: none), and the list of items."""
 
     body: bytes
     wire: bytes
 
 
 def items_json(rows: Iterable[ItemSnapshot]) -> list[JSON]:
-    """The items these rows are, in order: a row may be several, or none."""
-    return [item for row in rows for item in of_row(row)]
+    """Return the items of these rows in order; a row may have several or none."""
+    return [item for row in rows for item in items_of_row(row)]
 
 
-def of_row(row: ItemSnapshot) -> list[JSON]:
-    """The items a row is."""
+def items_of_row(row: ItemSnapshot) -> list[JSON]:
+    """Return the items of a row."""
     if row.wire:
-        kept = msgspec.json.decode(row.wire)
-        return kept if isinstance(kept, list) else [kept]
+        stored = msgspec.json.decode(row.wire)
+        return stored if isinstance(stored, list) else [stored]
     step = row.step
     if step is None:
-        return [item for message in messages(row.body) if (item := _plain(row.key, message))]
+        return [item for message in messages(row.body) if (item := _message_item(row.key, message))]
     match step.type:
         case "inference":
-            return _said(row, step)
+            return _inference_items(row, step)
         case "tool_execution" if not step.server_side:
-            return [_output(row, step)]
+            return [_output_item(row, step)]
         case "shield_call":
-            words = wire.violation(step)
-            return [] if words is None else [wire.refusal_item(step.key, words)]
+            refusal = wire.refusal_text(step)
+            return [] if refusal is None else [wire.refusal_item(step.key, refusal)]
         case _:
             return wire.items_of_step(step, {})
 
 
-def _said(row: ItemSnapshot, step: StepSnapshot) -> list[JSON]:
-    """A model's message, and the client's calls it asked for."""
-    asked = [item for call in row.calls for item in wire.items_of_step(call)]
-    return [*wire.items_of_step(step, {}), *asked]
+def _inference_items(row: ItemSnapshot, step: StepSnapshot) -> list[JSON]:
+    """Return a model's message and its calls of the client's tools."""
+    calls = [item for call in row.calls for item in wire.items_of_step(call)]
+    return [*wire.items_of_step(step, {}), *calls]
 
 
-def _output(row: ItemSnapshot, step: StepSnapshot) -> JSON:
+def _output_item(row: ItemSnapshot, step: StepSnapshot) -> JSON:
     message, detail = msgspec.json.decode(row.body), msgspec.json.decode(step.detail or b"{}")
     if detail.get("approval"):
-        return wire.approval_answer(row.key, step.key, detail, message["content"])
+        return wire.approval_response_item(row.key, step.key, detail, message["content"])
     return {
         "id": ids.part("fco", Kind.ITEM, row.key),
         "type": "function_call_output",
@@ -73,39 +72,39 @@ def _output(row: ItemSnapshot, step: StepSnapshot) -> JSON:
     }
 
 
-def without(row: ItemSnapshot, item_id: str) -> Left | None:
-    """What is left of a row when one of its items is taken out; None when nothing is."""
-    shown = of_row(row)
-    gone = next(item for item in shown if item["id"] == item_id)
-    rest = [item for item in shown if item is not gone]
-    is_one = row.wire and not row.wire.startswith(b"[")
-    body = b"" if is_one or not row.body.startswith(b'{"role":"assistant"') else _told_without(row.body, gone)
-    return Left(body, wire.encode(rest)) if rest or body else None
+def without_item(row: ItemSnapshot, item_id: str) -> RemainingItems | None:
+    """Remove an item from a row; returns the remaining items, None if there are none."""
+    items = items_of_row(row)
+    deleted = next(item for item in items if item["id"] == item_id)
+    remaining = [item for item in items if item is not deleted]
+    is_single = row.wire and not row.wire.startswith(b"[")
+    body = b"" if is_single or not row.body.startswith(b'{"role":"assistant"') else _body_without(row.body, deleted)
+    return RemainingItems(body, wire.encode(remaining)) if remaining or body else None
 
 
-def _told_without(body: bytes, gone: JSON) -> bytes:
-    """A model's message without one of its items. A model is never told of its reasoning."""
-    left = msgspec.json.decode(body)
-    if gone["type"] == "message":
-        left["content"] = ""
-    elif gone["type"] != "reasoning":
-        left["tool_calls"] = [call for call in left.get("tool_calls", ()) if call["id"] != gone.get("call_id")]
-    if not left.get("tool_calls"):
-        left.pop("tool_calls", None)
-    return wire.encode(left) if left.get("content") or left.get("tool_calls") else b""
+def _body_without(body: bytes, deleted: JSON) -> bytes:
+    """Remove an item from a model's message, which never has its reasoning."""
+    message = msgspec.json.decode(body)
+    if deleted["type"] == "message":
+        message["content"] = ""
+    elif deleted["type"] != "reasoning":
+        message["tool_calls"] = [call for call in message.get("tool_calls", ()) if call["id"] != deleted.get("call_id")]
+    if not message.get("tool_calls"):
+        message.pop("tool_calls", None)
+    return wire.encode(message) if message.get("content") or message.get("tool_calls") else b""
 
 
 def messages(body: bytes) -> list[JSON]:
-    """The chat messages of a row."""
-    found: list[JSON] = msgspec.json.decode(b"[%b]" % body)
-    return found
+    """Decode the chat messages of a row."""
+    decoded: list[JSON] = msgspec.json.decode(b"[%b]" % body)
+    return decoded
 
 
-def _plain(key: int, message: JSON) -> JSON | None:
-    """An item that came by the Agents API, or was written for a turn that ended early."""
+def _message_item(key: int, message: JSON) -> JSON | None:
+    """Return the item of a message of the Agents API, or of one written for a turn that ended early."""
     content = message.get("content") or ""
     if message["role"] == "tool":
-        output = content if isinstance(content, str) else wire.words_of(message)
+        output = content if isinstance(content, str) else wire.answer_text(message)
         head = {"id": ids.part("fco", Kind.ITEM, key), "type": "function_call_output"}
         return {**head, "call_id": message["tool_call_id"], "output": output, "status": "completed"}
     kind = "output_text" if message["role"] == "assistant" else "input_text"

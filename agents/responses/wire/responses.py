@@ -1,7 +1,7 @@
-"""A leg of a turn as OpenAI's Responses API shows it: the response and its output items.
+"""Encodes responses and their output items for OpenAI's Responses API.
 
-What a step becomes is decided here once: the stream, the stored response, its list and the items of
-a conversation all take it from `items_of_step`. Ids of output items are made of their step's key.
+`items_of_step` is the only place that turns a step into items: the stream, the stored response, its list and
+the items of a conversation use it. The id of an output item is derived from its step's key.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Tool(msgspec.Struct):
 
 
 class _Settings(msgspec.Struct):
-    """What of a response's settings decides how it is shown."""
+    """The settings of a response that decide how it is encoded."""
 
     guardrails: list[str] = []
     tools: list[_Tool] = []
@@ -45,13 +45,13 @@ class _Settings(msgspec.Struct):
 _settings = msgspec.json.Decoder(_Settings)
 
 
-def _read(settings: bytes) -> _Settings:
+def _read_settings(settings: bytes) -> _Settings:
     return _settings.decode(settings or b"{}")
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseHead:
-    """What is known of a response from its beginning. ``settings`` are the fields it repeats of its
+    """The part of a response that is known from its start. ``settings`` are the fields repeated from its
     request, as a JSON object."""
 
     key: int
@@ -60,13 +60,13 @@ class ResponseHead:
 
     @property
     def guarded(self) -> bool:
-        """Whether shields judge, so that nothing is shown before they have."""
-        return bool(_read(self.settings).guardrails)
+        """Whether shields check the output, so that nothing is sent before they have passed it."""
+        return bool(_read_settings(self.settings).guardrails)
 
     @property
     def cites(self) -> bool:
-        """Whether files are searched, so that the text may cite them."""
-        return any(tool.type == "file_search" for tool in _read(self.settings).tools)
+        """Whether there is a file search, so that the text may cite files."""
+        return any(tool.type == "file_search" for tool in _read_settings(self.settings).tools)
 
     @property
     def id(self) -> str:
@@ -74,8 +74,8 @@ class ResponseHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How far a response has come. ``output`` are items as JSON, read once; ``completed_at`` microseconds."""
+class ResponseState:
+    """The current state of a response. ``output`` yields items as JSON once; ``completed_at`` is in microseconds."""
 
     status: str
     output: Iterable[bytes] = ()
@@ -85,21 +85,21 @@ class Outcome:
     incomplete: str | None = None
 
 
-def response_json(head: ResponseHead, outcome: Outcome) -> bytes:
-    """A response."""
-    return b"".join(response_pieces(head, outcome))
+def response_json(head: ResponseHead, outcome: ResponseState) -> bytes:
+    """Encode a response."""
+    return b"".join(response_chunks(head, outcome))
 
 
-def response_pieces(head: ResponseHead, outcome: Outcome, more: Iterable[bytes] = ()) -> Iterator[bytes]:
-    """The same piece by piece, with more fields at its end."""
+def response_chunks(head: ResponseHead, outcome: ResponseState, more: Iterable[bytes] = ()) -> Iterator[bytes]:
+    """Encode a response in chunks, with the fields of ``more`` at its end."""
     ended = outcome.completed_at // 1_000_000 if outcome.completed_at and outcome.status == "completed" else None
     incomplete = {"reason": outcome.incomplete} if outcome.incomplete else None
     head_and_status = head.id.encode(), head.created_at // 1_000_000, outcome.status.encode()
     yield b'{"id":"%b","object":"response","created_at":%d,"status":"%b",' % head_and_status
     fields = encode(ended), encode(outcome.error), encode(incomplete)
     yield b'"completed_at":%b,"error":%b,"incomplete_details":%b,"output":[' % fields
-    for place, item in enumerate(outcome.output):
-        yield b"," if place else b""
+    for position, item in enumerate(outcome.output):
+        yield b"," if position else b""
         yield item
     yield b'],"usage":%b,' % encode(usage_json(outcome.usage))
     yield head.settings[1:-1]
@@ -122,13 +122,13 @@ def usage_json(usage: Usage | None) -> JSON | None:
 # ---------------------------------------------------------------------------------------------- items
 
 
-Names = dict[str, str]
-"""Names of the files found so far, by their ids: citations are told with them."""
+FileNames = dict[str, str]
+"""Names of the files found so far, by their ids, for the annotations of citations."""
 
 
-def items_of_step(step: StepSnapshot, names: Names | None = None) -> list[JSON]:
-    """The output items of one step, in order. Calls that a client runs are items of their own step.
-    With ``names``, citations are read, and what a search found is added to them."""
+def items_of_step(step: StepSnapshot, names: FileNames | None = None) -> list[JSON]:
+    """Return the output items of one step in order. A call that a client runs is an item of its own step.
+    With ``names``, citations are parsed, and the names of files found by a search are added to it."""
     if step.detail is None:
         return []
     detail = msgspec.json.decode(step.detail)
@@ -136,7 +136,7 @@ def items_of_step(step: StepSnapshot, names: Names | None = None) -> list[JSON]:
         case "inference":
             return inference_items(step.key, detail, step.status, names)
         case "tool_execution":
-            note_files(detail, names)
+            add_file_names(detail, names)
             return [tool_item(step.key, detail, step.status, server_side=step.server_side)]
         case "other":
             return [listing_item(step.key, detail)] if detail.get("kind") == "mcp_list_tools" else []
@@ -144,25 +144,25 @@ def items_of_step(step: StepSnapshot, names: Names | None = None) -> list[JSON]:
             return []
 
 
-def note_files(detail: JSON, names: Names | None) -> None:
-    """Remember what the files are called that a search found."""
+def add_file_names(detail: JSON, names: FileNames | None) -> None:
+    """Add the names of the files that a search found."""
     if names is not None and detail.get("kind") == "file_search":
         for answer in detail.get("tool_responses") or ():
-            names.update({one["file_id"]: one["filename"] for one in _metadata(answer).get("results", ())})
+            names.update({result["file_id"]: result["filename"] for result in _metadata(answer).get("results", ())})
 
 
-def inference_items(step: int, detail: JSON, status: str, names: Names | None = None) -> list[JSON]:
-    """What a model thought, and what it said."""
+def inference_items(step: int, detail: JSON, status: str, names: FileNames | None = None) -> list[JSON]:
+    """Return the items of an inference: the reasoning and the message."""
     out: list[JSON] = []
     message = detail["model_response"]
-    whole = status == "completed" and incomplete_reason(None, detail.get("finish_reason")) is None
-    item_status = "completed" if whole else "incomplete"
-    words = message.get("content") or ""
+    is_complete = status == "completed" and incomplete_reason(None, detail.get("finish_reason")) is None
+    item_status = "completed" if is_complete else "incomplete"
+    content = message.get("content") or ""
     if detail.get("reasoning"):
-        was_over = bool(words) and not detail.get("reasoning_last")  # when the words began
+        was_over = bool(content) and not detail.get("reasoning_last")  # when the message began
         out.append(reasoning_item(step, detail["reasoning"], "completed" if was_over else item_status))
-    if words or not message.get("tool_calls"):
-        text, annotations = citations.read(words, names) if names is not None else (words, [])
+    if content or not message.get("tool_calls"):
+        text, annotations = citations.read_citations(content, names) if names is not None else (content, [])
         out.append(message_item(step, text, annotations, item_status))
     return out[::-1] if detail.get("reasoning_last") else out
 
@@ -183,7 +183,7 @@ def text_part(text: str, annotations: Sequence[JSON] = ()) -> JSON:
 
 
 def message_item(step: int, text: str | None, annotations: Sequence[JSON], status: str) -> JSON:
-    """A message of the model; ``text`` None is one that has only begun."""
+    """Return a message of the model; ``text`` is None for one that has only begun."""
     return {
         "id": ids.part("msg", Kind.STEP, step),
         "type": "message",
@@ -193,19 +193,19 @@ def message_item(step: int, text: str | None, annotations: Sequence[JSON], statu
     }
 
 
-def refusal_item(step: int, words: str) -> JSON:
-    """What is said in place of an answer that a shield did not let through."""
-    content = [{"type": "refusal", "refusal": words}]
+def refusal_item(step: int, text: str) -> JSON:
+    """Return the refusal that replaces an answer which a shield blocked."""
+    content = [{"type": "refusal", "refusal": text}]
     return {**message_item(step, None, (), "completed"), "content": content}
 
 
 def tool_item(step: int, detail: JSON, status: str, *, server_side: bool) -> JSON:
-    """A call: the client's to run, or one that ran here, as the type of its tool says it."""
+    """Return the item of a call: a function call for the client, or the item of a tool that ran here."""
     [call] = detail["tool_calls"]
     answers = detail.get("tool_responses") or [{}]
     ended = status if status in ("in_progress", "completed") else "failed"
     if detail.get("approval"):
-        return approval_item(step, detail, call)
+        return approval_request_item(step, detail, call)
     if not server_side:
         return function_item(step, call)
     kind = detail.get("kind") or "mcp"
@@ -214,7 +214,7 @@ def tool_item(step: int, detail: JSON, status: str, *, server_side: bool) -> JSO
 
 
 def arguments_of(call: JSON) -> str:
-    """A call's arguments as the model wrote them."""
+    """Return a call's arguments as the model wrote them."""
     raw = call.get("arguments_json")
     if isinstance(raw, str):
         return raw
@@ -233,8 +233,8 @@ def function_item(step: int, call: JSON, status: str = "completed", arguments: s
     }
 
 
-def approval_item(step: int, detail: JSON, call: JSON) -> JSON:
-    """The question whether a call may be made."""
+def approval_request_item(step: int, detail: JSON, call: JSON) -> JSON:
+    """Return the request to approve a call."""
     return {
         "id": ids.part("mcpr", Kind.STEP, step),
         "type": "mcp_approval_request",
@@ -244,14 +244,14 @@ def approval_item(step: int, detail: JSON, call: JSON) -> JSON:
     }
 
 
-def approval_answer(key: int, step: int, detail: JSON, words: str | None) -> JSON:
-    """The client's word on it, as an item of the row ``key``."""
+def approval_response_item(key: int, step: int, detail: JSON, reason: str | None) -> JSON:
+    """Return the client's decision on a call, an item of the row ``key``."""
     return {
         "id": ids.part("mcpa", Kind.ITEM, key),
         "type": "mcp_approval_response",
         "approval_request_id": ids.part("mcpr", Kind.STEP, step),
         "approve": detail.get("approval") == "approved",
-        "reason": words,
+        "reason": reason,
     }
 
 
@@ -279,7 +279,7 @@ def _web_search(detail: JSON, call: JSON, answer: JSON, status: str) -> JSON:
 
 
 def _code_interpreter(detail: JSON, call: JSON, answer: JSON, status: str) -> JSON:
-    logs = words_of(answer)
+    logs = answer_text(answer)
     outputs = [{"type": "logs", "logs": logs}] if logs else None
     code = _argument(call, "code")
     return {
@@ -292,22 +292,22 @@ def _code_interpreter(detail: JSON, call: JSON, answer: JSON, status: str) -> JS
 
 
 def _mcp(detail: JSON, call: JSON, answer: JSON, status: str) -> JSON:
-    words = words_of(answer)
-    failed, asked = status == "failed", detail.get("asked")
+    text = answer_text(answer)
+    failed, approval_step = status == "failed", detail.get("asked")
     return {
         "type": "mcp_call",
         "server_label": detail.get("label") or "builtin",
         "name": call["tool_name"],
         "arguments": arguments_of(call),
-        "output": None if failed or status == "in_progress" else words,
-        "error": _mcp_error(words or "The call did not end.") if failed else None,
+        "output": None if failed or status == "in_progress" else text,
+        "error": _mcp_error(text or "The call did not end.") if failed else None,
         "status": status,
-        "approval_request_id": f"mcpr_{asked.replace('-', '')}" if asked else None,
+        "approval_request_id": f"mcpr_{approval_step.replace('-', '')}" if approval_step else None,
     }
 
 
-def _mcp_error(words: str) -> JSON:
-    return {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": words}]}
+def _mcp_error(text: str) -> JSON:
+    return {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": text}]}
 
 
 _FIELDS = {
@@ -318,8 +318,8 @@ _FIELDS = {
 }
 
 
-def words_of(answer: JSON) -> str:
-    """The words of a tool's answer; images are left out."""
+def answer_text(answer: JSON) -> str:
+    """Return the text of a tool's answer, without images."""
     content = answer.get("content") or ""
     if isinstance(content, str):
         return content
@@ -328,7 +328,7 @@ def words_of(answer: JSON) -> str:
 
 
 def listing_item(step: int, detail: JSON) -> JSON:
-    """What a server of tools said it has."""
+    """Return the list of tools of an MCP server."""
     data = detail.get("data") or {}
     return {
         "id": ids.part("mcpl", Kind.STEP, step),
@@ -340,37 +340,37 @@ def listing_item(step: int, detail: JSON) -> JSON:
 
 
 def output_of(
-    steps: Iterable[StepSnapshot], whole: LoadDetail = unchanged, *, cites: bool = False, guarded: bool = False
+    steps: Iterable[StepSnapshot], load_detail: LoadDetail = unchanged, *, cites: bool = False, guarded: bool = False
 ) -> Iterator[bytes]:
-    """The output of a response, as it is read: its steps' items, or the refusal in place of all of them. ``whole``
-    gives a step what it lacked; ``cites`` says that files were searched, whose citations are to be read,
-    ``guarded`` that only what shields have let through is shown."""
-    shown, names = list(steps), Names() if cites else None
-    if guarded and not any(step.type == "shield_call" and step.name == "assistant-output" for step in shown):
-        shown = [step for step in shown if step.type == "shield_call"]
-    for step in shown:
-        words = violation(whole(step)) if step.type == "shield_call" else None
-        if words is not None:
-            yield encode(refusal_item(step.key, words))
+    """Encode the output of a response: the items of its steps, or the refusal instead of all of them. ``load_detail``
+    loads the full detail of a step; with ``cites`` citations are parsed; with ``guarded`` only output that shields
+    have passed is included."""
+    visible, names = list(steps), FileNames() if cites else None
+    if guarded and not any(step.type == "shield_call" and step.name == "assistant-output" for step in visible):
+        visible = [step for step in visible if step.type == "shield_call"]
+    for step in visible:
+        refusal = refusal_text(load_detail(step)) if step.type == "shield_call" else None
+        if refusal is not None:
+            yield encode(refusal_item(step.key, refusal))
             return
-    for step in shown:
-        for item in items_of_step(whole(step), names):
+    for step in visible:
+        for item in items_of_step(load_detail(step), names):
             yield encode(item)
 
 
-def violation(step: StepSnapshot) -> str | None:
-    """What a shield says in place of the answer; None where it let things pass."""
+def refusal_text(step: StepSnapshot) -> str | None:
+    """Return the text of a shield's refusal; None where it passed the messages."""
     if step.type != "shield_call" or not step.detail or b'"violation"' not in step.detail:
         return None
-    found = msgspec.json.decode(step.detail).get("violation") or {}
-    return str(found.get("user_message") or "") if found.get("violation_level") == "error" else None
+    violation = msgspec.json.decode(step.detail).get("violation") or {}
+    return str(violation.get("user_message") or "") if violation.get("violation_level") == "error" else None
 
 
 # -------------------------------------------------------------------------------------------- the end
 
 
 def error_json(error: ErrorInfo | None, status: str, reason: str | None = None) -> JSON | None:
-    """Why a response failed, with one of OpenAI's codes."""
+    """Return the error of a failed response, with one of OpenAI's codes."""
     if status == "interrupted":
         return {"code": "server_error", "message": f"The response was interrupted: {reason or 'the server stopped'}."}
     if status != "failed":
@@ -382,14 +382,14 @@ def error_json(error: ErrorInfo | None, status: str, reason: str | None = None) 
 
 
 def incomplete_reason(reason: str | None, finish: str | None) -> str | None:
-    """Why a response that ended is not complete."""
+    """Return why an ended response is incomplete; None if it is complete."""
     if reason == "max_infer_iters":
         return "max_iterations_exceeded"
     return {"length": "max_output_tokens", "content_filter": "content_filter"}.get(finish or "")
 
 
 def status_of(turn_status: str, incomplete: str | None) -> str:
-    """A leg's status in OpenAI's words."""
+    """Return OpenAI's status for a response."""
     match turn_status:
         case "queued" | "in_progress" | "failed" | "cancelled":
             return turn_status

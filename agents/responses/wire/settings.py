@@ -1,5 +1,5 @@
-"""The fields that a response repeats of its request, as OpenAI gives them: defaults filled in,
-secrets left out."""
+"""Encodes the fields that a response repeats from its request, as OpenAI does: with defaults, without
+secrets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from agents.base import redaction
-from agents.responses.schemas.requests import CreateResponse, McpTool, ResponseTool
+from agents.responses.schemas.requests import CreateResponse, McpToolParam, ResponseTool
 
 JSON = dict[str, Any]
 
 
 def settings_json(body: CreateResponse, *, conversation: str | None) -> bytes:
-    """A JSON object."""
+    """Encode the settings of a request as a JSON object."""
     reasoning = body.reasoning
     return msgspec.json.encode(
         {
@@ -61,10 +61,17 @@ def _plain(choice: Any) -> Any:
 
 
 def tool_json(tool: ResponseTool) -> JSON:
-    """A tool as it was given; of a server of tools only what is no secret, nor the keys in its address."""
-    if isinstance(tool, McpTool):
-        shown = {"type", "server_label", "server_url", "server_description", "allowed_tools", "require_approval"}
-        found = tool.model_dump(include=shown, exclude_none=True)
-        return {**found, "server_url": redaction.redacted_url(tool.server_url or "")}
+    """Return a tool as received; for an MCP server without its secrets and the keys in its URL."""
+    if isinstance(tool, McpToolParam):
+        public_fields = {
+            "type",
+            "server_label",
+            "server_url",
+            "server_description",
+            "allowed_tools",
+            "require_approval",
+        }
+        fields = tool.model_dump(include=public_fields, exclude_none=True)
+        return {**fields, "server_url": redaction.redacted_url(tool.server_url or "")}
     out: JSON = tool.model_dump(exclude_none=tool.type != "function")
     return out

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import InferenceEndpoint, InferenceRequest, Text
-from agents.loop.protocols.shields import Said, Touchpoint, looked_at
+from agents.loop.protocols.shields import ShieldInput, Touchpoint, checked_texts
 from agents.record.schemas.content import SafetyViolation, SamplingParams
 from agents.record.schemas.items import encode
 
@@ -54,8 +54,8 @@ class LlamaGuard:
         known = CATEGORIES_4 if _FOURTH.search(model) else CATEGORIES
         self.categories = {code: title for code, title in known.items() if code not in excluded}
 
-    async def check(self, said: Sequence[Said], touchpoint: Touchpoint) -> SafetyViolation | None:
-        if not any(text.strip() for text in looked_at(said, touchpoint)):
+    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
+        if not any(text.strip() for text in checked_texts(said, touchpoint)):
             return None  # nothing was said, calls of tools only
         codes = self._read(await self._ask(self._prompt(said, touchpoint)))
         if codes is None:
@@ -73,7 +73,7 @@ class LlamaGuard:
             },
         )
 
-    def _prompt(self, said: Sequence[Said], touchpoint: Touchpoint) -> str:
+    def _prompt(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> str:
         role = _SPEAKERS["user" if touchpoint == "user-input" else "assistant"]
         policy = "\n".join(f"{code}: {title}." for code, title in self.categories.items())
         # a message could else close the conversation itself and write the verdict

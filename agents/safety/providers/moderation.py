@@ -9,7 +9,7 @@ import msgspec
 from agents.base.errors import ProviderError
 from agents.base.schemas.wire import JSON
 from agents.loop.inference.base import RelayEndpoint
-from agents.loop.protocols.shields import Said, Touchpoint, looked_at
+from agents.loop.protocols.shields import ShieldInput, Touchpoint, checked_texts
 from agents.record.schemas.content import SafetyViolation
 
 USER_MESSAGE = "I can't answer that. Can I help with something else?"
@@ -33,8 +33,8 @@ class ModerationShield:
         self.name = name
         self._endpoint, self._model, self._excluded = endpoint, model, frozenset(excluded)
 
-    async def check(self, said: Sequence[Said], touchpoint: Touchpoint) -> SafetyViolation | None:
-        texts = [text for text in looked_at(said, touchpoint) if text.strip()]
+    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
+        texts = [text for text in checked_texts(said, touchpoint) if text.strip()]
         if not texts:
             return None
         results = self._read(await self._ask(texts), len(texts))

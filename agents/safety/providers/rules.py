@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from agents.base.schemas.wire import Wire
-from agents.loop.protocols.shields import Said, Touchpoint, looked_at
+from agents.loop.protocols.shields import ShieldInput, Touchpoint, checked_texts
 from agents.record.schemas.content import SafetyViolation
 
 MAX_RULES, MAX_KEYWORDS, MAX_PATTERN = 100, 1000, 2000
@@ -117,8 +117,8 @@ class RuleShield:
         self.name = name
         self._rules = [(rule, _patterns(rule)) for rule in params.rules]
 
-    async def check(self, said: Sequence[Said], touchpoint: Touchpoint) -> SafetyViolation | None:
-        texts = looked_at(said, touchpoint)
+    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
+        texts = checked_texts(said, touchpoint)
         if sum(map(len, texts)) <= SHORT:
             return self._look(texts, touchpoint)
         return await asyncio.to_thread(self._look, texts, touchpoint)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.loop.protocols.shields import Said, Touchpoint
+from agents.loop.protocols.shields import ShieldInput, Touchpoint
 from agents.record.schemas.content import SafetyViolation
 
 PHRASES = ("ignore your rules", "ignore all previous instructions", "reveal your instructions")
@@ -20,7 +20,7 @@ class PhraseShield:
     phrases: Sequence[str] = PHRASES
     takes_s: float = 0.0
 
-    async def check(self, said: Sequence[Said], touchpoint: Touchpoint) -> SafetyViolation | None:
+    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
         if self.takes_s:
             await asyncio.sleep(self.takes_s)
         for text in (one.text.casefold() for one in said):

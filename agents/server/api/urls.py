@@ -32,7 +32,7 @@ AGENTS: list[Route] = [
     (f"{TURN}/resume", agents.TurnResume),
     (f"{TURN}/cancel", agents.TurnCancel),
     (f"{TURN}/events", agents.TurnEvents),
-    (f"{TURN}/step/<str:step_id>", agents.StepDetail),
+    (f"{TURN}/step/<str:step_id>", agents.TurnStepDetail),
     *(route for each in _added for route in each.agents),
 ]
 OPENAI: list[Route] = [

@@ -15,8 +15,8 @@ from agents.base.api.views import ApiView, Awaited, answer, data_list
 from agents.base.errors import InvalidRequest
 from agents.loop import toolset
 from agents.loop.current_service import service
-from agents.loop.protocols.tools import ToolContext, ToolGroup, WithArgs
-from agents.loop.run_tool import run_one
+from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolWithArgs
+from agents.loop.run_tool import run_tool
 from agents.record.schemas.content import Url
 from agents.tools.api.tools import JSON, find_tool, shown
 from agents.tools.providers import mcp
@@ -82,11 +82,11 @@ class Invocation(ApiView):
         body: InvokeTool = self.body(InvokeTool)
         sent = provider_data(request._request)
         group, tool = find_tool(self.actor, body.tool_name, "run")
-        called = WithArgs(tool, group.args) if group.args else tool
+        called = ToolWithArgs(tool, group.args) if group.args else tool
         context = ToolContext("", "", self.actor.name, sent)
 
         async def work() -> HttpResponseBase:
-            result = await run_one(called, body.kwargs, context, service().providers.tool_timeout_s)
+            result = await run_tool(called, body.kwargs, context, service().providers.tool_timeout_s)
             return answer(
                 ToolInvocation(
                     content=result.content,

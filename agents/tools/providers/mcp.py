@@ -20,7 +20,7 @@ import msgspec
 from agents.base import addresses, redaction
 from agents.base.errors import InvalidRequest
 from agents.base.forwarded_headers import HEADERS_KEY, validate_headers
-from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure, without
+from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure, redact_result
 from agents.record.schemas.content import ToolDef
 
 PROVIDER = "model-context-protocol"
@@ -118,7 +118,7 @@ class Mcp:
             )
         except McpFault as fault:
             raise fault.without(secrets) from None
-        return without(result, secrets)
+        return redact_result(result, secrets)
 
     async def _loaded(self) -> Any:
         """The module that speaks the protocol; read in a thread, for it takes long."""

@@ -20,8 +20,8 @@ from agents.loop import toolset
 from agents.loop.protocols.tools import Labelled, Offered, Tool
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
-from agents.responses.schemas.requests import Approvals, CodeInterpreterTool, ToolNames, WebSearchTool
-from agents.responses.schemas.requests import McpTool as AskedTool
+from agents.responses.schemas.requests import ApprovalFilter, CodeInterpreterTool, ToolNames, WebSearchTool
+from agents.responses.schemas.requests import McpToolParam as AskedTool
 from agents.tools.providers import code_interpreter as code
 from agents.tools.providers import mcp
 from agents.tools.providers import web_search as searching
@@ -78,7 +78,7 @@ class McpSource:
 
     def _asks(self, name: str) -> bool:
         rule = self.asked.require_approval
-        if not isinstance(rule, Approvals):
+        if not isinstance(rule, ApprovalFilter):
             return rule == "always"
         if rule.never and name in (rule.never.tool_names or ()):
             return False

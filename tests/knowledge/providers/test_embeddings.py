@@ -16,7 +16,7 @@ from agents.loop.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEm
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.embeddings.scripted import ScriptedEmbeddings
 from agents.loop.inference.registry import EndpointConfig
-from agents.loop.protocols.embeddings import Embeddings
+from agents.loop.protocols.embeddings import EmbeddingModel
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 
@@ -135,7 +135,7 @@ def test_an_endpoint_that_is_not_there() -> None:
 
 
 def test_made_up_vectors_tell_what_is_alike() -> None:
-    model: Embeddings = ScriptedEmbeddings()
+    model: EmbeddingModel = ScriptedEmbeddings()
     texts = ["the blue kettle", "a kettle, blue", "red cups on shelves", ""]
     one, alike, other, empty = asyncio.run(model.embed(texts))
 

@@ -11,7 +11,7 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 
 from agents.base import sse
 from agents.base.errors import AgentsError, ProviderError
-from agents.relay.api.event_streams import relayed
+from agents.relay.api.event_streams import event_stream
 
 FAULT = ProviderError("lab answered 429: slow down", provider="lab", upstream_status=429, retry_after_s=7)
 
@@ -50,28 +50,28 @@ def stream_of(response: HttpResponseBase) -> AsyncGenerator[bytes, None]:
 
 def test_what_comes_is_framed() -> None:
     async def main() -> list[bytes]:
-        return await parts(await relayed(Source(b"{}", b"[]").events()))
+        return await parts(await event_stream(Source(b"{}", b"[]").events()))
 
     assert asyncio.run(main()) == [b"data: {}\n\n", b"data: []\n\n"]
 
 
 def test_nothing_is_a_stream_too() -> None:
     async def main() -> list[bytes]:
-        return await parts(await relayed(Source().events()))
+        return await parts(await event_stream(Source().events()))
 
     assert asyncio.run(main()) == []
 
 
 def test_what_is_refused_at_once_is_no_stream() -> None:
     with pytest.raises(AgentsError, match="slow down") as caught:
-        asyncio.run(relayed(Source(FAULT).events()))
+        asyncio.run(event_stream(Source(FAULT).events()))
     assert (caught.value.status, caught.value.type) == (429, "rate_limit_error")
     assert caught.value.headers == {"x-should-retry": "false", "Retry-After": "7"}
 
 
 def test_what_fails_later_is_the_last_frame() -> None:
     async def main() -> list[bytes]:
-        return await parts(await relayed(Source(b"{}", FAULT).events(), "r1"))
+        return await parts(await event_stream(Source(b"{}", FAULT).events(), "r1"))
 
     first, last = asyncio.run(main())
     assert first == b"data: {}\n\n"
@@ -85,7 +85,7 @@ def test_silence_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> list[bytes]:
         source = Source(None, b"{}")
         found = []
-        async for part in stream_of(await relayed(source.events())):
+        async for part in stream_of(await event_stream(source.events())):
             found.append(part)
             source.go.set()
         return found
@@ -97,7 +97,7 @@ def test_silence_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_leaves_ends_it() -> None:
     async def main() -> bool:
         source = Source(b"{}", None, b"{}")
-        stream = stream_of(await relayed(source.events()))
+        stream = stream_of(await event_stream(source.events()))
         await anext(stream)
         await stream.aclose()
         del stream
@@ -111,7 +111,7 @@ def test_who_leaves_ends_it() -> None:
 def test_who_leaves_before_it_begins_ends_it() -> None:
     async def main() -> bool:
         source = Source(None)
-        waiting = asyncio.create_task(relayed(source.events()))
+        waiting = asyncio.create_task(event_stream(source.events()))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         waiting.cancel()

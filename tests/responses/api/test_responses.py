@@ -12,7 +12,7 @@ import pytest
 
 from agents.record.models.agents import Session
 from agents.record.models.turns import Item, Turn
-from agents.responses.schemas.requests import REFUSED, CreateResponse
+from agents.responses.schemas.requests import UNSUPPORTED_FIELDS, CreateResponse
 from tests.server.api.test_bad_input import CLIENT, refusal
 from tests.support.cases import sparing
 from tests.support.inprocess import body_of, json_of
@@ -180,7 +180,7 @@ NEVER: dict[str, list[Any]] = {
     "previous_response_id": [1, [], {}],
     "prompt": ["x", {"id": "p"}],
     "context_management": ["x", [{"type": "x"}]],
-    **{name: ["x", {"k": "v"}] for name in REFUSED[2:]},
+    **{name: ["x", {"k": "v"}] for name in UNSUPPORTED_FIELDS[2:]},
 }
 
 
@@ -199,7 +199,7 @@ def test_a_value_of_a_wrong_type_is_refused_by_its_name(field: str, stream: bool
 
 
 def test_every_field_of_a_request_is_tried() -> None:
-    untried = {*CreateResponse.model_fields, *REFUSED} - set(NEVER)
+    untried = {*CreateResponse.model_fields, *UNSUPPORTED_FIELDS} - set(NEVER)
     assert untried == set()
 
 

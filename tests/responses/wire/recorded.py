@@ -17,7 +17,7 @@ from agents.record.schemas.events import EVENT, Delta, Entry
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.responses import ResponseHead
 from agents.responses.wire.settings import settings_json
-from agents.responses.wire.stream import Stream
+from agents.responses.wire.stream import ResponseStream
 from agents.safety.providers.scripted import PhraseShield
 from tests.loop.play import START_US, events, make_run, play
 
@@ -122,7 +122,7 @@ def head_of(name: str) -> ResponseHead:
 
 
 def frames(name: str, entries: list[Entry]) -> bytes:
-    return Stream(head_of(name)).feed(entries)
+    return ResponseStream(head_of(name)).feed(entries)
 
 
 def entries_json(entries: list[Entry]) -> str:

@@ -18,9 +18,9 @@ from agents.record.schemas.events import Delta, Entry, TurnAwaiting, TurnEnded
 from agents.record.schemas.turns import fold
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire import responses as wire
-from agents.responses.wire.responses import Outcome, ResponseHead, output_of, response_json
+from agents.responses.wire.responses import ResponseHead, ResponseState, output_of, response_json
 from agents.responses.wire.settings import settings_json
-from agents.responses.wire.stream import Stream
+from agents.responses.wire.stream import ResponseStream
 from agents.safety.providers.scripted import PhraseShield
 from tests.llama_stack import test_stream as test_agents_stream
 from tests.loop.play import LOOKUP, SESSION, START_US, TURN, events, items, make_run, play
@@ -53,7 +53,7 @@ def frames(body: bytes) -> list[dict[str, Any]]:
 
 
 def stream_of(entries: Sequence[Entry], **body: Any) -> list[dict[str, Any]]:
-    return frames(Stream(head(**body)).feed(entries))
+    return frames(ResponseStream(head(**body)).feed(entries))
 
 
 def body_of(run: dict[str, Any]) -> dict[str, Any]:
@@ -174,12 +174,12 @@ def read_back(entries: Sequence[Entry], **body: Any) -> dict[str, Any]:
     own, last = head(**body), events(entries)[-1]
     value = fold(TURN, SESSION, events(entries))
     finish = [json.loads(step.detail or b"{}").get("finish_reason") for step in value.steps if step.type == "inference"]
-    refused = any(wire.violation(step) is not None for step in value.steps)
+    refused = any(wire.refusal_text(step) is not None for step in value.steps)
     reason = getattr(last, "reason", None)
     ended = "completed" if isinstance(last, TurnAwaiting) else last.status
     incomplete = None if refused else wire.incomplete_reason(reason, finish[-1] if finish else None)
     status = wire.status_of(ended, incomplete)
-    outcome = Outcome(
+    outcome = ResponseState(
         status,
         output_of(value.steps, cites=own.cites, guarded=own.guarded),
         last.at,
@@ -280,8 +280,8 @@ def test_the_same_run_in_both_dialects_agrees(script: str, kind: dict[str, Any])
 def test_however_it_is_cut_the_frames_are_the_same(script: str, kind: dict[str, Any], after: int, size: int) -> None:
     run = {"client_tools": [LOOKUP], "server_tools": tool("ours"), "ends_with_client_calls": True, **kind}
     entries, body = play(make_run(script, **run)), body_of(kind)
-    whole = Stream(head(**body)).feed(entries)
-    late = Stream(head(**body), after=after)
+    whole = ResponseStream(head(**body)).feed(entries)
+    late = ResponseStream(head(**body), after=after)
     rest = b"".join(late.feed(entries[start : start + size]) for start in range(0, len(entries), size))
     seen = [frame for frame in whole.split(b"\n\n")[:-1]][: after + 1]
     assert b"".join(frame + b"\n\n" for frame in seen) + rest == whole
@@ -318,7 +318,7 @@ def test_words_before_a_thought_stay_before_it() -> None:
 
 def test_nothing_typed_is_shown_before_it_is_judged() -> None:
     entries = play(make_run("think secret\nsay secret words", output_shields=[PhraseShield()]))
-    stream = Stream(head(guardrails=["demo_guard"]))
+    stream = ResponseStream(head(guardrails=["demo_guard"]))
     judged = next(place for place, one in enumerate(entries) if getattr(one, "type", "") == "turn.ended")
     before = [frame["type"] for frame in frames(stream.feed(entries[:judged]))]
     assert before == ["response.created", "response.in_progress"]
@@ -333,7 +333,7 @@ def test_a_run_that_is_cancelled_under_judgement_tells_nothing_of_it(upto: int) 
     end = TurnEnded(seq=last + 1, at=START_US, status="cancelled", reason="x")
     if any(getattr(one, "name", "") == "assistant-output" for one in seen):
         return
-    assert b"secret" not in Stream(head(guardrails=["demo_guard"])).feed([*seen, end])
+    assert b"secret" not in ResponseStream(head(guardrails=["demo_guard"])).feed([*seen, end])
 
 
 def test_a_refusal_of_the_question_is_all_there_is() -> None:

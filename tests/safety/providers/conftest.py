@@ -10,7 +10,7 @@ import pytest
 
 from agents.loop import check_shields
 from agents.loop.inference.registry import EndpointConfig, Endpoints
-from agents.loop.protocols.shields import Said, ShieldSpec, Touchpoint
+from agents.loop.protocols.shields import ShieldInput, ShieldSpec, Touchpoint
 from agents.record.schemas.content import SafetyViolation
 from agents.safety.providers.registry import Shields
 from tests.support.model_lab import ModelLab
@@ -24,7 +24,7 @@ def judge(lab: ModelLab) -> Judge:
     last is looked at."""
 
     def judge(provider: str, *talk: str, resource: str = "", **params: Any) -> SafetyViolation | None:
-        said = [Said("assistant" if number % 2 else "user", text) for number, text in enumerate(talk)]
+        said = [ShieldInput("assistant" if number % 2 else "user", text) for number, text in enumerate(talk)]
 
         async def main() -> SafetyViolation | None:
             endpoints = Endpoints.from_config({"lab": EndpointConfig(lab.url)})

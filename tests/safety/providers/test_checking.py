@@ -11,12 +11,12 @@ import pytest
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop import check_shields
 from agents.loop.inference.registry import Endpoints
-from agents.loop.protocols.shields import Said, Shield, ShieldSpec, Touchpoint
+from agents.loop.protocols.shields import Shield, ShieldInput, ShieldSpec, Touchpoint
 from agents.record.schemas.content import SafetyViolation
 from agents.safety.providers.registry import Shields
 from agents.safety.providers.rules import RuleParams, RuleShield
 
-SAID = [Said("user", "one two three")]
+SAID = [ShieldInput("user", "one two three")]
 
 
 def words(name: str, word: str, level: str = "error") -> Shield:
@@ -31,7 +31,7 @@ class Waiting:
     go: asyncio.Event
     name: str = "waiting"
 
-    async def check(self, said: Sequence[Said], touchpoint: Touchpoint) -> SafetyViolation | None:
+    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
         await self.go.wait()
         return None
 
@@ -43,7 +43,7 @@ class Broken:
     go: asyncio.Event
     name: str = "broken"
 
-    async def check(self, said: Sequence[Said], touchpoint: Touchpoint) -> SafetyViolation | None:
+    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
         self.go.set()
         raise ProviderError("broken", provider="lab")
 

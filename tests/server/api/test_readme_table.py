@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from agents.llama_stack.schemas import Payload
 from agents.loop.schemas.turns import CreateTurn
 from agents.record.schemas.agents import AgentConfig
-from agents.responses.schemas.requests import REFUSED, CreateResponse, ResponseTool
+from agents.responses.schemas.requests import UNSUPPORTED_FIELDS, CreateResponse, ResponseTool
 from agents.responses.wire import stream as responses_stream
 from tests import ROOT
 
@@ -40,11 +40,11 @@ def words_of(union: Any) -> set[str]:
 def test_a_request_has_these_fields() -> None:
     yes, refused, _ = row("fields of a response's request")
     assert yes == set(CreateResponse.model_fields) - refused
-    assert refused == set(REFUSED)
+    assert refused == set(UNSUPPORTED_FIELDS)
     assert set(ResponseCreateParamsBase.__annotations__) <= yes | refused
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", UNSUPPORTED_FIELDS)
 def test_what_is_refused_is_refused_by_its_name(name: str) -> None:
     with pytest.raises(ValidationError, match=name):
         CreateResponse.model_validate({"model": "scripted/fast", "input": "Hello", name: {"id": "x"}})

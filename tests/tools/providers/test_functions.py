@@ -11,7 +11,7 @@ import pytest
 from pydantic import Field
 
 from agents.loop.protocols.tools import ToolContext, ToolResult
-from agents.loop.run_tool import run_one
+from agents.loop.run_tool import run_tool
 from agents.record.schemas.content import ImageData, ImageItem
 from agents.tools.providers import functions
 from agents.tools.providers.functions import FunctionError, load, tool
@@ -141,7 +141,7 @@ def test_one_that_never_ends_is_left_behind() -> None:
     def hang() -> None:
         held.wait(30)
 
-    result = asyncio.run(run_one(tool(hang), {}, CONTEXT, 0.05))
+    result = asyncio.run(run_tool(tool(hang), {}, CONTEXT, 0.05))
     held.set()
     assert result.error == "hang did not answer within 0.05 s."
 
