@@ -49,8 +49,8 @@ The nine subjects from ``identity`` to ``telemetry`` can be left out by the sett
 add to those below them they register in ``install``: tools, shields and documents of a turn (``loop.extensions``) and
 of a response (``responses.runner.extensions``), work of a serving process (``loop.background``), places on pages
 (``pages.places``), fields of queries and formats of exports (``logs``), what is deleted with a record
-(``record.store.attached``). ``server.subjects`` calls them, and puts their ``urls`` together. Their tables are there
-in any case: the database is the same whichever are installed.
+(``record.store.deletion_hooks``). ``server.subjects`` calls them, and puts their ``urls`` together. Their tables are
+there in any case: the database is the same whichever are installed.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
 ``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``) and ``templatetags/`` stand where
 Django looks for them.
