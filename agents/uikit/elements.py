@@ -5,7 +5,7 @@ Colour alone never shows a state: a status is an icon and a word, and only then 
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from django.templatetags.static import static
 from django.utils.html import format_html
@@ -49,6 +49,7 @@ def _translate(language: str | None, word: str) -> str:
     return gettext(word)
 
 
+@cache
 def icon(name: str) -> SafeString:
     """An icon of the sprite, hidden from screen readers: there is always text beside it."""
     return format_html(
@@ -58,6 +59,11 @@ def icon(name: str) -> SafeString:
 
 def status(name: str) -> SafeString:
     """A status as icon and word; ``name`` is as in the API."""
+    return _status(get_language(), name)
+
+
+@lru_cache(maxsize=256)
+def _status(language: str | None, name: str) -> SafeString:
     return format_html('<span class="status" data-status="{}">{}{}</span>', name, icon(name), status_label(name))
 
 
