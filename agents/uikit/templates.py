@@ -13,13 +13,14 @@ from django.conf import settings
 from django.template.defaultfilters import truncatechars
 from django.template.loader import get_template
 from django.templatetags.static import static
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, get_language_info, gettext, ngettext, npgettext, pgettext
 from jinja2 import Environment, StrictUndefined, Template
 
 from agents.base.subjects import is_installed
 from agents.uikit import elements, format, sources
+from agents.uikit.navigation import navigation, optional_url
 
 
 def environment(**options: Any) -> Environment:
@@ -40,14 +41,6 @@ def environment(**options: Any) -> Environment:
 def url_for(name: str, *args: Any) -> str:
     """The path of a view by its name."""
     return reverse(name, args=args)
-
-
-def optional_url(name: str) -> str:
-    """The path of a view that is perhaps not installed; empty without it."""
-    try:
-        return reverse(name)
-    except NoReverseMatch:
-        return ""
 
 
 def languages() -> list[dict[str, Any]]:
@@ -80,6 +73,7 @@ _GLOBALS = {
     "static": static,
     "url_for": url_for,
     "optional_url": optional_url,
+    "navigation": navigation,
     "language": get_language,
     "languages": languages,
     "translate": gettext,
