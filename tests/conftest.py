@@ -20,7 +20,8 @@ from django.conf import settings
 from django.db import connection, connections
 from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from agents.base import ids, reading
 from agents.base.access import ACTIONS, Actor
@@ -31,8 +32,8 @@ from tests import kept, second_database
 from tests.support.inprocess import empty_database
 
 # a machine that is busy makes examples slowly: what is promised about them is not their pace
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+hypothesis_settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("any machine")
 # as manage.py does: the tests' own garbage is little beside what is imported
 gc.set_threshold(50_000, 20, 100)
 # a shell that starts a command behind itself lets it ignore SIGINT, and every server we start would inherit that
