@@ -59,11 +59,6 @@ def icon(name: str) -> SafeString:
 
 def status(name: str) -> SafeString:
     """A status as icon and word; ``name`` is as in the API."""
-    return _status(get_language(), name)
-
-
-@lru_cache(maxsize=256)
-def _status(language: str | None, name: str) -> SafeString:
     return format_html('<span class="status" data-status="{}">{}{}</span>', name, icon(name), status_label(name))
 
 
