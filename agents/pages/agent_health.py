@@ -17,6 +17,7 @@ from agents.logs.pages.numbers import zone_of
 from agents.logs.schemas.numbers import Stats
 from agents.logs.store import numbers
 from agents.pages import outliers, period_metrics, periods
+from agents.pages.period_metrics import TableLabels
 from agents.pages.periods import MetricsQuery, TimePeriod
 from agents.record.store import agents
 from agents.record.store.agents import AgentRecord
@@ -76,7 +77,7 @@ def agent_metrics(actor: Actor, record: AgentRecord, period: TimePeriod) -> dict
             ),
             "charts": period_metrics.period_charts(actor, base, period, models),
             "table": period_metrics.top_table(
-                "tool", tools, calls, "count", title=_("Tools"), none=_("It called no tool in this time."), absent="–"
+                "tool", tools, calls, "count", TableLabels(_("Tools"), _("It called no tool in this time."), "–")
             ),
             "failures": outliers.failures(actor, current),
             "failed_url": current.also("status:failed").url,

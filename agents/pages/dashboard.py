@@ -27,6 +27,7 @@ from agents.logs.schemas.numbers import Group
 from agents.logs.schemas.rows import TurnRow
 from agents.logs.store import listing, numbers, rows
 from agents.pages import outliers, period_metrics, periods
+from agents.pages.period_metrics import TableLabels
 from agents.pages.periods import MetricsQuery, TimePeriod
 from agents.uikit.access import PageRequest, page
 
@@ -161,9 +162,10 @@ def _tables(actor: Actor, query: MetricsQuery, models: Sequence[Group], sort: st
     calls = MetricsQuery(f"type:tool {query.text}", "step")
     tools = numbers.groups(actor, calls.query, ["tool"]).groups
     named = [group for group in users if group.values[0]]
+    table = period_metrics.top_table
     return [
-        period_metrics.top_table("agent", agents, query, sort, title=_("Agents"), none=none, absent=_("no agent")),
-        period_metrics.top_table("model", models, query, sort, title=_("Models"), none=none, absent=_("no model")),
-        period_metrics.top_table("tool", tools, calls, sort, title=_("Tools"), none=none, absent=_("no name")),
-        period_metrics.top_table("user", named, query, sort, title=_("Users"), none=_("No user was named."), absent=""),
+        table("agent", agents, query, sort, TableLabels(_("Agents"), none, _("no agent"))),
+        table("model", models, query, sort, TableLabels(_("Models"), none, _("no model"))),
+        table("tool", tools, calls, sort, TableLabels(_("Tools"), none, _("no name"))),
+        table("user", named, query, sort, TableLabels(_("Users"), _("No user was named."), "")),
     ]

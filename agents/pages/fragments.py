@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -48,25 +49,27 @@ MIN_OVERVIEW_STEPS = 30
 """A turn with more steps also gets an overview of its timeline."""
 
 
+@dataclass(frozen=True, slots=True)
+class CardContext:
+    """What the rest of its turn says of a step: who speaks in it, the controls of its feedback, if it has any, and
+    the level of nesting. Without ``rendered`` Markdown stays as it was written."""
+
+    speaker: str
+    feedback_html: str = ""
+    depth: int = 0
+    rendered: bool = True
+
+
 def step_card(
-    turn: TurnSnapshot,
-    step: StepSnapshot,
-    agent_name: str,
-    *,
-    streamed: StreamedText | None = None,
-    rendered: bool = True,
-    feedback_html: str = "",
-    depth: int = 0,
+    turn: TurnSnapshot, step: StepSnapshot, context: CardContext, streamed: StreamedText | None = None
 ) -> str:
-    """Render the card of a step; a turn without an agent uses the name of its model as speaker. ``feedback_html``
-    are the controls of its feedback, if it has any; ``depth`` is the level of nesting."""
-    speaker = agent_name or turn.model
+    """Render the card of a step; a turn without an agent uses the name of its model as speaker. ``streamed`` is the
+    text of a running inference so far."""
+    speaker = context.speaker or turn.model
     tools = partial(turn_responses.client_tools, turn.key)
-    card = step_cards.step_card(
-        turn, step, speaker, streamed=streamed, rendered=rendered, client_tools=tools, depth=depth
-    )
-    feedback_html = feedback_html or hooks.empty_step_feedback(turn.session, turn.key, step.key)
-    return fragment("pages/_step.html", card=card, judged=feedback_html)
+    card = step_cards.step_card(turn, step, speaker, streamed=streamed, rendered=context.rendered, client_tools=tools)
+    feedback_html = context.feedback_html or hooks.empty_step_feedback(turn.session, turn.key, step.key)
+    return fragment("pages/_step.html", card=replace(card, depth=context.depth), judged=feedback_html)
 
 
 _SPEAKERS = {

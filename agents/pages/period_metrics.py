@@ -302,6 +302,15 @@ class TopTable:
     none: str
 
 
+@dataclass(frozen=True, slots=True)
+class TableLabels:
+    """The texts of a table: its title, ``none`` for an empty one, ``absent`` for rows without a value."""
+
+    title: str
+    none: str
+    absent: str
+
+
 SORTS = {
     "count": (gettext_noop("count"), lambda stats: stats.count),
     "failed": (gettext_noop("failed"), lambda stats: stats.failed),
@@ -311,15 +320,15 @@ SORTS = {
 """Label and sort key of each order of the tables."""
 
 
-def top_table(
-    name: str, groups: Sequence[Group], query: MetricsQuery, sort: str, *, none: str, title: str, absent: str
-) -> TopTable:
-    """The top groups of a field; ``absent`` is the label of rows without a value."""
+def top_table(name: str, groups: Sequence[Group], query: MetricsQuery, sort: str, labels: TableLabels) -> TopTable:
+    """The top groups of a field."""
     amount: Callable[[Stats], float] = SORTS[sort][1]
     ordered = sorted(groups, key=lambda group: (-amount(group.stats), -group.stats.count))
     maximum = max((amount(group.stats) for group in ordered), default=0)
-    rows = tuple(_table_row(name, group, query, amount(group.stats), maximum, absent) for group in ordered[:MAX_ROWS])
-    return TopTable(name, title, rows, len(ordered) - len(rows), none)
+    rows = tuple(
+        _table_row(name, group, query, amount(group.stats), maximum, labels.absent) for group in ordered[:MAX_ROWS]
+    )
+    return TopTable(name, labels.title, rows, len(ordered) - len(rows), labels.none)
 
 
 def _table_row(name: str, group: Group, query: MetricsQuery, amount: float, maximum: float, absent: str) -> TableRow:

@@ -92,10 +92,10 @@ def step_card(
     streamed: StreamedText | None = None,
     rendered: bool = True,
     client_tools: Callable[[], list[ToolDef]] = list,
-    depth: int = 0,
 ) -> StepCard:
-    """Build the card of a step. ``streamed`` is the text of a running inference so far; without ``rendered``
-    Markdown stays as it was written; ``client_tools`` is called if the step waits for an answer."""
+    """Build the card of a step at the outermost level. ``streamed`` is the text of a running inference so far;
+    without ``rendered`` Markdown stays as it was written; ``client_tools`` is called if the step waits for an
+    answer."""
     base = StepCard(
         id=ids.public(ids.Kind.STEP, step.key),
         number=step.number,
@@ -106,7 +106,6 @@ def step_card(
         elapsed_ms=max(ids.now_us() - step.started_at, 0) / 1000 if step.status == "in_progress" else None,
         url=f"/turns/{ids.public(ids.Kind.TURN, turn.key)}/steps/{ids.public(ids.Kind.STEP, step.key)}/value/",
         fork="" if step.foreign else hooks.fork_url(turn, step),
-        depth=depth,
         span=external_steps.span_url(turn, step),
     )
     match step.type:

@@ -163,17 +163,13 @@ def _thread(page: TurnPageData, inputs: Mapping[int, Sequence[ItemSnapshot]]) ->
     depths = step_pages.depths(page.steps) if is_foreign else {}
     speakers = external_steps.speakers(page.steps, page.row.agent_name) if is_foreign else {}
     for step in page.steps:
-        streamed, is_rendered = _streamed_text(page.turn, step), step.key in rendered
-        html = fragments.step_card(
-            page.turn,
-            step,
-            speakers.get(step.key, page.row.agent_name),
-            streamed=streamed,
-            rendered=is_rendered,
+        context = fragments.CardContext(
+            speaker=speakers.get(step.key, page.row.agent_name),
             feedback_html=feedback.get(step.key, ""),
             depth=depths.get(step.key, 0),
+            rendered=step.key in rendered,
         )
-        yield step.number, html
+        yield step.number, fragments.step_card(page.turn, step, context, _streamed_text(page.turn, step))
     for response in page.responses:
         if response.number > 1 and page.start <= response.record.first_step <= page.start + len(page.steps):
             yield (

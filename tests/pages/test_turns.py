@@ -239,7 +239,7 @@ def test_a_live_card_is_the_one_of_the_page(client: Client, me: Actor) -> None:
     page = get(client, made)
     turn = read_turns.turn(me, made.turn)
     for step in turn.steps:
-        assert fragments.step_card(turn, step, "support") in page
+        assert fragments.step_card(turn, step, fragments.CardContext("support")) in page
 
 
 def test_it_gives_what_changes_beside_the_steps(client: Client, me: Actor) -> None:

@@ -70,7 +70,7 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
     for event in events:
         if event["type"].startswith("step."):
             step = steps[event["step"]]
-            html = fragments.step_card(turn, step, found[0].agent_name)
+            html = fragments.step_card(turn, step, fragments.CardContext(found[0].agent_name))
             event = {"type": event["type"], "step": event["step"], "number": step.number, "html": html}
         elif event["type"].startswith("turn."):
             if event["type"] == "turn.resumed":
