@@ -8,13 +8,16 @@ fields, which knows no gettext. ``agents/locale/<language>/LC_MESSAGES/django.po
 from __future__ import annotations
 
 import ast
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from io import BytesIO
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import django
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_python
 from babel.messages.mofile import write_mo
@@ -114,7 +117,7 @@ def read(language: str) -> Catalog:
 def template() -> Catalog:
     """All messages, untranslated."""
     made = Catalog(fuzzy=False)
-    for place, words, context in messages():
+    for place, words, context in sorted(messages(), key=attrgetter("place")):  # as they are written
         made.add(words, locations=[(place, 1)], context=context)
     return made
 
@@ -145,6 +148,8 @@ def _strings(string: str | Sequence[str] | None) -> Sequence[str]:
 
 
 def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    django.setup()  # subjects add their query fields
     missing = {language: refresh(language) for language in LANGUAGES}
     for language, ids in missing.items():
         print(f"{language}: {len(ids)} to be translated", *ids, sep="\n  ")  # noqa: T201 - a command

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from agents.base.api.provider_data import provider_data
 from agents.base.api.views import ApiView, answer
 from agents.forks.runner import fork
-from agents.forks.runner.fork import Asked
+from agents.forks.runner.fork import ForkRequest
 from agents.forks.schemas.comparison import Comparison
 from agents.forks.schemas.forks import ForkTurn
 from agents.forks.store import comparison_input
@@ -30,7 +30,7 @@ class TurnFork(TurnView):
         place = self._target(agent_id, session_id, turn_id, "run")
         body = self.body(ForkTurn)
         sent = provider_data(request._request)
-        started = fork.begin(service(), Asked(self.actor, place.key, body, self.raw, self._retry(), sent))
+        started = fork.begin(service(), ForkRequest(self.actor, place.key, body, self.raw, self._retry(), sent))
         return self._answer(started, bool(body.stream))
 
 

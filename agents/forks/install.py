@@ -8,5 +8,5 @@ from agents.pages.page_hooks import hooks
 
 def install() -> None:
     hooks.lineage = lazy_import("agents.forks.pages.lineage.lineage")
-    hooks.origin = lazy_import("agents.forks.pages.origins.words")
+    hooks.origin = lazy_import("agents.forks.pages.origins.label")
     hooks.fork_url = lazy_import("agents.forks.pages.origins.fork_url")

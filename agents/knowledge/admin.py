@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 else:  # generic in the stubs only
     _FormSet, _Inline = BaseInlineFormSet, admin.TabularInline
 
-DOCUMENTS = 20
+MAX_INLINE_DOCUMENTS = 20
 """Documents beside a database, the newest."""
-BEGINNING = 3
+PREVIEW_CHUNKS = 3
 """Chunks beside a document, the first."""
 
 
@@ -77,7 +77,7 @@ class _Newest(_FormSet):
 
     def get_queryset(self) -> Any:
         if not hasattr(self, "_newest"):
-            self._newest = list(super().get_queryset()[:DOCUMENTS])
+            self._newest = list(super().get_queryset()[:MAX_INLINE_DOCUMENTS])
         return self._newest
 
 
@@ -119,8 +119,8 @@ class VectorDBAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
     )
 
     def search(self, request: HttpRequest, rows: Any, text: str) -> Any:
-        found = Q(identifier__icontains=text) | Q(name__icontains=text) | Q(embedding_model__icontains=text)
-        return newest_rows(rows).filter(found)
+        matches = Q(identifier__icontains=text) | Q(name__icontains=text) | Q(embedding_model__icontains=text)
+        return newest_rows(rows).filter(matches)
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return self.inlines if obj else ()
@@ -156,10 +156,12 @@ class VectorDBAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
             db.pk, db.identifier, db.embedding_model, db.embedding_dimension, db.provider_id, db.version
         )
         try:
-            found = service().providers.part(Library).how(record)
+            described = service().providers.part(Library).how(record)
         except Unavailable:
             return cell_html.NOTHING
-        return ", ".join([found["search"], *(found[name] for name in ("served_by", "note") if name in found)])
+        return ", ".join(
+            [described["search"], *(described[name] for name in ("served_by", "note") if name in described)]
+        )
 
     @admin.display(description=_("documents"))
     def its_documents(self, db: VectorDB) -> str:
@@ -173,8 +175,8 @@ class VectorDBAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
     def kept(self, db: VectorDB) -> str:
         if db.expires_days is None:
             return _now("until it is deleted")
-        words = ngettext("%(days)d day after its last use", "%(days)d days after its last use", db.expires_days)
-        return f"{words % {'days': db.expires_days}}, {cell_html.timestamp(db.last_active_at)}"
+        text = ngettext("%(days)d day after its last use", "%(days)d days after its last use", db.expires_days)
+        return f"{text % {'days': db.expires_days}}, {cell_html.timestamp(db.last_active_at)}"
 
     @admin.display(description=_("provider"))
     def provider(self, db: VectorDB) -> str:
@@ -236,8 +238,8 @@ class VectorDocumentAdmin(DocumentCells, RecordAdmin):
 
     @admin.display(description=_("beginning"))
     def beginning(self, document: VectorDocument) -> str:
-        found = Chunk.objects.filter(document_id=document.pk).order_by("position").values_list("text", flat=True)
-        return cell_html.code("\n\n".join(found[:BEGINNING]))
+        texts = Chunk.objects.filter(document_id=document.pk).order_by("position").values_list("text", flat=True)
+        return cell_html.code("\n\n".join(texts[:PREVIEW_CHUNKS]))
 
     @admin.display(description=_("metadata"))
     def metadata_text(self, document: VectorDocument) -> str:

@@ -12,13 +12,13 @@ _BATCH = f"{_STORE}/file_batches/<str:batch_id>"
 
 API = Routes(
     openai=[
-        ("files", files.FileList),
+        ("files", files.FileListView),
         ("files/<str:file_id>", files.FileDetail),
         ("files/<str:file_id>/content", files.FileContent),
-        ("vector_stores", vector_stores.VectorStoreList),
+        ("vector_stores", vector_stores.VectorStoreListView),
         (_STORE, vector_stores.VectorStoreDetail),
         (f"{_STORE}/search", vector_stores.VectorStoreSearch),
-        (f"{_STORE}/files", vector_store_files.StoreFileList),
+        (f"{_STORE}/files", vector_store_files.StoreFileListView),
         (f"{_STORE}/files/<str:file_id>", vector_store_files.StoreFileDetail),
         (f"{_STORE}/files/<str:file_id>/content", vector_store_files.StoreFileText),
         (f"{_STORE}/file_batches", vector_store_files.FileBatchCreate),

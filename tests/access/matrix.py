@@ -23,7 +23,7 @@ from agents.feedback.store.feedback import FeedbackContent
 from agents.knowledge.store import files, indexing, vector_dbs, vector_files, vector_stores, vectors
 from agents.knowledge.store.files import NewFile
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument
-from agents.knowledge.store.vector_files import Wanted
+from agents.knowledge.store.vector_files import NewStoreFile
 from agents.knowledge.store.vector_stores import NewStore
 from agents.logs.store import saved_views
 from agents.logs.store.saved_views import StoredView
@@ -219,7 +219,7 @@ def make_files(owner: Actor, words: str) -> dict[str, str]:
     file = files.create(owner, NewFile(words, "assistants", "text/plain"), [words.encode()]).public_id
     store = vector_files.create_store(owner, NewStore(words, words, 4, metadata={"of": words}), [], "").store
     public = ids.openai(ids.Kind.VECTOR_STORE, store)
-    added = vector_files.add(owner, public, [Wanted(file, 800, 400, {"of": words})], "", batch=True)
+    added = vector_files.add(owner, public, [NewStoreFile(file, 800, 400, {"of": words})], "", batch=True)
     assert added.batch is not None
     indexing.fill(added.work[0], store, [NewChunk(words, 2)], len(words))
     return {"file_id": file, "vector_store_id": public, "batch_id": ids.openai(ids.Kind.FILE_BATCH, added.batch)}

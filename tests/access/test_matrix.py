@@ -16,9 +16,9 @@ from agents.base.access import ACTIONS
 from agents.base.api.views import ApiView
 from agents.feedback.api import FeedbackCollection, FeedbackDetail
 from agents.forks.api import TurnFork
-from agents.knowledge.api.files import FileList
+from agents.knowledge.api.files import FileListView
 from agents.knowledge.api.vector_dbs import RagInsertion, RagSearch, VectorDBDetail, VectorInsertion, VectorSearch
-from agents.knowledge.api.vector_store_files import FileBatchCreate, StoreFileList
+from agents.knowledge.api.vector_store_files import FileBatchCreate, StoreFileListView
 from agents.llama_stack.api import AgentDetail, SessionDetail, TurnCreate, TurnResume
 from agents.logs.api.saved_views import ViewAll, ViewOne
 from agents.loop.api import ModelDetail
@@ -130,14 +130,14 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("delete", ShieldDetail): 204,
     ("delete", ModelDetail): 204,
     **dict.fromkeys([("post", view) for view in (VectorInsertion, VectorSearch, RagInsertion, RagSearch)], 404),
-    ("post", FileList): 415,
+    ("post", FileListView): 415,
     ("post", ImportList): 415,
     ("post", AgentsSdkTraces): 204,
     ("post", LangSmithBatch): 202,
     ("post", LangSmithMultipart): 415,
     ("post", LangSmithRuns): 400,
     ("patch", LangSmithRun): 202,
-    **dict.fromkeys([("post", view) for view in (StoreFileList, FileBatchCreate)], 404),
+    **dict.fromkeys([("post", view) for view in (StoreFileListView, FileBatchCreate)], 404),
     ("post", ResponseCreate): 404,
     ("post", ResponseCancel): 409,
     ("delete", ToolGroupDetail): 400,

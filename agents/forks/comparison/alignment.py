@@ -15,7 +15,7 @@ from dataclasses import dataclass
 Pair = tuple[int | None, int | None]
 """Places in the first and the second sequence; None where one has nothing."""
 
-CELLS = 250_000
+MAX_CELLS = 250_000
 """The largest table that is filled: about a quarter of a second."""
 GAP = 1.0
 """What it costs that something is in one only; whatever is changed costs less than two of these."""
@@ -28,7 +28,7 @@ class Element:
 
     key: object
     kind: object
-    words: frozenset[str] = frozenset()
+    terms: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Alignment:
     in_order: bool = False
 
 
-def align(first: Sequence[Element], second: Sequence[Element], cells: int = CELLS) -> Alignment:
+def align(first: Sequence[Element], second: Sequence[Element], cells: int = MAX_CELLS) -> Alignment:
     """The pairs in order, each place once."""
     pairs: list[Pair] = []
     in_order, start = False, (0, 0)
@@ -48,7 +48,7 @@ def align(first: Sequence[Element], second: Sequence[Element], cells: int = CELL
         small = len(gap[0]) * len(gap[1]) <= cells
         cells -= len(gap[0]) * len(gap[1]) if small else 0
         in_order = in_order or not small
-        pairs += (_cheapest if small else _in_order)(first, second, *gap)
+        pairs += (_cheapest_pairs if small else _pairs_in_order)(first, second, *gap)
         if anchor[0] < len(first):
             pairs.append(anchor)
         start = anchor[0] + 1, anchor[1] + 1
@@ -66,17 +66,21 @@ def _anchors(first: Sequence[Element], second: Sequence[Element]) -> list[tuple[
     ends = (len(first) - tail, len(second) - tail)
     middle = _unique(first, second, range(head, ends[0]), range(head, ends[1]))
     return [
-        *((place, place) for place in range(head)),
+        *((index, index) for index in range(head)),
         *_increasing(middle),
-        *((ends[0] + place, ends[1] + place) for place in range(tail)),
+        *((ends[0] + index, ends[1] + index) for index in range(tail)),
     ]
 
 
-def _unique(first: Sequence[Element], second: Sequence[Element], one: range, two: range) -> list[tuple[int, int]]:
-    here, there = (Counter(side[place].key for place in where) for side, where in ((first, one), (second, two)))
-    places = {second[place].key: place for place in two if there[second[place].key] == 1}
+def _unique(first: Sequence[Element], second: Sequence[Element], rows: range, columns: range) -> list[tuple[int, int]]:
+    first_counts, second_counts = (
+        Counter(side[index].key for index in span) for side, span in ((first, rows), (second, columns))
+    )
+    by_key = {second[index].key: index for index in columns if second_counts[second[index].key] == 1}
     return [
-        (place, places[first[place].key]) for place in one if here[first[place].key] == 1 and first[place].key in places
+        (index, by_key[first[index].key])
+        for index in rows
+        if first_counts[first[index].key] == 1 and first[index].key in by_key
     ]
 
 
@@ -84,34 +88,34 @@ def _increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The most of these pairs, in order of the first, that keep the order of the second too."""
     ends: list[int] = []
     last: list[int] = []
-    before: list[int | None] = []
-    for number, (_, place) in enumerate(pairs):
-        at = bisect_left(ends, place)
-        ends[at:] = [place, *ends[at + 1 :]]
-        last[at:] = [number, *last[at + 1 :]]
-        before.append(last[at - 1] if at else None)
+    previous: list[int | None] = []
+    for number, (_, position) in enumerate(pairs):
+        length = bisect_left(ends, position)
+        ends[length:] = [position, *ends[length + 1 :]]
+        last[length:] = [number, *last[length + 1 :]]
+        previous.append(last[length - 1] if length else None)
     chain: list[tuple[int, int]] = []
-    number_: int | None = last[-1] if last else None
-    while number_ is not None:
-        chain.append(pairs[number_])
-        number_ = before[number_]
+    current: int | None = last[-1] if last else None
+    while current is not None:
+        chain.append(pairs[current])
+        current = previous[current]
     return chain[::-1]
 
 
 # ------------------------------------------------------------------------------------------ the gaps
 
 
-def _cost(one: Element, two: Element) -> float:
+def _cost(a: Element, b: Element) -> float:
     """What it costs to take one for the other; more than two gaps where that may not be."""
-    if one.key == two.key:
+    if a.key == b.key:
         return 0.0
-    if one.kind != two.kind:
+    if a.kind != b.kind:
         return 3 * GAP
-    union = len(one.words | two.words)
-    return 0.3 + 1.2 * (1 - (len(one.words & two.words) / union if union else 1.0))
+    union = len(a.terms | b.terms)
+    return 0.3 + 1.2 * (1 - (len(a.terms & b.terms) / union if union else 1.0))
 
 
-def _cheapest(first: Sequence[Element], second: Sequence[Element], rows: range, columns: range) -> list[Pair]:
+def _cheapest_pairs(first: Sequence[Element], second: Sequence[Element], rows: range, columns: range) -> list[Pair]:
     table = _table(first, second, rows, columns)
     pairs: list[Pair] = []
     row, column = len(rows), len(columns)
@@ -129,11 +133,14 @@ def _table(
     table = [[(column * GAP, "insert") for column in range(len(columns) + 1)]]
     for number, row in enumerate(rows, start=1):
         above, line = table[-1], [(number * GAP, "delete")]
-        for place, column in enumerate(columns):
-            taken = above[place][0] + _cost(first[row], second[column])
+        for position, column in enumerate(columns):
+            matched = above[position][0] + _cost(first[row], second[column])
             line.append(
                 min(
-                    (taken, "both"), (above[place + 1][0] + GAP, "delete"), (line[place][0] + GAP, "insert"), key=_first
+                    (matched, "both"),
+                    (above[position + 1][0] + GAP, "delete"),
+                    (line[position][0] + GAP, "insert"),
+                    key=_first,
                 )
             )
         table.append(line)
@@ -144,23 +151,23 @@ def _first(choice: tuple[float, str]) -> float:
     return choice[0]
 
 
-def _in_order(first: Sequence[Element], second: Sequence[Element], rows: range, columns: range) -> list[Pair]:
+def _pairs_in_order(first: Sequence[Element], second: Sequence[Element], rows: range, columns: range) -> list[Pair]:
     """Like with like, in order: each takes the next of its kind, if there is one within reach."""
-    return list(_paired(first, second, rows, columns, reach=50))
+    return list(_greedy(first, second, rows, columns, reach=50))
 
 
-def _paired(
+def _greedy(
     first: Sequence[Element], second: Sequence[Element], rows: range, columns: range, reach: int
 ) -> Iterator[Pair]:
     column = columns.start
     for row in rows:
         kind = first[row].kind
         near = range(column, min(column + reach, columns.stop))
-        found = next((place for place in near if second[place].kind == kind), None)
-        if found is None:
+        match = next((index for index in near if second[index].kind == kind), None)
+        if match is None:
             yield row, None
             continue
-        yield from ((None, place) for place in range(column, found))
-        yield row, found
-        column = found + 1
-    yield from ((None, place) for place in range(column, columns.stop))
+        yield from ((None, index) for index in range(column, match))
+        yield row, match
+        column = match + 1
+    yield from ((None, index) for index in range(column, columns.stop))

@@ -20,30 +20,30 @@ def detail_of(step: StepSnapshot) -> JSON:
 
 def _object(encoded: bytes | None) -> JSON:
     try:
-        found = msgspec.json.decode(encoded or b"{}")
+        value = msgspec.json.decode(encoded or b"{}")
     except (msgspec.MsgspecError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def texts_of(step: StepSnapshot, detail: JSON) -> dict[str, str]:
     """The texts of a step by name, those that are there."""
-    found = {**_TEXTS[step.type](detail), "error": step.error.message if step.error else ""}
-    return {name: text for name, text in found.items() if text}
+    texts = {**_TEXTS[step.type](detail), "error": step.error.message if step.error else ""}
+    return {name: text for name, text in texts.items() if text}
 
 
-def words_of(content: Any) -> str:
+def content_text(content: Any) -> str:
     """The words of a message's content; of a picture only that there is one."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(words_of(one) for one in content)
+        return "\n".join(content_text(part) for part in content)
     if isinstance(content, dict):
         return str(content["text"]) if "text" in content else f"({content.get('type', 'object')})"
     return ""
 
 
-def laid_out(text: str) -> str:
+def pretty(text: str) -> str:
     """JSON, one value a line; other text as it is."""
     if not text.lstrip().startswith(("{", "[")):
         return text
@@ -66,9 +66,9 @@ def _arguments(call: JSON) -> str:
     return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
 
 
-def _list(found: JSON, name: str) -> list[JSON]:
-    items = found.get(name)
-    return [one for one in items if isinstance(one, dict)] if isinstance(items, list) else []
+def _list(parent: JSON, name: str) -> list[JSON]:
+    items = parent.get(name)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _inference(detail: JSON) -> dict[str, str]:
@@ -76,34 +76,36 @@ def _inference(detail: JSON) -> dict[str, str]:
     message = message if isinstance(message, dict) else {}
     return {
         "reasoning": str(detail.get("reasoning") or ""),
-        "said": words_of(message.get("content")),
+        "said": content_text(message.get("content")),
         "calls": "\n".join(f"{name}({arguments})" for name, arguments in calls_of(message)),
     }
 
 
 def _tool(detail: JSON) -> dict[str, str]:
     return {
-        "arguments": "\n".join(laid_out(arguments) for _, arguments in calls_of(detail)),
-        "result": "\n".join(laid_out(words_of(one.get("content"))) for one in _list(detail, "tool_responses")),
+        "arguments": "\n".join(pretty(arguments) for _, arguments in calls_of(detail)),
+        "result": "\n".join(
+            pretty(content_text(message.get("content"))) for message in _list(detail, "tool_responses")
+        ),
     }
 
 
 def _shield(detail: JSON) -> dict[str, str]:
     violation = detail.get("violation")
-    told = violation if isinstance(violation, dict) else {}
+    fields = violation if isinstance(violation, dict) else {}
     return {
         "shields": "\n".join(map(str, detail.get("shields") or ())),
-        "violation": " ".join(str(told[name]) for name in ("violation_level", "user_message") if told.get(name)),
+        "violation": " ".join(str(fields[name]) for name in ("violation_level", "user_message") if fields.get(name)),
     }
 
 
 def _memory(detail: JSON) -> dict[str, str]:
-    return {"query": str(detail.get("query") or ""), "context": words_of(detail.get("inserted_context"))}
+    return {"query": str(detail.get("query") or ""), "context": content_text(detail.get("inserted_context"))}
 
 
 def _other(detail: JSON) -> dict[str, str]:
     data = detail.get("data") or {}
-    return {"kind": str(detail.get("kind") or ""), "data": laid_out(msgspec.json.encode(data).decode())}
+    return {"kind": str(detail.get("kind") or ""), "data": pretty(msgspec.json.encode(data).decode())}
 
 
 _TEXTS = {
@@ -115,31 +117,35 @@ _TEXTS = {
 }
 
 
-def said(messages: bytes) -> str:
+def input_text(messages: bytes) -> str:
     """What a turn was asked, message by message."""
     try:
-        found = msgspec.json.decode(messages)
+        decoded = msgspec.json.decode(messages)
     except (msgspec.MsgspecError, RecursionError):
         return ""
-    return "\n\n".join(words_of(one.get("content")) for one in found if isinstance(one, dict))
+    return "\n\n".join(content_text(message.get("content")) for message in decoded if isinstance(message, dict))
 
 
-def answered(message: bytes | None) -> str:
-    return words_of(_object(message).get("content"))
+def output_text(message: bytes | None) -> str:
+    return content_text(_object(message).get("content"))
 
 
-def last_of_user(messages: bytes) -> str:
+def last_user_text(messages: bytes) -> str:
     """What the user said last."""
     try:
-        found = msgspec.json.decode(messages)
+        decoded = msgspec.json.decode(messages)
     except (msgspec.MsgspecError, RecursionError):
         return ""
-    words = [_text_of(one.get("content")) for one in found if isinstance(one, dict) and one.get("role") == "user"]
-    return words[-1] if words else ""
+    texts = [
+        _text_only(message.get("content"))
+        for message in decoded
+        if isinstance(message, dict) and message.get("role") == "user"
+    ]
+    return texts[-1] if texts else ""
 
 
-def _text_of(content: Any) -> str:
+def _text_only(content: Any) -> str:
     """The words alone of a content that may have pictures."""
     if isinstance(content, list):
-        return "\n".join(str(one["text"]) for one in content if isinstance(one, dict) and "text" in one)
-    return words_of(content)
+        return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+    return content_text(content)

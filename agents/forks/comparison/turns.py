@@ -19,14 +19,14 @@ from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit.text_diff import MAX_PARTS, diff
 
 _WORD = re.compile(r"\w+")
-CLOSENESS = 4_000
+SIMILARITY_CHARS = 4_000
 """Characters of a step by which it is found how close two are."""
-MOST = 1_000_000
+MAX_DIFF_CHARS = 1_000_000
 """Characters that are compared word by word."""
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class TurnToCompare:
     """A turn with the steps of it that are compared, how many it has, and what it ran with, by name."""
 
     turn: TurnSnapshot
@@ -37,7 +37,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _ParsedStep:
     step: StepSnapshot
     detail: dict[str, Any]
     texts: dict[str, str]
@@ -45,31 +45,31 @@ class _Step:
     @property
     def element(self) -> Element:
         step = self.step
-        words = frozenset(_WORD.findall(" ".join(self.texts.values())[:CLOSENESS]))
+        words = frozenset(_WORD.findall(" ".join(self.texts.values())[:SIMILARITY_CHARS]))
         sizes = tuple(cut.size for cut in step.cuts)
         key = (step.type, step.name, step.status, tuple(self.texts.items()), sizes)
         return Element(key, (step.type, "" if step.type == "inference" else step.name), words)
 
 
-class _Reader:
+class _TextDiffer:
     """Compares texts, in less detail once it has compared many."""
 
     def __init__(self) -> None:
-        self._left = MOST
+        self._left = MAX_DIFF_CHARS
 
     def text(self, name: str, a: str, b: str, *, cut: bool = False) -> TextDifference:
-        found = diff(a, b, MAX_PARTS if self._left > 0 else 0)
+        parts = diff(a, b, MAX_PARTS if self._left > 0 else 0)
         self._left -= 0 if a == b else len(a) + len(b)
-        return TextDifference(name=name, same=a == b, pieces=found, cut=cut)
+        return TextDifference(name=name, same=a == b, pieces=parts, cut=cut)
 
 
-def compare(a: Side, b: Side, fork: int | None = None) -> Comparison:
+def compare(a: TurnToCompare, b: TurnToCompare, fork: int | None = None) -> Comparison:
     """What is the same in two turns and what is not."""
-    first, second = _read(a.steps), _read(b.steps)
-    found = align([one.element for one in first], [one.element for one in second])
-    reader = _Reader()
-    words = _words(reader, a.turn, b.turn)
-    pairs = [_pair(reader, first, second, pair) for pair in found.pairs]
+    first, second = _parsed(a.steps), _parsed(b.steps)
+    alignment = align([step.element for step in first], [step.element for step in second])
+    differ = _TextDiffer()
+    texts = _message_diffs(differ, a.turn, b.turn)
+    pairs = [_pair(differ, first, second, pair) for pair in alignment.pairs]
     counts = Counter(pair.kind for pair in pairs)
     return Comparison(
         a=a.row,
@@ -77,30 +77,33 @@ def compare(a: Side, b: Side, fork: int | None = None) -> Comparison:
         fork=fork,
         facts=_facts(a, b),
         parameters=_differences(a.parameters, b.parameters),
-        texts=words,
+        texts=texts,
         steps=pairs,
         counts=PairCounts.model_validate(dict(counts)),
-        in_order=found.in_order,
+        in_order=alignment.in_order,
         left_out=a.total - len(a.steps) + b.total - len(b.steps),
     )
 
 
-def _read(steps: Sequence[StepSnapshot]) -> list[_Step]:
+def _parsed(steps: Sequence[StepSnapshot]) -> list[_ParsedStep]:
     out = []
     for step in steps:
         detail = content.detail_of(step)
-        out.append(_Step(step, detail, content.texts_of(step, detail)))
+        out.append(_ParsedStep(step, detail, content.texts_of(step, detail)))
     return out
 
 
 # -------------------------------------------------------------------------------------------- the whole
 
 
-def _facts(a: Side, b: Side) -> list[Difference]:
-    return [_difference(name, one, two) for (name, one), two in zip(_told(a), dict(_told(b)).values(), strict=True)]
+def _facts(a: TurnToCompare, b: TurnToCompare) -> list[Difference]:
+    return [
+        _difference(name, value, other)
+        for (name, value), other in zip(_fact_values(a), dict(_fact_values(b)).values(), strict=True)
+    ]
 
 
-def _told(side: Side) -> list[tuple[str, Any]]:
+def _fact_values(side: TurnToCompare) -> list[tuple[str, Any]]:
     row = side.row
     return [
         ("status", row.status),
@@ -126,46 +129,49 @@ def _difference(name: str, a: Any, b: Any) -> Difference:
     return Difference(name=name, a=a, b=b, same=a == b, change=b - a if numbers else None)
 
 
-def _words(reader: _Reader, a: TurnSnapshot, b: TurnSnapshot) -> list[TextDifference]:
-    said = reader.text("input", content.said(a.input_messages), content.said(b.input_messages))
-    answered = reader.text("output", content.answered(a.output_message), content.answered(b.output_message))
-    return [said, answered]
+def _message_diffs(differ: _TextDiffer, a: TurnSnapshot, b: TurnSnapshot) -> list[TextDifference]:
+    question = differ.text("input", content.input_text(a.input_messages), content.input_text(b.input_messages))
+    answer = differ.text("output", content.output_text(a.output_message), content.output_text(b.output_message))
+    return [question, answer]
 
 
 # -------------------------------------------------------------------------------------------- the steps
 
 
-def _pair(reader: _Reader, first: Sequence[_Step], second: Sequence[_Step], pair: Pair) -> StepPair:
+def _pair(differ: _TextDiffer, first: Sequence[_ParsedStep], second: Sequence[_ParsedStep], pair: Pair) -> StepPair:
     a = None if pair[0] is None else first[pair[0]]
     b = None if pair[1] is None else second[pair[1]]
     if a is None or b is None:
-        return _alone(reader, a, b)
+        return _single(differ, a, b)
     if a.element.key == b.element.key:
-        return StepPair(kind="same", type=a.step.type, a=_side(a), b=_side(b))
+        return StepPair(kind="same", type=a.step.type, a=_step_side(a), b=_step_side(b))
     values = [
-        _difference(name, one, two)
-        for name, one, two in (("name", a.step.name, b.step.name), ("status", a.step.status, b.step.status))
-        if one != two
+        _difference(name, first_value, second_value)
+        for name, first_value, second_value in (
+            ("name", a.step.name, b.step.name),
+            ("status", a.step.status, b.step.status),
+        )
+        if first_value != second_value
     ]
     names = dict.fromkeys([*a.texts, *b.texts])
     cut = bool(a.step.cuts or b.step.cuts)
-    texts = [reader.text(name, a.texts.get(name, ""), b.texts.get(name, ""), cut=cut) for name in names]
-    return StepPair(kind="changed", type=a.step.type, a=_side(a), b=_side(b), values=values, texts=texts)
+    texts = [differ.text(name, a.texts.get(name, ""), b.texts.get(name, ""), cut=cut) for name in names]
+    return StepPair(kind="changed", type=a.step.type, a=_step_side(a), b=_step_side(b), values=values, texts=texts)
 
 
-def _alone(reader: _Reader, a: _Step | None, b: _Step | None) -> StepPair:
-    one = a or b
-    assert one is not None  # a pair has at least one side
+def _single(differ: _TextDiffer, a: _ParsedStep | None, b: _ParsedStep | None) -> StepPair:
+    step = a or b
+    assert step is not None  # a pair has at least one side
     texts = [
-        reader.text(name, text if a else "", text if b else "", cut=bool(one.step.cuts))
-        for name, text in one.texts.items()
+        differ.text(name, text if a else "", text if b else "", cut=bool(step.step.cuts))
+        for name, text in step.texts.items()
     ]
-    sides = (_side(a) if a else None, _side(b) if b else None)
-    return StepPair(kind="deleted" if a else "inserted", type=one.step.type, a=sides[0], b=sides[1], texts=texts)
+    sides = (_step_side(a) if a else None, _step_side(b) if b else None)
+    return StepPair(kind="deleted" if a else "inserted", type=step.step.type, a=sides[0], b=sides[1], texts=texts)
 
 
-def _side(one: _Step) -> StepSide:
-    step = one.step
+def _step_side(parsed: _ParsedStep) -> StepSide:
+    step = parsed.step
     ended = step.completed_at
     return StepSide(
         id=step.key,
@@ -176,7 +182,7 @@ def _side(one: _Step) -> StepSide:
         ttft_ms=None if step.ttft_us is None else step.ttft_us / 1000,
         input_tokens=step.usage.input_tokens,
         output_tokens=step.usage.output_tokens,
-        origin=origin_of(one.detail),
+        origin=origin_of(parsed.detail),
     )
 
 

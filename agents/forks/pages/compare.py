@@ -25,9 +25,9 @@ from agents.uikit.text_diff import DiffPart, diff
 
 WINDOW = 100
 """Rows of steps on one page; steps that are the same and follow each other are one row."""
-AROUND = 300
+CONTEXT_CHARS = 300
 """Characters shown of what is the same, at either end of it."""
-LONGEST = 4_000
+MAX_DIFFERENCE_CHARS = 4_000
 """Characters shown of what differs."""
 
 _ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -41,28 +41,28 @@ _KINDS = {
 @page("read")
 def compare_choice(request: PageRequest) -> HttpResponse:
     """Leads to the comparison of ``?a=…&b=…``, by ids or addresses; asks for what is missing."""
-    given = {name: request.GET.get(name, "").strip() for name in ("a", "b")}
-    found = {name: _ID.findall(text) for name, text in given.items()}
-    if all(found.values()):
-        return redirect("turn-compare", found["a"][0], found["b"][0])
-    wrong = [name for name, text in given.items() if text and not found[name]]
-    status = 400 if wrong else 200
-    return render(request, "forks/comparison_choice.html", {**given, "wrong": wrong}, status=status)
+    entered = {name: request.GET.get(name, "").strip() for name in ("a", "b")}
+    matches = {name: _ID.findall(text) for name, text in entered.items()}
+    if all(matches.values()):
+        return redirect("turn-compare", matches["a"][0], matches["b"][0])
+    invalid = [name for name, text in entered.items() if text and not matches[name]]
+    status = 400 if invalid else 200
+    return render(request, "forks/comparison_choice.html", {**entered, "wrong": invalid}, status=status)
 
 
 @page("read")
 def compare_page(request: PageRequest, turn_id: str, other_id: str) -> HttpResponse:
-    found = comparison_input.comparison(request.actor, turn_id, other_id)
+    result = comparison_input.comparison(request.actor, turn_id, other_id)
     only = request.GET.get("only") == "differences"
-    rows = list(_rows(found, only=only))
+    rows = list(_rows(result, only=only))
     start = _start(request, len(rows))
     context = {
-        "found": found,
-        "heads": [_head(letter, row, found.fork) for letter, row in (("A", found.a), ("B", found.b))],
-        "facts": [_fact(one) for one in found.facts if not (only and one.same)],
-        "parameters": [_parameter(one) for one in found.parameters if not one.same],
-        "parameters_same": sum(1 for one in found.parameters if one.same),
-        "texts": [_text(one) for one in found.texts if not (only and one.same)],
+        "found": result,
+        "heads": [_head(letter, row, result.fork) for letter, row in (("A", result.a), ("B", result.b))],
+        "facts": [_fact(item) for item in result.facts if not (only and item.same)],
+        "parameters": [_parameter(item) for item in result.parameters if not item.same],
+        "parameters_same": sum(1 for item in result.parameters if item.same),
+        "texts": [_text(item) for item in result.texts if not (only and item.same)],
         "rows": rows[start : start + WINDOW],
         "same": not any(row.kind != "same" for row in rows),
         "only": only,
@@ -76,8 +76,8 @@ def compare_page(request: PageRequest, turn_id: str, other_id: str) -> HttpRespo
 
 
 def _start(request: HttpRequest, count: int) -> int:
-    asked = request.GET.get("from", "")
-    start = int(asked) if asked.isdecimal() and len(asked) < 8 else 0
+    text = request.GET.get("from", "")
+    start = int(text) if text.isdecimal() and len(text) < 8 else 0
     return min(start, max(count - 1, 0)) // WINDOW * WINDOW
 
 
@@ -89,7 +89,7 @@ def _query(only: bool, start: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ComparedTurn:
     """One of the two turns. ``relation`` says how it came from the other."""
 
     letter: str
@@ -99,19 +99,19 @@ class Head:
     relation: str
 
 
-def _head(letter: str, row: TurnRow, fork: int | None) -> Head:
+def _head(letter: str, row: TurnRow, fork: int | None) -> ComparedTurn:
     relation = ""
     if fork is not None:
         relation = gettext("the fork") if fork == row.id else gettext("what was forked")
     title = " ".join(row.input_preview.split())[:120]
-    return Head(letter, f"/turns/{ids.public(ids.Kind.TURN, row.id)}/", title, row, relation)
+    return ComparedTurn(letter, f"/turns/{ids.public(ids.Kind.TURN, row.id)}/", title, row, relation)
 
 
 # ------------------------------------------------------------------------------------------- the facts
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ComparedFact:
     """A value of both turns as people read it. ``better`` is nothing that is judged: only less or more."""
 
     name: str
@@ -135,7 +135,7 @@ _FACTS: dict[str, tuple[str, str]] = {
     "tools": (gettext_noop("tool calls"), "count"),
     "errors": (gettext_noop("errors"), "count"),
 }
-_SHOWN: dict[str, Callable[[Any], str]] = {
+_FORMATTERS: dict[str, Callable[[Any], str]] = {
     "duration": format.duration,
     "count": format.count,
     "cost": format.cost,
@@ -145,12 +145,12 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
 }
 
 
-def _fact(one: Difference) -> Fact:
-    name, kind = _FACTS[one.name]
-    show = _SHOWN[kind]
-    a, b = show(one.a), show(one.b)
-    change = "" if one.same or one.change is None else _signed(show, one.change)
-    return Fact(gettext(name), kind, a, b, one.same, change)
+def _fact(difference: Difference) -> ComparedFact:
+    name, kind = _FACTS[difference.name]
+    show = _FORMATTERS[kind]
+    a, b = show(difference.a), show(difference.b)
+    change = "" if difference.same or difference.change is None else _signed(show, difference.change)
+    return ComparedFact(gettext(name), kind, a, b, difference.same, change)
 
 
 def _signed(show: Callable[[Any], str], change: float) -> str:
@@ -163,7 +163,7 @@ def _signed(show: Callable[[Any], str], change: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DiffRun:
     """A piece as it is shown: ``op`` as in `Piece`, or ``left`` for what is left out, which ``text`` names."""
 
     op: Literal["same", "deleted", "inserted", "left"]
@@ -171,14 +171,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ComparedText:
     """A text of both, by name: what each side shows of it."""
 
     name: str
     same: bool
     cut: bool
-    first: Sequence[Run]
-    second: Sequence[Run]
+    first: Sequence[DiffRun]
+    second: Sequence[DiffRun]
 
 
 _NAMES = {
@@ -207,41 +207,41 @@ def _name(name: str) -> str:
     return gettext(_NAMES[name]) if name in _NAMES else format.readable_name(name)
 
 
-def _text(one: TextDifference) -> Words:
-    return _words(one.name, one.pieces, same=one.same, cut=one.cut)
+def _text(text: TextDifference) -> ComparedText:
+    return _text_rows(text.name, text.pieces, same=text.same, cut=text.cut)
 
 
-def _words(name: str, found: Sequence[DiffPart], *, same: bool, cut: bool = False) -> Words:
-    sides_ = [
-        list(_runs(piece for piece in found if piece.op in ops)) for ops in (("same", "deleted"), ("same", "inserted"))
+def _text_rows(name: str, parts: Sequence[DiffPart], *, same: bool, cut: bool = False) -> ComparedText:
+    sides = [
+        list(_runs(part for part in parts if part.op in ops)) for ops in (("same", "deleted"), ("same", "inserted"))
     ]
-    return Words(_name(name), same, cut, sides_[0], sides_[1])
+    return ComparedText(_name(name), same, cut, sides[0], sides[1])
 
 
-def _runs(found: Iterable[DiffPart]) -> Iterator[Run]:
+def _runs(parts: Iterable[DiffPart]) -> Iterator[DiffRun]:
     """Pieces no longer than a page can bear, each cut said."""
-    for piece in found:
-        most = 2 * AROUND if piece.op == "same" else LONGEST
-        left = len(piece.text) - most
-        if left < AROUND:
-            yield Run(piece.op, piece.text)
+    for part in parts:
+        limit = 2 * CONTEXT_CHARS if part.op == "same" else MAX_DIFFERENCE_CHARS
+        left = len(part.text) - limit
+        if left < CONTEXT_CHARS:
+            yield DiffRun(part.op, part.text)
             continue
-        end = AROUND if piece.op == "same" else 0
-        yield Run(piece.op, piece.text[: most - end])
-        words = (
-            gettext("%(count)s characters, the same") if piece.op == "same" else gettext("%(count)s characters more")
+        end = CONTEXT_CHARS if part.op == "same" else 0
+        yield DiffRun(part.op, part.text[: limit - end])
+        message = (
+            gettext("%(count)s characters, the same") if part.op == "same" else gettext("%(count)s characters more")
         )
-        yield Run("left", words % {"count": format.count(left)})
+        yield DiffRun("left", message % {"count": format.count(left)})
         if end:
-            yield Run(piece.op, piece.text[-end:])
+            yield DiffRun(part.op, part.text[-end:])
 
 
-def _parameter(one: Difference) -> Words:
-    a, b = _laid_out(one.a), _laid_out(one.b)
-    return _words(one.name, diff(a, b), same=one.same)
+def _parameter(difference: Difference) -> ComparedText:
+    a, b = _pretty(difference.a), _pretty(difference.b)
+    return _text_rows(difference.name, diff(a, b), same=difference.same)
 
 
-def _laid_out(value: Any) -> str:
+def _pretty(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
@@ -251,7 +251,7 @@ def _laid_out(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Half:
+class RowSide:
     """One side of a row of steps."""
 
     url: str
@@ -262,52 +262,52 @@ class Half:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StepRow:
     """Steps that answer to each other, or several pairs that are the same. ``number`` counts the rows."""
 
     kind: str
-    kind_words: str
+    kind_label: str
     type: str
-    type_words: str
-    first: Half | None = None
-    second: Half | None = None
-    texts: Sequence[Words] = ()
-    values: Sequence[Words] = ()
-    folded: Sequence[Row] = ()
+    type_label: str
+    first: RowSide | None = None
+    second: RowSide | None = None
+    texts: Sequence[ComparedText] = ()
+    values: Sequence[ComparedText] = ()
+    folded: Sequence[StepRow] = ()
     count: int = 0
 
 
-def _rows(found: Comparison, *, only: bool) -> Iterator[Row]:
-    for same, group in itertools.groupby(found.steps, key=lambda pair: pair.kind == "same"):
+def _rows(comparison: Comparison, *, only: bool) -> Iterator[StepRow]:
+    for same, group in itertools.groupby(comparison.steps, key=lambda pair: pair.kind == "same"):
         pairs = list(group)
         if not same:
-            yield from (_row(found, pair) for pair in pairs)
+            yield from (_row(comparison, pair) for pair in pairs)
         elif not only:
-            yield Row("same", "", "", "", folded=[_row(found, pair) for pair in pairs], count=len(pairs))
+            yield StepRow("same", "", "", "", folded=[_row(comparison, pair) for pair in pairs], count=len(pairs))
 
 
-def _row(found: Comparison, pair: StepPair) -> Row:
-    return Row(
+def _row(comparison: Comparison, pair: StepPair) -> StepRow:
+    return StepRow(
         kind=pair.kind,
-        kind_words=gettext(_KINDS[pair.kind]) if pair.kind in _KINDS else "",
+        kind_label=gettext(_KINDS[pair.kind]) if pair.kind in _KINDS else "",
         type=pair.type,
-        type_words=type_label(pair.type),
-        first=_half(found.a, pair.a),
-        second=_half(found.b, pair.b),
-        texts=[_text(one) for one in pair.texts],
-        values=[_words(one.name, diff(str(one.a), str(one.b)), same=False) for one in pair.values],
+        type_label=type_label(pair.type),
+        first=_row_side(comparison.a, pair.a),
+        second=_row_side(comparison.b, pair.b),
+        texts=[_text(item) for item in pair.texts],
+        values=[_text_rows(item.name, diff(str(item.a), str(item.b)), same=False) for item in pair.values],
     )
 
 
-def _half(turn: TurnRow, side: StepSide | None) -> Half | None:
+def _row_side(turn: TurnRow, side: StepSide | None) -> RowSide | None:
     if side is None:
         return None
     url = f"/turns/{ids.public(ids.Kind.TURN, turn.id)}/"
     start = (side.place - 1) // 500 * 500
-    return Half(
+    return RowSide(
         url=f"{url}{f'?from={start}' if start else ''}#step-{side.place - 1}",
         value_url=f"{url}steps/{ids.public(ids.Kind.STEP, side.id)}/value/",
         side=side,
         name=side.name,
-        origin=origins.of(side.origin.how) if side.origin else "",
+        origin=origins.label_of(side.origin.how) if side.origin else "",
     )

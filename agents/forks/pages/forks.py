@@ -15,7 +15,7 @@ from agents.base.access import Actor
 from agents.base.errors import AgentsError, InvalidRequest, NotFound
 from agents.forks.comparison import content
 from agents.forks.runner import fork
-from agents.forks.runner.fork import Asked
+from agents.forks.runner.fork import ForkRequest
 from agents.forks.schemas.forks import ForkTurn
 from agents.forks.store import comparison_input
 from agents.logs.pages import turn_summary
@@ -28,14 +28,14 @@ from agents.uikit.elements import type_label
 from agents.uikit.http_responses import turn_reply
 
 STRATEGIES = ("greedy", "top_p", "top_k")
-LONGEST = 200_000
+MAX_FIELD_CHARS = 200_000
 """Characters of a text that stand in the form; a longer one is kept unless it is written anew."""
 
 Form = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ForkPosition:
     """A turn with the step it is to be forked from, and the form as it is filled in before anything is
     changed. ``left_empty`` are fields that are too long for it."""
 
@@ -48,43 +48,43 @@ class Chosen:
 @page("run")
 def fork_page(request: PageRequest, turn_id: str) -> HttpResponse:
     """The form, and what became of it: leads to the new turn, or says what is wrong beside what was entered."""
-    chosen = _chosen(request.actor, turn_id, request.GET.get("step", "") or request.POST.get("step", ""))
+    position = _position(request.actor, turn_id, request.GET.get("step", "") or request.POST.get("step", ""))
     if request.method != "POST":
-        return _shown(request, chosen, chosen.form)
+        return _render(request, position, position.form)
     posted = {name: str(text).replace("\r\n", "\n") for name, text in request.POST.items()}
     try:
-        body = _read(chosen, posted)
-        started = fork.begin(service(), Asked(request.actor, chosen.turn.key, body))
+        body = _read(position, posted)
+        started = fork.begin(service(), ForkRequest(request.actor, position.turn.key, body))
     except NotFound:
         raise
     except AgentsError as error:
-        return _shown(request, chosen, {**chosen.form, **posted}, error)
+        return _render(request, position, {**position.form, **posted}, error)
     return turn_reply(request, ids.public(ids.Kind.TURN, started.turn))
 
 
-def _chosen(actor: Actor, turn_id: str, step_id: str) -> Chosen:
+def _position(actor: Actor, turn_id: str, step_id: str) -> ForkPosition:
     key = turns.key_of(turn_id)
     fork.check(actor, key)
     head = read_turns.head(actor, key, "run")
     step = _step(head, step_id)
-    form, left_empty = _filled(actor, head, step)
-    return Chosen(head, step, form, left_empty)
+    form, left_empty = _initial_form(actor, head, step)
+    return ForkPosition(head, step, form, left_empty)
 
 
 def _step(turn: TurnSnapshot, step_id: str) -> StepSnapshot:
     """The step that is asked for, else the first. Raises NotFound."""
     key = ids.parse(ids.Kind.STEP, step_id)
     number = int(step_id) - 1 if step_id.isdecimal() and len(step_id) < 8 else 0
-    found = step_pages.steps_by_key(turn.key, [key]) if key is not None else step_pages.steps(turn.key, number, 1)
-    if not found or (key is None and step_id and not step_id.isdecimal()):
+    steps = step_pages.steps_by_key(turn.key, [key]) if key is not None else step_pages.steps(turn.key, number, 1)
+    if not steps or (key is None and step_id and not step_id.isdecimal()):
         raise NotFound(f"Step '{step_id[:80]}' not found.")
-    return found[0]
+    return steps[0]
 
 
 # ------------------------------------------------------------------------------------------ the form
 
 
-def _filled(actor: Actor, turn: TurnSnapshot, step: StepSnapshot) -> tuple[Form, frozenset[str]]:
+def _initial_form(actor: Actor, turn: TurnSnapshot, step: StepSnapshot) -> tuple[Form, frozenset[str]]:
     """The fields as the turn has them; those that are too long are left empty."""
     parameters = comparison_input.parameters(actor, turn.key)
     form = {
@@ -97,7 +97,7 @@ def _filled(actor: Actor, turn: TurnSnapshot, step: StepSnapshot) -> tuple[Form,
         form["tool_result"] = _result(step)
     if not step.number:
         form["input"] = _question(turn)
-    too_long = {name for name, text in form.items() if len(text) > LONGEST}
+    too_long = {name for name, text in form.items() if len(text) > MAX_FIELD_CHARS}
     too_long |= {"tool_result"} if step.cuts and "tool_result" in form else set()
     return {name: "" if name in too_long else text for name, text in form.items()}, frozenset(too_long)
 
@@ -107,41 +107,41 @@ def _sampling(parameters: Mapping[str, Any]) -> Form:
     params = parameters.get("sampling_params")
     if isinstance(params, dict):
         strategy = params.get("strategy") or {}
-        found = {"strategy": strategy.get("type"), **strategy, "max_tokens": params.get("max_tokens") or ""}
+        values = {"strategy": strategy.get("type"), **strategy, "max_tokens": params.get("max_tokens") or ""}
     else:
-        found = {"strategy": "top_p", **parameters, "max_tokens": parameters.get("max_output_tokens")}
+        values = {"strategy": "top_p", **parameters, "max_tokens": parameters.get("max_output_tokens")}
     names = ("strategy", "temperature", "top_p", "top_k", "max_tokens")
-    return {name: "" if found.get(name) is None else str(found[name]) for name in names}
+    return {name: "" if values.get(name) is None else str(values[name]) for name in names}
 
 
 def _result(step: StepSnapshot) -> str:
     answers = content.detail_of(step).get("tool_responses") or [{}]
-    return content.words_of(answers[0].get("content"))
+    return content.content_text(answers[0].get("content"))
 
 
 def _question(turn: TurnSnapshot) -> str:
-    return content.last_of_user(turn.input_messages)
+    return content.last_user_text(turn.input_messages)
 
 
-def _read(chosen: Chosen, posted: Form) -> ForkTurn:
+def _read(position: ForkPosition, posted: Form) -> ForkTurn:
     """What is asked for: only what differs from how the form was. Raises InvalidRequest."""
-    kept = {**chosen.form, **posted}
-    changed = {name: kept[name] for name in chosen.form if kept[name] != chosen.form[name]}
+    form = {**position.form, **posted}
+    changed = {name: form[name] for name in position.form if form[name] != position.form[name]}
     changes: dict[str, Any] = {
         name: changed[name] for name in ("model", "instructions", "tool_result", "input") if name in changed
     }
     if changed.keys() & {"strategy", "temperature", "top_p", "top_k", "max_tokens"}:
-        changes["sampling_params"] = _params(kept)
-    body = {"step": ids.public(ids.Kind.STEP, chosen.step.key), "changes": changes, "tools": kept["tools"]}
+        changes["sampling_params"] = _sampling_params(form)
+    body = {"step": ids.public(ids.Kind.STEP, position.step.key), "changes": changes, "tools": form["tools"]}
     try:
         return ForkTurn.model_validate(body)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InvalidRequest(f"{where}: {first['msg']}.", param=where) from error
+        path = ".".join(str(part) for part in first["loc"])
+        raise InvalidRequest(f"{path}: {first['msg']}.", param=path) from error
 
 
-def _params(form: Form) -> dict[str, Any]:
+def _sampling_params(form: Form) -> dict[str, Any]:
     strategy: dict[str, Any] = {"type": form["strategy"]}
     names = {"top_p": ("temperature", "top_p"), "top_k": ("top_k",)}.get(form["strategy"], ())
     strategy |= {name: _number(name, form[name]) for name in names}
@@ -158,8 +158,8 @@ def _number(name: str, text: str) -> float | None:
     return int(number) if number.is_integer() else number
 
 
-def _shown(request: PageRequest, chosen: Chosen, form: Form, error: AgentsError | None = None) -> HttpResponse:
-    turn, step = chosen.turn, chosen.step
+def _render(request: PageRequest, position: ForkPosition, form: Form, error: AgentsError | None = None) -> HttpResponse:
+    turn, step = position.turn, position.step
     rows = turn_log.turn_rows(request.actor, [turn.key])
     context = {
         "turn_id": ids.public(ids.Kind.TURN, turn.key),
@@ -169,11 +169,11 @@ def _shown(request: PageRequest, chosen: Chosen, form: Form, error: AgentsError 
         "place": step.number + 1,
         "step_url": turn_summary.step_url(turn, step.number),
         "type": type_label(step.type),
-        "steps": _others(turn, step),
+        "steps": _nearby_steps(turn, step),
         "form": form,
-        "left_empty": chosen.left_empty,
-        "asks_result": "tool_result" in chosen.form,
-        "asks_input": "input" in chosen.form,
+        "left_empty": position.left_empty,
+        "asks_result": "tool_result" in position.form,
+        "asks_input": "input" in position.form,
         "strategies": STRATEGIES,
         "models": sorted({*agents.models(request.actor), turn.model}),
         "error": error,
@@ -182,10 +182,14 @@ def _shown(request: PageRequest, chosen: Chosen, form: Form, error: AgentsError 
     return render(request, "forks/fork.html", context, status=error.status if error else 200)
 
 
-def _others(turn: TurnSnapshot, step: StepSnapshot) -> list[tuple[int, str, bool]]:
+def _nearby_steps(turn: TurnSnapshot, step: StepSnapshot) -> list[tuple[int, str, bool]]:
     """The steps near the chosen one, to choose another: place, words, whether it is the one."""
     near = step_pages.steps(turn.key, max(step.number - 50, 0), 101)
     return [
-        (one.number + 1, f"{one.number + 1}. {type_label(one.type)} {one.name[:60]}", one.key == step.key)
-        for one in near
+        (
+            nearby.number + 1,
+            f"{nearby.number + 1}. {type_label(nearby.type)} {nearby.name[:60]}",
+            nearby.key == step.key,
+        )
+        for nearby in near
     ]

@@ -14,12 +14,12 @@ from agents.forks.schemas.forks import ForkChanges
 from agents.record.store import forks
 from agents.record.store.forks import ForkRecord
 
-_NAME = 60
+_MAX_MODEL_CHARS = 60
 """Characters of a model's name in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelatedTurn:
     """A turn on the other end: ``url`` is empty where it is gone, or not for this reader; ``step`` is the place
     of the step from 1, ``changes`` what was changed in words."""
 
@@ -37,46 +37,46 @@ class Lineage:
     """``of`` is what the turn is a fork of, ``forks`` what was forked from it, newest first."""
 
     turn_id: str
-    of: Related | None
-    forks: list[Related]
+    of: RelatedTurn | None
+    forks: list[RelatedTurn]
 
     @property
-    def forks_words(self) -> str:
+    def forks_label(self) -> str:
         count = len(self.forks)
         return ngettext("%(count)d fork", "%(count)d forks", count) % {"count": count}
 
 
 def lineage(actor: Actor, turn: int) -> Lineage:
     own = forks.of_turn(actor, turn)
-    made = forks.from_turn(actor, turn)
+    records = forks.from_turn(actor, turn)
     return Lineage(
         ids.public(ids.Kind.TURN, turn),
         _related(own, own.source, turn) if own else None,
-        [_related(one, one.turn, turn) for one in made],
+        [_related(record, record.turn, turn) for record in records],
     )
 
 
-def _related(record: ForkRecord, other: int | None, here: int) -> Related:
+def _related(record: ForkRecord, other: int | None, turn: int) -> RelatedTurn:
     """``other`` is the turn at the other end of a fork, seen from ``here``."""
     url = f"/turns/{ids.public(ids.Kind.TURN, other)}/" if other is not None else ""
     source = f"/turns/{ids.public(ids.Kind.TURN, record.source)}/" if record.source is not None else ""
     fork = ids.public(ids.Kind.TURN, record.turn)
-    return Related(
+    return RelatedTurn(
         url=url,
         compare_url=f"{source}compare/{fork}/" if source else "",
         step=record.step_number + 1,
         step_url=f"{source}#step-{record.step_number}" if source else "",
-        changes=changes_words(record),
+        changes=changes_text(record),
         model=record.model,
         started_at=record.started_at,
     )
 
 
-def changes_words(record: ForkRecord) -> str:
+def changes_text(record: ForkRecord) -> str:
     """``model changed to x, instructions changed, tools run anew``."""
     changes = _changes(record)
     parts = [
-        _("model changed to %(model)s") % {"model": changes.model[:_NAME]} if changes.model else "",
+        _("model changed to %(model)s") % {"model": changes.model[:_MAX_MODEL_CHARS]} if changes.model else "",
         _("instructions changed") if changes.instructions is not None else "",
         _("sampling changed") if changes.sampling_params else "",
         _("question changed") if changes.input else "",

@@ -10,7 +10,7 @@ from agents.forks.comparison import content
 from agents.forks.comparison.turns import origin_of
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 
-_WORDS = {
+_LABELS = {
     "taken_over": gettext_noop("taken over"),
     "recorded": gettext_noop("recorded result"),
     "edited": gettext_noop("changed result"),
@@ -18,16 +18,16 @@ _WORDS = {
 }
 
 
-def words(step: StepSnapshot) -> str:
+def label(step: StepSnapshot) -> str:
     """``taken over``; nothing of a step that was done here and now."""
     if not step.detail or b'"origin":' not in step.detail:
         return ""
     origin = origin_of(content.detail_of(step))
-    return of(origin.how) if origin else ""
+    return label_of(origin.how) if origin else ""
 
 
-def of(how: str) -> str:
-    return _(_WORDS[how])
+def label_of(how: str) -> str:
+    return _(_LABELS[how])
 
 
 def fork_url(turn: TurnSnapshot, step: StepSnapshot) -> str:

@@ -33,7 +33,7 @@ from agents.record.store.turns import TurnTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ForkRequest:
     """A fork that is asked for: by whom, of which turn, how; the body as received, and what came along for
     providers."""
 
@@ -46,17 +46,17 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ForkSource:
     """What is forked, and where. ``messages`` are those that the fork begins with."""
 
-    place: TurnTarget
-    value: TurnSnapshot
+    target: TurnTarget
+    turn: TurnSnapshot
     step: StepSnapshot
     messages: Sequence[TurnMessage]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ForkPlan:
     """A fork's turn with the runs of its source's legs, changed: the first is its own."""
 
     new: NewTurn
@@ -64,48 +64,54 @@ class Made:
     restarts: bool = False
 
 
-def begin(service: Service, asked: Asked) -> Started:
+def begin(service: Service, request: ForkRequest) -> Started:
     """Begin a fork. Raises NotFound for what the actor may not see, InvalidRequest for what cannot be forked or
     changed so, Conflict while the source runs, Unavailable while the server drains."""
-    again = retries.first_run(asked.retry) if asked.retry else None
-    if again:
-        return service.attach(asked.actor, *again)
+    existing = retries.first_run(request.retry) if request.retry else None
+    if existing:
+        return service.attach(request.actor, *existing)
     service.check_open()
     try:
-        source = _source(asked)
-        made = _of_agent(service, asked, source) if source.place.agent else _of_responses(service, asked, source)
-        return _start(service, asked, source, made)
+        source = _source(request)
+        plan = _of_agent(service, request, source) if source.target.agent else _of_responses(service, request, source)
+        return _start(service, request, source, plan)
     except (Conflict, InvalidRequest, NotFound):
-        again = retries.first_run(asked.retry) if asked.retry else None  # it may have begun while this one was read
-        if again is None:
+        existing = (
+            retries.first_run(request.retry) if request.retry else None
+        )  # it may have begun while this one was read
+        if existing is None:
             raise
-        return service.attach(asked.actor, *again)
+        return service.attach(request.actor, *existing)
 
 
-def _start(service: Service, asked: Asked, source: Source, made: Made) -> Started:
-    said = recording.heard(source.place.key)
-    later = [NextResponse(run, messages, made.restarts) for run, messages in zip(made.runs[1:], said, strict=False)]
-    recorded_turn = recording.make(
-        source.value,
+def _start(service: Service, request: ForkRequest, source: ForkSource, plan: ForkPlan) -> Started:
+    inputs = recording.resumed_messages(source.target.key)
+    later_responses = [
+        NextResponse(run, messages, plan.restarts) for run, messages in zip(plan.runs[1:], inputs, strict=False)
+    ]
+    recorded_turn = recording.recording(
+        source.turn,
         source.step,
-        replays=asked.body.tools == "recorded",
-        edited=asked.body.changes.tool_result,
-        legs=later,
+        replays=request.body.tools == "recorded",
+        edited=request.body.changes.tool_result,
+        next_responses=later_responses,
     )
-    loop = Loop(replace(made.runs[0], recorded_turn=recorded_turn))
-    with service.runner.slots.entered(asked.actor, source.place.agent) as slot:
+    loop = Loop(replace(plan.runs[0], recorded_turn=recorded_turn))
+    with service.runner.slots.entered(request.actor, source.target.agent) as slot:
         opening = loop.open(queued=slot.queued)
-        leg, _ = start_turn.open_turn(asked.actor, replace(made.new, queued=slot.queued), opening, service.runner.owner)
-        service.go(asked.actor, loop, leg, opening, lambda: (_before(made, source),), slot)
-    return Started(made.new.key, source.place.session, opening[0].seq)
+        turn_ref, _ = start_turn.open_turn(
+            request.actor, replace(plan.new, queued=slot.queued), opening, service.runner.owner
+        )
+        service.go(request.actor, loop, turn_ref, opening, lambda: (_history(plan, source),), slot)
+    return Started(plan.new.key, source.target.session, opening[0].seq)
 
 
-def _before(made: Made, source: Source) -> list[bytes]:
-    before = history.before_turn(made.new.key)
-    return paired_history(before, _answered(source.messages)) if made.restarts else before
+def _history(plan: ForkPlan, source: ForkSource) -> list[bytes]:
+    earlier = history.before_turn(plan.new.key)
+    return paired_history(earlier, _answered_calls(source.messages)) if plan.restarts else earlier
 
 
-def _answered(messages: Sequence[TurnMessage]) -> list[str]:
+def _answered_calls(messages: Sequence[TurnMessage]) -> list[str]:
     """The calls of the history that the turn itself began by answering."""
     return [message.call_id for message in messages if message.role == "tool"]
 
@@ -113,48 +119,48 @@ def _answered(messages: Sequence[TurnMessage]) -> list[str]:
 # --------------------------------------------------------------------------------------------- checks
 
 
-def _source(asked: Asked) -> Source:
-    place = check(asked.actor, asked.turn)
-    value = read_turns.turn(asked.actor, asked.turn, "run")
-    step = step_of(value, asked.body.step)
-    _check_changes(asked.body, step)
-    messages = MESSAGES.validate_json(value.input_messages)
-    return Source(place, value, step, _reworded(messages, asked.body.changes.input))
+def _source(request: ForkRequest) -> ForkSource:
+    target = check(request.actor, request.turn)
+    turn = read_turns.turn(request.actor, request.turn, "run")
+    step = step_of(turn, request.body.step)
+    _check_changes(request.body, step)
+    messages = MESSAGES.validate_json(turn.input_messages)
+    return ForkSource(target, turn, step, _with_input(messages, request.body.changes.input))
 
 
 def check(actor: Actor, turn: int) -> TurnTarget:
     """Where a turn stands that can be forked. Raises NotFound, Conflict while it runs, InvalidRequest for one
     that was run elsewhere or is not wholly kept."""
-    place = turns.target(actor, turn, action="run")
-    place.check_here()
-    if place.is_live:
+    target = turns.target(actor, turn, action="run")
+    target.check_here()
+    if target.is_live:
         raise Conflict("The turn is still running: fork it once it is over.", code="turn_running")
-    if place.agent is None or place.revision is None:
-        responses.legs_of(actor, place)
-    return place
+    if target.agent is None or target.revision is None:
+        responses.sent_responses(actor, target)
+    return target
 
 
 def step_of(turn: TurnSnapshot, name: int | str) -> StepSnapshot:
     """A step of a turn by its id, or its place from 1. Raises InvalidRequest."""
     text = str(name)
     key = ids.parse(ids.Kind.STEP, text)
-    place = int(text) if text.isdecimal() and len(text) < 10 else None
+    position = int(text) if text.isdecimal() and len(text) < 10 else None
     for step in turn.steps:
-        if step.key == key or step.number + 1 == place:
+        if step.key == key or step.number + 1 == position:
             return step
     count = len(turn.steps)
-    words = f"step: this turn has no step '{text[:80]}'; it has {count} of them, counted from 1."
-    raise InvalidRequest(words, param="step", code="unknown_step")
+    message = f"step: this turn has no step '{text[:80]}'; it has {count} of them, counted from 1."
+    raise InvalidRequest(message, param="step", code="unknown_step")
 
 
 def _check_changes(body: ForkTurn, step: StepSnapshot) -> None:
     changes = body.changes
     if changes.tool_result is not None and not takes_result(step):
-        words = "changes.tool_result: only a step that ran a tool has a result to change."
-        raise InvalidRequest(words, param="changes.tool_result")
+        message = "changes.tool_result: only a step that ran a tool has a result to change."
+        raise InvalidRequest(message, param="changes.tool_result")
     if changes.input is not None and step.number:
-        words = "changes.input: what was said first can be changed from the first step on only."
-        raise InvalidRequest(words, param="changes.input")
+        message = "changes.input: what was said first can be changed from the first step on only."
+        raise InvalidRequest(message, param="changes.input")
 
 
 def takes_result(step: StepSnapshot) -> bool:
@@ -162,16 +168,18 @@ def takes_result(step: StepSnapshot) -> bool:
     return step.type == "tool_execution" and b'"approval":"' not in (step.detail or b"")
 
 
-def _reworded(messages: list[TurnMessage], words: str | None) -> list[TurnMessage]:
+def _with_input(messages: list[TurnMessage], text: str | None) -> list[TurnMessage]:
     """The messages of a turn, the last of the user's in other words; what came with it stays."""
-    if words is None:
+    if text is None:
         return messages
-    for place in range(len(messages) - 1, -1, -1):
-        message = messages[place]
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
         if isinstance(message, UserMessage):
-            rest = [one for one in message.content if not isinstance(one, TextItem)] if _has_parts(message) else []
-            content = [TextItem(text=words), *rest] if rest else words
-            return [*messages[:place], message.model_copy(update={"content": content}), *messages[place + 1 :]]
+            other_parts = (
+                [part for part in message.content if not isinstance(part, TextItem)] if _has_parts(message) else []
+            )
+            content = [TextItem(text=text), *other_parts] if other_parts else text
+            return [*messages[:index], message.model_copy(update={"content": content}), *messages[index + 1 :]]
     raise InvalidRequest("changes.input: no message of the user begins this turn.", param="changes.input")
 
 
@@ -182,70 +190,72 @@ def _has_parts(message: UserMessage) -> bool:
 # --------------------------------------------------------------------------------------- the two APIs
 
 
-def _of_agent(service: Service, asked: Asked, source: Source) -> Made:
-    actor, place, changes = asked.actor, source.place, asked.body.changes
-    assert place.agent is not None  # the caller looked
-    agent_store.check_enabled(agent_store.get(actor, place.agent, "run"))
-    config = service.config_of(actor, place).model_copy(update=changes.changed_values)
-    body = CreateTurn.model_validate({"messages": [], **msgspec.json.decode(place.request or "{}")})
+def _of_agent(service: Service, request: ForkRequest, source: ForkSource) -> ForkPlan:
+    actor, target, changes = request.actor, source.target, request.body.changes
+    assert target.agent is not None  # the caller looked
+    agent_store.check_enabled(agent_store.get(actor, target.agent, "run"))
+    config = service.config_of(actor, target).model_copy(update=changes.changed_values)
+    body = CreateTurn.model_validate({"messages": [], **msgspec.json.decode(target.request or "{}")})
     key = ids.new_key()
     run = build(
         service.providers,
         actor,
         turn=key,
-        session=place.session,
+        session=target.session,
         config=config,
         body=body.model_copy(update={"messages": source.messages}),
-        provider_data=asked.provider_data,
+        provider_data=request.provider_data,
     )
     if run.documents is not None:  # a model is told the names they were stored by first
-        run = replace(run, documents=run.documents.named_by(forks.root_of(place.key)))
-    new = _new(asked, source, key, run, NewResponse(ids.new_key(), asked.raw, model=run.model, retry=asked.retry))
-    before = ForkSettings.model_validate_json(forks.settings_of(place.key))
-    settings = ForkSettings(**{**before.changed_values, **changes.changed_values})
-    fork = replace(_fork(asked, source), settings=settings.model_dump_json(exclude_none=True))
-    new = replace(new, agent=place.agent, revision=place.revision, request=place.request, fork=fork)
-    return Made(new, [run] * place.response_count)
+        run = replace(run, documents=run.documents.named_by(forks.root_of(target.key)))
+    new = _new(request, source, key, run, NewResponse(ids.new_key(), request.raw, model=run.model, retry=request.retry))
+    previous = ForkSettings.model_validate_json(forks.settings_of(target.key))
+    settings = ForkSettings(**{**previous.changed_values, **changes.changed_values})
+    fork = replace(_fork(request, source), settings=settings.model_dump_json(exclude_none=True))
+    new = replace(new, agent=target.agent, revision=target.revision, request=target.request, fork=fork)
+    return ForkPlan(new, [run] * target.response_count)
 
 
-def _of_responses(service: Service, asked: Asked, source: Source) -> Made:
-    found = responses.legs_of(asked.actor, source.place)
-    key, changes = ids.new_key(), asked.body.changes
-    bodies = [responses.changed(leg, changes) for leg in found]
+def _of_responses(service: Service, request: ForkRequest, source: ForkSource) -> ForkPlan:
+    sent = responses.sent_responses(request.actor, source.target)
+    key, changes = ids.new_key(), request.body.changes
+    bodies = [responses.changed_request(leg, changes) for leg in sent]
     runs = [
-        responses.run_of(service, asked.actor, body, asked.provider_data, key, source.place.session, source.messages)
+        responses.run_of(
+            service, request.actor, body, request.provider_data, key, source.target.session, source.messages
+        )
         for body in bodies
     ]
-    place = responses.leg_of(found, source.step.number)
-    leg, body = responses.new_leg(found, place, bodies[place], changes)
-    new = _new(asked, source, key, runs[0], replace(leg, retry=asked.retry))
+    index = responses.response_index(sent, source.step.number)
+    response, body = responses.combined_response(sent, index, bodies[index], changes)
+    new = _new(request, source, key, runs[0], replace(response, retry=request.retry))
     end_user = body.safety_identifier or body.user or ""
-    new = replace(new, fork=_fork(asked, source), metadata=body.metadata, end_user=end_user)
-    return Made(new, runs, restarts=True)
+    new = replace(new, fork=_fork(request, source), metadata=body.metadata, end_user=end_user)
+    return ForkPlan(new, runs, restarts=True)
 
 
-def _new(asked: Asked, source: Source, key: int, run: Run, leg: NewResponse) -> NewTurn:
+def _new(request: ForkRequest, source: ForkSource, key: int, run: Run, response: NewResponse) -> NewTurn:
     """What both APIs' forks have in common."""
-    items = forks.inputs(source.place.key) if asked.body.changes.input is None else None
+    items = forks.inputs(source.target.key) if request.body.changes.input is None else None
     return NewTurn(
         key=key,
-        session=source.place.session,
+        session=source.target.session,
         agent=None,
         revision=None,
         model=run.model,
         provider=run.inference.name,
         messages=source.messages,
         request="{}",
-        response=replace(leg, items=items),
+        response=replace(response, items=items),
         queued=False,
     )
 
 
-def _fork(asked: Asked, source: Source) -> NewFork:
+def _fork(request: ForkRequest, source: ForkSource) -> NewFork:
     return NewFork(
-        source=source.place.key,
+        source=source.target.key,
         step=source.step.key,
         step_number=source.step.number,
-        replays=asked.body.tools == "recorded",
-        changes=asked.body.changes.model_dump_json(exclude_none=True),
+        replays=request.body.tools == "recorded",
+        changes=request.body.changes.model_dump_json(exclude_none=True),
     )

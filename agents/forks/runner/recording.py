@@ -27,18 +27,23 @@ _DETAILS: dict[str, type[StepDetail]] = {
 }
 
 
-def make(
-    source: TurnSnapshot, step: StepSnapshot, *, replays: bool, edited: Content | None, legs: Sequence[NextResponse]
+def recording(
+    source: TurnSnapshot,
+    step: StepSnapshot,
+    *,
+    replays: bool,
+    edited: Content | None,
+    next_responses: Sequence[NextResponse],
 ) -> RecordedTurn:
     """The tape of a fork from a step on. What servers say of their tools is asked again: the tools have to
     be there to be called."""
-    over = [_recorded(one) for one in source.steps if one.completed_at is not None and one.detail]
-    first = {one.key: one.number for one in source.steps}
+    finished = [_recorded(item) for item in source.steps if item.completed_at is not None and item.detail]
+    numbers = {item.key: item.number for item in source.steps}
     return RecordedTurn(
-        replayed=[one for one in over if first[one.key] < step.number and one.type != "other"],
-        reusable=[one for one in over if first[one.key] >= step.number],
+        replayed=[item for item in finished if numbers[item.key] < step.number and item.type != "other"],
+        reusable=[item for item in finished if numbers[item.key] >= step.number],
         edit=None if edited is None else EditedResult(step.key, call_id(step), edited),
-        next_responses=legs,
+        next_responses=next_responses,
         reuses_results=replays,
     )
 
@@ -57,7 +62,7 @@ def _recorded(step: StepSnapshot) -> RecordedStep:
     return RecordedStep(step.key, step.type, step.name, detail_of(step), step.status, step.error)  # type: ignore[arg-type]  # a step that is over is completed or failed, which its type does not know
 
 
-def heard(turn: int) -> list[Sequence[TurnMessage]]:
+def resumed_messages(turn: int) -> list[Sequence[TurnMessage]]:
     """What was said beside the answers that each of a turn's later legs begins with."""
-    entries = (entry for some in replay.windows(turn) for entry in some)
+    entries = (entry for window in replay.windows(turn) for entry in window)
     return [event.input_messages for event in entries if isinstance(event, TurnResumed)]

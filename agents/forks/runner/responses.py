@@ -30,60 +30,60 @@ JSON = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class AskedLeg:
+class SentResponse:
     """A leg with the request it was asked for by."""
 
     record: ResponseRecord
     request: JSON
 
 
-def legs_of(actor: Actor, place: TurnTarget) -> list[AskedLeg]:
+def sent_responses(actor: Actor, target: TurnTarget) -> list[SentResponse]:
     """The legs of a turn. Raises InvalidRequest for one that was not run by this API, or not wholly kept."""
-    found = responses.of_turn(actor, place.key, "run")
-    if not found:
+    records = responses.of_turn(actor, target.key, "run")
+    if not records:
         raise InvalidRequest("This turn was not run here: it cannot be forked.", code="not_forkable")
-    if len(found) != place.response_count:
-        words = "A response of this turn was deleted: what it asked for is not known any more."
-        raise InvalidRequest(words, code="not_forkable")
-    return [AskedLeg(record, msgspec.json.decode(responses.request_of(record))) for record in found]
+    if len(records) != target.response_count:
+        message = "A response of this turn was deleted: what it asked for is not known any more."
+        raise InvalidRequest(message, code="not_forkable")
+    return [SentResponse(record, msgspec.json.decode(responses.request_of(record))) for record in records]
 
 
-def leg_of(legs: Sequence[AskedLeg], step: int) -> int:
+def response_index(sent: Sequence[SentResponse], step: int) -> int:
     """The place of the leg that a step belongs to."""
-    return max(place for place, leg in enumerate(legs) if leg.record.first_step <= step)
+    return max(index for index, response in enumerate(sent) if response.record.first_step <= step)
 
 
-def changed(leg: AskedLeg, changes: ForkChanges) -> CreateResponse:
+def changed_request(sent: SentResponse, changes: ForkChanges) -> CreateResponse:
     """A leg's request with what is changed. Raises InvalidRequest for what a response cannot be asked."""
-    given = {
+    fields = {
         name: value
         for name, value in (("model", changes.model), ("instructions", changes.instructions))
         if value is not None
     }
     if changes.sampling_params is not None:
-        given |= _sampling(changes.sampling_params)
+        fields |= _sampling(changes.sampling_params)
     try:
-        return CreateResponse.model_validate({**leg.request, **given})
+        return CreateResponse.model_validate({**sent.request, **fields})
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InvalidRequest(f"changes: {where}: {first['msg']}.", param="changes") from error
+        path = ".".join(str(part) for part in first["loc"])
+        raise InvalidRequest(f"changes: {path}: {first['msg']}.", param="changes") from error
 
 
 def _sampling(params: SamplingParams) -> JSON:
     """Sampling parameters as a response is asked for them."""
-    where = "changes.sampling_params"
+    path = "changes.sampling_params"
     strategy = params.strategy
     if isinstance(strategy, TopKStrategy):
-        raise InvalidRequest(f"{where}.strategy: a response has no top_k.", param=f"{where}.strategy")
+        raise InvalidRequest(f"{path}.strategy: a response has no top_k.", param=f"{path}.strategy")
     if params.stop or params.repetition_penalty not in (None, 1.0):
-        raise InvalidRequest(f"{where}: a response has no stop and no repetition_penalty.", param=where)
-    heat = (
+        raise InvalidRequest(f"{path}: a response has no stop and no repetition_penalty.", param=path)
+    temperature = (
         {"temperature": 0.0, "top_p": None}
         if isinstance(strategy, GreedyStrategy)
         else {"temperature": strategy.temperature, "top_p": strategy.top_p}
     )
-    return {**heat, "max_output_tokens": params.max_tokens or None}
+    return {**temperature, "max_output_tokens": params.max_tokens or None}
 
 
 def run_of(
@@ -98,23 +98,23 @@ def run_of(
     return runs.run_of(service, Asked(actor, body, b"", None, provider_data), turn, session, messages)
 
 
-def new_leg(
-    legs: Sequence[AskedLeg], place: int, body: CreateResponse, changes: ForkChanges
+def combined_response(
+    sent: Sequence[SentResponse], index: int, body: CreateResponse, changes: ForkChanges
 ) -> tuple[NewResponse, CreateResponse]:
     """The one leg of a fork: asked as the leg that it was forked in, with the input of the first, and where
     that continued."""
-    first = legs[0].request
+    first = sent[0].request
     own = {name: first.get(name) for name in ("input", "previous_response_id", "conversation")}
     if changes.input is not None:
         own["input"] = changes.input
-    request = {**legs[place].request, **body.model_dump(include=_CHANGEABLE, mode="json"), **own}
+    request = {**sent[index].request, **body.model_dump(include=_CHANGEABLE, mode="json"), **own}
     request = {name: value for name, value in request.items() if value is not None}
-    asked = CreateResponse.model_validate(request)
-    settings = msgspec.json.decode(legs[0].record.settings or b"{}")
+    combined = CreateResponse.model_validate(request)
+    settings = msgspec.json.decode(sent[0].record.settings or b"{}")
     conversation = (settings.get("conversation") or {}).get("id")
-    told = settings_json(asked, conversation=conversation).decode()
+    settings_text = settings_json(combined, conversation=conversation).decode()
     raw = msgspec.json.encode(request)
-    return NewResponse(ids.new_key(), raw, Api.RESPONSES, model=asked.model, settings=told), asked
+    return NewResponse(ids.new_key(), raw, Api.RESPONSES, model=combined.model, settings=settings_text), combined
 
 
 _CHANGEABLE = {"model", "instructions", "temperature", "top_p", "max_output_tokens"}

@@ -16,13 +16,12 @@ from agents.base.api.forms import FORM
 from agents.base.api.views import ApiView, answer
 from agents.base.reading import read
 from agents.knowledge.api.uploads import read_upload
-from agents.knowledge.schemas.files import FileDeleted, FileObject, FileUpload
-from agents.knowledge.schemas.files import FileList as FileListObject
+from agents.knowledge.schemas.files import FileDeleted, FileListObject, FileObject, FileUpload
 from agents.knowledge.store import files
-from agents.knowledge.store.files import BLOCK, FileRecord, NewFile
+from agents.knowledge.store.files import BLOCK_BYTES, FileRecord, NewFile
 
-PAGE = CAP = 10_000
-OCTETS = "application/octet-stream"
+PAGE_SIZE = MAX_PAGE_SIZE = 10_000
+OCTET_STREAM = "application/octet-stream"
 
 
 def file_object(file: FileRecord) -> FileObject:
@@ -37,7 +36,7 @@ def file_object(file: FileRecord) -> FileObject:
     )
 
 
-class FileList(ApiView):
+class FileListView(ApiView):
     """Files, and a new one: the only request that is a form."""
 
     takes = "upload"
@@ -48,7 +47,7 @@ class FileList(ApiView):
         upload = read_upload(request._request)
         expiry = upload.form.expires_after
         new = NewFile(upload.filename, upload.form.purpose, upload.mime_type, expiry.seconds if expiry else None)
-        return answer(file_object(files.create(self.actor, new, upload.blocks(BLOCK))))
+        return answer(file_object(files.create(self.actor, new, upload.blocks(BLOCK_BYTES))))
 
     @extend_schema(
         operation_id="list_files",
@@ -56,9 +55,11 @@ class FileList(ApiView):
         responses=FileListObject,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        asked = request._request
-        found, has_more = files.listing(self.actor, cursor(asked, PAGE, CAP), purpose=asked.GET.get("purpose", ""))
-        data = [file_object(file) for file in found]
+        http_request = request._request
+        records, has_more = files.listing(
+            self.actor, cursor(http_request, PAGE_SIZE, MAX_PAGE_SIZE), purpose=http_request.GET.get("purpose", "")
+        )
+        data = [file_object(file) for file in records]
         first, last = (data[0].id, data[-1].id) if data else (None, None)
         return answer(FileListObject(data=data, first_id=first, last_id=last, has_more=has_more))
 
@@ -82,7 +83,7 @@ class FileContent(ApiView):
 
     actions = {"get": "read"}
 
-    @extend_schema(operation_id="get_file_content", responses={(200, OCTETS): OpenApiTypes.BINARY})
+    @extend_schema(operation_id="get_file_content", responses={(200, OCTET_STREAM): OpenApiTypes.BINARY})
     def get(self, request: Request, file_id: str) -> HttpResponseBase:
         file = files.get(self.actor, file_id)
         headers = {
@@ -90,12 +91,12 @@ class FileContent(ApiView):
             # nothing that somebody uploaded is shown as a page of this server's
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.filename, safe='')}",
         }
-        return StreamingHttpResponse(_blocks(file), content_type=OCTETS, headers=headers)
+        return StreamingHttpResponse(_blocks(file), content_type=OCTET_STREAM, headers=headers)
 
 
 async def _blocks(file: FileRecord) -> AsyncIterator[bytes]:
-    for position in range(-(-file.size // BLOCK)):
-        data = await read(files.block, file.key, position)
-        if data is None:
+    for position in range(-(-file.size // BLOCK_BYTES)):
+        block = await read(files.block, file.key, position)
+        if block is None:
             return  # it was deleted meanwhile; the length says that something is missing
-        yield data
+        yield block

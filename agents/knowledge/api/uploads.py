@@ -46,18 +46,18 @@ def read_upload(request: HttpRequest) -> Upload:
 
 
 def _form(fields: Any) -> FileForm:
-    twice = next((name for name in FileForm.model_fields if len(fields.getlist(name)) > 1), None)
-    if twice:
-        raise InvalidRequest(f"{twice}: given more than once.", param=twice)
-    given: dict[str, Any] = {name: fields[name] for name in FileForm.model_fields if fields.get(name)}
-    if "expires_after" in given:
-        given["expires_after"] = _object(given["expires_after"])
+    repeated = next((name for name in FileForm.model_fields if len(fields.getlist(name)) > 1), None)
+    if repeated:
+        raise InvalidRequest(f"{repeated}: given more than once.", param=repeated)
+    values: dict[str, Any] = {name: fields[name] for name in FileForm.model_fields if fields.get(name)}
+    if "expires_after" in values:
+        values["expires_after"] = _object(values["expires_after"])
     anchor, seconds = (fields.get(f"expires_after[{part}]") for part in ("anchor", "seconds"))
     if anchor or seconds:  # a form has texts only
-        is_whole = bool(seconds) and seconds.isascii() and seconds.isdecimal() and len(seconds) < 10
-        given["expires_after"] = {"anchor": anchor, "seconds": int(seconds) if is_whole else seconds}
+        is_number = bool(seconds) and seconds.isascii() and seconds.isdecimal() and len(seconds) < 10
+        values["expires_after"] = {"anchor": anchor, "seconds": int(seconds) if is_number else seconds}
     try:
-        return FileForm.model_validate(given)
+        return FileForm.model_validate(values)
     except ValidationError as error:
         raise invalid(error) from error
 

@@ -17,7 +17,7 @@ from agents.base.api.views import ApiView, Awaited, answer, data_list, no_conten
 from agents.knowledge.runner import rag
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.vector_dbs import (
-    ChunkFound,
+    ChunkMatch,
     RagAnswer,
     RagInsert,
     RagQuery,
@@ -56,14 +56,14 @@ class VectorDBList(ApiView):
     @extend_schema(operation_id="register_vector_db", request=RegisterVectorDB, responses=VectorDBObject)
     def post(self, request: Request) -> HttpResponseBase:
         body = self.body(RegisterVectorDB)
-        made = vector_dbs.register(
+        record = vector_dbs.register(
             self.actor,
             body.vector_db_id,
             embedding_model=body.embedding_model,
             embedding_dimension=body.embedding_dimension,
             provider_id=body.provider_id or "builtin",
         )
-        return answer(_object(made))
+        return answer(_object(record))
 
 
 class VectorDBDetail(ApiView):
@@ -112,11 +112,12 @@ class VectorSearch(_LibraryView):
 
         async def work(library: Library) -> HttpResponseBase:
             db = await library.find(self.actor, body.vector_db_id)
-            found = await library.search(db, text_of(body.query), body.params)
+            matches = await library.search(db, text_of(body.query), body.params)
             chunks = [
-                ChunkFound(content=one.text, metadata={"document_id": one.document_id, **one.metadata}) for one in found
+                ChunkMatch(content=chunk.text, metadata={"document_id": chunk.document_id, **chunk.metadata})
+                for chunk in matches
             ]
-            return answer(VectorAnswer(chunks=chunks, scores=[one.score for one in found]))
+            return answer(VectorAnswer(chunks=chunks, scores=[chunk.score for chunk in matches]))
 
         return self._await(work)
 
@@ -145,12 +146,12 @@ class RagSearch(_LibraryView):
 
         async def work(library: Library) -> HttpResponseBase:
             dbs = [await library.find(self.actor, name) for name in body.vector_db_ids]
-            found = await rag.answer(library, dbs, text_of(body.content), body.query_config)
-            return answer(RagAnswer(content=found.content, metadata={**found.metadata, **_words_of(library, dbs)}))
+            result = await rag.answer(library, dbs, text_of(body.content), body.query_config)
+            return answer(RagAnswer(content=result.content, metadata={**result.metadata, **_notes_of(library, dbs)}))
 
         return self._await(work)
 
 
-def _words_of(library: Library, dbs: list[VectorDBRecord]) -> dict[str, Any]:
+def _notes_of(library: Library, dbs: list[VectorDBRecord]) -> dict[str, Any]:
     notes = [note for db in dbs if (note := library.how(db).get("note"))]
     return {"notes": notes} if notes else {}

@@ -20,25 +20,25 @@ from agents.knowledge.schemas.vector_stores import (
     AttachFile,
     CreateFileBatch,
     FileBatchObject,
-    FoundText,
     StaticChunking,
     StaticStrategy,
     StoreFileContent,
     StoreFileDeleted,
     StoreFileError,
+    StoreFileListObject,
     StoreFileObject,
+    TextPart,
     UpdateStoreFile,
     chunking_of,
 )
-from agents.knowledge.schemas.vector_stores import StoreFileList as StoreFileListObject
 from agents.knowledge.store import vector_files
-from agents.knowledge.store.vector_files import BatchRecord, StoreFile, Wanted
+from agents.knowledge.store.vector_files import BatchRecord, NewStoreFile, StoreFile
 from agents.loop.current_service import service
 
 STATUSES = ("in_progress", "completed", "failed", "cancelled")
 POLL_MS = "200"
 """How soon to ask again, for clients that wait: most files take less than a second."""
-_LISTED = [*CURSOR_PARAMETERS, OpenApiParameter("filter", str, enum=STATUSES)]
+_LIST_PARAMETERS = [*CURSOR_PARAMETERS, OpenApiParameter("filter", str, enum=STATUSES)]
 
 
 def _object(store: str, file: StoreFile) -> StoreFileObject:
@@ -66,18 +66,18 @@ def _batch_object(store: str, batch: BatchRecord) -> FileBatchObject:
     )
 
 
-def _told(value: StoreFileObject | FileBatchObject) -> HttpResponseBase:
+def _pollable(value: StoreFileObject | FileBatchObject) -> HttpResponseBase:
     """An object that may not be done yet."""
     response = answer(value)
     response["openai-poll-after-ms"] = POLL_MS
     return response
 
 
-def _wanted(given: Sequence[AttachFile]) -> list[Wanted]:
-    sizes = [chunking_of(one.chunking_strategy) for one in given]
+def _new_files(entries: Sequence[AttachFile]) -> list[NewStoreFile]:
+    sizes = [chunking_of(entry.chunking_strategy) for entry in entries]
     return [
-        Wanted(one.file_id, size.max_chunk_size_tokens, size.chunk_overlap_tokens, one.attributes)
-        for one, size in zip(given, sizes, strict=True)
+        NewStoreFile(entry.file_id, size.max_chunk_size_tokens, size.chunk_overlap_tokens, entry.attributes)
+        for entry, size in zip(entries, sizes, strict=True)
     ]
 
 
@@ -87,20 +87,20 @@ class _Files(ApiView):
     actions = {}
 
     def _page(self, store: str, batch: str | None = None) -> HttpResponseBase:
-        asked = self.request._request
-        status = asked.GET.get("filter", "")
+        http_request = self.request._request
+        status = http_request.GET.get("filter", "")
         if status and status not in STATUSES:
             raise InvalidRequest(f"filter: one of {', '.join(STATUSES)}.", param="filter")
-        found, has_more = vector_files.listing(self.actor, store, cursor(asked), status=status, batch=batch)
-        data = [_object(store, file) for file in found]
+        records, has_more = vector_files.listing(self.actor, store, cursor(http_request), status=status, batch=batch)
+        data = [_object(store, file) for file in records]
         first, last = (data[0].id, data[-1].id) if data else (None, None)
         return answer(StoreFileListObject(data=data, first_id=first, last_id=last, has_more=has_more))
 
 
-class StoreFileList(_Files):
+class StoreFileListView(_Files):
     actions = {"get": "read", "post": "run"}
 
-    @extend_schema(operation_id="list_vector_store_files", parameters=_LISTED, responses=StoreFileListObject)
+    @extend_schema(operation_id="list_vector_store_files", parameters=_LIST_PARAMETERS, responses=StoreFileListObject)
     def get(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         return self._page(vector_store_id)
 
@@ -109,9 +109,9 @@ class StoreFileList(_Files):
         """Put a file into a store; it is read behind the request's back."""
         body: AttachFile = self.body(AttachFile)
         indexer = service().part(Indexer)
-        added = vector_files.add(self.actor, vector_store_id, _wanted([body]), indexer.owner)
+        added = vector_files.add(self.actor, vector_store_id, _new_files([body]), indexer.owner)
         indexer.start(added.work)
-        return _told(_object(vector_store_id, vector_files.get(self.actor, vector_store_id, body.file_id, "run")))
+        return _pollable(_object(vector_store_id, vector_files.get(self.actor, vector_store_id, body.file_id, "run")))
 
 
 class StoreFileDetail(ApiView):
@@ -119,7 +119,7 @@ class StoreFileDetail(ApiView):
 
     @extend_schema(operation_id="get_vector_store_file", responses=StoreFileObject)
     def get(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponseBase:
-        return _told(_object(vector_store_id, vector_files.get(self.actor, vector_store_id, file_id)))
+        return _pollable(_object(vector_store_id, vector_files.get(self.actor, vector_store_id, file_id)))
 
     @extend_schema(operation_id="update_vector_store_file", request=UpdateStoreFile, responses=StoreFileObject)
     def post(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponseBase:
@@ -143,21 +143,21 @@ class StoreFileText(ApiView):
     @extend_schema(operation_id="get_vector_store_file_content", responses=StoreFileContent)
     def get(self, request: Request, vector_store_id: str, file_id: str) -> HttpResponseBase:
         file = vector_files.get(self.actor, vector_store_id, file_id)
-        return large_answers.answer(0, _text_pieces(file))
+        return large_answers.answer(0, _text_chunks(file))
 
 
-def _text_pieces(file: StoreFile) -> Iterator[bytes]:
+def _text_chunks(file: StoreFile) -> Iterator[bytes]:
     """The text of a file, twice: as the two APIs have it."""
-    about = {"file_id": file.file_id, "filename": file.filename, "attributes": dict(file.attributes)}
-    whole = as_json(StoreFileContent(data=[], content=[], **about))
-    head, rest = whole.split(b'"data":[', 1)
-    middle, tail = rest.rsplit(b'"content":[', 1)
+    fields = {"file_id": file.file_id, "filename": file.filename, "attributes": dict(file.attributes)}
+    encoded = as_json(StoreFileContent(data=[], content=[], **fields))
+    head, remaining = encoded.split(b'"data":[', 1)
+    middle, tail = remaining.rsplit(b'"content":[', 1)
     yield from array(head + b'"data":[', _texts(file), middle)
     yield from array(b'"content":[', _texts(file), tail)
 
 
 def _texts(file: StoreFile) -> Iterator[tuple[bytes]]:
-    return ((as_json(FoundText(text=text)),) for text in vector_files.texts(file))
+    return ((as_json(TextPart(text=text)),) for text in vector_files.texts(file))
 
 
 class FileBatchCreate(ApiView):
@@ -168,11 +168,13 @@ class FileBatchCreate(ApiView):
         """Put several files into a store, each on its own terms."""
         body: CreateFileBatch = self.body(CreateFileBatch)
         indexer = service().part(Indexer)
-        added = vector_files.add(self.actor, vector_store_id, _wanted(body.wanted), indexer.owner, batch=True)
+        added = vector_files.add(self.actor, vector_store_id, _new_files(body.entries), indexer.owner, batch=True)
         indexer.start(added.work)
         assert added.batch is not None  # it was asked for
         public = ids.openai(ids.Kind.FILE_BATCH, added.batch)
-        return _told(_batch_object(vector_store_id, vector_files.get_batch(self.actor, vector_store_id, public, "run")))
+        return _pollable(
+            _batch_object(vector_store_id, vector_files.get_batch(self.actor, vector_store_id, public, "run"))
+        )
 
 
 class FileBatchDetail(ApiView):
@@ -180,13 +182,13 @@ class FileBatchDetail(ApiView):
 
     @extend_schema(operation_id="get_file_batch", responses=FileBatchObject)
     def get(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponseBase:
-        return _told(_batch_object(vector_store_id, vector_files.get_batch(self.actor, vector_store_id, batch_id)))
+        return _pollable(_batch_object(vector_store_id, vector_files.get_batch(self.actor, vector_store_id, batch_id)))
 
 
 class FileBatchFiles(_Files):
     actions = {"get": "read"}
 
-    @extend_schema(operation_id="list_file_batch_files", parameters=_LISTED, responses=StoreFileListObject)
+    @extend_schema(operation_id="list_file_batch_files", parameters=_LIST_PARAMETERS, responses=StoreFileListObject)
     def get(self, request: Request, vector_store_id: str, batch_id: str) -> HttpResponseBase:
         return self._page(vector_store_id, batch_id)
 

@@ -19,24 +19,24 @@ from agents.knowledge.schemas import filters
 from agents.knowledge.schemas.vector_stores import (
     CreateVectorStore,
     FileCounts,
-    FoundText,
     SearchHit,
     SearchResults,
     SearchVectorStore,
     StoreExpiry,
+    TextPart,
     UpdateVectorStore,
     VectorStoreDeleted,
+    VectorStoreListObject,
     VectorStoreObject,
     chunking_of,
 )
-from agents.knowledge.schemas.vector_stores import VectorStoreList as VectorStoreListObject
 from agents.knowledge.store import vector_files, vector_stores
-from agents.knowledge.store.vector_files import Wanted
+from agents.knowledge.store.vector_files import NewStoreFile
 from agents.knowledge.store.vector_stores import NewStore, StoreRecord
 from agents.loop.current_service import service
 from agents.loop.embeddings.registry import KEYWORD
 
-DIMENSION = 384
+DEFAULT_DIMENSION = 384
 """Of the vectors of a model nobody said more about."""
 
 
@@ -63,7 +63,7 @@ def store_object(store: StoreRecord) -> VectorStoreObject:
     )
 
 
-class VectorStoreList(ApiView):
+class VectorStoreListView(ApiView):
     actions = {"get": "read", "post": "manage"}
 
     @extend_schema(operation_id="create_vector_store", request=CreateVectorStore, responses=VectorStoreObject)
@@ -71,16 +71,16 @@ class VectorStoreList(ApiView):
         body: CreateVectorStore = self.body(CreateVectorStore)
         indexer, chunking = service().part(Indexer), chunking_of(body.chunking_strategy)
         sizes = chunking.max_chunk_size_tokens, chunking.chunk_overlap_tokens
-        wanted = [Wanted(file, *sizes) for file in dict.fromkeys(body.file_ids)]
-        made = vector_files.create_store(self.actor, _new(body), wanted, indexer.owner)
-        indexer.start(made.work)
-        public = ids.openai(ids.Kind.VECTOR_STORE, made.store)
+        new_files = [NewStoreFile(file, *sizes) for file in dict.fromkeys(body.file_ids)]
+        added = vector_files.create_store(self.actor, _new(body), new_files, indexer.owner)
+        indexer.start(added.work)
+        public = ids.openai(ids.Kind.VECTOR_STORE, added.store)
         return answer(store_object(vector_stores.get(self.actor, public, "manage")))
 
     @extend_schema(operation_id="list_vector_stores", parameters=CURSOR_PARAMETERS, responses=VectorStoreListObject)
     def get(self, request: Request) -> HttpResponseBase:
-        found, has_more = vector_stores.listing(self.actor, cursor(request._request))
-        data = [store_object(store) for store in found]
+        records, has_more = vector_stores.listing(self.actor, cursor(request._request))
+        data = [store_object(store) for store in records]
         first, last = (data[0].id, data[-1].id) if data else (None, None)
         return answer(VectorStoreListObject(data=data, first_id=first, last_id=last, has_more=has_more))
 
@@ -88,11 +88,11 @@ class VectorStoreList(ApiView):
 def _new(body: CreateVectorStore) -> NewStore:
     default = service().providers.part(Library).embeddings.default
     # what is not said is what the server's own model gives
-    unsaid = 0 if default and not body.embedding_model else DIMENSION
+    default_dimension = 0 if default and not body.embedding_model else DEFAULT_DIMENSION
     return NewStore(
         name=body.name,
         embedding_model=body.embedding_model or default or KEYWORD,
-        embedding_dimension=body.embedding_dimension or unsaid,
+        embedding_dimension=body.embedding_dimension or default_dimension,
         provider_id=body.provider_id or "builtin",
         metadata=body.metadata,
         expires_days=body.expires_after.days if body.expires_after else None,
@@ -129,31 +129,31 @@ class VectorStoreSearch(ApiView):
     @extend_schema(operation_id="search_vector_store", request=SearchVectorStore, responses=SearchResults)
     def post(self, request: Request, vector_store_id: str) -> HttpResponseBase:
         body: SearchVectorStore = self.body(SearchVectorStore)
-        only = filters.parse(body.filters)
+        attribute_filter = filters.parse(body.filters)
         queries = [body.query] if isinstance(body.query, str) else body.query
         store = vector_stores.get(self.actor, vector_store_id, "run").public_id
 
         async def work() -> HttpResponseBase:
-            found = await file_search.search(
+            hits = await file_search.search(
                 service().providers.part(Library),
                 self.actor,
                 [store],
                 queries,
-                filters=only,
+                filters=attribute_filter,
                 max_results=body.max_num_results,
                 score_threshold=body.ranking_options.score_threshold,
                 mode=body.search_mode,
             )
-            return answer(SearchResults(search_query=queries, data=[_hit(one) for one in found]))
+            return answer(SearchResults(search_query=queries, data=[_hit(hit) for hit in hits]))
 
         return Awaited(work)
 
 
-def _hit(found: Found) -> SearchHit:
+def _hit(hit: Found) -> SearchHit:
     return SearchHit(
-        file_id=found.file_id,
-        filename=found.filename,
-        score=found.score,
-        attributes=dict(found.attributes),
-        content=[FoundText(text=found.text)],
+        file_id=hit.file_id,
+        filename=hit.filename,
+        score=hit.score,
+        attributes=dict(hit.attributes),
+        content=[TextPart(text=hit.text)],
     )

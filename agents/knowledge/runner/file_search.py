@@ -18,9 +18,9 @@ from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.filters import Filter
 from agents.knowledge.schemas.vector_dbs import SearchParams
 from agents.knowledge.store import documents, vector_stores
-from agents.knowledge.store.documents import Described
-from agents.knowledge.store.retrieval import Found as Chunk
+from agents.knowledge.store.documents import DocumentAttributes
 from agents.knowledge.store.retrieval import Fusion
+from agents.knowledge.store.retrieval import RetrievedChunk as Chunk
 from agents.knowledge.store.vector_dbs import VectorDBRecord
 
 Mode = Literal["keyword", "vector", "hybrid"]
@@ -68,11 +68,11 @@ def _matching(db: int, filters: Filter | None) -> list[int] | None:
     """The documents that a filter lets through; None where there is none."""
     if filters is None:
         return None
-    return [one.key for one in documents.described(db) if filters.matches(one.attributes)]
+    return [one.key for one in documents.attributes_of(db) if filters.matches(one.attributes)]
 
 
 def _described(db: int, scored: Sequence[tuple[Chunk, float]]) -> list[tuple[int, Found]]:
-    known = {one.document_id: one for one in documents.described(db, [chunk.document_id for chunk, _ in scored])}
+    known = {one.document_id: one for one in documents.attributes_of(db, [chunk.document_id for chunk, _ in scored])}
     return [
         (chunk.key, _found(known[chunk.document_id], chunk.text, score))
         for chunk, score in scored
@@ -80,7 +80,7 @@ def _described(db: int, scored: Sequence[tuple[Chunk, float]]) -> list[tuple[int
     ]
 
 
-def _found(document: Described, text: str, score: float) -> Found:
+def _found(document: DocumentAttributes, text: str, score: float) -> Found:
     return Found(document.document_id, document.name or document.document_id, score, document.attributes, text)
 
 

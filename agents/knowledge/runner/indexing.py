@@ -19,7 +19,7 @@ from agents.knowledge.providers.memory import chunking, kinds, texts
 from agents.knowledge.providers.memory.texts import Raw
 from agents.knowledge.runner.knowledge_base import MAX_CHUNKS, Library
 from agents.knowledge.store import files, indexing
-from agents.knowledge.store.indexing import Begun, Work
+from agents.knowledge.store.indexing import IndexingInput, Work
 from agents.knowledge.store.vector_dbs import NewChunk
 from agents.loop.provider_set import Providers
 
@@ -92,19 +92,19 @@ class Indexer:
             words = error.message if isinstance(error, AgentsError) else "The server made a mistake; see its log."
             await read(indexing.fail, work, "server_error", words)
 
-    async def _fill(self, work: Work, begun: Begun) -> None:
+    async def _fill(self, work: Work, begun: IndexingInput) -> None:
         text = await self._text(begun)
         sizes = begun.chunk_tokens, begun.chunk_overlap
-        pieces = await read(partial(chunking.chunks, text, *sizes, most=MAX_CHUNKS + 1))
+        pieces = await read(partial(chunking.chunks, text, *sizes, limit=MAX_CHUNKS + 1))
         if len(pieces) > MAX_CHUNKS:
             raise InvalidRequest(f"{begun.filename}: it makes more than {MAX_CHUNKS:,} chunks; use larger ones.")
         packed = await self._library.embedded(begun.db, [piece.text for piece in pieces])
         chunks = [NewChunk(piece.text, piece.tokens, {}, one) for piece, one in zip(pieces, packed, strict=True)]
         await read(indexing.fill, work, begun.db.key, chunks, len(text.encode()))
 
-    async def _text(self, begun: Begun) -> str:
+    async def _text(self, begun: IndexingInput) -> str:
         data = await read(lambda: b"".join(files.blocks(begun.file)))
-        main, charset = texts.kind(kinds.of_file(begun.filename, begun.mime_type, data[: kinds.SEEN]))
+        main, charset = texts.kind(kinds.of_file(begun.filename, begun.mime_type, data[: kinds.HEAD_BYTES]))
         return await texts.text_of(Raw(data, main, charset), begun.filename)
 
 

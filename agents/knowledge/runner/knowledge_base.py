@@ -18,9 +18,9 @@ from agents.base.reading import read
 from agents.knowledge.providers.memory import chunking, texts
 from agents.knowledge.providers.memory.fetcher import Fetcher
 from agents.knowledge.providers.memory.texts import Raw
-from agents.knowledge.schemas.vector_dbs import ChunkGiven, RagDocument, SearchParams, WeightedRanker
+from agents.knowledge.schemas.vector_dbs import ChunkInput, RagDocument, SearchParams, WeightedRanker
 from agents.knowledge.store import retrieval, vector_dbs, vectors
-from agents.knowledge.store.retrieval import Found, Fusion
+from agents.knowledge.store.retrieval import Fusion, RetrievedChunk
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument, VectorDBRecord
 from agents.loop.embeddings.registry import KEYWORD, EmbeddingModels
 from agents.loop.protocols.embeddings import EmbeddingModel
@@ -65,7 +65,7 @@ class Library:
             check_type(mime_type, where)
             words = f"{where}: a document of type '{mime_type[:80]}' is given as a URL or a data URL, not as text."
             raise InvalidRequest(words, param="documents", code="document_type")
-        return texts.plain(text_of(content) if not isinstance(content, Url) else "", mime_type, where)
+        return texts.plain_text(text_of(content) if not isinstance(content, Url) else "", mime_type, where)
 
     async def raw(self, url: str, mime_type: str, where: str) -> Raw:
         """What is at a URL. Raises InvalidRequest, naming ``where``."""
@@ -77,16 +77,16 @@ class Library:
     async def insert(self, db: VectorDBRecord, documents: Sequence[RagDocument], size: int) -> None:
         """Read, cut and store documents, all or none. Raises InvalidRequest, ProviderError."""
         _check_names(documents)
-        cut: list[tuple[RagDocument, str, list[chunking.Piece]]] = []
+        cut: list[tuple[RagDocument, str, list[chunking.TextChunk]]] = []
         for number, document in enumerate(documents):
             where = f"documents.{number}"
             text = await self.text(document.content, document.mime_type, where)
-            cut.append((document, text, await read(partial(chunking.chunks, text, size, most=MAX_CHUNKS + 1))))
+            cut.append((document, text, await read(partial(chunking.chunks, text, size, limit=MAX_CHUNKS + 1))))
             _check_count(sum(len(pieces) for _, _, pieces in cut))
         packed = iter(await self.embedded(db, [piece.text for _, _, pieces in cut for piece in pieces]))
         await read(vector_dbs.insert, db.key, [_document(one, text, pieces, packed) for one, text, pieces in cut])
 
-    async def insert_chunks(self, db: VectorDBRecord, given: Sequence[ChunkGiven]) -> None:
+    async def insert_chunks(self, db: VectorDBRecord, given: Sequence[ChunkInput]) -> None:
         """Store chunks that were cut elsewhere, with or without their embeddings. Raises InvalidRequest."""
         words = [_chunk_text(one, f"chunks.{number}") for number, one in enumerate(given)]
         own = [_own_embedding(db, one, f"chunks.{number}") for number, one in enumerate(given)]
@@ -117,7 +117,7 @@ class Library:
 
     async def search(
         self, db: VectorDBRecord, question: str, params: SearchParams, within: Sequence[int] | None = None
-    ) -> list[Found]:
+    ) -> list[RetrievedChunk]:
         """The best chunks of one database, or of the documents ``within`` it. Raises ProviderError."""
         question = question[:LONGEST_QUESTION]
         model = self.model(db) if params.mode != "keyword" else None
@@ -130,7 +130,9 @@ class Library:
         found = await read(search, db, question, vector, within=within)
         return [one for one in found if params.score_threshold is None or one.score >= params.score_threshold]
 
-    async def search_all(self, dbs: Sequence[VectorDBRecord], question: str, params: SearchParams) -> list[Found]:
+    async def search_all(
+        self, dbs: Sequence[VectorDBRecord], question: str, params: SearchParams
+    ) -> list[RetrievedChunk]:
         """The best of several databases together."""
         found = [one for db in dbs for one in await self.search(db, question, params)]
         return sorted(found, key=lambda one: -one.score)[: params.max_chunks]
@@ -162,7 +164,7 @@ def check_type(mime_type: str, where: str) -> None:
         raise InvalidRequest(words, param="documents", code="document_type")
 
 
-def _document(given: RagDocument, text: str, pieces: Sequence[chunking.Piece], packed: Any) -> NewDocument:
+def _document(given: RagDocument, text: str, pieces: Sequence[chunking.TextChunk], packed: Any) -> NewDocument:
     metadata: Mapping[str, Any] = {**given.metadata, "document_id": given.document_id}
     chunks = [NewChunk(piece.text, piece.tokens, metadata, next(packed)) for piece in pieces]
     return NewDocument(given.document_id, chunks, given.mime_type, size=len(text), metadata=given.metadata)
@@ -183,14 +185,14 @@ def _check_count(chunks: int) -> None:
         raise InvalidRequest(words, param="documents", code="document_too_large")
 
 
-def _chunk_text(given: ChunkGiven, where: str) -> str:
+def _chunk_text(given: ChunkInput, where: str) -> str:
     text = text_of(given.content)
     if not text.strip():
         raise InvalidRequest(f"{where}.content: a chunk needs text.", param=f"{where}.content")
     return text
 
 
-def _own_embedding(db: VectorDBRecord, given: ChunkGiven, where: str) -> bytes | None:
+def _own_embedding(db: VectorDBRecord, given: ChunkInput, where: str) -> bytes | None:
     if given.embedding is None:
         return None
     if len(given.embedding) != db.embedding_dimension:
@@ -202,7 +204,7 @@ def _own_embedding(db: VectorDBRecord, given: ChunkGiven, where: str) -> bytes |
     return packed
 
 
-def _document_id(given: ChunkGiven) -> str:
+def _document_id(given: ChunkInput) -> str:
     named = given.metadata.get("document_id")
     return str(named)[:255] if named not in (None, "") else "chunks"
 

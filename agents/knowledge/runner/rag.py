@@ -19,7 +19,7 @@ from agents.base.errors import AgentsError, InvalidRequest
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.vector_dbs import PLACEHOLDER, QueryConfig, RagDocument
 from agents.knowledge.store import vector_dbs
-from agents.knowledge.store.retrieval import Found
+from agents.knowledge.store.retrieval import RetrievedChunk
 from agents.knowledge.store.vector_dbs import VectorDBRecord
 from agents.loop.protocols.retrieval import Retrieved
 from agents.loop.protocols.tools import Tool, ToolContext, ToolGroup, ToolResult, failure
@@ -34,7 +34,7 @@ class Answer:
     """What was found as content for a model (None when nothing was), and where it came from."""
 
     content: Content | None
-    found: Sequence[Found]
+    found: Sequence[RetrievedChunk]
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -60,9 +60,9 @@ async def answer(library: Library, dbs: Sequence[VectorDBRecord], question: str,
     return Answer([TextItem(text=part) for part in parts], found)
 
 
-def _fitting(found: Sequence[Found], tokens: int) -> list[Found]:
+def _fitting(found: Sequence[RetrievedChunk], tokens: int) -> list[RetrievedChunk]:
     """The best ones that together have no more tokens; one that alone has more is left out."""
-    kept: list[Found] = []
+    kept: list[RetrievedChunk] = []
     for one in found:
         tokens -= one.tokens
         if tokens < 0:
@@ -71,7 +71,7 @@ def _fitting(found: Sequence[Found], tokens: int) -> list[Found]:
     return kept
 
 
-def filled(template: str, index: int, found: Found) -> str:
+def filled(template: str, index: int, found: RetrievedChunk) -> str:
     """A chunk by its template. No ``str.format``: a template is somebody else's, and could look around."""
     metadata = json.dumps(dict(found.metadata), ensure_ascii=False)
     values = {"index": str(index), "chunk.content": found.text, "metadata": metadata}

@@ -59,4 +59,4 @@ async def _document(library: Library, actor: Actor, part: FilePart, where: str) 
 def _stored(actor: Actor, file_id: str) -> tuple[Raw, str]:
     record = files.get(actor, file_id, "run")
     body = b"".join(files.blocks(record.key))
-    return Raw(body, kinds.of_file(record.filename, record.mime_type, body[: kinds.SEEN])), record.filename
+    return Raw(body, kinds.of_file(record.filename, record.mime_type, body[: kinds.HEAD_BYTES])), record.filename

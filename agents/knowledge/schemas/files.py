@@ -57,7 +57,7 @@ class FileObject(WireOutput):
     status_details: str | None = None
 
 
-class FileList(WireOutput):
+class FileListObject(WireOutput):
     object: Literal["list"] = "list"
     data: list[FileObject]
     first_id: str | None

@@ -89,7 +89,7 @@ class QueryConfig(SearchParams):
 
     @field_validator("chunk_template")
     @classmethod
-    def _known(cls, value: str) -> str:
+    def _check_placeholders(cls, value: str) -> str:
         unknown = set(PLACEHOLDER.findall(value)) - _PLACEHOLDERS
         if unknown or "{chunk.content}" not in value:
             raise ValueError("a template has {chunk.content} and may have {index} and {metadata}, nothing else")
@@ -109,7 +109,7 @@ class RagAnswer(Wire):
     metadata: dict[str, Any]
 
 
-class ChunkGiven(Wire):
+class ChunkInput(Wire):
     """``metadata.document_id`` says which document it is of."""
 
     content: Annotated[Content, at_most(256)]
@@ -122,12 +122,12 @@ class VectorInsert(Wire):
     counts on their expiry must know."""
 
     vector_db_id: Name
-    chunks: list[ChunkGiven] = Field(max_length=10_000)
+    chunks: list[ChunkInput] = Field(max_length=10_000)
     ttl_seconds: int | None = None
 
     @field_validator("ttl_seconds")
     @classmethod
-    def _not_known(cls, value: int | None) -> int | None:
+    def _refuse_expiry(cls, value: int | None) -> int | None:
         if value is not None:
             raise PydanticCustomError("refused", "chunks do not expire here; leave it out")
         return value
@@ -139,7 +139,7 @@ class VectorQuery(Wire):
     params: Annotated[SearchParams, null_is(SearchParams())] = SearchParams()
 
 
-class ChunkFound(Wire):
+class ChunkMatch(Wire):
     content: Content
     metadata: dict[str, Any]
     embedding: list[float] | None = None
@@ -148,5 +148,5 @@ class ChunkFound(Wire):
 class VectorAnswer(Wire):
     """Best first; scores are comparable within one answer."""
 
-    chunks: list[ChunkFound]
+    chunks: list[ChunkMatch]
     scores: list[float]

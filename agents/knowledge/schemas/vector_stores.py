@@ -9,20 +9,20 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from agents.base.schemas.wire import Wire, WireOutput, null_is
 
-PAIRS, KEY, VALUE = 16, 64, 512
+MAX_PAIRS, MAX_KEY_CHARS, MAX_VALUE_CHARS = 16, 64, 512
 CHUNK_TOKENS, OVERLAP_TOKENS = 800, 400
-FILES, BATCH = 500, 2_000
+MAX_FILES, MAX_BATCH_FILES = 500, 2_000
 """Files that one request may put into a store: when it is made, and as a batch."""
 FileStatus = Literal["in_progress", "completed", "failed", "cancelled"]
 ErrorCode = Literal["server_error", "unsupported_file", "invalid_file"]
 
 
 def _small(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    if len(value) > PAIRS:
-        raise ValueError(f"at most {PAIRS} pairs")
-    for key, one in value.items():
-        if len(key) > KEY or (isinstance(one, str) and len(one) > VALUE):
-            raise ValueError(f"a key has at most {KEY} characters, a text {VALUE}")
+    if len(value) > MAX_PAIRS:
+        raise ValueError(f"at most {MAX_PAIRS} pairs")
+    for key, item in value.items():
+        if len(key) > MAX_KEY_CHARS or (isinstance(item, str) and len(item) > MAX_VALUE_CHARS):
+            raise ValueError(f"a key has at most {MAX_KEY_CHARS} characters, a text {MAX_VALUE_CHARS}")
     return value
 
 
@@ -79,7 +79,7 @@ class CreateVectorStore(Wire):
     may be any; ``provider_vector_db_id`` is read and has no effect."""
 
     name: Annotated[str, Field(max_length=255), null_is("")] = ""
-    file_ids: Annotated[list[FileId], Field(max_length=FILES), null_is([])] = []
+    file_ids: Annotated[list[FileId], Field(max_length=MAX_FILES), null_is([])] = []
     chunking_strategy: Strategy | None = None
     expires_after: StoreExpiry | None = None
     metadata: Attributes = {}
@@ -121,7 +121,7 @@ class VectorStoreObject(WireOutput):
     metadata: dict[str, Any]
 
 
-class VectorStoreList(WireOutput):
+class VectorStoreListObject(WireOutput):
     object: Literal["list"] = "list"
     data: list[VectorStoreObject]
     first_id: str | None
@@ -161,7 +161,7 @@ class SearchVectorStore(Wire):
     search_mode: Literal["keyword", "vector", "hybrid"] | None = None
 
 
-class FoundText(WireOutput):
+class TextPart(WireOutput):
     type: Literal["text"] = "text"
     text: str
 
@@ -173,7 +173,7 @@ class SearchHit(WireOutput):
     filename: str
     score: float
     attributes: dict[str, Any]
-    content: list[FoundText]
+    content: list[TextPart]
 
 
 class SearchResults(WireOutput):
@@ -203,8 +203,8 @@ def _either(schema: dict[str, Any]) -> None:
     """A list that has something; and the other has nothing."""
     full, bare = {"type": "array", "minItems": 1}, {"anyOf": [{"type": "null"}, {"type": "array", "maxItems": 0}]}
     schema["anyOf"] = [
-        {"required": [given], "properties": {given: full, other: bare}}
-        for given, other in (("file_ids", "files"), ("files", "file_ids"))
+        {"required": [present], "properties": {present: full, absent: bare}}
+        for present, absent in (("file_ids", "files"), ("files", "file_ids"))
     ]
 
 
@@ -213,8 +213,8 @@ class CreateFileBatch(Wire):
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, json_schema_extra=_either)
 
-    file_ids: Annotated[list[FileId], Field(max_length=BATCH), null_is([])] = []
-    files: Annotated[list[AttachFile], Field(max_length=BATCH), null_is([])] = []
+    file_ids: Annotated[list[FileId], Field(max_length=MAX_BATCH_FILES), null_is([])] = []
+    files: Annotated[list[AttachFile], Field(max_length=MAX_BATCH_FILES), null_is([])] = []
     attributes: Attributes = {}
     chunking_strategy: Strategy | None = None
 
@@ -225,10 +225,10 @@ class CreateFileBatch(Wire):
         return self
 
     @property
-    def wanted(self) -> list[AttachFile]:
+    def entries(self) -> list[AttachFile]:
         """Each file with what is said of it."""
         shared = {"attributes": self.attributes, "chunking_strategy": self.chunking_strategy}
-        return self.files or [AttachFile(file_id=one).model_copy(update=shared) for one in self.file_ids]
+        return self.files or [AttachFile(file_id=file_id).model_copy(update=shared) for file_id in self.file_ids]
 
 
 class StoreFileError(WireOutput):
@@ -250,7 +250,7 @@ class StoreFileObject(WireOutput):
     chunking_strategy: StaticStrategy
 
 
-class StoreFileList(WireOutput):
+class StoreFileListObject(WireOutput):
     object: Literal["list"] = "list"
     data: list[StoreFileObject]
     first_id: str | None
@@ -268,13 +268,13 @@ class StoreFileContent(WireOutput):
     """A file's text in chunks, in order: as OpenAI's page (``data``) and as Llama Stack has it (``content``)."""
 
     object: Literal["vector_store.file_content.page"] = "vector_store.file_content.page"
-    data: list[FoundText]
+    data: list[TextPart]
     has_more: bool = False
     next_page: str | None = None
     file_id: str
     filename: str
     attributes: dict[str, Any]
-    content: list[FoundText]
+    content: list[TextPart]
 
 
 class FileBatchObject(WireOutput):

@@ -10,7 +10,7 @@ from agents.knowledge.models.vector_dbs import VectorDocument
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DocumentAttributes:
     """A document; ``attributes`` are what of its metadata are texts, numbers and booleans."""
 
     key: int
@@ -19,13 +19,13 @@ class Described:
     attributes: Mapping[str, Any]
 
 
-def described(db: int, names: Sequence[str] | None = None) -> list[Described]:
+def attributes_of(db: int, names: Sequence[str] | None = None) -> list[DocumentAttributes]:
     """The documents of a database the actor was let into, or those of it that are named."""
     rows = VectorDocument.objects.filter(vector_db_id=db)
     if names is not None:
         rows = rows.filter(document_id__in=names)
-    found = rows.values_list("pk", "document_id", "name", "metadata").order_by("pk")
-    return [Described(key, document, name, _scalars(metadata)) for key, document, name, metadata in found]
+    values = rows.values_list("pk", "document_id", "name", "metadata").order_by("pk")
+    return [DocumentAttributes(key, document, name, _scalars(metadata)) for key, document, name, metadata in values]
 
 
 def _scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,11 +24,11 @@ from agents.base.timestamps import to_datetime, to_us, us_or_none
 from agents.knowledge.models.files import File, FileBlock
 from agents.knowledge.store import indexing
 
-BLOCK = 256 * 1024
+BLOCK_BYTES = 256 * 1024
 """Bytes of a block."""
 UNFINISHED_US = 3_600_000_000
 """After that long an upload that has not ended is taken for broken off."""
-TOGETHER = 100
+EXPIRY_BATCH = 100
 _COLUMNS = ("id", "filename", "purpose", "mime_type", "size", "created_at", "expires_at")
 
 
@@ -128,7 +128,7 @@ def drop(keys: list[int]) -> None:
 def expire(now_us: int) -> int:
     """Delete the files whose time is over, and uploads that were broken off; returns how many."""
     rows = File.objects.unscoped("retention").filter(expires_at__lt=to_datetime(now_us))
-    keys = list(rows.values_list("pk", flat=True)[:TOGETHER])
+    keys = list(rows.values_list("pk", flat=True)[:EXPIRY_BATCH])
     if keys:
         writer.write(lambda: drop(keys))
     return len(keys)
@@ -158,8 +158,8 @@ def listing(actor: Actor, cursor: Cursor, *, purpose: str = "") -> tuple[list[Fi
     if purpose:
         rows = rows.filter(purpose=purpose)
     bounds = Bounds(_edge(cursor.after, "after"), _edge(cursor.before, "before"), cursor.limit, cursor.newest_first)
-    found, has_more = keyset.page(rows, bounds, *_COLUMNS)
-    return [_record(row) for row in found], has_more
+    page, has_more = keyset.page(rows, bounds, *_COLUMNS)
+    return [_record(row) for row in page], has_more
 
 
 def block(key: int, position: int) -> bytes | None:

@@ -24,7 +24,7 @@ from agents.record.store import closing
 
 LEASE_S = 60
 """How long a process may say nothing of its work until others take it for gone."""
-WORDS = 2_000
+MAX_ERROR_CHARS = 2_000
 """Characters of an error."""
 _ADD_CHUNK = Insert(Chunk, "id vector_db_id document_id position text tokens metadata embedding")
 
@@ -38,7 +38,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class IndexingInput:
     """What an attempt needs: the database to fill, the file and how to cut it. ``size`` in bytes."""
 
     db: VectorDBRecord
@@ -55,25 +55,25 @@ def _current(work: Work) -> Any:
     return VectorDocument.objects.filter(pk=work.document, work=work.number, status="in_progress")
 
 
-def begin(work: Work) -> Begun | None:
+def begin(work: Work) -> IndexingInput | None:
     """What is to be done; None when it no longer is."""
     db = ("identifier", "embedding_model", "embedding_dimension", "provider_id", "version")
     columns = ("file_id", "name", "mime_type", "file__size", "chunk_tokens", "chunk_overlap")
-    row = _current(work).values_list("vector_db_id", *(f"vector_db__{one}" for one in db), *columns).first()
-    return None if row is None else Begun(VectorDBRecord(*row[:6]), *row[6:])
+    row = _current(work).values_list("vector_db_id", *(f"vector_db__{name}" for name in db), *columns).first()
+    return None if row is None else IndexingInput(VectorDBRecord(*row[:6]), *row[6:])
 
 
 def fill(work: Work, db: int, chunks: Sequence[NewChunk], size: int) -> bool:
     """End an attempt well: the document's chunks in order, and ``size`` of its text in bytes. False when it
     counts no more."""
-    shapes = [passages.shaped(db, chunk.text) for chunk in chunks]
+    shapes = [passages.index_text(db, chunk.text) for chunk in chunks]
 
     def job() -> bool:
         rows = _current(work)
-        found = rows.values_list("document_id", "name", "metadata").first()
-        if found is None:
+        row = rows.values_list("document_id", "name", "metadata").first()
+        if row is None:
             return False
-        _add(work.document, db, chunks, shapes, json.dumps(said_of(*found)))
+        _add(work.document, db, chunks, shapes, json.dumps(chunk_metadata(*row)))
         rows.update(status="completed", error="", error_code="", size=size, chunk_count=len(chunks), lease_until=None)
         touch(db)
         return True
@@ -81,7 +81,7 @@ def fill(work: Work, db: int, chunks: Sequence[NewChunk], size: int) -> bool:
     return writer.write(job)
 
 
-def said_of(document_id: str, name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def chunk_metadata(document_id: str, name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
     """What a chunk of such a document is told to be of, where chunks are shown to models."""
     return {**attributes, "document_id": document_id, "filename": name}
 
@@ -89,8 +89,8 @@ def said_of(document_id: str, name: str, attributes: Mapping[str, Any]) -> dict[
 def _add(document: int, db: int, chunks: Sequence[NewChunk], shapes: Sequence[str], metadata: str) -> None:
     keys = [ids.new_key() for _ in chunks]
     _ADD_CHUNK.execute_many(
-        (key, db, document, place, chunk.text, chunk.tokens, metadata, chunk.embedding)
-        for place, (key, chunk) in enumerate(zip(keys, chunks, strict=True))
+        (key, db, document, position, chunk.text, chunk.tokens, metadata, chunk.embedding)
+        for position, (key, chunk) in enumerate(zip(keys, chunks, strict=True))
     )
     passages.index(zip(keys, shapes, strict=True))
 
@@ -100,9 +100,13 @@ def touch(db: int) -> None:
     VectorDB.objects.unscoped("checked by the caller").filter(pk=db).update(version=F("version") + 1)
 
 
-def fail(work: Work, code: str, words: str) -> None:
+def fail(work: Work, code: str, message: str) -> None:
     """End an attempt badly."""
-    writer.write(lambda: _current(work).update(status="failed", error=words[:WORDS], error_code=code, lease_until=None))
+    writer.write(
+        lambda: _current(work).update(
+            status="failed", error=message[:MAX_ERROR_CHARS], error_code=code, lease_until=None
+        )
+    )
 
 
 # ----------------------------------------------------------------------------------------------- leases
@@ -119,14 +123,14 @@ def renew(documents: Sequence[int], owner: str, now_us: int) -> None:
     writer.write(lambda: rows.update(lease_until=lease_end(now_us)))
 
 
-def fail_lost(now_us: int, mine: frozenset[int] = frozenset()) -> int:
+def fail_lost(now_us: int, own: frozenset[int] = frozenset()) -> int:
     """End the attempts whose process is gone as failed; returns how many. ``mine`` are being worked on here."""
     rows = VectorDocument.objects.filter(status="in_progress")
-    now, found = to_datetime(now_us), rows.values_list("pk", "work", "lease_owner", "lease_until")
+    now, attempts = to_datetime(now_us), rows.values_list("pk", "work", "lease_owner", "lease_until")
     lost = [
         Work(key, number)
-        for key, number, owner, until in found
-        if key not in mine and (until is None or until < now or closing.is_process_dead(owner))
+        for key, number, owner, until in attempts
+        if key not in own and (until is None or until < now or closing.is_process_dead(owner))
     ]
     for work in lost:
         fail(work, "server_error", "The server stopped while it read the file; add it again.")

@@ -16,14 +16,14 @@ from django.db import connection
 from agents.base.store.sql import execute
 from agents.base.tokenizer import tokens
 
-LONGEST = 200
+MAX_WORD_CHARS = 200
 """Characters of a word that count here."""
-POSTINGS = 4_000
+MAX_RANKED_HITS = 4_000
 """Hits that are ranked for one question: its rarest words first, as many as fit. Ranking costs about
 2.5 µs a hit, and a word that stands in every other chunk tells nothing."""
-MANY = 100_000
+LARGE_DATABASE_CHUNKS = 100_000
 """Chunks of a large database; only how words compare depends on it."""
-QUESTION = 64
+MAX_QUESTION_WORDS = 64
 """Different words of a question that are looked at."""
 
 Hit = tuple[int, float]
@@ -34,15 +34,15 @@ def _prefix(db: int) -> str:
     return f"{db:x}_"
 
 
-def _marked(db: int, text: str) -> list[str]:
+def _prefixed_words(db: int, text: str) -> list[str]:
     prefix = _prefix(db)
-    return [prefix + word[:LONGEST] for word in tokens(text)]
+    return [prefix + word[:MAX_WORD_CHARS] for word in tokens(text)]
 
 
-def shaped(db: int, text: str) -> str:
+def index_text(db: int, text: str) -> str:
     """A chunk's text as its database's index takes it: made before the writer is kept busy."""
-    marked = _marked(db, text)
-    return " ".join(marked) if connection.vendor == "sqlite" else _vector(marked)
+    words = _prefixed_words(db, text)
+    return " ".join(words) if connection.vendor == "sqlite" else _vector(words)
 
 
 def index(rows: Iterable[tuple[int, str]]) -> None:
@@ -54,9 +54,9 @@ def index(rows: Iterable[tuple[int, str]]) -> None:
         cursor.executemany(sql, list(rows))
 
 
-def _vector(marked: Sequence[str]) -> str:
+def _vector(words: Sequence[str]) -> str:
     """Words with positions, as PostgreSQL reads a tsvector; ts_rank counts positions, up to 255 of a word."""
-    return " ".join(f"'{word}':{min(place, 16_383)}" for place, word in enumerate(marked, 1))
+    return " ".join(f"'{word}':{min(position, 16_383)}" for position, word in enumerate(words, 1))
 
 
 def remove(where: str, *values: object) -> None:
@@ -69,13 +69,15 @@ def search(db: int, question: str, limit: int, within: Sequence[int] | None = No
     """The chunks of a database that share words with a question, best first; only those of the documents
     ``within``, if these are named. Where all its words are in very many chunks, only some of these are
     ranked (the newest, on SQLite)."""
-    counted = _counted(list(dict.fromkeys(_marked(db, question)))[:QUESTION])
-    chosen = _rarest(counted)
+    counts = _word_counts(list(dict.fromkeys(_prefixed_words(db, question)))[:MAX_QUESTION_WORDS])
+    chosen = _rarest(counts)
     if not chosen:
         return []
     if connection.vendor == "sqlite":
         return _bm25(list(chosen), limit, within)
-    return _ts_rank({word: math.log(1 + MANY / count) for word, count in chosen.items()}, limit, within)
+    return _ts_rank(
+        {word: math.log(1 + LARGE_DATABASE_CHUNKS / count) for word, count in chosen.items()}, limit, within
+    )
 
 
 def of_documents(within: Sequence[int] | None) -> tuple[str, list[Any]]:
@@ -84,49 +86,49 @@ def of_documents(within: Sequence[int] | None) -> tuple[str, list[Any]]:
     if within is None:
         return "", []
     if connection.vendor == "sqlite":
-        listed = "SELECT id FROM agents_chunk WHERE document_id IN (SELECT value FROM json_each(%s))"
-        return listed, [json.dumps(list(within))]
+        keys_sql = "SELECT id FROM agents_chunk WHERE document_id IN (SELECT value FROM json_each(%s))"
+        return keys_sql, [json.dumps(list(within))]
     return "SELECT id FROM agents_chunk WHERE document_id = ANY(%s)", [list(within)]
 
 
-def _counted(marked: Sequence[str]) -> dict[str, int]:
+def _word_counts(words: Sequence[str]) -> dict[str, int]:
     """How many chunks have each of these words, counted up to the limit; words that none has are left out."""
     counts = {}
     with connection.cursor() as cursor:
-        for word in marked:
+        for word in words:
             if connection.vendor == "sqlite":
                 match, condition = f'"{word}"', "agents_chunk_search MATCH %s"
             else:
                 match, condition = f"'{word}'", "words @@ %s::tsquery"
             sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM agents_chunk_search WHERE {condition} LIMIT %s) AS hits"  # noqa: S608 - constants
-            cursor.execute(sql, [match, POSTINGS])
+            cursor.execute(sql, [match, MAX_RANKED_HITS])
             counts[word] = int(cursor.fetchone()[0])
     return {word: count for word, count in counts.items() if count}
 
 
-def _rarest(counted: dict[str, int]) -> dict[str, int]:
+def _rarest(counts: dict[str, int]) -> dict[str, int]:
     """The words to rank by: the rarest, as long as their hits together stay within the limit."""
     chosen: dict[str, int] = {}
     total = 0
-    for word, count in sorted(counted.items(), key=lambda pair: pair[1]):
+    for word, count in sorted(counts.items(), key=lambda pair: pair[1]):
         total += count
-        if chosen and total > POSTINGS:
+        if chosen and total > MAX_RANKED_HITS:
             break
         chosen[word] = count
     return chosen
 
 
 def _bm25(chosen: Sequence[str], limit: int, within: Sequence[int] | None) -> list[Hit]:
-    match = " OR ".join(f'"{word}"' for word in chosen)
-    listed, values = of_documents(within)
-    only = f"AND rowid IN ({listed})" if listed else ""
+    expression = " OR ".join(f'"{word}"' for word in chosen)
+    keys_sql, values = of_documents(within)
+    condition = f"AND rowid IN ({keys_sql})" if keys_sql else ""
     sql = (
-        f"SELECT rowid, -rank FROM agents_chunk_search WHERE agents_chunk_search MATCH %s {only} AND rowid >= "  # noqa: S608 - marks only
-        f"(SELECT MIN(rowid) FROM (SELECT rowid FROM agents_chunk_search WHERE agents_chunk_search MATCH %s {only} "
-        "ORDER BY rowid DESC LIMIT %s)) ORDER BY rank LIMIT %s"
+        f"SELECT rowid, -rank FROM agents_chunk_search WHERE agents_chunk_search MATCH %s {condition} AND rowid >= "  # noqa: S608 - marks only
+        "(SELECT MIN(rowid) FROM (SELECT rowid FROM agents_chunk_search WHERE agents_chunk_search MATCH %s "
+        f"{condition} ORDER BY rowid DESC LIMIT %s)) ORDER BY rank LIMIT %s"
     )
     with connection.cursor() as cursor:
-        cursor.execute(sql, [match, *values, match, *values, POSTINGS, limit])
+        cursor.execute(sql, [expression, *values, expression, *values, MAX_RANKED_HITS, limit])
         return [(int(key), float(score)) for key, score in cursor.fetchall()]
 
 
@@ -134,11 +136,11 @@ def _ts_rank(weights: dict[str, float], limit: int, within: Sequence[int] | None
     """Each word's rank (normalised by the chunk's length) by how rare it is."""
     scores = " + ".join(["%s * ts_rank(words, %s::tsquery, 1)"] * len(weights))
     values = [value for word, weight in weights.items() for value in (weight, f"'{word}'")]
-    match = " | ".join(f"'{word}'" for word in weights)
-    listed, only = of_documents(within)
-    condition = f"AND id IN ({listed})" if listed else ""
-    some = f"SELECT id, words FROM agents_chunk_search WHERE words @@ %s::tsquery {condition} LIMIT %s"  # noqa: S608 - marks only
-    sql = f"SELECT id, {scores} AS score FROM ({some}) AS hits ORDER BY score DESC, id LIMIT %s"  # noqa: S608 - marks only
+    expression = " | ".join(f"'{word}'" for word in weights)
+    keys_sql, document_values = of_documents(within)
+    condition = f"AND id IN ({keys_sql})" if keys_sql else ""
+    candidates = f"SELECT id, words FROM agents_chunk_search WHERE words @@ %s::tsquery {condition} LIMIT %s"  # noqa: S608 - marks only
+    sql = f"SELECT id, {scores} AS score FROM ({candidates}) AS hits ORDER BY score DESC, id LIMIT %s"  # noqa: S608 - marks only
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, match, *only, POSTINGS, limit])
+        cursor.execute(sql, [*values, expression, *document_values, MAX_RANKED_HITS, limit])
         return [(int(key), float(score)) for key, score in cursor.fetchall()]

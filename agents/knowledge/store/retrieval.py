@@ -13,7 +13,7 @@ from agents.knowledge.store.vector_dbs import VectorDBRecord
 
 Mode = Literal["keyword", "vector", "hybrid"]
 
-DEEP = 4
+FUSION_DEPTH = 4
 """Of each way of looking, this many times as many hits as are wanted are fused."""
 
 
@@ -27,7 +27,7 @@ class Fusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RetrievedChunk:
     """A chunk and how well it fits; scores are comparable within one search only."""
 
     key: int
@@ -47,7 +47,7 @@ def search(
     mode: Mode = "hybrid",
     fusion: Fusion | None = None,
     within: Sequence[int] | None = None,
-) -> list[Found]:
+) -> list[RetrievedChunk]:
     """The best chunks of a database the actor was let into, or of the documents ``within`` it. Where there is
     no ``vector`` words decide."""
     if vector is None or mode == "keyword":
@@ -55,16 +55,18 @@ def search(
     if mode == "vector":
         return _load(vectors.search(db.key, db.version, vector, limit, within))
     # at a right angle, a vector says nothing, and a rank among such would count
-    near = [hit for hit in vectors.search(db.key, db.version, vector, limit * DEEP, within) if hit[1] > 0]
-    return _load(_fused(passages.search(db.key, question, limit * DEEP, within), near, fusion or Fusion())[:limit])
+    similar = [hit for hit in vectors.search(db.key, db.version, vector, limit * FUSION_DEPTH, within) if hit[1] > 0]
+    return _load(
+        _fused(passages.search(db.key, question, limit * FUSION_DEPTH, within), similar, fusion or Fusion())[:limit]
+    )
 
 
-def _fused(words: Sequence[Hit], near: Sequence[Hit], fusion: Fusion) -> list[Hit]:
+def _fused(by_words: Sequence[Hit], by_vector: Sequence[Hit], fusion: Fusion) -> list[Hit]:
     scores: dict[int, float] = {}
-    for hits, share in ((words, 1 - (fusion.alpha or 0.0)), (near, fusion.alpha or 0.0)):
+    for hits, share in ((by_words, 1 - (fusion.alpha or 0.0)), (by_vector, fusion.alpha or 0.0)):
         for rank, (key, score) in enumerate(_scaled(hits) if fusion.alpha is not None else hits, start=1):
-            gain = 1 / (fusion.impact + rank) if fusion.alpha is None else share * score
-            scores[key] = scores.get(key, 0.0) + gain
+            contribution = 1 / (fusion.impact + rank) if fusion.alpha is None else share * score
+            scores[key] = scores.get(key, 0.0) + contribution
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
@@ -76,7 +78,7 @@ def _scaled(hits: Sequence[Hit]) -> list[Hit]:
     return [(key, (score - low) / (high - low) if high > low else 1.0) for key, score in hits]
 
 
-def _load(hits: Sequence[Hit]) -> list[Found]:
+def _load(hits: Sequence[Hit]) -> list[RetrievedChunk]:
     rows = Chunk.objects.filter(pk__in=[key for key, _ in hits])
-    known = {row[0]: row[1:] for row in rows.values_list("pk", "text", "tokens", "document__document_id", "metadata")}
-    return [Found(key, score, *known[key]) for key, score in hits if key in known]
+    chunks = {row[0]: row[1:] for row in rows.values_list("pk", "text", "tokens", "document__document_id", "metadata")}
+    return [RetrievedChunk(key, score, *chunks[key]) for key, score in hits if key in chunks]

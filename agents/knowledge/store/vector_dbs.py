@@ -21,8 +21,8 @@ from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDB, Vecto
 from agents.knowledge.store import passages
 from agents.record.models.agents import Session
 
-LISTED = 1000
-TOGETHER = 500
+MAX_LISTED = 1000
+DELETE_BATCH = 500
 """Chunks that one statement takes away."""
 KEYWORD = "keyword"
 """The embedding model of a database that is searched by words alone."""
@@ -75,19 +75,19 @@ def register(
     that name. Others may have theirs of the same name: nobody is told."""
 
     def job() -> VectorDBRecord:
-        mine = VectorDB.objects.unscoped("the maker's own").filter(
+        own = VectorDB.objects.unscoped("the maker's own").filter(
             owner_id=actor.user_id, scope_id=scopes.scope_for(actor), identifier=storable(identifier)
         )
-        row = mine.values_list(*_COLUMNS).first()
+        row = own.values_list(*_COLUMNS).first()
         if row is None:
             return _make(actor, identifier, embedding_model, embedding_dimension, provider_id)
-        return _same(VectorDBRecord(*row), embedding_model, embedding_dimension)
+        return _check_same(VectorDBRecord(*row), embedding_model, embedding_dimension)
 
     return writer.write(job)
 
 
 def _make(actor: Actor, identifier: str, model: str, dimension: int, provider_id: str) -> VectorDBRecord:
-    made = VectorDB(
+    row = VectorDB(
         identifier=identifier,
         embedding_model=model,
         embedding_dimension=dimension,
@@ -96,15 +96,15 @@ def _make(actor: Actor, identifier: str, model: str, dimension: int, provider_id
         scope_id=scopes.scope_for(actor),
         created_at=to_datetime(ids.now_us()),
     )
-    made.save(force_insert=True)
-    return VectorDBRecord(made.pk, identifier, model, dimension, provider_id, 0)
+    row.save(force_insert=True)
+    return VectorDBRecord(row.pk, identifier, model, dimension, provider_id, 0)
 
 
-def _same(known: VectorDBRecord, model: str, dimension: int) -> VectorDBRecord:
-    if (known.embedding_model, known.embedding_dimension) != (model, dimension):
-        words = f"Vector database '{known.identifier[:200]}' exists with another embedding model or dimension."
-        raise Conflict(words, code="vector_db_exists")
-    return known
+def _check_same(existing: VectorDBRecord, model: str, dimension: int) -> VectorDBRecord:
+    if (existing.embedding_model, existing.embedding_dimension) != (model, dimension):
+        message = f"Vector database '{existing.identifier[:200]}' exists with another embedding model or dimension."
+        raise Conflict(message, code="vector_db_exists")
+    return existing
 
 
 def of_session(session: int, *, embedding_model: str = "") -> VectorDBRecord | None:
@@ -137,17 +137,17 @@ def of_session(session: int, *, embedding_model: str = "") -> VectorDBRecord | N
 def get(actor: Actor, identifier: str, action: Action = "read") -> VectorDBRecord:
     """A database by its name: the actor's own, else the oldest it may see. Raises NotFound."""
     rows = VectorDB.objects.visible_to(actor, action).filter(identifier=identifier[:256]).order_by("id")
-    found = list(rows.values_list(*_COLUMNS, "owner_id")[:100])
-    if not found:
+    candidates = list(rows.values_list(*_COLUMNS, "owner_id")[:100])
+    if not candidates:
         raise NotFound(f"Vector database '{identifier[:200]}' not found.", code="vector_db_not_found")
-    mine = [row for row in found if row[-1] == actor.user_id]
-    return VectorDBRecord(*(mine or found)[0][:-1])
+    own = [row for row in candidates if row[-1] == actor.user_id]
+    return VectorDBRecord(*(own or candidates)[0][:-1])
 
 
 def listing(actor: Actor) -> list[VectorDBRecord]:
     """The databases an actor may see, newest first; those of sessions are left out."""
     rows = VectorDB.objects.visible_to(actor).filter(session_id=None).order_by("-id")
-    return [VectorDBRecord(*row) for row in rows.values_list(*_COLUMNS)[:LISTED]]
+    return [VectorDBRecord(*row) for row in rows.values_list(*_COLUMNS)[:MAX_LISTED]]
 
 
 def delete(actor: Actor, identifier: str) -> None:
@@ -160,10 +160,10 @@ def delete_key(actor: Actor, key: int) -> None:
     """Delete this database: of several of a name, it need not be the one that is used. Raises NotFound."""
 
     def job() -> None:
-        found = list(VectorDB.objects.visible_to(actor, "manage").filter(pk=key).values_list("pk", flat=True))
-        if not found:
+        visible_keys = list(VectorDB.objects.visible_to(actor, "manage").filter(pk=key).values_list("pk", flat=True))
+        if not visible_keys:
             raise NotFound("This vector database was not found.", code="vector_db_not_found")
-        drop(found)
+        drop(visible_keys)
 
     writer.write(job)
 
@@ -199,12 +199,12 @@ _ADD_DOCUMENT = Insert(
 def insert(db: int, documents: Sequence[NewDocument], *, replace: bool = True) -> None:
     """Put documents into a database, all or none. One that is there already is replaced, or, without
     ``replace``, gets more chunks (equal ones once). Raises NotFound when the database has gone."""
-    shaped = [[passages.shaped(db, chunk.text) for chunk in document.chunks] for document in documents]
+    index_texts = [[passages.index_text(db, chunk.text) for chunk in document.chunks] for document in documents]
 
     def job() -> None:
         if not _touch(db):
             raise NotFound("The vector database was deleted.", code="vector_db_not_found")
-        _insert(db, documents, shaped, replace)
+        _insert(db, documents, index_texts, replace)
 
     writer.write(job)
 
@@ -213,29 +213,29 @@ def _touch(db: int) -> int:
     return VectorDB.objects.unscoped("checked by the caller").filter(pk=db).update(version=F("version") + 1)
 
 
-def _insert(db: int, documents: Sequence[NewDocument], shaped: Sequence[Sequence[str]], replace: bool) -> None:
-    known = _known(db, [document.document_id for document in documents])
-    rows, chunks, texts = [], [], []
-    for document, shapes in zip(documents, shaped, strict=True):
-        key, count, size = known.get(storable(document.document_id), (0, 0, 0))
+def _insert(db: int, documents: Sequence[NewDocument], index_texts: Sequence[Sequence[str]], replace: bool) -> None:
+    existing = _existing(db, [document.document_id for document in documents])
+    rows, chunks, index_rows = [], [], []
+    for document, document_texts in zip(documents, index_texts, strict=True):
+        key, count, size = existing.get(storable(document.document_id), (0, 0, 0))
         if key:
-            count, size = _make_room(key, document, count, size, replace)
+            count, size = _clear_document(key, document, count, size, replace)
         key = key or ids.new_key()
-        known[storable(document.document_id)] = key, count + len(shapes), size + document.size
-        rows.append((key, db, *_facts(document), size + document.size, count + len(shapes)))
-        for place, (chunk, shape) in enumerate(zip(document.chunks, shapes, strict=True), start=count):
+        existing[storable(document.document_id)] = key, count + len(document_texts), size + document.size
+        rows.append((key, db, *_facts(document), size + document.size, count + len(document_texts)))
+        for position, (chunk, index_text) in enumerate(zip(document.chunks, document_texts, strict=True), start=count):
             chunks.append(
-                (ids.new_key(), db, key, place, chunk.text, chunk.tokens, _json(chunk.metadata), chunk.embedding)
+                (ids.new_key(), db, key, position, chunk.text, chunk.tokens, _json(chunk.metadata), chunk.embedding)
             )
-            texts.append((chunks[-1][0], shape))
+            index_rows.append((chunks[-1][0], index_text))
     _ADD_DOCUMENT.execute_many(rows)
     _ADD_CHUNK.execute_many(chunks)
-    passages.index(texts)
+    passages.index(index_rows)
 
 
 def _facts(document: NewDocument) -> tuple[object, ...]:
-    named = document.document_id, document.name[:500], document.mime_type[:200]
-    return *named, "completed", "", *_NOT_OF_A_FILE, _json(document.metadata), ids.now_us()
+    names = document.document_id, document.name[:500], document.mime_type[:200]
+    return *names, "completed", "", *_NOT_OF_A_FILE, _json(document.metadata), ids.now_us()
 
 
 _NOT_OF_A_FILE = ("", 0, 0, 0, "")
@@ -246,13 +246,13 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(dict(value))
 
 
-def _known(db: int, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+def _existing(db: int, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
     """(key, chunks, size) of the documents that are there already, by their names."""
     rows = VectorDocument.objects.filter(vector_db_id=db, document_id__in=[storable(name) for name in names])
     return {row[0]: row[1:] for row in rows.values_list("document_id", "pk", "chunk_count", "size")}
 
 
-def _make_room(key: int, new: NewDocument, count: int, size: int, replace: bool) -> tuple[int, int]:
+def _clear_document(key: int, new: NewDocument, count: int, size: int, replace: bool) -> tuple[int, int]:
     """(chunks, size) of a document that is there, once what the new one replaces has gone."""
     if replace:
         passages.remove("document_id = %s", key)
@@ -260,14 +260,14 @@ def _make_room(key: int, new: NewDocument, count: int, size: int, replace: bool)
         return 0, 0
     texts = {storable(chunk.text) for chunk in new.chunks}
     same = [pk for pk, text in Chunk.objects.filter(document_id=key).values_list("pk", "text") if text in texts]
-    for start in range(0, len(same), TOGETHER):
-        some = same[start : start + TOGETHER]
-        passages.remove(f"id IN ({', '.join(['%s'] * len(some))})", *some)
-        Chunk.objects.filter(pk__in=some)._raw_delete("default")
+    for start in range(0, len(same), DELETE_BATCH):
+        batch = same[start : start + DELETE_BATCH]
+        passages.remove(f"id IN ({', '.join(['%s'] * len(batch))})", *batch)
+        Chunk.objects.filter(pk__in=batch)._raw_delete("default")
     return count, size
 
 
 def documents(db: int) -> list[tuple[str, int]]:
     """(document_id, chunks) of a database the actor was let into, oldest first."""
     rows = VectorDocument.objects.filter(vector_db_id=db).order_by("id")
-    return list(rows.values_list("document_id", "chunk_count")[:LISTED])
+    return list(rows.values_list("document_id", "chunk_count")[:MAX_LISTED])

@@ -27,7 +27,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NewStoreFile:
     """A file to be put into a store, by its id; ``tokens`` of a chunk, ``overlap`` of two."""
 
     file_id: str
@@ -77,7 +77,7 @@ class BatchRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddedFiles:
     """What was put in: the store, the batch if it is one, and the work there is to do now."""
 
     store: int
@@ -96,54 +96,55 @@ def _record(row: Iterable[Any]) -> StoreFile:
 # --------------------------------------------------------------------------------------------- putting in
 
 
-def create_store(actor: Actor, new: NewStore, wanted: Sequence[Wanted], owner: str) -> Added:
+def create_store(actor: Actor, new: NewStore, new_files: Sequence[NewStoreFile], owner: str) -> AddedFiles:
     """Make a store with these files, or neither. Raises NotFound, naming a file that is not there."""
 
-    def job() -> Added:
+    def job() -> AddedFiles:
         store = vector_stores.make(actor, new)
-        return _add(store, _files(actor, wanted, "manage"), wanted, owner, None)
+        return _add(store, _files(actor, new_files, "manage"), new_files, owner, None)
 
     return writer.write(job)
 
 
-def add(actor: Actor, store: str, wanted: Sequence[Wanted], owner: str, *, batch: bool = False) -> Added:
+def add(actor: Actor, store: str, new_files: Sequence[NewStoreFile], owner: str, *, batch: bool = False) -> AddedFiles:
     """Put files into a store, all or none; one that is there already is read again. ``owner`` is the
     process that does the work. Raises NotFound, and InvalidRequest where the store has expired or a file is
     named twice."""
-    if len({one.file_id for one in wanted}) < len(wanted):
+    if len({file.file_id for file in new_files}) < len(new_files):
         raise InvalidRequest("file_ids: a file is named twice.", param="file_ids")
     vector_stores.use(vector_stores.get(actor, store, "run").key)
 
-    def job() -> Added:
+    def job() -> AddedFiles:
         key = vector_stores.get(actor, store, "run").key
-        made = None
+        batch_row = None
         if batch:
-            made = FileBatch(vector_db_id=key, created_at=to_datetime(ids.now_us()))
-            made.save(force_insert=True)
-        return _add(key, _files(actor, wanted, "run"), wanted, owner, made.pk if made else None)
+            batch_row = FileBatch(vector_db_id=key, created_at=to_datetime(ids.now_us()))
+            batch_row.save(force_insert=True)
+        return _add(key, _files(actor, new_files, "run"), new_files, owner, batch_row.pk if batch_row else None)
 
     return writer.write(job)
 
 
 def _add(
-    store: int, found: dict[str, dict[str, Any]], wanted: Sequence[Wanted], owner: str, batch: int | None
-) -> Added:
-    indexing.drop(_known(store, list(found)))
+    store: int, fields: dict[str, dict[str, Any]], new_files: Sequence[NewStoreFile], owner: str, batch: int | None
+) -> AddedFiles:
+    indexing.drop(_existing(store, list(fields)))
     rows = [
-        VectorDocument(vector_db_id=store, batch_id=batch, **found[one.file_id], **_asked(one, owner)) for one in wanted
+        VectorDocument(vector_db_id=store, batch_id=batch, **fields[file.file_id], **_document_fields(file, owner))
+        for file in new_files
     ]
     VectorDocument.objects.bulk_create(rows)
-    return Added(store, [Work(row.pk, row.work) for row in rows], batch)
+    return AddedFiles(store, [Work(row.pk, row.work) for row in rows], batch)
 
 
-def _asked(one: Wanted, owner: str) -> dict[str, Any]:
+def _document_fields(file: NewStoreFile, owner: str) -> dict[str, Any]:
     now = ids.now_us()
     return {
-        "document_id": one.file_id,
+        "document_id": file.file_id,
         "status": "in_progress",
-        "metadata": dict(one.attributes),
-        "chunk_tokens": one.tokens,
-        "chunk_overlap": one.overlap,
+        "metadata": dict(file.attributes),
+        "chunk_tokens": file.tokens,
+        "chunk_overlap": file.overlap,
         "work": ids.new_key(),
         "lease_owner": owner,
         "lease_until": indexing.lease_end(now),
@@ -151,20 +152,22 @@ def _asked(one: Wanted, owner: str) -> dict[str, Any]:
     }
 
 
-def _known(store: int, names: Sequence[str]) -> list[int]:
+def _existing(store: int, names: Sequence[str]) -> list[int]:
     rows = VectorDocument.objects.filter(vector_db_id=store, document_id__in=names)
     return list(rows.values_list("pk", flat=True))
 
 
-def _files(actor: Actor, wanted: Sequence[Wanted], action: Action) -> dict[str, dict[str, Any]]:
+def _files(actor: Actor, new_files: Sequence[NewStoreFile], action: Action) -> dict[str, dict[str, Any]]:
     """What documents take over from their files, by the files' ids."""
-    keys = {one.file_id: ids.parse_openai(ids.Kind.FILE, one.file_id) for one in wanted}
+    keys = {file.file_id: ids.parse_openai(ids.Kind.FILE, file.file_id) for file in new_files}
     rows = files.visible(actor, action).filter(pk__in=[key for key in keys.values() if key is not None])
-    there = {key: (name, mime) for key, name, mime in rows.values_list("pk", "filename", "mime_type")}
+    visible = {key: (name, mime) for key, name, mime in rows.values_list("pk", "filename", "mime_type")}
     for public, key in keys.items():
-        if key not in there:
+        if key not in visible:
             raise files.missing(public)
-    return {public: {"file_id": key, "name": there[key][0], "mime_type": there[key][1]} for public, key in keys.items()}
+    return {
+        public: {"file_id": key, "name": visible[key][0], "mime_type": visible[key][1]} for public, key in keys.items()
+    }
 
 
 # ------------------------------------------------------------------------------------------------ reading
@@ -196,8 +199,8 @@ def listing(
         rows = rows.filter(batch_id=get_batch(actor, store, batch).key)
     if status:
         rows = rows.filter(status=status)
-    found, has_more = keyset.page(rows, bounds, *_COLUMNS)
-    return [_record(row) for row in found], has_more
+    page, has_more = keyset.page(rows, bounds, *_COLUMNS)
+    return [_record(row) for row in page], has_more
 
 
 def _edge(rows: Any, public: str, param: str) -> int | None:
@@ -209,17 +212,17 @@ def _edge(rows: Any, public: str, param: str) -> int | None:
     return key
 
 
-TOGETHER = 64
+READ_BATCH = 64
 """Chunks that are read at once."""
 
 
 def texts(file: StoreFile) -> Iterator[str]:
     """The chunks of a file that was read already, in order."""
     rows = Chunk.objects.filter(document_id=file.key).order_by("position").values_list("position", "text")
-    found = list(rows[:TOGETHER])
-    while found:
-        yield from (text for _, text in found)
-        found = list(rows.filter(position__gt=found[-1][0])[:TOGETHER])
+    page = list(rows[:READ_BATCH])
+    while page:
+        yield from (text for _, text in page)
+        page = list(rows.filter(position__gt=page[-1][0])[:READ_BATCH])
 
 
 # ----------------------------------------------------------------------------------------------- changing
@@ -234,7 +237,7 @@ def describe(actor: Actor, store: str, file: str, attributes: Mapping[str, Any])
         if row is None:
             raise _missing(file)
         rows.update(metadata=dict(attributes))
-        Chunk.objects.filter(document_id=row[0]).update(metadata=indexing.said_of(row[1], row[2], attributes))
+        Chunk.objects.filter(document_id=row[0]).update(metadata=indexing.chunk_metadata(row[1], row[2], attributes))
 
     writer.write(job)
     return get(actor, store, file, "run")
@@ -266,7 +269,7 @@ def get_batch(actor: Actor, store: str, batch: str, action: Action = "read") -> 
     row = rows.values_list("pk", "created_at", "cancelled").first()
     if row is None:
         raise NotFound(f"File batch '{batch[:80]}' not found.", code="file_batch_not_found")
-    counts, _ = vector_stores.counted(Q(batch_id=row[0]), "batch_id")
+    counts, _ = vector_stores.document_counts(Q(batch_id=row[0]), "batch_id")
     return BatchRecord(row[0], to_us(row[1]), row[2], counts.get(row[0], {}))
 
 
@@ -274,10 +277,10 @@ def cancel(actor: Actor, store: str, batch: str) -> BatchRecord:
     """Stop what of a batch is not done yet; nothing happens where all is. Raises NotFound."""
 
     def job() -> None:
-        found = get_batch(actor, store, batch, "run")
-        rows = VectorDocument.objects.filter(batch_id=found.key, status="in_progress")
+        record = get_batch(actor, store, batch, "run")
+        rows = VectorDocument.objects.filter(batch_id=record.key, status="in_progress")
         if rows.update(status="cancelled", lease_until=None):
-            FileBatch.objects.filter(pk=found.key).update(cancelled=True)
+            FileBatch.objects.filter(pk=record.key).update(cancelled=True)
 
     writer.write(job)
     return get_batch(actor, store, batch, "run")

@@ -19,7 +19,7 @@ from agents.knowledge.models.vector_dbs import VectorDB, VectorDocument
 from agents.knowledge.store import vector_dbs
 
 DAY_US = 86_400_000_000
-ACTIVE_US = 60_000_000
+ACTIVITY_RESOLUTION_US = 60_000_000
 """How much later than it was a use may be noted."""
 _COLUMNS = ("id", "name", "metadata", "created_at", "last_active_at", "expires_days")
 
@@ -110,9 +110,9 @@ def use(store: int) -> None:
         return
     now, last = ids.now_us(), to_us(row[0])
     if row[1] is not None and last + row[1] * DAY_US <= now:
-        words = "The vector store has expired; change its expires_after to use it again."
-        raise InvalidRequest(words, param="vector_store_id", code="vector_store_expired")
-    if now - last > ACTIVE_US:
+        message = "The vector store has expired; change its expires_after to use it again."
+        raise InvalidRequest(message, param="vector_store_id", code="vector_store_expired")
+    if now - last > ACTIVITY_RESOLUTION_US:
         writer.write(lambda: rows.update(last_active_at=to_datetime(now)))
 
 
@@ -135,23 +135,26 @@ def listing(actor: Actor, cursor: Cursor) -> tuple[list[StoreRecord], bool]:
     store's id."""
     rows = VectorDB.objects.visible_to(actor).filter(is_store=True)
     bounds = Bounds(_edge(cursor.after, "after"), _edge(cursor.before, "before"), cursor.limit, cursor.newest_first)
-    found, has_more = keyset.page(rows, bounds, *_COLUMNS)
-    return _records(found), has_more
+    page, has_more = keyset.page(rows, bounds, *_COLUMNS)
+    return _records(page), has_more
 
 
 def _records(rows: Sequence[Iterable[Any]]) -> list[StoreRecord]:
-    found = [(key, name, metadata, to_us(made), to_us(used), days) for key, name, metadata, made, used, days in rows]
-    counts, usage = counted(Q(vector_db_id__in=[row[0] for row in found]), "vector_db_id")
-    return [StoreRecord(*row, counts.get(row[0], {}), usage.get(row[0], 0)) for row in found]
+    stores = [
+        (key, name, metadata, to_us(created), to_us(last_active), days)
+        for key, name, metadata, created, last_active, days in rows
+    ]
+    counts, usage = document_counts(Q(vector_db_id__in=[row[0] for row in stores]), "vector_db_id")
+    return [StoreRecord(*row, counts.get(row[0], {}), usage.get(row[0], 0)) for row in stores]
 
 
-def counted(which: Q, column: str) -> tuple[dict[int, dict[str, int]], dict[int, int]]:
+def document_counts(condition: Q, column: str) -> tuple[dict[int, dict[str, int]], dict[int, int]]:
     """How many documents are how far, and how large they are, by what this column says of them."""
     counts: dict[int, dict[str, int]] = {}
     usage: dict[int, int] = {}
-    rows = VectorDocument.objects.filter(which).values_list(column, "status").order_by()
-    for key, status, many, size in rows.annotate(Count("pk"), Sum("size")):
-        counts.setdefault(key, {})[status] = many
+    rows = VectorDocument.objects.filter(condition).values_list(column, "status").order_by()
+    for key, status, count, size in rows.annotate(Count("pk"), Sum("size")):
+        counts.setdefault(key, {})[status] = count
         usage[key] = usage.get(key, 0) + size
     return counts, usage
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Floats = np.ndarray[Any, np.dtype[np.float32]]
     Keys = np.ndarray[Any, np.dtype[np.int64]]
 
-BATCH = 5_000
-CACHE_BYTES = 512 * 1024 * 1024
+READ_BATCH = 5_000
+MAX_CACHE_BYTES = 512 * 1024 * 1024
 """Of all matrices together; the one used longest ago goes first."""
 
 
@@ -70,13 +70,13 @@ def search(
     matrix = _matrix(db, version, len(packed) // 4)
     scores, keys = matrix.rows @ np.frombuffer(packed, dtype="<f4"), matrix.keys
     if within is not None:
-        chosen = np.isin(keys, np.array(_chunks_of(within), dtype=np.int64))
-        scores, keys = scores[chosen], keys[chosen]
+        is_within = np.isin(keys, np.array(_chunks_of(within), dtype=np.int64))
+        scores, keys = scores[is_within], keys[is_within]
     if not len(keys):
         return []
-    best = np.argpartition(-scores, min(limit, len(scores)) - 1)[:limit]
-    best = best[np.lexsort((keys[best], -scores[best]))]
-    return [(int(keys[place]), float(scores[place])) for place in best]
+    order = np.argpartition(-scores, min(limit, len(scores)) - 1)[:limit]
+    order = order[np.lexsort((keys[order], -scores[order]))]
+    return [(int(keys[index]), float(scores[index])) for index in order]
 
 
 def _chunks_of(documents: Sequence[int]) -> list[int]:
@@ -88,34 +88,34 @@ def _chunks_of(documents: Sequence[int]) -> list[int]:
 def _matrix(db: int, version: int, dimension: int) -> Matrix:
     name = (db, dimension)
     with _lock:
-        known = _cache.get(name)
-        if known is not None:
+        cached = _cache.get(name)
+        if cached is not None:
             _cache.move_to_end(name)
-            if known.version == version:
-                return known
-    read = _read(db, version, dimension, known)
+            if cached.version == version:
+                return cached
+    loaded = _read(db, version, dimension, cached)
     with _lock:
-        _cache[name] = read
+        _cache[name] = loaded
         _cache.move_to_end(name)
-        while len(_cache) > 1 and sum(one.rows.nbytes for one in _cache.values()) > CACHE_BYTES:
+        while len(_cache) > 1 and sum(matrix.rows.nbytes for matrix in _cache.values()) > MAX_CACHE_BYTES:
             _cache.popitem(last=False)
-    return read
+    return loaded
 
 
-def _read(db: int, version: int, dimension: int, known: Matrix | None) -> Matrix:
+def _read(db: int, version: int, dimension: int, cached: Matrix | None) -> Matrix:
     """The matrix as it is now: what is known of it, without what has gone, and what is new."""
     import numpy as np
 
-    now = np.array(_keys(db, dimension * 4), dtype=np.int64)
-    rows = np.zeros((len(now), dimension), dtype=np.float32)
-    missing = np.ones(len(now), dtype=bool)
-    if known is not None and len(known.keys) and len(now):
-        places = np.searchsorted(known.keys, now)
-        places[places == len(known.keys)] = 0
-        missing = known.keys[places] != now
-        rows[~missing] = known.rows[places[~missing]]
-    _fill(rows, now, np.flatnonzero(missing))
-    return Matrix(version, now, rows)
+    keys = np.array(_keys(db, dimension * 4), dtype=np.int64)
+    rows = np.zeros((len(keys), dimension), dtype=np.float32)
+    is_missing = np.ones(len(keys), dtype=bool)
+    if cached is not None and len(cached.keys) and len(keys):
+        positions = np.searchsorted(cached.keys, keys)
+        positions[positions == len(cached.keys)] = 0
+        is_missing = cached.keys[positions] != keys
+        rows[~is_missing] = cached.rows[positions[~is_missing]]
+    _fill(rows, keys, np.flatnonzero(is_missing))
+    return Matrix(version, keys, rows)
 
 
 def _keys(db: int, size: int) -> list[int]:
@@ -125,15 +125,15 @@ def _keys(db: int, size: int) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _fill(rows: Floats, keys: Keys, places: Any) -> None:
+def _fill(rows: Floats, keys: Keys, positions: Any) -> None:
     """Read these rows' vectors."""
     import numpy as np
 
-    for start in range(0, len(places), BATCH):
-        some = places[start : start + BATCH]
-        wanted = dict(zip(keys[some].tolist(), some.tolist(), strict=True))
-        for key, packed in _embeddings(list(wanted)):
-            rows[wanted[key]] = np.frombuffer(packed, dtype="<f4")
+    for start in range(0, len(positions), READ_BATCH):
+        batch = positions[start : start + READ_BATCH]
+        row_by_key = dict(zip(keys[batch].tolist(), batch.tolist(), strict=True))
+        for key, packed in _embeddings(list(row_by_key)):
+            rows[row_by_key[key]] = np.frombuffer(packed, dtype="<f4")
 
 
 def _embeddings(keys: list[int]) -> list[tuple[int, bytes]]:

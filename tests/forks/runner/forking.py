@@ -11,7 +11,7 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Actor
 from agents.forks.runner import fork
-from agents.forks.runner.fork import Asked
+from agents.forks.runner.fork import ForkRequest
 from agents.forks.schemas.forks import ForkTurn
 from agents.loop import current_service
 from agents.loop.inference.base import Chunk, InferenceRequest, Model
@@ -94,7 +94,7 @@ class Stage:
 
     def fork(self, turn: int, step: int | str = 1, tools: str = "recorded", **changes: Any) -> int:
         body = ForkTurn.model_validate({"step": step, "tools": tools, "changes": changes})
-        return fork.begin(self.service, Asked(self.actor, turn, body, raw=b"{}")).turn
+        return fork.begin(self.service, ForkRequest(self.actor, turn, body, raw=b"{}")).turn
 
     def turn(self, key: int) -> TurnSnapshot:
         return read_turns.turn(self.actor, key)

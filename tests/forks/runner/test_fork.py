@@ -13,7 +13,7 @@ from agents.base import ids
 from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.base.store import keys
 from agents.forks.runner import fork
-from agents.forks.runner.fork import Asked
+from agents.forks.runner.fork import ForkRequest
 from agents.forks.schemas.forks import ForkTurn
 from agents.logs.store import bulk
 from agents.loop.service import Started
@@ -294,7 +294,7 @@ def test_a_repeat_that_meets_its_first_run_is_told_of_it(stage: Stage) -> None:
     """Between its look for a first run and its look at the source that run begins, and the source goes on."""
     turn = guarded(stage)
     retry = retries.read(stage.actor, "fork", b"{}", "one key", None)
-    asked = Asked(stage.actor, turn, ForkTurn(step=1), raw=b"{}", retry=retry)
+    asked = ForkRequest(stage.actor, turn, ForkTurn(step=1), raw=b"{}", retry=retry)
     first: list[Started] = []
 
     def meanwhile(execute: Callable[..., Any], *given: Any) -> Any:

@@ -133,7 +133,7 @@ def spent_s() -> float:
 @pytest.mark.parametrize("name", sparing(BOMBS, *QUICK))
 @pytest.mark.parametrize("door", sparing(DOORS, "insert", "store"))
 def test_no_document_is_too_much(name: str, door: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "SECONDS", PDF_S)
+    monkeypatch.setattr(pdf, "TIMEOUT_S", PDF_S)
     bomb, before = BOMBS[name], spent_s()
     was_read = DOORS[door](Doors(), bomb)
 

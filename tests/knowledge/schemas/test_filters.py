@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agents.base.errors import InvalidRequest
 from agents.knowledge.schemas import filters
-from agents.knowledge.schemas.filters import Compound
+from agents.knowledge.schemas.filters import CompoundFilter
 
 BLUE = {"colour": "blue", "year": 2024, "price": 9.5, "sold": False, "on": "2024-05-01"}
 
@@ -155,4 +155,4 @@ def test_opposites_are_opposite(ours: Any, theirs: Any) -> None:
 
 def test_parsed_filters_are_values() -> None:
     assert filters.parse(both(YES)) == filters.parse(both(YES))
-    assert isinstance(filters.parse(both(YES)), Compound)
+    assert isinstance(filters.parse(both(YES)), CompoundFilter)

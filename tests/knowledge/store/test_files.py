@@ -13,9 +13,9 @@ from agents.base.store.keyset import Cursor
 from agents.knowledge.models.files import File, FileBlock
 from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDocument
 from agents.knowledge.store import files, indexing, retrieval, vector_dbs, vector_files, vector_stores, vectors
-from agents.knowledge.store.files import BLOCK, FileRecord, NewFile
+from agents.knowledge.store.files import BLOCK_BYTES, FileRecord, NewFile
 from agents.knowledge.store.vector_dbs import NewChunk
-from agents.knowledge.store.vector_files import Added, Wanted
+from agents.knowledge.store.vector_files import AddedFiles, NewStoreFile
 from agents.knowledge.store.vector_stores import NewStore
 from agents.record.store import closing
 from tests.conftest import Clock
@@ -32,7 +32,7 @@ def ann(make_user: MakeUser) -> Actor:
 
 
 def make_file(actor: Actor, content: bytes = b"kettle", name: str = "kettle.txt") -> FileRecord:
-    pieces = (content[at : at + BLOCK] for at in range(0, len(content), BLOCK))
+    pieces = (content[at : at + BLOCK_BYTES] for at in range(0, len(content), BLOCK_BYTES))
     return files.create(actor, NewFile(name, "assistants", "text/plain"), pieces)
 
 
@@ -41,12 +41,12 @@ def make_store(actor: Actor, expires_days: int | None = None) -> str:
     return ids.openai(ids.Kind.VECTOR_STORE, made.store)
 
 
-def add(actor: Actor, store: str, *names: str, owner: str = HERE, batch: bool = False) -> Added:
-    wanted = [Wanted(name, 800, 400, {"n": place}) for place, name in enumerate(names)]
+def add(actor: Actor, store: str, *names: str, owner: str = HERE, batch: bool = False) -> AddedFiles:
+    wanted = [NewStoreFile(name, 800, 400, {"n": place}) for place, name in enumerate(names)]
     return vector_files.add(actor, store, wanted, owner, batch=batch)
 
 
-def fill(added: Added, text: str = "a blue kettle", vector: list[float] | None = None) -> list[bool]:
+def fill(added: AddedFiles, text: str = "a blue kettle", vector: list[float] | None = None) -> list[bool]:
     chunk = NewChunk(text, 3, {}, vectors.pack(vector) if vector else None)
     return [indexing.fill(one, added.store, [chunk], len(text)) for one in added.work]
 
@@ -60,18 +60,18 @@ def rows() -> dict[str, int]:
 
 
 def test_a_file_is_kept_in_blocks(ann: Actor) -> None:
-    content = bytes(range(256)) * (BLOCK // 100)
+    content = bytes(range(256)) * (BLOCK_BYTES // 100)
     made = make_file(ann, content)
 
     assert made.size == len(content)
     assert b"".join(files.blocks(made.key)) == content
-    assert FileBlock.objects.count() == -(-len(content) // BLOCK)
+    assert FileBlock.objects.count() == -(-len(content) // BLOCK_BYTES)
     assert files.block(made.key, 99) is None
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(ann: Actor) -> None:
     def broken() -> Iterator[bytes]:
-        yield b"x" * BLOCK
+        yield b"x" * BLOCK_BYTES
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):

@@ -15,15 +15,17 @@ from dataclasses import dataclass
 from itertools import islice
 
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_LONGEST = 64
+_MAX_TOKEN_CHARS = 64
 """Characters of one token, and of what is never cut: blanks and marks without end are not one of anything."""
-_TOKEN = re.compile(rf"\s{{0,{_LONGEST}}}(?:[^\W{_WIDE}]{{1,4}}|[{_WIDE}]|[^\w\s]|\S)|\s{{1,{_LONGEST}}}")
+_TOKEN = re.compile(
+    rf"\s{{0,{_MAX_TOKEN_CHARS}}}(?:[^\W{_WIDE}]{{1,4}}|[{_WIDE}]|[^\w\s]|\S)|\s{{1,{_MAX_TOKEN_CHARS}}}"
+)
 _JOINER, _LAST_VARIATION = "\u200d", "\ufe0f"
 MIN_TOKENS, MAX_TOKENS = 16, 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextChunk:
     """A piece of a text and how many tokens it has."""
 
     text: str
@@ -35,14 +37,14 @@ def count(text: str) -> int:
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
-def chunks(text: str, size: int = 512, overlap: int | None = None, *, most: int | None = None) -> list[Piece]:
+def chunks(text: str, size: int = 512, overlap: int | None = None, *, limit: int | None = None) -> list[TextChunk]:
     """Pieces of at most ``size`` tokens, in order; each begins ``overlap`` tokens (a quarter, unless
     said) before the end of the one before it. Where it can, a piece begins with a word. No more than
     ``most`` of them: what is cut in vain costs as much as the rest."""
-    return list(islice(_chunks(text, size, size // 4 if overlap is None else min(overlap, size - 1)), most))
+    return list(islice(_chunks(text, size, size // 4 if overlap is None else min(overlap, size - 1)), limit))
 
 
-def _chunks(text: str, size: int, overlap: int) -> Iterator[Piece]:
+def _chunks(text: str, size: int, overlap: int) -> Iterator[TextChunk]:
     if not text.strip():
         return
     seams = _seams(text)
@@ -51,9 +53,9 @@ def _chunks(text: str, size: int, overlap: int) -> Iterator[Piece]:
         bounds.extend(islice(seams, size + 1 - len(bounds)))
         is_last = len(bounds) <= size
         tokens = min(size, len(bounds))
-        piece = _trimmed(text[bounds[0] : len(text) if is_last else bounds[size]])
-        if piece:
-            yield Piece(piece, tokens)
+        chunk = _stripped(text[bounds[0] : len(text) if is_last else bounds[size]])
+        if chunk:
+            yield TextChunk(chunk, tokens)
         if is_last:
             return
         del bounds[: _word_start(text, bounds, size - overlap, 1)]
@@ -63,51 +65,51 @@ def _seams(text: str) -> Iterator[int]:
     """The places where tokens begin and the text may be cut."""
     last = 0
     for match in _TOKEN.finditer(text):
-        at = match.start()
-        if at - last >= _LONGEST or _is_seam(text, at, last):
-            last = at
-            yield at
+        start = match.start()
+        if start - last >= _MAX_TOKEN_CHARS or _is_seam(text, start, last):
+            last = start
+            yield start
 
 
-def _trimmed(piece: str) -> str:
+def _stripped(text: str) -> str:
     """Without the blanks around it; one that bears a mark is no blank."""
-    kept = piece.strip()
-    start = len(piece) - len(piece.lstrip())
-    if kept and start and unicodedata.category(kept[0])[0] == "M":
-        return piece[start - 1] + kept
-    return kept
+    stripped = text.strip()
+    start = len(text) - len(text.lstrip())
+    if stripped and start and unicodedata.category(stripped[0])[0] == "M":
+        return text[start - 1] + stripped
+    return stripped
 
 
-def _word_start(text: str, bounds: list[int], wanted: int, lowest: int) -> int:
+def _word_start(text: str, bounds: list[int], target: int, lowest: int) -> int:
     """The place of the token nearest before ``wanted`` that begins a word, if there is one close by."""
-    for place in range(wanted, max(wanted - 16, lowest) - 1, -1):
-        if text[bounds[place]].isspace():
-            return max(place, lowest)
-    return max(wanted, lowest)
+    for index in range(target, max(target - 16, lowest) - 1, -1):
+        if text[bounds[index]].isspace():
+            return max(index, lowest)
+    return max(target, lowest)
 
 
-def _is_seam(text: str, at: int, last: int) -> bool:
+def _is_seam(text: str, offset: int, last: int) -> bool:
     """Whether the text may be cut here: not inside a character made of several (marks, joined emoji,
     flags). ``last`` is where it may be cut before."""
-    if at == 0:
+    if offset == 0:
         return True
-    here, before = text[at], text[at - 1]
-    if here.isascii() and before != _JOINER:
+    character, previous = text[offset], text[offset - 1]
+    if character.isascii() and previous != _JOINER:
         return True
-    if before == _JOINER or here in (_JOINER, _LAST_VARIATION) or unicodedata.category(here)[0] == "M":
+    if previous == _JOINER or character in (_JOINER, _LAST_VARIATION) or unicodedata.category(character)[0] == "M":
         return False
-    if "\U0001f3fb" <= here <= "\U0001f3ff":  # the colour of a skin
+    if "\U0001f3fb" <= character <= "\U0001f3ff":  # the colour of a skin
         return False
-    return not (_is_flag(here) and _flags_before(text, at, last) % 2)
+    return not (_is_flag(character) and _flags_before(text, offset, last) % 2)
 
 
 def _is_flag(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def _flags_before(text: str, at: int, last: int) -> int:
+def _flags_before(text: str, offset: int, last: int) -> int:
     """Halves of flags before a place, back to the last cut: before that they are whole."""
-    start = at
+    start = offset
     while start > last and _is_flag(text[start - 1]):
         start -= 1
-    return at - start
+    return offset - start

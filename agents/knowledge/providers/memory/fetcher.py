@@ -20,7 +20,7 @@ from agents.knowledge.providers.memory import texts
 from agents.knowledge.providers.memory.texts import Raw
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_GUESSED = {
+_TYPES_BY_EXTENSION = {
     "pdf": texts.PDF,
     "html": "text/html",
     "htm": "text/html",
@@ -43,12 +43,12 @@ class Fetcher:
     max_redirects: int = 5
     ports: frozenset[int] = frozenset({80, 443})
 
-    async def fetch(self, url: str, where: str, wanted: Callable[[str], bool] = texts.is_readable) -> Raw:
+    async def fetch(self, url: str, where: str, accepts: Callable[[str], bool] = texts.is_readable) -> Raw:
         """What is at a URL, if its type is ``wanted``. Raises InvalidRequest with the code
         ``document_unavailable``, naming ``where``."""
         try:
             async with asyncio.timeout(self.total_s):
-                return await self._follow(url, wanted)
+                return await self._follow(url, accepts)
         except TimeoutError:
             raise _unavailable(where, url, f"it took longer than {self.total_s:g} s") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -56,15 +56,15 @@ class Fetcher:
         except InvalidRequest as error:
             raise _unavailable(where, url, error.message) from None
 
-    async def _follow(self, url: str, wanted: Callable[[str], bool]) -> Raw:
+    async def _follow(self, url: str, accepts: Callable[[str], bool]) -> Raw:
         for _ in range(self.max_redirects + 1):
-            found = await self._ask(url, wanted)
-            if isinstance(found, Raw):
-                return found
-            url = urljoin(url, found)
+            result = await self._ask(url, accepts)
+            if isinstance(result, Raw):
+                return result
+            url = urljoin(url, result)
         raise InvalidRequest(f"it is redirected more than {self.max_redirects} times.")
 
-    async def _ask(self, url: str, wanted: Callable[[str], bool]) -> Raw | str:
+    async def _ask(self, url: str, accepts: Callable[[str], bool]) -> Raw | str:
         """The document, or where it is said to be."""
         target = await addresses.resolve(url, allow_private=self.allow_private)
         if target.port not in self.ports and not self.allow_private:
@@ -78,15 +78,15 @@ class Fetcher:
         ):
             if response.status in REDIRECTS and "Location" in response.headers:
                 return response.headers["Location"]
-            return await self._take(response, wanted)
+            return await self._take(response, accepts)
 
-    async def _take(self, response: aiohttp.ClientResponse, wanted: Callable[[str], bool]) -> Raw:
+    async def _take(self, response: aiohttp.ClientResponse, accepts: Callable[[str], bool]) -> Raw:
         if response.status != 200:
             raise InvalidRequest(f"it was answered with status {response.status}.")
         main, charset = texts.kind(response.headers.get("Content-Type", ""))
         if main in {"", "application/octet-stream", "binary/octet-stream"}:
-            main = _GUESSED.get(response.url.name.rpartition(".")[2].lower(), main or "text/plain")
-        if not wanted(main):
+            main = _TYPES_BY_EXTENSION.get(response.url.name.rpartition(".")[2].lower(), main or "text/plain")
+        if not accepts(main):
             raise InvalidRequest(f"its type '{main[:80]}' is not one that is read here.")
         if response.headers.get("Content-Encoding", "identity") not in {"", "identity"}:
             raise InvalidRequest("it came compressed, which was not asked for.")
@@ -106,6 +106,6 @@ class Fetcher:
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "agents-fetcher/1"}
 
 
-def _unavailable(where: str, url: str, why: str) -> InvalidRequest:
-    words = f"{where}: the document at {url[:200]} cannot be had: {why}"
-    return InvalidRequest(words, param="documents", code="document_unavailable")
+def _unavailable(where: str, url: str, reason: str) -> InvalidRequest:
+    message = f"{where}: the document at {url[:200]} cannot be had: {reason}"
+    return InvalidRequest(message, param="documents", code="document_unavailable")

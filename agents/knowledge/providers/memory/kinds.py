@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.knowledge.providers.memory import texts
 
-_BY_NAME = {
+_TYPES_BY_EXTENSION = {
     "pdf": texts.PDF,
     "html": "text/html",
     "htm": "text/html",
@@ -18,8 +18,8 @@ _BY_NAME = {
     "xml": "application/xml",
     "txt": "text/plain",
 }
-_NO_TEXT = ("image/", "audio/", "font/")
-SEEN = 4096
+_BINARY_PREFIXES = ("image/", "audio/", "font/")
+HEAD_BYTES = 4096
 """Bytes of a beginning that are looked at."""
 
 
@@ -30,11 +30,11 @@ def of_file(filename: str, mime_type: str, head: bytes) -> str:
         return texts.PDF
     if texts.is_readable(mime_type):
         return mime_type
-    named = _BY_NAME.get(filename.rpartition(".")[2].lower())
-    if named:
-        return named
-    looks = not mime_type.lower().startswith(_NO_TEXT) and _is_text(head[:SEEN])
-    return "text/plain" if looks else mime_type or "application/octet-stream"
+    by_name = _TYPES_BY_EXTENSION.get(filename.rpartition(".")[2].lower())
+    if by_name:
+        return by_name
+    is_plain = not mime_type.lower().startswith(_BINARY_PREFIXES) and _is_text(head[:HEAD_BYTES])
+    return "text/plain" if is_plain else mime_type or "application/octet-stream"
 
 
 def _is_text(head: bytes) -> bool:

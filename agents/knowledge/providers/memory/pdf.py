@@ -19,9 +19,9 @@ from agents.base.errors import InvalidRequest, Unavailable
 
 MAX_PAGES = 2_000
 MAX_CHARS = 16 * 1024 * 1024
-SECONDS = 60
-MEMORY_BYTES = 1024 * 1024 * 1024
-AT_ONCE = 2
+TIMEOUT_S = 60
+MAX_MEMORY_BYTES = 1024 * 1024 * 1024
+MAX_PROCESSES = 2
 
 _ROOT = Path(__file__).resolve().parents[4]
 
@@ -31,17 +31,17 @@ _gates: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
 async def text_of(data: bytes, where: str) -> str:
     """A PDF's words, pages separated by a blank line. Raises InvalidRequest, naming ``where``."""
     if b"%PDF-" not in data[:1024]:
-        words = f"{where}: mime_type is 'application/pdf', but it is no PDF."
-        raise InvalidRequest(words, param="documents", code="document_type")
+        message = f"{where}: mime_type is 'application/pdf', but it is no PDF."
+        raise InvalidRequest(message, param="documents", code="document_type")
     loop = asyncio.get_running_loop()
-    for gone in [known for known in _gates if known.is_closed()]:
-        del _gates[gone]
-    async with _gates.setdefault(loop, asyncio.Semaphore(AT_ONCE)):
-        found = await _read(data, where)
-    if "error" in found:
-        words = f"{where}: the PDF cannot be read: {str(found['error'])[:300]}"
-        raise InvalidRequest(words, param="documents", code="document_unreadable")
-    return str(found["text"])
+    for closed in [event_loop for event_loop in _gates if event_loop.is_closed()]:
+        del _gates[closed]
+    async with _gates.setdefault(loop, asyncio.Semaphore(MAX_PROCESSES)):
+        result = await _read(data, where)
+    if "error" in result:
+        message = f"{where}: the PDF cannot be read: {str(result['error'])[:300]}"
+        raise InvalidRequest(message, param="documents", code="document_unreadable")
+    return str(result["text"])
 
 
 async def _read(data: bytes, where: str) -> dict[str, Any]:
@@ -57,23 +57,23 @@ async def _read(data: bytes, where: str) -> dict[str, Any]:
             env={},  # the secrets of this server's are none of a file's business
         )
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(TIMEOUT_S):
             out, _ = await process.communicate()
     except TimeoutError:
-        raise InvalidRequest(f"{where}: the PDF took longer than {SECONDS} s.", param="documents") from None
+        raise InvalidRequest(f"{where}: the PDF took longer than {TIMEOUT_S} s.", param="documents") from None
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
     try:
-        found = json.loads(out)
+        result = json.loads(out)
     except ValueError:
         # one that was stopped did not end by itself
         return {"error": "it is damaged" if process.returncode == 1 else "it needs too much memory or time"}
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         raise Unavailable("The reader of PDFs failed.")
-    return found
+    return result
 
 
 # ---------------------------------------------------------------------------------- inside the process
@@ -109,16 +109,16 @@ def _pages(reader: Any) -> dict[str, str]:
 
 def main() -> None:
     """Read a PDF from the standard input, under limits the process gives itself."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (TIMEOUT_S, TIMEOUT_S))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     logging.disable()
     try:
-        found = _extract(sys.stdin.buffer.read())
+        result = _extract(sys.stdin.buffer.read())
     except MemoryError:
-        found = {"error": "it needs too much memory"}
+        result = {"error": "it needs too much memory"}
     # halves of a pair, which a PDF may hold, are no text and could not be stored
-    sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode(errors="replace"))
+    sys.stdout.buffer.write(json.dumps(result, ensure_ascii=False).encode(errors="replace"))
 
 
 if __name__ == "__main__":

@@ -28,10 +28,10 @@ MAX_CHARS = 16 * 1024 * 1024
 PDF = "application/pdf"
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _CSV = frozenset({"text/csv", "text/tab-separated-values"})
-LONGEST_ROW = 256 * 1024
+MAX_ROW_CHARS = 256 * 1024
 """Characters of a table's row."""
-_TEXT_WORDS = "json yaml x-yaml xml javascript x-ndjson jsonl toml sql"
-_TEXT = frozenset(f"application/{word}" for word in _TEXT_WORDS.split())
+_TEXT_SUBTYPES = "json yaml x-yaml xml javascript x-ndjson jsonl toml sql"
+_TEXT = frozenset(f"application/{word}" for word in _TEXT_SUBTYPES.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ def data_url(raw: Raw) -> str:
 
 
 def too_large(where: str) -> InvalidRequest:
-    words = f"{where}: the document is larger than {MAX_BYTES // 2**20} MiB."
-    return InvalidRequest(words, param="documents", code="document_too_large")
+    message = f"{where}: the document is larger than {MAX_BYTES // 2**20} MiB."
+    return InvalidRequest(message, param="documents", code="document_too_large")
 
 
 async def text_of(raw: Raw, where: str) -> str:
@@ -100,12 +100,12 @@ async def text_of(raw: Raw, where: str) -> str:
     if raw.mime_type == PDF:
         return await pdf.text_of(raw.data, where)
     if not is_readable(raw.mime_type):
-        words = f"{where}: mime_type '{raw.mime_type[:80]}' has no text that can be read here."
-        raise InvalidRequest(words, param="documents", code="document_type")
-    return await asyncio.to_thread(lambda: plain(_decoded(raw, where), raw.mime_type, where))
+        message = f"{where}: mime_type '{raw.mime_type[:80]}' has no text that can be read here."
+        raise InvalidRequest(message, param="documents", code="document_type")
+    return await asyncio.to_thread(lambda: plain_text(_decoded(raw, where), raw.mime_type, where))
 
 
-def plain(text: str, mime_type: str, where: str) -> str:
+def plain_text(text: str, mime_type: str, where: str) -> str:
     """The words of a text by its type: HTML without its tags, a CSV's rows with their columns' names."""
     if len(text) > MAX_CHARS:
         raise _too_long(where)
@@ -116,18 +116,18 @@ def plain(text: str, mime_type: str, where: str) -> str:
 
 
 def _too_long(where: str) -> InvalidRequest:
-    words = f"{where}: the document has more than {MAX_CHARS:,} characters."
-    return InvalidRequest(words, param="documents", code="document_too_large")
+    message = f"{where}: the document has more than {MAX_CHARS:,} characters."
+    return InvalidRequest(message, param="documents", code="document_too_large")
 
 
 def _decoded(raw: Raw, where: str) -> str:
     if b"\0" in raw.data[:4096] and not raw.data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        words = f"{where}: mime_type is '{raw.mime_type[:80]}', but it is not text."
-        raise InvalidRequest(words, param="documents", code="document_type")
+        message = f"{where}: mime_type is '{raw.mime_type[:80]}', but it is not text."
+        raise InvalidRequest(message, param="documents", code="document_type")
     marks = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
     charset = next((name for mark, name in marks if raw.data.startswith(mark)), raw.charset)
-    words = f"{where}: the charset '{charset[:40]}' is not known."
-    unknown = InvalidRequest(words, param="documents", code="document_type")
+    message = f"{where}: the charset '{charset[:40]}' is not known."
+    unknown = InvalidRequest(message, param="documents", code="document_type")
     name = python_name(charset)
     if name is None:
         raise unknown
@@ -136,20 +136,20 @@ def _decoded(raw: Raw, where: str) -> str:
     except LookupError:  # what it names is no text
         raise unknown from None
     except ValueError:
-        words = f"{where}: it is not text in {charset[:40]}."
-        raise InvalidRequest(words, param="documents", code="document_type") from None
+        message = f"{where}: it is not text in {charset[:40]}."
+        raise InvalidRequest(message, param="documents", code="document_type") from None
 
 
 # ------------------------------------------------------------------------------------------------ HTML
 
-_SILENT = "script|style|template|noscript|svg|math|iframe|textarea"
-_BREAKS = (
+_HIDDEN_TAGS = "script|style|template|noscript|svg|math|iframe|textarea"
+_BLOCK_TAGS = (
     "address|article|aside|blockquote|br|dd|div|dl|dt|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|"
     "table|td|th|title|tr|ul"
 )
 # each alternative either stops at the next angle bracket or eats all to the end: no text makes it look twice
-_HIDDEN = re.compile(rf"<!--.*?(?:-->|\Z)|<({_SILENT})\b.*?(?:</\1[\s>]|\Z)", re.DOTALL | re.IGNORECASE)
-_BREAK = re.compile(rf"</?(?:{_BREAKS})\b[^<>]*>", re.IGNORECASE)
+_HIDDEN = re.compile(rf"<!--.*?(?:-->|\Z)|<({_HIDDEN_TAGS})\b.*?(?:</\1[\s>]|\Z)", re.DOTALL | re.IGNORECASE)
+_BREAK = re.compile(rf"</?(?:{_BLOCK_TAGS})\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[/!?]?[a-zA-Z][^<>]*>")
 _LONG_NUMBER = re.compile(r"&#[xX]?[0-9a-fA-F]{8,}")
 
@@ -184,18 +184,18 @@ def _rows(text: str, delimiter: str, where: str) -> str:
 def _table(text: str, delimiter: str) -> Iterator[list[str]]:
     """Its rows, one at a time: all at once would be many times as large as the text. Raises csv.Error for what
     is no table, or has rows so long that nobody means one."""
-    read = 0
+    row_chars = 0
 
     def lines() -> Iterator[str]:
-        nonlocal read
+        nonlocal row_chars
         for line in io.StringIO(text, newline=""):
-            read += len(line)
-            if read > LONGEST_ROW:
+            row_chars += len(line)
+            if row_chars > MAX_ROW_CHARS:
                 raise csv.Error("a row that is too long")
             yield line
 
     for row in csv.reader(lines(), delimiter=delimiter):
-        read = 0
+        row_chars = 0
         yield row
 
 

@@ -73,7 +73,7 @@ def test_what_goes_on_without_end_is_cut_in_time(piece: str) -> None:
 
 
 def test_no_more_is_cut_than_asked_for() -> None:
-    assert chunks(ENGLISH, size=64, most=3) == chunks(ENGLISH, size=64)[:3]
+    assert chunks(ENGLISH, size=64, limit=3) == chunks(ENGLISH, size=64)[:3]
 
 
 @given(text=st.text(max_size=400), size=st.integers(16, 40))

@@ -82,13 +82,13 @@ def test_a_table_does_not_grow_without_end() -> None:
 
 def test_a_row_that_nobody_means_is_no_table() -> None:
     text = "a,b\n" + '"x\n",' * 100_000
-    assert texts.plain(text, "text/csv", "x") == text
+    assert texts.plain_text(text, "text/csv", "x") == text
 
 
 def test_hostile_html_costs_little() -> None:
     began = time.process_time()
     for piece in ("<!--", "<a ", "<div><", "&", "<svg>"):
-        texts.plain(piece * 100_000, "text/html", "x")
+        texts.plain_text(piece * 100_000, "text/html", "x")
     assert time.process_time() - began < 5
 
 
@@ -136,7 +136,7 @@ def test_a_pdf_that_grows_is_stopped() -> None:
 
 
 def test_a_pdf_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "SECONDS", 0)
+    monkeypatch.setattr(pdf, "TIMEOUT_S", 0)
 
     assert "took longer than 0 s" in refusal(make_pdf(HELLO), "application/pdf").message
 
