@@ -22,7 +22,7 @@ these rules as contracts, and ``make lint`` checks them.
 ``llama_stack``        the Agents API of Llama Stack
 ``loop``               the agent loop, inference endpoints, the tasks that run turns
 ``record``             agents, sessions, turns, steps and items, from writing to deletion
-``uikit``              parts of every page: formats, charts, JSON and Markdown views, template engines
+``uikit``              parts of every page: formats, charts, JSON and Markdown views, templates, navigation
 ``query``              the query language: parse, describe, match; no tables
 ``base``               errors, ids, users and keys, access, the writer, the change feed, the base of REST views
 =====================  ==========================================================================
@@ -52,6 +52,7 @@ of a response (``responses.runner.extensions``), work of a serving process (``lo
 (``record.store.deletion_hooks``). ``server.subjects`` calls them, and puts their ``urls`` together. Their tables are
 there in any case: the database is the same whichever are installed.
 ``models.py`` and ``admin.py`` of the app collect those of the subjects for Django. ``migrations/``, ``locale/``,
-``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``) and ``templatetags/`` stand where
-Django looks for them.
+``management/`` (the commands ``demo``, ``admin_link``, ``prices``, ``logs``), ``templates/`` and ``templatetags/``
+(what the admin looks like) stand where Django looks for them. Pages are rendered from ``templates/<subject>/`` with
+the files of ``static/<subject>/``, both beside this package; parts of pages begin with an underscore.
 """
