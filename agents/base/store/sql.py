@@ -134,6 +134,18 @@ class VisibleRow:
             return row
 
 
+class UpdateByKey:
+    """``UPDATE`` of these fields of rows that are named by their keys."""
+
+    def __init__(self, model: type[models.Model], names: str) -> None:
+        changes = ", ".join(f"{column} = %s" for column in columns(model, names))
+        self._text = f"UPDATE {model._meta.db_table} SET {changes} WHERE id = %s"  # noqa: S608 - names of ours
+
+    def execute_many(self, rows: Iterable[Row]) -> None:
+        """Write rows: the values, then the key."""
+        execute_many(self._text, rows)
+
+
 class Update:
     """``UPDATE`` of one row: collects changes and writes them by one statement. An *expression* is SQL over the
     row's own columns, with marks."""

@@ -31,6 +31,7 @@ from agents.record.schemas.events import (
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
 from agents.record.store import replay, search, steps
+from agents.record.store.step_rows import StepOutcome, error_term
 
 MAX_PREVIEW = 240
 """Most characters of the previews of input and output in a row."""
@@ -119,7 +120,7 @@ class _Changes:
         self.resume_items: list[bytes] = []
         self.response = Update(Response)
         self.failed = False
-        self.costs: steps.Costs = {}
+        self.outcomes: dict[int, StepOutcome] = {}
         self.answer: tuple[str, str] | None = None
 
     def write(self) -> None:
@@ -138,9 +139,8 @@ class _Changes:
 
 def _fold(ref: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> None:
     change = _Changes(ref, turn_started_at)
-    change.costs = steps.costs(event for event in events if isinstance(event, StepEnded))
-    step_events = [event for event in events if isinstance(event, StepStarted | StepEnded)]
-    mask = steps.fold(ref.turn, step_events, change.costs)
+    change.outcomes = steps.outcomes(event for event in events if isinstance(event, StepEnded))
+    mask = steps.fold(ref.turn, [event for event in events if isinstance(event, StepStarted)], change.outcomes)
     if mask:
         change.turn.set_expression("step_types", "step_types | %s", mask)
     for event in events:
@@ -173,7 +173,7 @@ _TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 
 def _fold_step(change: _Changes, event: StepEnded) -> None:
     change.turn.add("error_count", int(event.status == "failed"))
-    change.turn.add("violation_count", int(steps.violates(event)))
+    change.turn.add("violation_count", int(change.outcomes[event.step].violates))
     change.items += [(event.step, body) for body in items_of(event)]
     if event.ttft_us is not None:
         wait = max(event.started_at - change.turn_started_at, 0) + event.ttft_us
@@ -185,7 +185,7 @@ def _fold_step(change: _Changes, event: StepEnded) -> None:
         change.response.add(column, getattr(event.usage, column))
     for column in _TOKENS[:2]:
         change.session.add(column, getattr(event.usage, column))
-    cost, _price = change.costs[event.step]
+    cost, _price = change.outcomes[event.step].cost
     if cost is not None:
         change.turn.add_to_unknown("cost_nano", cost)
         change.session.add_to_unknown("cost_nano", cost)
@@ -225,7 +225,7 @@ def _fold_end(change: _Changes, event: TurnEnded) -> None:
         lease_owner="",
         lease_until=None,
         expires_at=None,
-        error_type_id=steps.error_term(error),
+        error_type_id=error_term(error),
     )
     change.failed = event.status == "failed"
     answer = text_of(message.content) if message else ""

@@ -18,14 +18,13 @@ from agents.base.store.writer import writer
 from agents.record.models.choices import Source
 from agents.record.models.turns import Turn
 from agents.record.schemas.content import text_of
-from agents.record.store import search
+from agents.record.store import search, write_steps
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.trace_worker import STEPS_PER_SLICE, TurnHead
-from agents.telemetry.store.external import step_rows, write_steps, write_turns
+from agents.telemetry.store.external import step_drafts, write_turns
 from agents.telemetry.store.external.owners import Owner, external_id
-from agents.telemetry.store.external.step_rows import StepKeys
+from agents.telemetry.store.external.step_drafts import NumberedSteps, StepKeys
 from agents.telemetry.store.external.turn_rows import StepTotals
-from agents.telemetry.store.external.write_steps import NumberedSteps
 from agents.telemetry.store.external.write_turns import PreparedTurn
 
 PAUSE_SHARE = 0.5
@@ -90,7 +89,7 @@ class _SlicedTurn:
             step: stored_keys.get(external_id(step)) or ids.new_key(started or record.started_us)
             for step, started in head.steps
         }
-        positions = write_steps.last_positions(step for step, _ in head.steps)
+        positions = step_drafts.last_positions(step for step, _ in head.steps)
         answer = search.index_tokens(text_of(record.output.content) if record.output else "")
         return cls(trace, turn, record, keys, positions, StepTotals.of(record, (), None), answer=answer)
 
@@ -98,7 +97,7 @@ class _SlicedTurn:
         counted = [
             (number, step) for number, step in enumerate(steps, self.position) if self.last_positions[step.id] == number
         ]
-        contents = [step_rows.step_content(step) for _, step in counted]
+        contents = [step_drafts.content_of(step) for _, step in counted]
         numbered = NumberedSteps([step for _, step in counted], contents, [number for number, _ in counted])
         cost = writer.write(partial(self._store, numbered))
         self.sums += StepTotals.of(self.record, steps, cost)
@@ -109,9 +108,9 @@ class _SlicedTurn:
         """Write these steps; returns what they cost. Raises TurnDeleted."""
         if _EXISTS.first(self.turn, self.trace) is None:
             raise TurnDeleted
-        plan = write_steps.plan_slice(StepKeys(self.turn, self.keys), self.record, numbered)
-        write_steps.write_slice(self.turn, plan)
-        return plan.cost_nano
+        planned = step_drafts.plan_slice(StepKeys(self.turn, self.keys), self.record, numbered)
+        write_steps.replace_slice(self.turn, planned.plan)
+        return planned.cost_nano
 
     def _collect_tokens(self, texts: Iterable[search.StepTokens]) -> None:
         """Collect the search text of the turn: as much as

@@ -14,8 +14,9 @@ from agents.base.models.terms import TermKind
 from agents.base.store import terms
 from agents.record.models.choices import Api, Source, StepType, TurnStatus
 from agents.record.schemas.content import TurnMessage, Usage, has_images, text_of
-from agents.record.store import steps
+from agents.record.schemas.events import ShieldDetail
 from agents.record.store.recorder import preview
+from agents.record.store.step_rows import error_term
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.store.external.owners import Owner, external_id
 
@@ -55,7 +56,7 @@ class StepTotals:
             cost_nano=cost_nano,
             tools=sum(step.type == "tool_execution" for step in counted),
             errors=sum(step.status == "failed" for step in counted),
-            violations=sum(steps.objects(step.detail) for step in counted),
+            violations=sum(_violates(step) for step in counted),
             rounds=sum(step.type == "inference" for step in counted),
             ttft_us=_ttft(record, counted),
         )
@@ -74,6 +75,10 @@ class StepTotals:
             rounds=self.rounds + later.rounds,
             ttft_us=later.ttft_us if self.ttft_us is None else self.ttft_us,
         )
+
+
+def _violates(step: ExternalStep) -> bool:
+    return isinstance(step.detail, ShieldDetail) and step.detail.violation is not None
 
 
 def _total_usage(usages: Sequence[Usage]) -> Usage:
@@ -103,7 +108,7 @@ def turn_row(
         terms.intern(TermKind.MODEL, record.model),
         terms.intern(TermKind.PROVIDER, record.provider),
         terms.intern(TermKind.END_USER, record.user),
-        steps.error_term(record.error),
+        error_term(record.error),
     )
     usage = sums.usage
     tokens = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens)

@@ -14,13 +14,14 @@ from agents.base.store.sql import Insert, SelectAmong
 from agents.record.models.choices import Source
 from agents.record.models.turns import Turn, TurnBody
 from agents.record.schemas.content import text_of
-from agents.record.store import search, tags
+from agents.record.store import search, tags, write_steps
 from agents.record.store.searchable_text import metadata_text
+from agents.record.store.step_rows import StepContent
 from agents.telemetry.reading.records import ExternalTurn
-from agents.telemetry.store.external import find_or_create, step_rows, turn_order, turn_rows, write_steps
+from agents.telemetry.store.external import find_or_create, step_drafts, turn_order, turn_rows
 from agents.telemetry.store.external.find_or_create import AgentKeys, SessionDraft, SessionDrafts
 from agents.telemetry.store.external.owners import Owner, external_id
-from agents.telemetry.store.external.step_rows import StepContent
+from agents.telemetry.store.external.step_drafts import NO_STEPS, PlannedSteps
 from agents.telemetry.store.external.turn_rows import StepTotals
 
 _PUT = Insert(Turn, turn_rows.FIELDS, replace="id")
@@ -47,7 +48,6 @@ class _StoredTurn:
 
 
 _NOTHING_STORED = _StoredTurn(0, 0, 0, 0, 0, 0, None)
-NO_STEP_WRITES = write_steps.StepWritePlan({}, (), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class PreparedTurn:
 
 
 def prepare_turn(record: ExternalTurn, source: Source) -> PreparedTurn:
-    contents = [step_rows.step_content(step) for step in record.steps]
-    text = _turn_tokens(record, write_steps.step_tokens(record, contents))
+    contents = [step_drafts.content_of(step) for step in record.steps]
+    text = _turn_tokens(record, step_drafts.step_tokens(record, contents))
     return PreparedTurn(external_id(record.id), record, source, contents, turn_rows.body_row(record), text)
 
 
@@ -103,7 +103,7 @@ class _TurnDraft:
     agent: int
     session: SessionDraft
     number: int
-    steps: write_steps.StepWritePlan
+    steps: PlannedSteps
     sums: StepTotals
 
 
@@ -115,7 +115,7 @@ def write(owner: Owner, turns: Sequence[PreparedTurn]) -> list[int]:
     sessions.write()
     _PUT.execute_many(_row(owner, draft) for draft in drafts)
     _PUT_BODY.execute_many((draft.key, *draft.prepared.body) for draft in drafts)
-    write_steps.write([draft.steps for draft in drafts])
+    write_steps.replace([draft.steps.plan for draft in drafts])
     _index(drafts)
     _renumber_sessions(drafts, sessions)
     return [draft.key for draft in drafts]
@@ -141,9 +141,9 @@ def _draft(
     session = sessions.draft_of(record, agent, source)
     key = stored.key if stored else ids.new_key(record.started_us)
     steps = (
-        NO_STEP_WRITES
+        NO_STEPS
         if prepared_turn.sums
-        else write_steps.plan_steps(key, record, prepared_turn.steps, is_new=stored is None)
+        else step_drafts.plan_steps(key, record, prepared_turn.steps, is_new=stored is None)
     )
     sums = prepared_turn.sums or StepTotals.of(record, record.steps, steps.cost_nano)
     number = _number_in_session(session, key, record, stored)

@@ -1,0 +1,139 @@
+"""Describes a stored step: its columns, and how a draft of plain values becomes its rows.
+
+The recorder makes drafts of events, the projection makes them of reports; only here a draft becomes a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from agents.base.models.terms import TermKind
+from agents.base.store import terms
+from agents.record.models.choices import StepStatus, StepType
+from agents.record.schemas.content import Usage
+from agents.record.schemas.events import ErrorInfo, InferenceDetail, OtherDetail, ShieldDetail, StepDetail
+from agents.record.store import search, searchable_text
+
+OUTCOME_COLUMNS = (
+    "status completed_at duration_us ttft_us violation error_type_id kind_id finish_id input_tokens output_tokens "
+    "cached_tokens reasoning_tokens cost_nano price_id"
+)
+COLUMNS = (
+    f"id turn_id number parent_id round type tool_id model_id name server_side started_at {OUTCOME_COLUMNS} foreign_id"
+)
+DETAIL_COLUMNS = "step_id encoding body error"
+TYPES = {choice.label: choice.value for choice in StepType}
+_STATUSES = {choice.label: choice.value for choice in StepStatus}
+
+Cost = tuple[int | None, int | None]
+"""Billionths of a dollar, and the price's id: None while unknown."""
+UNKNOWN_COST: Cost = (None, None)
+
+
+class StepOutcome(msgspec.Struct, frozen=True):
+    """What a step that has ended came to. Times are microseconds; ``status`` is a label of `StepStatus`."""
+
+    status: str
+    started_us: int
+    ended_us: int
+    detail: StepDetail
+    ttft_us: int | None = None
+    usage: Usage | None = None
+    error: ErrorInfo | None = None
+    cost: Cost = UNKNOWN_COST
+
+    @property
+    def violates(self) -> bool:
+        """Whether the step is a shield that found a violation."""
+        return isinstance(self.detail, ShieldDetail) and self.detail.violation is not None
+
+
+class StepDraft(msgspec.Struct, frozen=True):
+    """A step that is to be stored. ``type`` and ``status`` are labels of `StepType` and `StepStatus`; ``outcome`` is
+    None while the step goes on. ``parent`` is the key of the step it lies in, ``foreign_id`` a sender's id."""
+
+    key: int
+    turn: int
+    number: int
+    type: str
+    name: str
+    started_us: int
+    model: str
+    round: int = 0
+    server_side: bool = False
+    status: str = "in_progress"
+    outcome: StepOutcome | None = None
+    parent: int | None = None
+    foreign_id: str | None = None
+
+
+def step_row(draft: StepDraft) -> tuple[Any, ...]:
+    """Build the columns `COLUMNS`."""
+    type_ = TYPES[draft.type]
+    tool = terms.intern(TermKind.TOOL, draft.name) if type_ == StepType.TOOL_EXECUTION else None
+    model = terms.intern(TermKind.MODEL, draft.model) if type_ == StepType.INFERENCE else None
+    identity = (draft.key, draft.turn, draft.number, draft.parent, draft.round)
+    outcome = outcome_columns(draft.outcome) if draft.outcome else (_STATUSES[draft.status], *_NO_OUTCOME)
+    return (
+        *identity,
+        type_,
+        tool,
+        model,
+        draft.name[:300],
+        draft.server_side,
+        draft.started_us,
+        *outcome,
+        draft.foreign_id,
+    )
+
+
+_NO_OUTCOME = (None, None, None, False, None, None, None, 0, 0, 0, 0, None, None)
+"""The columns after ``status`` of a step that goes on."""
+_NO_USAGE = Usage()
+
+
+def outcome_columns(outcome: StepOutcome) -> tuple[Any, ...]:
+    """Build the columns `OUTCOME_COLUMNS`."""
+    detail, usage = outcome.detail, outcome.usage or _NO_USAGE
+    return (
+        _STATUSES[outcome.status],
+        outcome.ended_us,
+        max(outcome.ended_us - outcome.started_us, 0),
+        outcome.ttft_us,
+        outcome.violates,
+        error_term(outcome.error),
+        terms.intern(TermKind.STEP_KIND, detail.kind) if isinstance(detail, OtherDetail) else None,
+        terms.intern(TermKind.FINISH, detail.model_response.stop_reason if isinstance(detail, InferenceDetail) else ""),
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cached_tokens,
+        usage.reasoning_tokens,
+        *outcome.cost,
+    )
+
+
+def error_term(error: ErrorInfo | None) -> int | None:
+    """Return the interned type of an error."""
+    return terms.intern(TermKind.ERROR, error.type) if error else None
+
+
+class StepContent(msgspec.Struct, frozen=True):
+    """The content of a step, which depends on nothing stored. ``detail`` and ``error`` are JSON; ``detail`` is None
+    while nothing of it is known, and nothing is stored then."""
+
+    detail: bytes | None
+    error: str
+    tokens: search.StepTokens
+
+
+NO_CONTENT = StepContent(None, "", ())
+
+
+def step_content(detail: StepDetail, error: ErrorInfo | None) -> StepContent:
+    return StepContent(
+        detail=detail.model_dump_json(exclude_none=True).encode(),
+        error=error.model_dump_json(exclude_none=True) if error else "",
+        tokens=search.step_tokens(searchable_text.of_step(detail, error)),
+    )

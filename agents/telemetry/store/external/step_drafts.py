@@ -1,0 +1,134 @@
+"""Turns external steps into drafts of stored steps, and plans how these are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from agents.base import ids
+from agents.record.schemas.events import ToolDetail
+from agents.record.store import costs as prices
+from agents.record.store import search, write_steps
+from agents.record.store.step_rows import (
+    NO_CONTENT,
+    UNKNOWN_COST,
+    Cost,
+    StepContent,
+    StepDraft,
+    StepOutcome,
+    step_content,
+    step_row,
+)
+from agents.record.store.write_steps import StepPlan, StoredStep
+from agents.telemetry.reading.records import ExternalStep, ExternalTurn
+from agents.telemetry.store.external.owners import external_id
+
+
+def content_of(step: ExternalStep) -> StepContent:
+    """Build the content of a step. Of one in progress only a tool's call is known."""
+    if step.status != "in_progress":
+        return step_content(step.detail, step.error)
+    return step_content(step.detail, None) if isinstance(step.detail, ToolDetail) else NO_CONTENT
+
+
+def step_tokens(record: ExternalTurn, contents: Sequence[StepContent]) -> Iterable[search.StepTokens]:
+    """The search text of each step that has any, in order."""
+    positions = sorted(last_positions(step.id for step in record.steps).values())
+    return (contents[position].tokens for position in positions if contents[position].detail is not None)
+
+
+def last_positions(steps: Iterable[str]) -> dict[str, int]:
+    """The positions of steps by their ids: a turn of several traces may have two of one id, and the last one counts."""
+    return {step: position for position, step in enumerate(steps)}
+
+
+# ------------------------------------------------------------------------------------------ planning
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSteps:
+    """The steps of a turn to be written, and the sum of their costs: None where no cost is known."""
+
+    plan: StepPlan
+    cost_nano: int | None
+
+
+NO_STEPS = PlannedSteps(StepPlan({}, {}, {}), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StepKeys:
+    """The key of a turn, and the keys of its steps by the sender's ids."""
+
+    turn: int
+    steps: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedSteps:
+    """Some of a turn's steps, with their contents and numbers."""
+
+    steps: Sequence[ExternalStep]
+    contents: Sequence[StepContent]
+    numbers: Sequence[int]
+
+
+def plan_steps(turn: int, record: ExternalTurn, contents: Sequence[StepContent], *, is_new: bool) -> PlannedSteps:
+    """Plan how to write the steps of a turn. ``contents`` are those of the record's steps. Steps that are stored keep
+    their keys. Reads only."""
+    stored = {} if is_new else write_steps.stored_steps(turn)
+    stored_keys = {step.foreign_id: key for key, step in stored.items()}
+    keys = {
+        step.id: stored_keys.get(external_id(step.id)) or ids.new_key(_start(step, record)) for step in record.steps
+    }
+    positions = sorted(last_positions(step.id for step in record.steps).values())
+    steps = NumberedSteps([record.steps[n] for n in positions], [contents[n] for n in positions], positions)
+    return _plan(StepKeys(turn, keys), record, steps, stored)
+
+
+def plan_slice(keys: StepKeys, record: ExternalTurn, steps: NumberedSteps) -> PlannedSteps:
+    """Plan how to write some steps of a turn; ``keys`` are those of all its steps. Reads only."""
+    return _plan(keys, record, steps, write_steps.stored_among([keys.steps[step.id] for step in steps.steps]))
+
+
+def _plan(keys: StepKeys, record: ExternalTurn, steps: NumberedSteps, stored: Mapping[int, StoredStep]) -> PlannedSteps:
+    drafts = [_draft(keys, record, step, number) for step, number in zip(steps.steps, steps.numbers, strict=True)]
+    rows = {draft.key: step_row(draft) for draft in drafts}
+    contents = dict(zip(rows, steps.contents, strict=True))
+    costs = [cost for draft in drafts if draft.outcome and (cost := draft.outcome.cost[0]) is not None]
+    return PlannedSteps(StepPlan(stored, rows, contents), sum(costs) if costs else None)
+
+
+def _draft(keys: StepKeys, record: ExternalTurn, step: ExternalStep, number: int) -> StepDraft:
+    started = _start(step, record)
+    return StepDraft(
+        key=keys.steps[step.id],
+        turn=keys.turn,
+        number=number,
+        type=step.type,
+        name=step.name,
+        model=step.model,
+        started_us=started,
+        outcome=None if step.status == "in_progress" else _outcome(step, record, started),
+        parent=keys.steps.get(step.parent),
+        foreign_id=external_id(step.id),
+    )
+
+
+def _outcome(step: ExternalStep, record: ExternalTurn, started: int) -> StepOutcome:
+    ended = started if step.ended_us is None else max(step.ended_us, started)
+    cost = _cost(step, record)
+    return StepOutcome(step.status, started, ended, step.detail, step.ttft_us, step.usage, step.error, cost)
+
+
+def _start(step: ExternalStep, record: ExternalTurn) -> int:
+    return step.started_us or record.started_us
+
+
+def _cost(step: ExternalStep, record: ExternalTurn) -> Cost:
+    """The cost that the sender reports, else the cost by our prices."""
+    if step.usage is None:
+        return UNKNOWN_COST
+    if step.cost_nano is not None:
+        return step.cost_nano, None
+    return prices.cost(step.model, step.usage, step.ended_us or record.started_us, alias=step.name)
