@@ -18,7 +18,7 @@ from agents.record.schemas.content import ToolDef
 from agents.record.schemas.events import LAST_TYPES, Delta, Entry
 from agents.record.schemas.turns import ItemSnapshot
 from agents.record.store import agents, items, replay
-from agents.responses.runner.outcome import outcome_of
+from agents.responses.runner.response_state import outcome_of
 from agents.responses.runner.responses import head_of
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord

@@ -106,7 +106,9 @@ def walk(missing: str) -> None:
 def leave_rows(missing: str, session: str) -> list[Any]:
     """Rows about a session as the subject wrote them while it was installed."""
     from agents.base import ids
-    from agents.models import Feedback, Session, VectorDB
+    from agents.feedback.models import Feedback
+    from agents.knowledge.models.vector_dbs import VectorDB
+    from agents.record.models.agents import Session
 
     key, now = ids.parse(ids.Kind.SESSION, session), ids.now_us()
     assert key is not None

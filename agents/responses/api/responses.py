@@ -32,7 +32,7 @@ from agents.responses.api.item_lists import item_page
 from agents.responses.api.streams import frames, response_answer, stream_answer
 from agents.responses.runner import files, references
 from agents.responses.runner import responses as runs
-from agents.responses.runner.outcome import outcome_of
+from agents.responses.runner.response_state import outcome_of
 from agents.responses.runner.responses import Asked, Begun
 from agents.responses.schemas.input_items import items_of_input
 from agents.responses.schemas.objects import Deleted, ItemList, ResponseEvent, ResponseList, ResponseObject

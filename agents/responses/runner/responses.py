@@ -38,7 +38,7 @@ from agents.record.store.retries import Retry
 from agents.record.store.sessions import NewSession
 from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
-from agents.responses.runner import input, join, tools
+from agents.responses.runner import continuation, input, tools
 from agents.responses.runner.input import Answers, Given, Place
 from agents.responses.schemas.requests import CreateResponse, McpToolParam
 from agents.responses.store import conversations, responses
@@ -95,7 +95,7 @@ def _first(service: Service, asked: Asked) -> Begun:
     place = input.place_of(asked.actor, asked.body)
     given = input.read(asked.body.input, asked.readable)
     if place.session is None and asked.body.store:
-        place, given = join.join(asked.actor, given) or (place, given)
+        place, given = continuation.join(asked.actor, given) or (place, given)
     try:
         return _begin(service, asked, place, given)
     except Conflict as conflict:

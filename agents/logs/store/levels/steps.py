@@ -10,13 +10,7 @@ from agents.base.tokenizer import tokens
 from agents.logs.store.conditions import chosen, interned_name, value_matches, words_match
 from agents.logs.store.levels import json_values, turns
 from agents.logs.store.levels.relations import QueryContext
-from agents.logs.store.levels.shared_terms import (
-    TermFunction,
-    Terms,
-    by_id,
-    tag_term,
-    without_context,
-)
+from agents.logs.store.levels.shared_terms import TermFunction, Terms, by_id, tag_term, without_context
 from agents.query import fields
 from agents.query.fields import TRUNCATING
 from agents.query.tree import FieldTerm, Flag, SearchPhrase
