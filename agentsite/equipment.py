@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.extensions import extensions
 from agents.loop.inference.registry import EndpointConfig, Endpoints
-from agents.loop.provider_set import Providers, assembled
+from agents.loop.provider_set import Providers, build_providers
 
 
 def endpoints() -> Endpoints:
@@ -45,8 +45,8 @@ def providers(models: Endpoints, pace: float = 1.0) -> Providers:
     """Everything this server can lean on. ``pace`` 0 makes what is scripted answer at once. Raises
     ImproperlyConfigured."""
     embeddings = embedding_models()
-    added = [equip(models, embeddings, pace) for equip in extensions.equip.values()]
-    return assembled(models, embeddings, added, tool_timeout_s=settings.TOOL_TIMEOUT_S)
+    added = [equip(models, embeddings, pace) for equip in extensions.make_providers.values()]
+    return build_providers(models, embeddings, added, tool_timeout_s=settings.TOOL_TIMEOUT_S)
 
 
 def embedding_models() -> EmbeddingModels:

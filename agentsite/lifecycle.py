@@ -17,7 +17,7 @@ from agents.base.store.statistics import PlannerStatistics
 from agents.base.store.writer import writer
 from agents.logs.store import segments
 from agents.loop import current_service
-from agents.loop.background import Background, backgrounds
+from agents.loop.background import BackgroundWork, backgrounds
 from agents.loop.service import Service
 from agents.loop.slots import Slots
 from agents.loop.tasks import Runner
@@ -45,7 +45,7 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self._rounds: list[asyncio.Task[None]] = []
-        self._backgrounds: list[Background] = []
+        self._backgrounds: list[BackgroundWork] = []
         self._last_change = 0
         self._deaf: Callable[[], None] = lambda: None
         self._memory = Memory()

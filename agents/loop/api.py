@@ -66,8 +66,8 @@ class ModelDetail(ApiView):
             for model in await _all_models(self.actor):
                 if model.id == model_id:
                     return answer(_model_object(model))
-            words = f"Model '{model_id[:200]}' not found. Use 'client.models.list()' to list available Models."
-            raise NotFound(words, code="model_not_found")
+            message = f"Model '{model_id[:200]}' not found. Use 'client.models.list()' to list available Models."
+            raise NotFound(message, code="model_not_found")
 
         return Awaited(work)
 

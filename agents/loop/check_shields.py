@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from agents.base.errors import ProviderError
-from agents.loop.protocols.shields import Shield, ShieldInput, Touchpoint
+from agents.loop.protocols.shields import ShieldInput, ShieldProtocol, Touchpoint
 from agents.record.schemas.content import SafetyViolation
 
 CHECK_S = 30.0
@@ -16,7 +16,11 @@ _SEVERITY = {"info": 0, "warn": 1, "error": 2}
 
 
 async def check(
-    shields: Sequence[Shield], messages: Sequence[ShieldInput], touchpoint: Touchpoint, *, within_s: float = CHECK_S
+    shields: Sequence[ShieldProtocol],
+    messages: Sequence[ShieldInput],
+    touchpoint: Touchpoint,
+    *,
+    within_s: float = CHECK_S,
 ) -> SafetyViolation | None:
     """Return the gravest violation of all shields, with the shield's id in its metadata. A shield that
     fails raises its AgentsError, unless another shield's violation is of level ``error``."""
@@ -32,7 +36,7 @@ async def check(
 
 
 async def _check_in_time(
-    shield: Shield, messages: Sequence[ShieldInput], touchpoint: Touchpoint, within_s: float
+    shield: ShieldProtocol, messages: Sequence[ShieldInput], touchpoint: Touchpoint, within_s: float
 ) -> SafetyViolation | None:
     try:
         async with asyncio.timeout(within_s):

@@ -14,12 +14,12 @@ from agents.loop.provider_set import Providers
 def find(providers: Providers, actor: Actor, name: str, *, param: str) -> EmbeddingModel:
     """Find the embedding model of this name; a name without an endpoint is the default endpoint's. Raises
     NotFound."""
-    full, known = model_names.full_name(providers, actor, name), providers.embeddings
-    found = known.find(full) or known.find(f"{providers.endpoints.default}/{full}")
-    if found is None:
-        words = f"Model '{name[:200]}' not found. Use 'client.models.list()' to list available Models."
-        raise NotFound(words, code="model_not_found", param=param)
-    return found
+    full_name, models = model_names.full_name(providers, actor, name), providers.embeddings
+    model = models.find(full_name) or models.find(f"{providers.endpoints.default}/{full_name}")
+    if model is None:
+        message = f"Model '{name[:200]}' not found. Use 'client.models.list()' to list available Models."
+        raise NotFound(message, code="model_not_found", param=param)
+    return model
 
 
 def check_dimension(vectors: Sequence[Sequence[float]], dimension: int | None, *, param: str) -> None:

@@ -1,7 +1,7 @@
-"""What subjects above the loop add to it: shields, tools and documents of a turn, and what those need.
+"""Extension points for subjects above the loop: shields, tools and documents of a turn, and their providers.
 
-A subject sets its functions when it is installed. Without it they refuse what a request names in vain, like any other
-name that nobody knows.
+A subject sets its functions when it is installed. Without the subject the defaults refuse a request that needs it,
+as they refuse an unknown name.
 """
 
 from __future__ import annotations
@@ -14,46 +14,47 @@ from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.inference.registry import Endpoints
-from agents.loop.protocols.retrieval import Documents
-from agents.loop.protocols.shields import Shield
-from agents.loop.protocols.tools import ToolGroup
-from agents.loop.provider_set import Equipment, Providers
+from agents.loop.protocols.retrieval import DocumentPreparation
+from agents.loop.protocols.shields import ShieldProtocol
+from agents.loop.protocols.tools import ServerToolGroup
+from agents.loop.provider_set import Providers, SubjectProviders
 from agents.loop.schemas.turns import Document
 from agents.loop.tasks import Runner
 from agents.record.schemas.agents import AgentToolGroup
 
-Equip = Callable[[Endpoints, EmbeddingModels, float], Equipment]
-"""Equips a process from its settings; pace 0 makes what is scripted answer at once. Raises ImproperlyConfigured."""
+MakeProviders = Callable[[Endpoints, EmbeddingModels, float], SubjectProviders]
+"""Creates a subject's providers from the settings, for a pace of scripted ones (0: no delay). Raises
+ImproperlyConfigured."""
 
 
-def not_installed(what: str, subject: str, param: str) -> InvalidRequest:
-    """The answer to who asks for what no subject of this server does; ``what`` goes with its verb."""
-    words = f"{param}: {what} not available on this server: the subject {subject} is not installed."
-    return InvalidRequest(words, param=param, code="not_installed")
+def not_installed(feature: str, subject: str, param: str) -> InvalidRequest:
+    """Return the error for a request that needs a subject which is not installed; ``feature`` includes its verb."""
+    message = f"{param}: {feature} not available on this server: the subject {subject} is not installed."
+    return InvalidRequest(message, param=param, code="not_installed")
 
 
 class FindGroup(Protocol):
-    """Finds a group of tools that is not `Providers.tools`': the actor sees it and may do this with it."""
+    """Finds a group of tools other than `Providers.tools`, if the actor may see it and has the right to ``action``."""
 
-    def __call__(self, providers: Providers, actor: Actor, name: str, action: Action) -> ToolGroup | None: ...
+    def __call__(self, providers: Providers, actor: Actor, name: str, action: Action) -> ServerToolGroup | None: ...
 
 
 class ListGroups(Protocol):
-    """Lists the groups of tools that are not `Providers.tools`': those that the actor sees and may do this with."""
+    """Lists the groups of tools other than `Providers.tools` for which the actor has the right to ``action``."""
 
-    def __call__(self, providers: Providers, actor: Actor, action: Action) -> Sequence[ToolGroup]: ...
+    def __call__(self, providers: Providers, actor: Actor, action: Action) -> Sequence[ServerToolGroup]: ...
 
 
 class FindShields(Protocol):
-    """Finds shields by their names for an action. Raises InvalidRequest, for ``param``, for a name that is none's."""
+    """Finds shields by their names. Raises InvalidRequest, for ``param``, for an unknown name."""
 
     def __call__(
         self, providers: Providers, actor: Actor, names: Sequence[str], param: str, action: Action = "run"
-    ) -> list[Shield]: ...
+    ) -> list[ShieldProtocol]: ...
 
 
 class DocumentText(Protocol):
-    """Reads the documents of a turn, where their text is all there is to them. Raises InvalidRequest."""
+    """Returns the text of a turn's inline documents. Raises InvalidRequest."""
 
     def __call__(
         self, providers: Providers, groups: Sequence[AgentToolGroup], documents: Sequence[Document]
@@ -61,7 +62,7 @@ class DocumentText(Protocol):
 
 
 class SlowDocuments(Protocol):
-    """Keeps the documents of a turn that have to be fetched, read or put into a database first."""
+    """Returns the preparation of a turn's documents that have to be fetched, read or indexed first."""
 
     def __call__(
         self,
@@ -70,21 +71,21 @@ class SlowDocuments(Protocol):
         turn: int,
         groups: Sequence[AgentToolGroup],
         documents: Sequence[Document],
-    ) -> Documents | None: ...
+    ) -> DocumentPreparation | None: ...
 
 
-def no_group(providers: Providers, actor: Actor, name: str, action: Action) -> ToolGroup | None:
-    """Finds nothing: the subject ``tools`` is not installed."""
+def no_group(providers: Providers, actor: Actor, name: str, action: Action) -> ServerToolGroup | None:
+    """Find no group: the subject ``tools`` is not installed."""
     return None
 
 
-def _no_groups(providers: Providers, actor: Actor, action: Action) -> Sequence[ToolGroup]:
+def _no_groups(providers: Providers, actor: Actor, action: Action) -> Sequence[ServerToolGroup]:
     return ()
 
 
 def _no_shields(
     providers: Providers, actor: Actor, names: Sequence[str], param: str, action: Action = "run"
-) -> list[Shield]:
+) -> list[ShieldProtocol]:
     if names:
         raise not_installed("shields are", "safety", param)
     return []
@@ -98,16 +99,16 @@ def _no_document_text(providers: Providers, groups: Sequence[AgentToolGroup], do
 
 def _no_slow_documents(
     providers: Providers, session: int, turn: int, groups: Sequence[AgentToolGroup], documents: Sequence[Document]
-) -> Documents | None:
+) -> DocumentPreparation | None:
     return None
 
 
 @dataclass(slots=True)
-class Extensions:
-    """``equip`` and ``service_parts`` are by subject: what a process is equipped with, and what its service has beside
-    the runner, each by its class (`Service.part`)."""
+class LoopExtensions:
+    """The functions that subjects set. ``make_providers`` and ``service_parts`` are by subject: they create the
+    subject's providers, and its part of the service (`Service.part`)."""
 
-    equip: dict[str, Equip] = field(default_factory=dict)
+    make_providers: dict[str, MakeProviders] = field(default_factory=dict)
     service_parts: dict[str, Callable[[Runner, Providers], Any]] = field(default_factory=dict)
     find_group: FindGroup = no_group
     list_groups: ListGroups = _no_groups
@@ -116,4 +117,4 @@ class Extensions:
     slow_documents: SlowDocuments = _no_slow_documents
 
 
-extensions = Extensions()
+extensions = LoopExtensions()

@@ -32,7 +32,7 @@ class Loop:
         run, opening = self.run, self.progress.opening()
         if run.resume:
             return [opening, *self._end_pending(run.resume)]
-        if queued or run.input_shields or run.memory or run.documents or run.sources:
+        if queued or run.input_shields or run.retriever or run.documents or run.tool_sources:
             return [opening]
         return [opening, steps.begin_inference(self.progress)]
 
@@ -119,12 +119,12 @@ class Loop:
         if run.input_shields:
             async for entry in steps.check_shields(progress, run.input_shields, "user-input"):
                 yield entry
-        if run.sources and not progress.blocked:
+        if run.tool_sources and not progress.blocked:
             async for entry in steps.list_tools(progress):
                 yield entry
         if run.documents and not progress.blocked:
             await steps.prepare_documents(progress)
-        if run.memory and run.resume is None and not progress.blocked and progress.error is None:
+        if run.retriever and run.resume is None and not progress.blocked and progress.error is None:
             async for entry in steps.retrieve(progress):
                 yield entry
         async for entry in self._run_approved():
@@ -210,7 +210,7 @@ class Loop:
         """Begin the next response of the source, which the client's answers started, within this one."""
         progress, recorded = self.progress, self.progress.replay.take_response()
         resume = Resume(
-            leg=0,
+            response_number=0,
             responses=(),
             pending=pending,
             next_seq=0,

@@ -1,5 +1,5 @@
-"""A request becomes a run: names are resolved, what is unknown is refused, all before anything is
-stored or streamed."""
+"""Builds the run of a request: it resolves names and refuses unknown ones, before anything is stored or
+streamed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agents.base.errors import InvalidRequest
 from agents.loop import model_names, toolset
 from agents.loop.extensions import extensions
 from agents.loop.images import check_images
-from agents.loop.protocols.retrieval import Memory
+from agents.loop.protocols.retrieval import Retriever
 from agents.loop.provider_set import Providers
 from agents.loop.run import Run
 from agents.loop.schemas.turns import CreateTurn
@@ -22,14 +22,14 @@ from agents.record.schemas.content import ToolConfig
 
 
 def check_config(providers: Providers, actor: Actor, config: AgentConfig) -> None:
-    """Raises InvalidRequest when an agent's configuration names what does not exist for its maker."""
+    """Raise InvalidRequest if an agent's configuration has a name that is unknown to its creator."""
     server_tools = toolset.server_tools(providers, actor, config.toolgroups, config.client_tools, action="manage")
     extensions.shields(providers, actor, config.input_shields, "input_shields", "manage")
     extensions.shields(providers, actor, config.output_shields, "output_shields", "manage")
     check_choice(config.tool_config or ToolConfig(), server_tools, config.client_tools)
 
 
-def build(
+def build_run(
     providers: Providers,
     actor: Actor,
     *,
@@ -39,7 +39,7 @@ def build(
     body: CreateTurn,
     provider_data: Mapping[str, Any] | None = None,
 ) -> Run:
-    """The run of a turn's first leg. Raises InvalidRequest."""
+    """Build the run of a turn's first response. Raises InvalidRequest."""
     if not body.messages:
         raise InvalidRequest("messages: at least one is needed.", param="messages")
     check_images(body.messages)
@@ -66,7 +66,7 @@ def build(
         response_format=config.response_format,
         input_shields=extensions.shields(providers, actor, config.input_shields, "input_shields"),
         output_shields=extensions.shields(providers, actor, config.output_shields, "output_shields"),
-        memory=_memory(providers, actor, session, groups, args),
+        retriever=_retriever(providers, actor, session, groups, args),
         documents=extensions.slow_documents(providers, session, turn, groups, body.documents or ()),
         max_infer_iters=config.max_infer_iters,
         tool_timeout_s=providers.tool_timeout_s,
@@ -76,13 +76,13 @@ def build(
     )
 
 
-def _memory(
+def _retriever(
     providers: Providers, actor: Actor, session: int, groups: Sequence[AgentToolGroup], args: Args
-) -> Memory | None:
-    """Where the turn retrieves from by itself, if one of its groups is such a place. Raises
-    InvalidRequest for ``args`` (by group) that cannot be."""
+) -> Retriever | None:
+    """Return the retriever of a turn, if one of its groups is one. Raises InvalidRequest for invalid ``args``
+    (by group)."""
     for group in groups:
-        make = providers.memory.get(group_name(group))
+        make = providers.retrievers.get(group_name(group))
         if make:
             return make(actor, session, args.get(group_name(group), {}))
     return None

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agents.base import ids
-from agents.loop.protocols.retrieval import Prepared
+from agents.loop.protocols.retrieval import PreparedDocuments
 from agents.loop.protocols.shields import ShieldInput
-from agents.loop.protocols.tools import Labelled
+from agents.loop.protocols.tools import HostedTool
 from agents.loop.replay import CallOutcome, Replay
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.chunked_text import ChunkedText
@@ -99,7 +99,7 @@ class RunProgress:
         self._open: dict[int, StepDraft] = {}
         self._items: list[bytes] = []
         self._retrieved_context = ""
-        self._documents = Prepared()
+        self._documents = PreparedDocuments()
         self._made_calls: list[str] = []
         self.is_over = False
         self.replay = Replay(run.recorded_turn)
@@ -126,7 +126,7 @@ class RunProgress:
             return TurnResumed(
                 seq=seq,
                 at=at,
-                leg=resume.leg,
+                leg=resume.response_number,
                 tool_responses=list(resume.responses),
                 input_messages=list(resume.messages),
             )
@@ -210,7 +210,7 @@ class RunProgress:
         """Return the detail of a call's step. For a hosted tool of OpenAI's API it has the kind of tool, and
         whether the step requests approval or was approved in another step."""
         tool = self.run.server_tools.get(call.tool_name)
-        if not isinstance(tool, Labelled):
+        if not isinstance(tool, HostedTool):
             return ToolDetail(tool_calls=[call], tool_responses=list(responses), origin=origin)
         return ToolDetail(
             tool_calls=[call],
@@ -297,7 +297,7 @@ class RunProgress:
 
     # -------------------------------------------------------------------------------------- tools
 
-    def add_tools(self, tools: Sequence[Labelled]) -> None:
+    def add_tools(self, tools: Sequence[HostedTool]) -> None:
         """Add tools of the server. A name that is taken already is prefixed with its server's label."""
         server_tools = dict(self.run.server_tools)
         used_names = {*server_tools, *(tool.name for tool in self.run.client_tools)}
@@ -330,7 +330,7 @@ class RunProgress:
         """Set the text retrieved for this turn, which follows the last input message."""
         self._retrieved_context = context
 
-    def set_documents(self, documents: Prepared) -> None:
+    def set_documents(self, documents: PreparedDocuments) -> None:
         """Set the prepared documents of this turn, which follow the last input message too."""
         self._documents = documents
 

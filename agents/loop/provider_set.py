@@ -1,4 +1,4 @@
-"""What this server can lean on, by name: everything a request may refer to. Filled at start-up."""
+"""The providers of this server by name, to which requests refer. They are created at start-up."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from typing import Any, TypeVar
 from agents.base.access import Actor
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.inference.registry import Endpoints
-from agents.loop.protocols.retrieval import Memory
-from agents.loop.protocols.tools import ToolGroup
+from agents.loop.protocols.retrieval import Retriever
+from agents.loop.protocols.tools import ServerToolGroup
 
 Part = TypeVar("Part")
-MakeMemory = Callable[[Actor, int, Mapping[str, Any]], Memory]
-"""A memory for an actor, a session and the args of its group. Raises InvalidRequest."""
+MakeRetriever = Callable[[Actor, int, Mapping[str, Any]], Retriever]
+"""Creates a retriever for an actor, a session and the args of its group. Raises InvalidRequest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Providers:
-    """``tools`` are the groups that need no look into the database; ``parts`` what subjects above the loop hold here
-    for their own work, each by its class."""
+    """The providers of a process. ``tools`` are the groups that need no query; ``parts`` are objects of subjects above
+    the loop for their own use, by class."""
 
     endpoints: Endpoints
     embeddings: EmbeddingModels = field(default_factory=EmbeddingModels)
-    tools: Mapping[str, ToolGroup] = field(default_factory=dict)
-    memory: Mapping[str, MakeMemory] = field(default_factory=dict)
+    tools: Mapping[str, ServerToolGroup] = field(default_factory=dict)
+    retrievers: Mapping[str, MakeRetriever] = field(default_factory=dict)
     tool_timeout_s: float = 60.0
     parts: Mapping[type, Any] = field(default_factory=dict)
 
     def part(self, kind: type[Part]) -> Part:
-        """What the subject that knows this class put here."""
+        """Return the part of this class, which its subject has added."""
         part: Part = self.parts[kind]
         return part
 
 
 @dataclass(frozen=True, slots=True)
-class Equipment:
-    """What one subject adds to `Providers`."""
+class SubjectProviders:
+    """The providers that one subject adds to `Providers`."""
 
-    tools: Mapping[str, ToolGroup] = field(default_factory=dict)
-    memory: Mapping[str, MakeMemory] = field(default_factory=dict)
+    tools: Mapping[str, ServerToolGroup] = field(default_factory=dict)
+    retrievers: Mapping[str, MakeRetriever] = field(default_factory=dict)
     parts: tuple[object, ...] = ()
 
 
-def assembled(
-    endpoints: Endpoints, embeddings: EmbeddingModels, added: list[Equipment], *, tool_timeout_s: float
+def build_providers(
+    endpoints: Endpoints, embeddings: EmbeddingModels, subjects: list[SubjectProviders], *, tool_timeout_s: float
 ) -> Providers:
-    """The providers of a process, of what its subjects add."""
+    """Build the providers of a process from those of its subjects."""
     return Providers(
         endpoints=endpoints,
         embeddings=embeddings,
-        tools={name: group for each in added for name, group in each.tools.items()},
-        memory={name: make for each in added for name, make in each.memory.items()},
+        tools={name: group for subject in subjects for name, group in subject.tools.items()},
+        retrievers={name: make for subject in subjects for name, make in subject.retrievers.items()},
         tool_timeout_s=tool_timeout_s,
-        parts={type(part): part for each in added for part in each.parts},
+        parts={type(part): part for subject in subjects for part in subject.parts},
     )

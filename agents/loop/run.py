@@ -8,8 +8,8 @@ from typing import Any
 
 from agents.base import ids
 from agents.loop.inference.base import InferenceEndpoint
-from agents.loop.protocols.retrieval import Documents, Memory
-from agents.loop.protocols.shields import Shield
+from agents.loop.protocols.retrieval import DocumentPreparation, Retriever
+from agents.loop.protocols.shields import ShieldProtocol
 from agents.loop.protocols.tools import Tool, ToolSource
 from agents.loop.replay import RecordedTurn
 from agents.record.schemas.content import (
@@ -44,7 +44,7 @@ class Resume:
     ``pending`` is empty when a completed turn is resumed (a ReAct client finds calls in text, which the
     server never saw); ``messages`` are those that the caller sent with its answers."""
 
-    leg: int
+    response_number: int
     responses: Sequence[ToolResponse]
     pending: Sequence[PendingCall]
     next_seq: int
@@ -64,11 +64,12 @@ class Run:
     (documents); ``documents`` are those that have to be prepared first. ``provider_data``
     is the caller's data for providers: it lives as long as the run and is never stored.
 
-    ``sources`` have more of the server's tools, and are asked for them first.
+    ``tool_sources`` list more of the server's tools before the first inference.
     ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
-    with ``ends_with_client_calls`` calls of the client's tools end the leg also at that bound.
-    ``max_tool_calls`` bounds the server's calls of a leg, ``one_call`` those of an inference. One that ``truncates``
-    leaves older history out rather than fail where it is too long for the model. A fork plays from its ``tape``."""
+    with ``ends_with_client_calls`` calls of the client's tools end the response also at that bound.
+    ``max_tool_calls`` bounds the server's calls of a response, ``single_call`` those of an inference. With ``truncates``
+    older history is dropped rather than failing where it is too long for the model. A fork replays its
+    ``recorded_turn``."""
 
     turn: int
     session: int
@@ -83,18 +84,18 @@ class Run:
     context: str = ""
     client_tools: Sequence[ToolDef] = ()
     server_tools: Mapping[str, Tool] = field(default_factory=dict)
-    sources: Sequence[ToolSource] = ()
+    tool_sources: Sequence[ToolSource] = ()
     tool_config: ToolConfig = field(default_factory=ToolConfig)
     sampling: SamplingParams = field(default_factory=SamplingParams)
     response_format: ResponseFormat | None = None
-    input_shields: Sequence[Shield] = ()
-    output_shields: Sequence[Shield] = ()
-    memory: Memory | None = None
-    documents: Documents | None = None
+    input_shields: Sequence[ShieldProtocol] = ()
+    output_shields: Sequence[ShieldProtocol] = ()
+    retriever: Retriever | None = None
+    documents: DocumentPreparation | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     max_infer_iters: int = 10
     max_tool_calls: int | None = None
-    one_call: bool = False
+    single_call: bool = False
     ends_with_client_calls: bool = False
     truncates: bool = False
     tool_timeout_s: float = 60.0

@@ -17,8 +17,8 @@ from agents.base.errors import AgentsError, ProviderError
 from agents.loop import check_shields as checking
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
 from agents.loop.progress import RunProgress, StepDraft
-from agents.loop.protocols.shields import Shield, Touchpoint
-from agents.loop.protocols.tools import Labelled, Offered, ToolContext, ToolResult, failure
+from agents.loop.protocols.shields import ShieldProtocol, Touchpoint
+from agents.loop.protocols.tools import HostedTool, ListedTools, ToolContext, ToolResult, failure
 from agents.loop.replay import CallOutcome
 from agents.loop.replayed_steps import apply_recorded_step
 from agents.loop.run_tool import model_metadata, run_tool
@@ -63,7 +63,7 @@ def error_info(error: AgentsError) -> ErrorInfo:
 
 
 async def check_shields(
-    progress: RunProgress, shields: Sequence[Shield], touchpoint: Touchpoint
+    progress: RunProgress, shields: Sequence[ShieldProtocol], touchpoint: Touchpoint
 ) -> AsyncIterator[Entry]:
     """Run all shields of a touchpoint concurrently, as one step. A violation of level ``error`` blocks the
     turn, and its message becomes the answer; a shield that fails, fails the turn."""
@@ -106,7 +106,7 @@ async def prepare_documents(progress: RunProgress) -> None:
 
 async def retrieve(progress: RunProgress) -> AsyncIterator[Entry]:
     """Retrieve context for the turn's question, for the model."""
-    memory = progress.run.memory
+    memory = progress.run.retriever
     assert memory is not None  # the loop asks only where there is one
     query = progress.texts()[-1] if progress.texts() else ""
     recorded = progress.replay.retrieval(query)
@@ -161,7 +161,7 @@ class _ReceivedAnswer:
 
     def message(self, finish: str | None) -> CompletionMessage:
         calls = _with_distinct_ids([tool_call(*self._calls[index]) for index in sorted(self._calls)])
-        calls = calls[:1] if self._progress.run.one_call else calls
+        calls = calls[:1] if self._progress.run.single_call else calls
         reason = STOP_REASONS.get(finish, "end_of_turn")
         if calls and reason == "end_of_turn":
             reason = "end_of_message"  # some endpoints say "stop" after tool calls
@@ -284,8 +284,8 @@ def _request(progress: RunProgress) -> InferenceRequest:
 async def list_tools(progress: RunProgress) -> AsyncIterator[Entry]:
     """List the tools of all sources concurrently, with a step for each. A source that fails, fails the turn: a
     model must not answer without the requested tools."""
-    sources = progress.run.sources
-    listings = [asyncio.ensure_future(source.offer()) for source in sources]
+    sources = progress.run.tool_sources
+    listings = [asyncio.ensure_future(source.list_tools()) for source in sources]
     try:
         await asyncio.wait(listings)
     except asyncio.CancelledError:
@@ -303,14 +303,14 @@ async def list_tools(progress: RunProgress) -> AsyncIterator[Entry]:
 
 
 def _add_listed_tools(
-    progress: RunProgress, listing: asyncio.Future[Offered]
+    progress: RunProgress, listing: asyncio.Future[ListedTools]
 ) -> tuple[list[dict[str, Any]], ErrorInfo | None]:
     try:
         offered = listing.result()
     except AgentsError as error:
         return [], error_info(error)
     progress.add_tools(offered.tools)
-    return list(offered.shown), None
+    return list(offered.descriptions), None
 
 
 async def run_tools(
@@ -381,7 +381,7 @@ def waits_for_client(progress: RunProgress, call: ToolCall) -> bool:
     """Whether only the client can run this call, or has to approve it. A call of an unknown tool is the
     server's to answer: with an error."""
     tool = progress.run.server_tools.get(call.tool_name)
-    if isinstance(tool, Labelled) and tool.asks:
+    if isinstance(tool, HostedTool) and tool.needs_approval:
         return True
     return any(tool.name == call.tool_name for tool in progress.run.client_tools)
 

@@ -169,7 +169,7 @@ class Runner:
             except asyncio.CancelledError:
                 continue
 
-    def apart(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def run_in_background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run work that belongs to no turn in a task of its own. Thread-safe; returns at once. When the server
         stops, the task has as much time as a run."""
         self._loop.call_soon_threadsafe(self._spawn_background, work)

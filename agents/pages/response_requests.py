@@ -14,7 +14,7 @@ from agents.base.errors import InvalidRequest
 from agents.loop.current_service import service
 from agents.record.schemas.content import ToolCall
 from agents.record.store.turns import AwaitedCall
-from agents.responses.runner.responses import Asked, begin
+from agents.responses.runner.responses import ResponseRequest, begin_response
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord
@@ -61,12 +61,12 @@ def follow_up(record: ResponseRecord, new_input: str | Sequence[JSON]) -> JSON:
 
 
 def start_response(actor: Actor, request: JSON) -> str:
-    """Start a response; returns the public id of its turn. Raises what `begin` raises."""
+    """Start a response; returns the public id of its turn. Raises what `begin_response` raises."""
     try:
         body = CreateResponse.model_validate(request)
     except ValidationError as error:
         raise InvalidRequest("What this turn was asked with cannot be asked any more.") from error
-    started = begin(service(), Asked(actor, body, msgspec.json.encode(request), None, {}))
+    started = begin_response(service(), ResponseRequest(actor, body, msgspec.json.encode(request), None, {}))
     return ids.public(ids.Kind.TURN, started.turn)
 
 

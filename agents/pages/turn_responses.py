@@ -18,7 +18,7 @@ from agents.record.schemas.content import ToolDef
 from agents.record.schemas.events import LAST_TYPES, Delta, Entry
 from agents.record.schemas.turns import ItemSnapshot
 from agents.record.store import agents, items, replay
-from agents.responses.runner.response_state import outcome_of
+from agents.responses.runner.response_state import state_of
 from agents.responses.runner.responses import head_of
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord
@@ -112,7 +112,7 @@ def responses_of_turn(actor: Actor, turn: int) -> list[TurnResponse]:
 def outcomes(records: Sequence[ResponseRecord]) -> dict[int, ResponseState]:
     """The outcomes of these responses, by key."""
     stored = responses.outcomes(records) if records else {}
-    return {record.key: outcome_of(record, stored[record.key]) for record in records}
+    return {record.key: state_of(record, stored[record.key]) for record in records}
 
 
 def _turn_response(record: ResponseRecord, outcome: ResponseState | None) -> TurnResponse:

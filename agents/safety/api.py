@@ -15,7 +15,7 @@ from agents.base.errors import InvalidRequest, NotFound
 from agents.loop import check_shields
 from agents.loop.caller_errors import errors_for_caller
 from agents.loop.current_service import service
-from agents.loop.protocols.shields import Shield, ShieldInput, ShieldSpec, Touchpoint
+from agents.loop.protocols.shields import ShieldInput, ShieldProtocol, ShieldSpec, Touchpoint
 from agents.record.schemas.content import CompletionMessage, Message, SafetyViolation, text_of
 from agents.safety import shields as guards
 from agents.safety.schemas import (
@@ -125,7 +125,7 @@ class Moderations(ApiView):
         return names[0]
 
 
-async def _moderated(shields: Sequence[Shield], texts: Sequence[str]) -> list[ModerationResult]:
+async def _moderated(shields: Sequence[ShieldProtocol], texts: Sequence[str]) -> list[ModerationResult]:
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(text: str) -> ModerationResult:

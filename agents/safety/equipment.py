@@ -9,15 +9,15 @@ from agents.base.errors import InvalidRequest
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.inference.registry import Endpoints
 from agents.loop.protocols.shields import ShieldSpec
-from agents.loop.provider_set import Equipment
+from agents.loop.provider_set import SubjectProviders
 from agents.safety.providers.registry import PROVIDERS, Shields
 
 DEMO_SHIELD = "demo_guard"
 
 
-def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> Equipment:
+def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
     """Raises ImproperlyConfigured."""
-    return Equipment(parts=(shields(models, pace),))
+    return SubjectProviders(parts=(shields(models, pace),))
 
 
 def shields(models: Endpoints, pace: float) -> Shields:

@@ -9,7 +9,7 @@ from typing import Any
 from agents.base.access import Action, Actor
 from agents.base.errors import InvalidRequest
 from agents.base.store.registered import Registration
-from agents.loop.protocols.shields import Shield, ShieldSpec
+from agents.loop.protocols.shields import ShieldProtocol, ShieldSpec
 from agents.loop.provider_set import Providers
 from agents.safety.providers.registry import Shields
 from agents.safety.store import registered_shields
@@ -17,13 +17,13 @@ from agents.safety.store import registered_shields
 
 def shields(
     providers: Providers, actor: Actor, names: Sequence[str], param: str, action: Action = "run"
-) -> list[Shield]:
+) -> list[ShieldProtocol]:
     """The shields of a list, for ``action``. Raises InvalidRequest, for ``param``, when there is none of
     that name."""
     return [providers.part(Shields).make(_named(providers, actor, name, param, action)) for name in names]
 
 
-def for_a_run(providers: Providers, actor: Actor, name: str, params: Mapping[str, Any]) -> Shield:
+def for_a_run(providers: Providers, actor: Actor, name: str, params: Mapping[str, Any]) -> ShieldProtocol:
     """A shield with these parameters in place of its own. Raises InvalidRequest for ``shield_id`` and
     ``params``."""
     return providers.part(Shields).for_a_run(_named(providers, actor, name, "shield_id", "run"), params)

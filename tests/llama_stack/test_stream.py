@@ -96,7 +96,7 @@ def test_two_client_calls_of_a_round_are_one_step_under_the_first_id() -> None:
 
     calls = [event.detail.tool_calls[0] for event in waiting]
     resume = Resume(
-        leg=2,
+        response_number=2,
         responses=[ToolResponse(call_id=call.call_id, tool_name="lookup", content=call.call_id) for call in calls],
         pending=[PendingCall(event.step, call, event.at) for event, call in zip(waiting, calls, strict=True)],
         next_seq=events(first)[-1].seq + 1,

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from django.db import connection, connections
 
 from agents.base.store.writer import writer
-from agents.loop.protocols.tools import ToolContext, ToolGroup
+from agents.loop.protocols.tools import ServerToolGroup, ToolContext
 from agents.loop.service import Service
 from agents.loop.slots import Slots
 from agents.loop.tasks import Runner
@@ -154,7 +154,7 @@ def course() -> Iterator[Course]:
         writer.start()
         runners = asyncio.run_coroutine_threadsafe(begin(), loop).result(WAIT_S)
         have = equipment.providers(equipment.endpoints(), pace=0.0)
-        have = replace(have, tools={**have.tools, GROUP: ToolGroup(GROUP, tools=[tool(note, GROUP)])})
+        have = replace(have, tools={**have.tools, GROUP: ServerToolGroup(GROUP, tools=[tool(note, GROUP)])})
         try:
             yield Course([Service(runner, have) for runner in runners], started, loop, threads)
         finally:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agents.loop.loop import Loop
-from agents.loop.protocols.retrieval import Retrieved
+from agents.loop.protocols.retrieval import RetrievedContext
 from agents.loop.protocols.tools import ToolContext, ToolResult
 from agents.loop.run import PendingCall, Resume
 from agents.record.schemas.content import SamplingParams, ToolConfig, ToolDef, ToolResponse, Usage, UserMessage
@@ -38,8 +38,8 @@ class Echo:
 class Fixed:
     """A memory that always finds the same."""
 
-    async def retrieve(self, query: str) -> Retrieved:
-        return Retrieved(context="Kettles are blue.", vector_db_ids="kb", chunks=[{"document_id": "d1"}])
+    async def retrieve(self, query: str) -> RetrievedContext:
+        return RetrievedContext(context="Kettles are blue.", vector_db_ids="kb", chunks=[{"document_id": "d1"}])
 
 
 def tool(name: str = "lookup", **more: Any) -> dict[str, Echo]:
@@ -121,7 +121,7 @@ def resume_of(entries: Sequence[Any], content: str = "42") -> Resume:
     waiting, last = events(entries)[-2:]
     call = waiting.detail.tool_calls[0]
     return Resume(
-        leg=2,
+        response_number=2,
         responses=[ToolResponse(call_id=call.call_id, tool_name=call.tool_name, content=content)],
         pending=[PendingCall(waiting.step, call, waiting.at)],
         next_seq=last.seq + 1,

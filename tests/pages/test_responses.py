@@ -16,7 +16,7 @@ from agents.base.access import Actor
 from agents.base.store import keys
 from agents.logs.store import listing
 from agents.logs.store import rows as store_rows
-from agents.loop.protocols.tools import Labelled
+from agents.loop.protocols.tools import HostedTool
 from agents.pages import turn_actions
 from agents.query.parser import parse
 from agents.record.store import turns
@@ -149,13 +149,13 @@ def test_it_says_why_a_response_is_incomplete(client: Client, me: Actor) -> None
 
 
 def test_what_an_mcp_server_does_is_told_with_its_label(client: Client, me: Actor) -> None:
-    server_tools = {name: Labelled(made, "mcp", "lab") for name, made in tool().items()}
+    server_tools = {name: HostedTool(made, "mcp", "lab") for name, made in tool().items()}
     made = make_response(me, 'call lookup {"a": 1}\nthen\nsay ok', server_tools=server_tools)
     assert "ran on lab" in words(page_of(client, ids.public(ids.Kind.TURN, made.turn)))
 
 
 def test_a_call_to_be_approved_can_be_approved_or_refused_and_nothing_else(client: Client, me: Actor) -> None:
-    server_tools = {name: Labelled(made, "mcp", "lab", asks=True) for name, made in tool().items()}
+    server_tools = {name: HostedTool(made, "mcp", "lab", needs_approval=True) for name, made in tool().items()}
     made = make_response(me, 'call lookup {"a": 1}\nthen\nsay ok', server_tools=server_tools)
     page = page_of(client, ids.public(ids.Kind.TURN, made.turn))
     assert "waits for approval: it would run on lab" in words(page)

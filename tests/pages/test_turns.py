@@ -11,7 +11,7 @@ from django.test import Client
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.store import keys
-from agents.loop.protocols.retrieval import Retrieved
+from agents.loop.protocols.retrieval import RetrievedContext
 from agents.pages import fragments
 from agents.record.schemas.content import UserMessage
 from agents.record.store import agents, read_turns
@@ -100,9 +100,9 @@ def test_it_shows_what_a_shield_refused_and_what_was_said_instead(client: Client
 
 def test_it_shows_scores_and_documents_of_passages(client: Client, me: Actor) -> None:
     class Scored:
-        async def retrieve(self, query: str) -> Retrieved:
+        async def retrieve(self, query: str) -> RetrievedContext:
             chunk = {"document_id": "policy-2", "score": 0.81, "content": "Kettles are <blue>."}
-            return Retrieved(context="Kettles.", vector_db_ids="kb", chunks=[chunk, {"score": "odd"}])
+            return RetrievedContext(context="Kettles.", vector_db_ids="kb", chunks=[chunk, {"score": "odd"}])
 
     read = words(get(client, make_turn(me, memory=Scored())))
     assert "policy-2, 0.81 Kettles are <blue>." in read

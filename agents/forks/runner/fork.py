@@ -15,7 +15,7 @@ from agents.base.errors import Conflict, InvalidRequest, NotFound
 from agents.forks.runner import recording, responses
 from agents.forks.schemas.forks import ForkTurn
 from agents.loop.loop import Loop
-from agents.loop.prepare import build
+from agents.loop.prepare import build_run
 from agents.loop.replay import NextResponse
 from agents.loop.run import Run
 from agents.loop.schemas.turns import CreateTurn
@@ -102,7 +102,7 @@ def _start(service: Service, request: ForkRequest, source: ForkSource, plan: For
         turn_ref, _ = start_turn.open_turn(
             request.actor, replace(plan.new, queued=slot.queued), opening, service.runner.owner
         )
-        service.go(request.actor, loop, turn_ref, opening, lambda: (_history(plan, source),), slot)
+        service.run_response(request.actor, loop, turn_ref, opening, lambda: (_history(plan, source),), slot)
     return Started(plan.new.key, source.target.session, opening[0].seq)
 
 
@@ -197,7 +197,7 @@ def _of_agent(service: Service, request: ForkRequest, source: ForkSource) -> For
     config = service.config_of(actor, target).model_copy(update=changes.changed_values)
     body = CreateTurn.model_validate({"messages": [], **msgspec.json.decode(target.request or "{}")})
     key = ids.new_key()
-    run = build(
+    run = build_run(
         service.providers,
         actor,
         turn=key,

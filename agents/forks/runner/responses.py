@@ -20,7 +20,7 @@ from agents.record.schemas.content import GreedyStrategy, SamplingParams, TopKSt
 from agents.record.store.start_turn import NewResponse
 from agents.record.store.turns import TurnTarget
 from agents.responses.runner import responses as runs
-from agents.responses.runner.responses import Asked
+from agents.responses.runner.responses import ResponseRequest
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord
@@ -95,7 +95,7 @@ def run_of(
     session: int,
     messages: Sequence[TurnMessage],
 ) -> Run:
-    return runs.run_of(service, Asked(actor, body, b"", None, provider_data), turn, session, messages)
+    return runs.response_run(service, ResponseRequest(actor, body, b"", None, provider_data), turn, session, messages)
 
 
 def combined_response(

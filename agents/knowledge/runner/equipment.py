@@ -12,15 +12,15 @@ from agents.knowledge.runner import rag
 from agents.knowledge.runner.knowledge_base import Library
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.inference.registry import Endpoints
-from agents.loop.provider_set import Equipment
+from agents.loop.provider_set import SubjectProviders
 
 
-def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> Equipment:
+def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
     library = Library(embeddings, Fetcher(allow_private=settings.FETCH_ALLOW_PRIVATE))
     policies = scripted.PolicyMemory(takes_s=0.25 * pace)
-    return Equipment(
+    return SubjectProviders(
         tools={rag.GROUP: rag.group(library)},
-        memory={
+        retrievers={
             scripted.GROUP: lambda actor, session, args: policies,
             rag.MEMORY_GROUP: partial(rag.session_memory, library),
         },

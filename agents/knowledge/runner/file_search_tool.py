@@ -11,7 +11,7 @@ from agents.knowledge.runner import file_search
 from agents.knowledge.runner.file_search import Found
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.filters import Filter, parse
-from agents.loop.protocols.tools import Labelled, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import HostedTool, ToolContext, ToolResult, failure
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef, ToolParameter
 from agents.responses.schemas.requests import FileSearchTool
@@ -80,7 +80,7 @@ def _shown(one: Found) -> dict[str, Any]:
     }
 
 
-def file_search_tool(providers: Providers, actor: Actor, asked: FileSearchTool, where: str) -> Labelled:
+def file_search_tool(providers: Providers, actor: Actor, asked: FileSearchTool, where: str) -> HostedTool:
     """The tool of a request. Raises InvalidRequest for filters that are none, naming the place."""
     filters = parse(asked.filters, f"{where}.filters")
-    return Labelled(FileSearch(providers.part(Library), actor, asked, filters), "file_search")
+    return HostedTool(FileSearch(providers.part(Library), actor, asked, filters), "file_search")

@@ -21,8 +21,8 @@ from agents.knowledge.schemas.vector_dbs import PLACEHOLDER, QueryConfig, RagDoc
 from agents.knowledge.store import vector_dbs
 from agents.knowledge.store.retrieval import RetrievedChunk
 from agents.knowledge.store.vector_dbs import VectorDBRecord
-from agents.loop.protocols.retrieval import Retrieved
-from agents.loop.protocols.tools import Tool, ToolContext, ToolGroup, ToolResult, failure
+from agents.loop.protocols.retrieval import RetrievedContext
+from agents.loop.protocols.tools import ServerToolGroup, Tool, ToolContext, ToolResult, failure
 from agents.record.schemas.content import Content, TextItem, ToolDef, ToolParameter
 
 GROUP, MEMORY_GROUP = "builtin::rag", "builtin::memory"
@@ -182,9 +182,9 @@ class InsertIntoMemory:
         return ToolResult(f"Remembered as '{name}'.", metadata={"document_id": name})
 
 
-def group(library: Library) -> ToolGroup:
+def group(library: Library) -> ServerToolGroup:
     """Both tools, acting for nobody yet: they look into what belongs to somebody."""
-    return ToolGroup(GROUP, tools=_tools(library), bind=partial(_tools, library))
+    return ServerToolGroup(GROUP, tools=_tools(library), bind=partial(_tools, library))
 
 
 def _tools(library: Library, actor: Actor | None = None) -> Sequence[Tool]:
@@ -204,15 +204,15 @@ class SessionMemory:
     session: int
     args: Mapping[str, Any] = field(default_factory=dict)
 
-    async def retrieve(self, query: str) -> Retrieved:
+    async def retrieve(self, query: str) -> RetrievedContext:
         dbs = await databases(self.library, self.actor, names_of(self.args), self.session)
         if not dbs or not query.strip():
-            return Retrieved(context="", vector_db_ids=_joined(dbs))
+            return RetrievedContext(context="", vector_db_ids=_joined(dbs))
         config = config_of(self.args)
         found = _fitting(await self.library.search_all(dbs, query, config), config.max_tokens_in_context)
         parts = [filled(config.chunk_template, place, one) for place, one in enumerate(found, start=1)]
         chunks = [{"document_id": one.document_id, "score": round(one.score, 4), "content": one.text} for one in found]
-        return Retrieved(context="\n".join(parts), vector_db_ids=_joined(dbs), chunks=chunks)
+        return RetrievedContext(context="\n".join(parts), vector_db_ids=_joined(dbs), chunks=chunks)
 
 
 def session_memory(library: Library, actor: Actor, session: int, args: Mapping[str, Any]) -> SessionMemory:

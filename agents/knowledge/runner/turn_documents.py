@@ -12,7 +12,7 @@ from agents.knowledge.providers.memory import texts
 from agents.knowledge.runner import rag
 from agents.knowledge.runner.knowledge_base import Library, check_type, url_of
 from agents.knowledge.schemas.vector_dbs import RagDocument
-from agents.loop.protocols.retrieval import Documents, Prepared
+from agents.loop.protocols.retrieval import DocumentPreparation, PreparedDocuments
 from agents.loop.provider_set import Providers
 from agents.loop.schemas.turns import Document
 from agents.loop.tool_groups import group_name
@@ -31,7 +31,7 @@ def context(providers: Providers, groups: Sequence[AgentToolGroup], documents: S
 
 def documents(
     providers: Providers, session: int, turn: int, groups: Sequence[AgentToolGroup], given: Sequence[Document]
-) -> Documents | None:
+) -> DocumentPreparation | None:
     """Those of a turn that have to be fetched, read or put into the session's database first."""
     if not _takes_a_while(groups, given):
         return None
@@ -94,7 +94,7 @@ class TurnDocuments:
     def named_by(self, turn: int) -> TurnDocuments:
         return replace(self, turn=turn)
 
-    async def prepare(self) -> Prepared:
+    async def prepare(self) -> PreparedDocuments:
         images, words, stored = [], [], []
         for number, document in enumerate(self.given):
             where = f"documents.{number}"
@@ -109,7 +109,7 @@ class TurnDocuments:
         if stored:
             await self._store(stored)
             words.append(_note([one.document_id for one in stored]))
-        return Prepared("\n\n".join(words), images)
+        return PreparedDocuments("\n\n".join(words), images)
 
     async def _picture(self, document: Document, where: str) -> ImageItem:
         url = url_of(document.content)

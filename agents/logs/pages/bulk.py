@@ -153,7 +153,7 @@ def _report(request: PageRequest, action: str, result: BulkResult) -> None:
 
 
 def _run_in_background(request: PageRequest, params: BulkParams, action: RowAction, count: int) -> HttpResponse:
-    service().runner.apart(partial(_run_job, partial(bulk.to_all, params.actor, params.query, action)))
+    service().runner.run_in_background(partial(_run_job, partial(bulk.to_all, params.actor, params.query, action)))
     message = _("%(num)s rows are being worked through, newest first; the list shows it as it goes.")
     messages.info(request, message % {"num": format.integer(count)})
     return redirect(params.back)

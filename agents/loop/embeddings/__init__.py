@@ -1,1 +1,1 @@
-"""Embeddings: texts as vectors, so that what means the same lies close together."""
+"""Embedding models, which turn texts into vectors: texts of similar meaning have close vectors."""

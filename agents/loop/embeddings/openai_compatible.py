@@ -1,7 +1,7 @@
 """Embeddings of any endpoint that speaks OpenAI's ``/v1/embeddings``.
 
-Texts are sent in batches, a few at a time; what comes back is hostile: it must be as many vectors as
-there were texts, all finite and of one dimension.
+Texts are sent in batches, a few at a time. The answer is not trusted: it must have as many vectors as there
+were texts, all finite and of one dimension.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class _Answer(msgspec.Struct):
 
 
 class EmbeddingEndpoint:
-    """The way to one endpoint, shared by its models. Raises ValueError for a URL or key that could
-    never work."""
+    """The client of one endpoint, shared by its models. Raises ValueError for a URL or key that could never
+    work."""
 
     def __init__(
         self, name: str, base_url: str, api_key: str | None = None, *, limits: EndpointLimits = LIMITS
@@ -68,14 +68,14 @@ class OpenAIEmbeddings:
         self._faults = endpoint.faults
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector per text. Raises ProviderError."""
+        """Return one vector per text. Raises ProviderError."""
         gate = asyncio.Semaphore(AT_ONCE)
 
-        async def some(batch: list[str]) -> list[list[float]]:
+        async def embed_batch(batch: list[str]) -> list[list[float]]:
             async with gate:
                 return await self._batch(batch)
 
-        answers = await asyncio.gather(*map(some, _batches(texts)))
+        answers = await asyncio.gather(*map(embed_batch, _batches(texts)))
         vectors = list(itertools.chain.from_iterable(answers))
         if vectors:
             self._check(vectors)
@@ -105,12 +105,12 @@ class OpenAIEmbeddings:
 
     def _vectors(self, body: bytes, count: int) -> list[list[float]]:
         try:
-            found = sorted(msgspec.json.decode(body, type=_Answer).data, key=lambda one: one.index)
+            vectors = sorted(msgspec.json.decode(body, type=_Answer).data, key=lambda one: one.index)
         except (ValueError, RecursionError) as error:
             raise self._faults.error(f"sent embeddings that cannot be read: {error}") from None
-        if [one.index for one in found] != list(range(count)):
-            raise self._faults.error(f"sent {len(found)} embeddings for {count} texts")
-        return [one.embedding for one in found]
+        if [vector.index for vector in vectors] != list(range(count)):
+            raise self._faults.error(f"sent {len(vectors)} embeddings for {count} texts")
+        return [vector.embedding for vector in vectors]
 
     def _check(self, vectors: Sequence[Sequence[float]]) -> None:
         dimension = len(vectors[0])
@@ -121,8 +121,8 @@ class OpenAIEmbeddings:
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
-    """Texts in their order, at most `BATCH` and about `BATCH_CHARS` characters together; an endpoint
-    refuses an empty text, so that goes as a blank."""
+    """Split texts into batches of at most `BATCH` texts and about `BATCH_CHARS` characters. An empty text, which
+    an endpoint would refuse, becomes a blank."""
     out: list[list[str]] = []
     chars = 0
     for text in texts:

@@ -1,8 +1,8 @@
-"""The embedding models there are, by the names callers use.
+"""The embedding models by the names that callers use.
 
-``scripted/embed`` is always there; ``endpoint/model`` is any model of a configured endpoint. Any other
-name is accepted where a database is registered, and means: words alone, or the server's own model where
-the operator has named one.
+``scripted/embed`` always exists; ``endpoint/model`` is any model of a configured endpoint. Any other name is
+accepted where a database is registered and means keyword search only, or the server's default model where
+the operator has set one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from agents.loop.inference.registry import EndpointConfig
 from agents.loop.protocols.embeddings import EmbeddingModel
 
 KEYWORD = "keyword"
-"""The name for no model at all."""
+"""The name for keyword search without a model."""
 
 
 class EmbeddingModels:
-    """``default`` (a full name, or empty) serves names that are none of ours."""
+    """The embedding models of a process. ``default`` (a full name, or empty) serves all other names."""
 
     def __init__(self, endpoints: Mapping[str, EndpointConfig] | None = None, default: str = "") -> None:
         self._endpoints = {
@@ -32,7 +32,7 @@ class EmbeddingModels:
             raise ValueError(f"EMBEDDING_MODEL: {default!r} must be endpoint/model of a configured endpoint")
 
     def find(self, name: str) -> EmbeddingModel | None:
-        """The model of exactly this name; None where there is none."""
+        """Find the model of exactly this name; None where there is none."""
         if name == self._scripted.name:
             return self._scripted
         name, _, model = name.partition("/")
@@ -40,7 +40,7 @@ class EmbeddingModels:
         return OpenAIEmbeddings(endpoint, model) if endpoint and model else None
 
     def resolve(self, name: str) -> EmbeddingModel | None:
-        """The model that serves a database registered with this name; None: words alone."""
+        """Return the model of a database that was registered with this name; None for keyword search only."""
         if name == KEYWORD:
             return None
         return self.find(name) or (self.find(self.default) if self.default else None)

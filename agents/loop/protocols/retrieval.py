@@ -1,5 +1,4 @@
-"""The retrieval protocol: text that belongs to a question, found in vector databases; and documents that
-come with a turn."""
+"""The protocols of retrieval, which finds context for a question, and of a turn's documents."""
 
 from __future__ import annotations
 
@@ -10,37 +9,37 @@ from agents.record.schemas.content import ImageItem
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
-    """``context`` is what is put before the model; ``chunks`` where it came from."""
+class RetrievedContext:
+    """The result of a retrieval. ``context`` is the text for the model, ``chunks`` are its sources."""
 
     context: str
     vector_db_ids: str
     chunks: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Memory(Protocol):
-    """A place to retrieve from."""
+class Retriever(Protocol):
+    """Retrieves context from vector databases."""
 
-    async def retrieve(self, query: str) -> Retrieved:
-        """Raises ProviderError."""
+    async def retrieve(self, query: str) -> RetrievedContext:
+        """Find context for a query. Raises ProviderError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """What documents become for a model: ``context`` and ``images`` follow the last input message."""
+class PreparedDocuments:
+    """Documents as a model gets them: ``context`` and ``images`` follow the last input message."""
 
     context: str = ""
     images: list[ImageItem] = field(default_factory=list)
 
 
-class Documents(Protocol):
-    """Documents of a turn that take a while: to be fetched, read or put into a database first."""
+class DocumentPreparation(Protocol):
+    """The preparation of a turn's documents that have to be fetched, read or indexed first."""
 
     def named_by(self, turn: int) -> Self:
-        """The same under the names they have in another turn."""
+        """Return the same documents under their names in another turn."""
         ...
 
-    async def prepare(self) -> Prepared:
-        """Raises InvalidRequest for one that cannot be had or read; ProviderError."""
+    async def prepare(self) -> PreparedDocuments:
+        """Prepare the documents. Raises InvalidRequest for one that cannot be fetched or read; ProviderError."""
         ...

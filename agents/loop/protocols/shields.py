@@ -30,7 +30,7 @@ class ShieldSpec:
     params: dict[str, Any] = field(default_factory=dict)
 
 
-class Shield(Protocol):
+class ShieldProtocol(Protocol):
     """One shield, under the id that agents use."""
 
     @property

@@ -38,11 +38,11 @@ class ToolResult:
 
 def redact_result(result: ToolResult, secrets: Iterable[str]) -> ToolResult:
     """Redact this server's secrets and ``secrets`` in a result."""
-    more = tuple(secrets)
+    secret_values = tuple(secrets)
     return ToolResult(
-        content=_redacted_content(result.content, more),
-        error=None if result.error is None else redaction.redact_error(result.error, more),
-        metadata=redaction.redact_json(result.metadata, more),
+        content=_redacted_content(result.content, secret_values),
+        error=None if result.error is None else redaction.redact_error(result.error, secret_values),
+        metadata=redaction.redact_json(result.metadata, secret_values),
     )
 
 
@@ -51,7 +51,7 @@ def _redacted_content(content: Content, secrets: Sequence[str]) -> Content:
         case str():
             return redaction.redact(content, secrets)
         case list():
-            return [one.model_copy(update=_redacted_text(one, secrets)) for one in content]
+            return [item.model_copy(update=_redacted_text(item, secrets)) for item in content]
         case _:
             return content.model_copy(update=_redacted_text(content, secrets))
 
@@ -73,36 +73,35 @@ class Tool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolGroup:
-    """Tools under one name. ``args`` override what a model says to any of them. ``listed`` gives
-    tools another name in lists than the model sees: tool → shown name. ``note`` says what is wrong
-    with a group whose tools are those of its last good listing; ``provider_ids`` are other names of
-    what does its work; ``check`` looks whether it can work, and says what is wrong. ``bind`` gives the tools as they
-    act for somebody, where they look into what is somebody's."""
+class ServerToolGroup:
+    """A named group of tools. ``args`` override a model's arguments. ``list_names`` are other names of tools in
+    lists, by the name for the model. ``note`` describes the error of a group whose tools are those of its last
+    successful listing; ``provider_ids`` are other names of its provider; ``check`` returns why the group cannot
+    work, None if it can. ``bind`` returns the tools for an actor, where they read the actor's data."""
 
     name: str
     provider_id: str = "builtin"
     tools: Sequence[Tool] = ()
     args: Mapping[str, Any] = field(default_factory=dict)
     mcp_endpoint: str | None = None
-    listed: Mapping[str, str] = field(default_factory=dict)
+    list_names: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     provider_ids: Sequence[str] = ()
     check: Callable[[], Awaitable[str | None]] | None = None
     bind: Callable[[Actor], Sequence[Tool]] | None = None
 
-    def acting_for(self, actor: Actor) -> ToolGroup:
-        """The group for an actor's use."""
+    def acting_for(self, actor: Actor) -> ServerToolGroup:
+        """Return the group with its tools bound to an actor."""
         return replace(self, tools=self.bind(actor)) if self.bind else self
 
-    def shown_name(self, tool: Tool) -> str:
+    def list_name(self, tool: Tool) -> str:
         """Return the name of one of the tools in lists."""
-        return self.listed.get(tool.definition.name, tool.definition.name)
+        return self.list_names.get(tool.definition.name, tool.definition.name)
 
     def find(self, name: str) -> Tool | None:
         """Find a tool by its name for the model or in lists."""
-        found = (tool for tool in self.tools if name in (tool.definition.name, self.shown_name(tool)))
-        return next(found, None)
+        matches = (tool for tool in self.tools if name in (tool.definition.name, self.list_name(tool)))
+        return next(matches, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +124,17 @@ class ToolWithArgs:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """A tool as OpenAI's API offers it: under a name of its own, of a ``kind`` (``web_search``,
-    ``file_search``, ``code_interpreter``, ``mcp``) and, where there are several, of a ``label``. One
-    that ``asks`` runs only what the client has approved."""
+class HostedTool:
+    """A hosted tool of OpenAI's API: with a name of its own, a ``kind`` (``web_search``, ``file_search``,
+    ``code_interpreter``, ``mcp``) and a ``label`` where there may be several. With ``needs_approval`` the client
+    must approve each call."""
 
     tool: Tool
     kind: Literal["web_search", "file_search", "code_interpreter", "mcp"]
     label: str | None = None
     name: str | None = None
     description: str | None = None
-    asks: bool = False
+    needs_approval: bool = False
 
     @property
     def group(self) -> str:
@@ -151,11 +150,11 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """What a source of tools has, and how it describes it."""
+class ListedTools:
+    """The tools of a source, and the descriptions that it sent."""
 
-    tools: Sequence[Labelled]
-    shown: Sequence[dict[str, Any]]
+    tools: Sequence[HostedTool]
+    descriptions: Sequence[dict[str, Any]]
 
 
 class ToolSource(Protocol):
@@ -164,8 +163,8 @@ class ToolSource(Protocol):
     @property
     def label(self) -> str: ...
 
-    async def offer(self) -> Offered:
-        """Raises AgentsError."""
+    async def list_tools(self) -> ListedTools:
+        """List the tools. Raises AgentsError."""
         ...
 
 

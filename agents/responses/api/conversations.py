@@ -48,8 +48,8 @@ def _answer_with_rows(
     actor: Actor, input_items: Sequence[Any], answer_rows: Callable[[Sequence[NewItem]], HttpResponseBase]
 ) -> HttpResponseBase:
     """Build the rows of items and answer with them; files in the items are read first."""
-    input_items = references.resolved(actor, input_items, "items")
-    if not files.are_there(input_items):
+    input_items = references.resolve_references(actor, input_items, "items")
+    if not files.need_reading(input_items):
         return answer_rows([row_of(item) for item in input_items])
 
     async def work() -> HttpResponseBase:

@@ -32,8 +32,8 @@ from agents.responses.api.item_lists import item_page
 from agents.responses.api.streams import frames, response_answer, stream_answer
 from agents.responses.runner import files, references
 from agents.responses.runner import responses as runs
-from agents.responses.runner.response_state import outcome_of
-from agents.responses.runner.responses import Asked, Begun
+from agents.responses.runner.response_state import state_of
+from agents.responses.runner.responses import ResponseRequest, StartedResponse
 from agents.responses.schemas.input_items import items_of_input
 from agents.responses.schemas.objects import Deleted, ItemList, ResponseEvent, ResponseList, ResponseObject
 from agents.responses.schemas.requests import CreateResponse
@@ -47,7 +47,7 @@ RESPONSE_OR_STREAM = {200: ResponseObject, (200, "text/event-stream"): ResponseE
 
 
 def _response_chunks(record: ResponseRecord, outcome: StoredOutcome, more: Iterable[bytes] = ()) -> Iterator[bytes]:
-    return response_chunks(runs.head_of(record), outcome_of(record, outcome), more)
+    return response_chunks(runs.head_of(record), state_of(record, outcome), more)
 
 
 def _response_answer(record: ResponseRecord) -> HttpResponseBase:
@@ -55,24 +55,24 @@ def _response_answer(record: ResponseRecord) -> HttpResponseBase:
     return large_answers.answer(outcome.details.weight + len(record.settings), _response_chunks(record, outcome))
 
 
-def _start(asked: Asked) -> HttpResponseBase:
+def _start(request: ResponseRequest) -> HttpResponseBase:
     """Start a response and answer as its request asks: with a stream, at once, or with the finished response."""
-    begun = runs.begin(service(), asked)
-    if asked.body.stream:
-        return Awaited(partial(stream_answer, begun))
-    if asked.body.background and begun.again:
-        return _response_answer(responses.get(asked.actor, begun.head.id, "run"))
-    if asked.body.background:
-        state = ResponseState("queued" if begun.queued else "in_progress")
-        return json_response(response_json(begun.head, state))
-    return Awaited(partial(response_answer, begun))
+    started = runs.begin_response(service(), request)
+    if request.body.stream:
+        return Awaited(partial(stream_answer, started))
+    if request.body.background and started.is_repeated:
+        return _response_answer(responses.get(request.actor, started.head.id, "run"))
+    if request.body.background:
+        state = ResponseState("queued" if started.queued else "in_progress")
+        return json_response(response_json(started.head, state))
+    return Awaited(partial(response_answer, started))
 
 
-async def _read_files_and_start(asked: Asked) -> HttpResponseBase:
+async def _read_files_and_start(request: ResponseRequest) -> HttpResponseBase:
     """Read the files of a request, then start its response."""
-    items = items_of_input(asked.body.input)
-    readable = await files.readable(service().providers, asked.actor, items)
-    answer = await read(_start, replace(asked, readable=readable))
+    items = items_of_input(request.body.input)
+    readable = await files.readable(service().providers, request.actor, items)
+    answer = await read(_start, replace(request, readable=readable))
     return await answer.work() if isinstance(answer, Awaited) else answer
 
 
@@ -90,14 +90,14 @@ class ResponseCreate(ApiView):
     def post(self, request: Request) -> HttpResponseBase:
         body = self.body(CreateResponse)
         if not isinstance(body.input, str):
-            body = body.model_copy(update={"input": references.resolved(self.actor, body.input, "input")})
+            body = body.model_copy(update={"input": references.resolve_references(self.actor, body.input, "input")})
         headers = request._request.headers
         idempotency_key, retry_count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
         retry = retries.read(self.actor, request.path, self.raw, idempotency_key, retry_count)
-        asked = Asked(self.actor, body, self.raw, retry, provider_data(request._request))
-        if files.are_there(items_of_input(body.input)):
-            return Awaited(partial(_read_files_and_start, asked))
-        return _start(asked)
+        response_request = ResponseRequest(self.actor, body, self.raw, retry, provider_data(request._request))
+        if files.need_reading(items_of_input(body.input)):
+            return Awaited(partial(_read_files_and_start, response_request))
+        return _start(response_request)
 
     @extend_schema(
         operation_id="list_responses",
@@ -154,7 +154,7 @@ class ResponseDetail(ApiView):
         if not _is_true(params.get("stream", "")):
             return _response_answer(record)
         after = _starting_after(params.get("starting_after", ""))
-        return stream(frames(Begun(runs.head_of(record), record.turn, record.first_seq), after))
+        return stream(frames(StartedResponse(runs.head_of(record), record.turn, record.first_seq), after))
 
     @extend_schema(operation_id="delete_response", responses=Deleted)
     def delete(self, request: Request, response_id: str) -> HttpResponseBase:
@@ -185,7 +185,7 @@ class ResponseCancel(ApiView):
         return Awaited(partial(self._wait_for_end, record))
 
     async def _wait_for_end(self, record: ResponseRecord) -> HttpResponseBase:
-        async for _ in frames(Begun(runs.head_of(record), record.turn, record.first_seq)):
+        async for _ in frames(StartedResponse(runs.head_of(record), record.turn, record.first_seq)):
             pass
         return await read(_current_answer, self.actor, record.public_id)
 

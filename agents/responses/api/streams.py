@@ -15,7 +15,7 @@ from agents.base.api.views import stream
 from agents.base.errors import AgentsError, NotFound, type_of
 from agents.record import live
 from agents.record.schemas.events import Entry, ErrorInfo, TurnEnded
-from agents.responses.runner.responses import Begun
+from agents.responses.runner.responses import StartedResponse
 from agents.responses.wire.responses import response_json
 from agents.responses.wire.stream import ResponseStream
 
@@ -25,34 +25,38 @@ FIRST_BYTE_DELAY_S = 0.1
 Batches = AsyncGenerator[Sequence[Entry], None]
 
 
-async def _entries(begun: Begun) -> Batches:
+async def _entries(started: StartedResponse) -> Batches:
     """Yield a response's entries from its first event on; an empty batch is a keep-alive."""
-    if begun.loop is None:
-        async for batch in live.follow(begun.turn, (begun.first_seq - 1, 1 << 62), until_response=begun.first_seq):
+    if started.loop is None:
+        async for batch in live.follow(
+            started.turn, (started.first_seq - 1, 1 << 62), until_response=started.first_seq
+        ):
             yield batch
         return
     # a response that is not stored runs here, and ends when its reader disconnects
-    with begun.held():
-        yield begun.opening
-        async for entry in begun.loop.events():
+    with started.hold_slot():
+        yield started.opening
+        async for entry in started.loop.events():
             yield (entry,)
 
 
-def _frames(begun: Begun, after: int, batches: Batches, first: Sequence[Sequence[Entry]]) -> AsyncIterator[bytes]:
-    encoder = ResponseStream(begun.head, after=after)
+def _frames(
+    started: StartedResponse, after: int, batches: Batches, first: Sequence[Sequence[Entry]]
+) -> AsyncIterator[bytes]:
+    encoder = ResponseStream(started.head, after=after)
     first_frames = b"".join(encoder.feed(batch) for batch in first)
     return sse.with_keep_alive(batches, encoder.feed, first=first_frames)
 
 
-def frames(begun: Begun, after: int = -1) -> AsyncIterator[bytes]:
+def frames(started: StartedResponse, after: int = -1) -> AsyncIterator[bytes]:
     """Yield the frames of a response after the one numbered ``after``, to its end."""
-    return _frames(begun, after, _entries(begun), ())
+    return _frames(started, after, _entries(started), ())
 
 
-async def stream_answer(begun: Begun) -> HttpResponseBase:
+async def stream_answer(started: StartedResponse) -> HttpResponseBase:
     """Answer with the stream of a response that was just started. Raises NotFound before the first byte if its
     endpoint reports at once that the model does not exist."""
-    batches = _entries(begun)
+    batches = _entries(started)
     first: list[Sequence[Entry]] = []
     pending: asyncio.Task[Sequence[Entry]] | None = None
     deadline = asyncio.get_running_loop().time() + FIRST_BYTE_DELAY_S
@@ -67,8 +71,8 @@ async def stream_answer(begun: Begun) -> HttpResponseBase:
             break
         finally:
             pending = None
-    _refuse_missing_model(begun, first)
-    return stream(_frames(begun, -1, _rest_of(batches, pending), first))
+    _refuse_missing_model(started, first)
+    return stream(_frames(started, -1, _rest_of(batches, pending), first))
 
 
 async def _rest_of(batches: Batches, pending: asyncio.Task[Sequence[Entry]] | None) -> Batches:
@@ -87,27 +91,27 @@ def _has_answered(batches: Sequence[Sequence[Entry]]) -> bool:
     return any(not getattr(entry, "type", "").endswith(".started") for batch in batches for entry in batch)
 
 
-def _refuse_missing_model(begun: Begun, batches: Sequence[Sequence[Entry]]) -> None:
+def _refuse_missing_model(started: StartedResponse, batches: Sequence[Sequence[Entry]]) -> None:
     for entry in (entry for batch in batches for entry in batch):
         if isinstance(entry, TurnEnded) and entry.error and entry.error.type == "model_not_found":
-            raise _missing_model(begun)
+            raise _missing_model(started)
 
 
-def _missing_model(begun: Begun) -> NotFound:
-    name = msgspec.json.decode(begun.head.settings)["model"]
+def _missing_model(started: StartedResponse) -> NotFound:
+    name = msgspec.json.decode(started.head.settings)["model"]
     message = f"Model '{name}' not found. Use 'client.models.list()' to list available Models."
     return NotFound(message, code="model_not_found", param="model")
 
 
-async def response_answer(begun: Begun) -> HttpResponseBase:
+async def response_answer(started: StartedResponse) -> HttpResponseBase:
     """Answer with the response once it is over. A failed response is an error with the status of its cause."""
-    encoder = ResponseStream(begun.head)
-    async with aclosing(_entries(begun)) as batches:
+    encoder = ResponseStream(started.head)
+    async with aclosing(_entries(started)) as batches:
         async for batch in batches:
             encoder.feed(batch)
     if encoder.state.status == "failed" and encoder.error is not None:
-        raise _failure(begun, encoder.error)
-    return json_response(response_json(begun.head, encoder.state))
+        raise _failure(started, encoder.error)
+    return json_response(response_json(started.head, encoder.state))
 
 
 _STATUS = {
@@ -120,11 +124,11 @@ _STATUS = {
 }
 
 
-def _failure(begun: Begun, error: ErrorInfo) -> AgentsError:
+def _failure(started: StartedResponse, error: ErrorInfo) -> AgentsError:
     """Return the HTTP error of a failed response: an endpoint's refusal keeps its status, another failure of
     an endpoint is 502."""
     if error.type == "model_not_found":
-        return _missing_model(begun)
+        return _missing_model(started)
     status = _STATUS.get(error.type, 502)
     if error.upstream_status is not None and 400 <= error.upstream_status < 500:
         status = error.upstream_status if error.upstream_status in (400, 413, 429) else 502

@@ -1,1 +1,1 @@
-"""A request as a run: its place in a session, its input, its tools."""
+"""Starts responses: finds a request's session and turn, reads its input and tools, and builds its run."""

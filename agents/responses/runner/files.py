@@ -1,5 +1,5 @@
-"""Files and images in a response's input: what a model can read of them is put in their place, before
-anything begins. The items themselves are kept as they came."""
+"""Replaces files and images in a response's input by parts that a model can read, before the response
+starts. The items are stored as received."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from agents.responses.runner.extensions import extensions
 from agents.responses.schemas.input_items import FilePart, FunctionOutputItem, ImagePart, MessageItem
 
 
-def are_there(items: Sequence[Any]) -> bool:
-    """Whether something has to be read before a model can be asked."""
+def need_reading(items: Sequence[Any]) -> bool:
+    """Whether items have files that must be read before the model gets them."""
     return any(_needs_reading(part) for item in items for part in _parts(item))
 
 
@@ -31,9 +31,9 @@ def _needs_reading(part: Any) -> bool:
 
 
 async def readable(providers: Providers, actor: Actor, items: Sequence[Any]) -> list[Any]:
-    """The items with what a model can read in the place of files. Raises NotFound for a file that is not
-    there, InvalidRequest for one that cannot be read."""
-    return [await _item(providers, actor, item, f"input.{place}") for place, item in enumerate(items)]
+    """Return the items with their files replaced by parts that a model can read. Raises NotFound for an unknown
+    file, InvalidRequest for one that cannot be read."""
+    return [await _item(providers, actor, item, f"input.{position}") for position, item in enumerate(items)]
 
 
 async def _item(providers: Providers, actor: Actor, item: Any, where: str) -> Any:
@@ -41,8 +41,10 @@ async def _item(providers: Providers, actor: Actor, item: Any, where: str) -> An
     if not any(map(_needs_reading, parts)):
         return item
     name = "output" if _is_output(item) else "content"
-    told = [
-        await extensions.read_part(providers, actor, part, f"{where}.{name}.{place}") if _needs_reading(part) else part
-        for place, part in enumerate(parts)
+    readable_parts = [
+        await extensions.read_part(providers, actor, part, f"{where}.{name}.{position}")
+        if _needs_reading(part)
+        else part
+        for position, part in enumerate(parts)
     ]
-    return item.model_copy(update={name: told})
+    return item.model_copy(update={name: readable_parts})

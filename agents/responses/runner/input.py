@@ -1,4 +1,4 @@
-"""The input of a response: where in which session it belongs, and what a model is told of it."""
+"""Parses the input of a response, and finds the session and turn that it continues."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ _PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "f
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a response continues: in which session (None: a new one), after which leg, and the turn
-    that waits there for its client, if one does. ``earlier`` is what a new session begins with: a
-    response that leaves its conversation takes along what was said, and adds nothing to it."""
+class ResponseTarget:
+    """The target of a response: its session (None: a new one), the response it continues, and the turn that
+    waits for its client there, if any. ``earlier`` are the first items of a new session: a response that
+    leaves its conversation copies the conversation's items, and adds nothing to it."""
 
     session: int | None = None
     conversation: str | None = None
     after: ResponseRecord | None = None
-    waiting: int | None = None
+    waiting_turn: int | None = None
     earlier: Sequence[NewItem] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A request's input: ``items`` as they came, the messages they are, and the rows they become;
-    ``told`` are the items as a model can read them."""
+class ParsedInput:
+    """A request's input: ``items`` as received, their messages and rows; ``readable`` are the items with
+    files replaced for the model."""
 
     items: Sequence[Any]
     messages: Sequence[TurnMessage]
     rows: Sequence[NewItem]
-    told: Sequence[Any]
+    readable: Sequence[Any]
 
     @property
     def outputs(self) -> list[FunctionOutputItem]:
@@ -70,33 +70,33 @@ class Given:
         return [item for item in self.items if isinstance(item, ApprovalItem)]
 
 
-def place_of(actor: Actor, body: CreateResponse) -> Place:
-    """Where a request belongs. Raises NotFound; InvalidRequest for a response that still runs."""
+def target_of(actor: Actor, body: CreateResponse) -> ResponseTarget:
+    """Return the target that a request names. Raises NotFound; InvalidRequest for a response that still runs."""
     if body.previous_response_id is not None:
-        return _after(actor, body.previous_response_id)
+        return _target_after(actor, body.previous_response_id)
     if body.conversation_id is not None:
-        return _conversation(actor, body.conversation_id)
-    return Place()
+        return _conversation_target(actor, body.conversation_id)
+    return ResponseTarget()
 
 
-def _after(actor: Actor, public_id: str) -> Place:
+def _target_after(actor: Actor, public_id: str) -> ResponseTarget:
     record = responses.get(actor, public_id, "run")
     if record.is_live:
-        words = f"previous_response_id: Response '{record.public_id}' is still in progress."
-        raise InvalidRequest(words, param="previous_response_id", code="response_in_progress")
+        message = f"previous_response_id: Response '{record.public_id}' is still in progress."
+        raise InvalidRequest(message, param="previous_response_id", code="response_in_progress")
     waits = record.is_last and record.turn_status == TurnStatus.AWAITING_INPUT
     if record.in_conversation and not waits:
-        return Place(earlier=[_copy(row) for row in stored_items.up_to(record).walk()])
+        return ResponseTarget(earlier=[_copied_item(row) for row in stored_items.up_to(record).walk()])
     conversation = ids.openai(ids.Kind.SESSION, record.session) if record.in_conversation else None
-    return Place(record.session, conversation, record, record.turn if waits else None)
+    return ResponseTarget(record.session, conversation, record, record.turn if waits else None)
 
 
-def _copy(row: ItemSnapshot) -> NewItem:
-    """What was said in a conversation, for a session that leaves it: under the same ids."""
+def _copied_item(row: ItemSnapshot) -> NewItem:
+    """Copy an item of a conversation for a new session, with the same id."""
     return NewItem(ids.new_key(), row.body, msgspec.json.encode(items_of_row(row)))
 
 
-def _conversation(actor: Actor, public_id: str) -> Place:
+def _conversation_target(actor: Actor, public_id: str) -> ResponseTarget:
     key = conversations.key_of(public_id)
     try:
         record = sessions.get(actor, key, action="run")
@@ -105,90 +105,103 @@ def _conversation(actor: Actor, public_id: str) -> Place:
     sessions.check_here(record.source)
     last = turns.state(record.last_turn) if record.last_turn is not None else None
     waits = last is not None and last[0] == TurnStatus.AWAITING_INPUT
-    return Place(key, conversation=public_id, waiting=record.last_turn if waits else None)
+    return ResponseTarget(key, conversation=public_id, waiting_turn=record.last_turn if waits else None)
 
 
 # ---------------------------------------------------------------------------------------------- items
 
 
-def read(given: str | Sequence[Any], readable: Sequence[Any] | None = None) -> Given:
-    """A request's input; ``readable`` are its items as a model can read them."""
-    items = items_of_input(given)
-    told = items if readable is None else readable
-    messages = [message for item in told for message in messages_of(item)]
-    return Given(items, messages, [row_of(item, shown) for item, shown in zip(items, told, strict=True)], told)
+def parse_input(value: str | Sequence[Any], readable: Sequence[Any] | None = None) -> ParsedInput:
+    """Parse a request's input; ``readable`` are its items with files replaced for the model."""
+    items = items_of_input(value)
+    readable_items = items if readable is None else readable
+    messages = [message for item in readable_items for message in messages_of(item)]
+    return ParsedInput(
+        items,
+        messages,
+        [row_of(item, readable_item) for item, readable_item in zip(items, readable_items, strict=True)],
+        readable_items,
+    )
 
 
-def row_of(item: Any, told: Any = None) -> NewItem:
-    """The row of an item. An id the client gave is kept only where it is none of ours: ours name
-    rows."""
+def row_of(item: Any, readable: Any = None) -> NewItem:
+    """Return the row of an item. It gets an id of this server, which is derived from the row's key."""
     key = ids.new_key()
     item_id = ids.part(_PREFIXES.get(item.type, "item"), ids.Kind.ITEM, key)
-    body = b",".join(input_items(messages_of(told or item)))
+    body = b",".join(input_items(messages_of(readable or item)))
     return NewItem(key, body, stored_json(item, item_id))
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """What the input answers of a turn that waits: the calls, with the client's word on those it was to
-    approve, and the answers; ``rest`` is what it says beside them."""
+class ClientAnswers:
+    """The answers in the input to a waiting turn: its calls, with the client's decisions on those it had to
+    approve, and the answers; ``other_input`` is the rest of the input."""
 
     pending: Sequence[PendingCall]
     responses: Sequence[ToolResponse]
-    rest: Given
+    other_input: ParsedInput
 
 
-def answers(given: Given, pending: Sequence[AwaitedCall], *, required: bool) -> Answers | None:
-    """The answers to what a turn waits for; None where the input has none and none is ``required``.
-    Raises InvalidRequest, in OpenAI's words, when some are missing."""
-    outputs = {item.call_id: item for item in given.told if isinstance(item, FunctionOutputItem)}
-    words = {item.approval_request_id: item for item in given.approvals}
-    calls = [_pending(one, words) for one in pending]
-    absent = [one.call for one in calls if one.approved is None and one.call.call_id not in outputs]
+def client_answers(parsed: ParsedInput, awaited: Sequence[AwaitedCall], *, required: bool) -> ClientAnswers | None:
+    """Return the answers to the calls of a waiting turn; None where the input has none and none is ``required``.
+    Raises InvalidRequest, with OpenAI's message, if some are missing."""
+    outputs = {item.call_id: item for item in parsed.readable if isinstance(item, FunctionOutputItem)}
+    approvals = {item.approval_request_id: item for item in parsed.approvals}
+    calls = [_pending(call, approvals) for call in awaited]
+    absent = [pending.call for pending in calls if pending.approved is None and pending.call.call_id not in outputs]
     if not calls or (len(absent) == len(calls) and not required):
-        return None  # nothing waits any more: someone else was faster
+        return None  # nothing waits any more: another request was faster
     if absent:
-        text = f"No tool output found for function call {absent[0].call_id}."
-        raise InvalidRequest(text, param="input", code="missing_tool_output")
-    responses = [_response(one, outputs, words) for one in calls if not one.approved]
-    made, asked = {one.call.call_id for one in calls}, {_request_id(one.step) for one in calls}
-    rest = [place for place, item in enumerate(given.items) if not _answers(item, made, asked)]
-    return Answers(calls, responses, read([given.items[at] for at in rest], [given.told[at] for at in rest]))
+        message = f"No tool output found for function call {absent[0].call_id}."
+        raise InvalidRequest(message, param="input", code="missing_tool_output")
+    responses = [_tool_response(pending, outputs, approvals) for pending in calls if not pending.approved]
+    call_ids = {pending.call.call_id for pending in calls}
+    request_ids = {_request_id(pending.step) for pending in calls}
+    other_positions = [
+        position for position, item in enumerate(parsed.items) if not _is_answer(item, call_ids, request_ids)
+    ]
+    return ClientAnswers(
+        calls,
+        responses,
+        parse_input([parsed.items[at] for at in other_positions], [parsed.readable[at] for at in other_positions]),
+    )
 
 
-def _pending(one: AwaitedCall, words: dict[str, ApprovalItem]) -> PendingCall:
-    call, detail = ToolCall.model_validate_json(one.call), ToolDetail.model_validate_json(one.detail)
-    word = words.get(_request_id(one.step)) if one.needs_approval else None
-    return PendingCall(one.step, call, one.started_at, word.approve if word else None, detail)
+def _pending(awaited: AwaitedCall, approvals: dict[str, ApprovalItem]) -> PendingCall:
+    call, detail = ToolCall.model_validate_json(awaited.call), ToolDetail.model_validate_json(awaited.detail)
+    approval = approvals.get(_request_id(awaited.step)) if awaited.needs_approval else None
+    return PendingCall(awaited.step, call, awaited.started_at, approval.approve if approval else None, detail)
 
 
 def _request_id(step: int) -> str:
     return ids.part("mcpr", ids.Kind.STEP, step)
 
 
-def _response(one: PendingCall, outputs: dict[str, FunctionOutputItem], words: dict[str, ApprovalItem]) -> ToolResponse:
-    if one.approved is None:
-        [message] = messages_of(outputs[one.call.call_id])
+def _tool_response(
+    pending: PendingCall, outputs: dict[str, FunctionOutputItem], approvals: dict[str, ApprovalItem]
+) -> ToolResponse:
+    if pending.approved is None:
+        [message] = messages_of(outputs[pending.call.call_id])
         text = text_of(message.content)
     else:
-        why = words[_request_id(one.step)].reason
-        text = f"The user did not approve this call: {why}" if why else "The user did not approve this call."
-    return ToolResponse(call_id=one.call.call_id, tool_name=one.call.tool_name, content=text)
+        reason = approvals[_request_id(pending.step)].reason
+        text = f"The user did not approve this call: {reason}" if reason else "The user did not approve this call."
+    return ToolResponse(call_id=pending.call.call_id, tool_name=pending.call.tool_name, content=text)
 
 
-def _answers(item: Any, calls: Collection[str], requests: Collection[str]) -> bool:
-    """Whether an item is an answer to one of these calls, or to one of these requests to approve one."""
+def _is_answer(item: Any, calls: Collection[str], requests: Collection[str]) -> bool:
+    """Whether an item answers one of these calls, or one of these requests for approval."""
     if isinstance(item, ApprovalItem):
         return item.approval_request_id in requests
     return isinstance(item, FunctionOutputItem) and item.call_id in calls
 
 
-def check_outputs(given: Given, history: Sequence[bytes]) -> None:
-    """Raises InvalidRequest, in OpenAI's words, for an output whose call was never made."""
-    made = {item.call_id for item in given.items if isinstance(item, FunctionCallItem)}
-    earlier = [item.call_id for item in given.outputs if item.call_id not in made]
-    known = call_ids(history) if earlier else ()
-    unknown = [call_id for call_id in earlier if call_id not in known]
+def check_outputs(parsed: ParsedInput, history: Sequence[bytes]) -> None:
+    """Raise InvalidRequest, with OpenAI's message, for an output whose call was never made."""
+    input_call_ids = {item.call_id for item in parsed.items if isinstance(item, FunctionCallItem)}
+    earlier_call_ids = [item.call_id for item in parsed.outputs if item.call_id not in input_call_ids]
+    called_ids = call_ids(history) if earlier_call_ids else ()
+    unknown = [call_id for call_id in earlier_call_ids if call_id not in called_ids]
     if unknown:
-        words = f"No tool call found for function call output with call_id {unknown[0]}."
-        raise InvalidRequest(words, param="input", code="unknown_call_id")
+        message = f"No tool call found for function call output with call_id {unknown[0]}."
+        raise InvalidRequest(message, param="input", code="unknown_call_id")

@@ -1,4 +1,4 @@
-"""References to stored items in an input: the items themselves take their place."""
+"""Replaces references to stored items in an input by the items."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from agents.responses.wire.items import items_json
 _ITEM: TypeAdapter[Any] = TypeAdapter(InputItem)
 
 
-def resolved(actor: Actor, items: Sequence[Any], param: str) -> list[Any]:
-    """The items, each reference replaced by what it names. Raises NotFound, also for what the actor may
-    not see."""
-    return [_named(actor, item.id, param) if isinstance(item, ReferenceItem) else item for item in items]
+def resolve_references(actor: Actor, items: Sequence[Any], param: str) -> list[Any]:
+    """Return the items with each reference replaced by its item. Raises NotFound, also for an item that the
+    actor may not see."""
+    return [_stored_item(actor, item.id, param) if isinstance(item, ReferenceItem) else item for item in items]
 
 
-def _named(actor: Actor, item_id: str, param: str) -> Any:
+def _stored_item(actor: Actor, item_id: str, param: str) -> Any:
     for item in items_json(stored_items.near(actor, item_id)):
         if item["id"] == item_id:
             return _ITEM.validate_python(item)

@@ -1,4 +1,4 @@
-"""How far a response is, as its rows tell: for the API and the pages alike."""
+"""Computes the state of a stored response, for the API and the pages."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from agents.responses.wire import responses as wire
 from agents.responses.wire.responses import ResponseState
 
 
-def outcome_of(record: ResponseRecord, told: StoredOutcome) -> ResponseState:
-    """How far a response is, as its rows tell."""
+def state_of(record: ResponseRecord, outcome: StoredOutcome) -> ResponseState:
+    """Return the state of a response from its stored outcome."""
     head, status = head_of(record), record.status.label
-    whole = told.details.load
-    asked = (whole(step) for step in reversed(told.steps) if step.type == "inference")
-    finish = next((_finish(step) for step in asked if step.detail), None)
-    refused = any(wire.refusal_text(whole(step)) is not None for step in told.steps if step.type == "shield_call")
-    over = not record.is_live
-    incomplete = wire.incomplete_reason(told.reason, finish) if over and not refused else None
+    load_detail = outcome.details.load
+    inferences = (load_detail(step) for step in reversed(outcome.steps) if step.type == "inference")
+    finish = next((_finish_reason(step) for step in inferences if step.detail), None)
+    refused = any(
+        wire.refusal_text(load_detail(step)) is not None for step in outcome.steps if step.type == "shield_call"
+    )
+    is_over = not record.is_live
+    incomplete = wire.incomplete_reason(outcome.reason, finish) if is_over and not refused else None
     status = wire.status_of(status, incomplete)
     return ResponseState(
         status,
-        wire.output_of(told.steps, whole, cites=head.cites, guarded=head.guarded),
+        wire.output_of(outcome.steps, load_detail, cites=head.cites, guarded=head.guarded),
         record.completed_at,
-        told.usage if over else None,
-        wire.error_json(told.error, record.status.label, told.reason),
+        outcome.usage if is_over else None,
+        wire.error_json(outcome.error, record.status.label, outcome.reason),
         incomplete if status == "incomplete" else None,
     )
 
 
-def _finish(step: StepSnapshot) -> str | None:
-    found: str | None = msgspec.json.decode(step.detail or b"{}").get("finish_reason")
-    return found
+def _finish_reason(step: StepSnapshot) -> str | None:
+    finish_reason: str | None = msgspec.json.decode(step.detail or b"{}").get("finish_reason")
+    return finish_reason

@@ -1,5 +1,5 @@
-"""Responses of OpenAI's API, run by the same loop: where a request belongs, what it asks for, and the
-leg it becomes. A response whose input answers the calls of a turn that waits continues that turn."""
+"""Starts responses of OpenAI's API, which run in the same loop as turns of the Agents API. A response
+whose input answers the calls of a waiting turn continues that turn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agents.loop.extensions import extensions
 from agents.loop.images import check_images
 from agents.loop.loop import Loop
 from agents.loop.run import Resume, Run
-from agents.loop.service import Earlier, Service, said_before
+from agents.loop.service import EarlierItems, Service, earlier_items
 from agents.loop.slots import Slot
 from agents.record.models.choices import Api
 from agents.record.schemas.chat import paired_history
@@ -39,7 +39,7 @@ from agents.record.store.sessions import NewSession
 from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
 from agents.record.store.turns import TurnTarget
 from agents.responses.runner import continuation, input, tools
-from agents.responses.runner.input import Answers, Given, Place
+from agents.responses.runner.input import ClientAnswers, ParsedInput, ResponseTarget
 from agents.responses.schemas.requests import CreateResponse, McpToolParam
 from agents.responses.store import conversations, responses
 from agents.responses.wire.responses import ResponseHead
@@ -47,25 +47,25 @@ from agents.responses.wire.settings import settings_json
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A response on its way: ``first_seq`` is its first event. One that is not stored brings its ``loop``
-    along: it runs where it is read, in the slot that is ``held`` meanwhile. ``again`` says that it was begun
-    by an earlier request."""
+class StartedResponse:
+    """A started response. ``first_seq`` is the number of its first event. A response that is not stored has its
+    ``loop``: it runs where it is read, in a slot of ``hold_slot``. ``is_repeated`` says that an earlier request has
+    started it."""
 
     head: ResponseHead
     turn: int
     first_seq: int
     queued: bool = False
-    again: bool = False
+    is_repeated: bool = False
     opening: Sequence[Event] = ()
     loop: Loop | None = None
-    held: Callable[[], AbstractContextManager[None]] = nullcontext
+    hold_slot: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request: who asks, what, the body as received, and what came along for providers. ``readable``
-    are its items with what a model can read in the place of files, where there are any."""
+class ResponseRequest:
+    """A request for a response: its actor, its parsed and raw body, and the caller's data for providers.
+    ``readable`` are its items with files replaced for the model, where there are files."""
 
     actor: Actor
     body: CreateResponse
@@ -75,56 +75,62 @@ class Asked:
     readable: Sequence[Any] | None = None
 
 
-def begin(service: Service, asked: Asked) -> Begun:
-    """Begin a response. Raises InvalidRequest for what it names in vain, NotFound for what it
-    continues, Unavailable while the server drains."""
-    again = retries.first_run(asked.retry) if asked.retry else None
-    if again:
-        return _attached(asked.actor, *again)
+def begin_response(service: Service, request: ResponseRequest) -> StartedResponse:
+    """Start a response. Raises InvalidRequest for an unknown name, NotFound for an unknown response or
+    conversation, Unavailable while the server shuts down."""
+    earlier_run = retries.first_run(request.retry) if request.retry else None
+    if earlier_run:
+        return _repeated_response(request.actor, *earlier_run)
     service.check_open()
     try:
-        return _first(service, asked)
+        return _start_for_input(service, request)
     except (Conflict, InvalidRequest):
-        again = retries.first_run(asked.retry) if asked.retry else None  # it may have begun while this one was read
-        if again is None:
+        earlier_run = (
+            retries.first_run(request.retry) if request.retry else None
+        )  # it may have begun while this one was read
+        if earlier_run is None:
             raise
-        return _attached(asked.actor, *again)
+        return _repeated_response(request.actor, *earlier_run)
 
 
-def _first(service: Service, asked: Asked) -> Begun:
-    place = input.place_of(asked.actor, asked.body)
-    given = input.read(asked.body.input, asked.readable)
-    if place.session is None and asked.body.store:
-        place, given = continuation.join(asked.actor, given) or (place, given)
+def _start_for_input(service: Service, request: ResponseRequest) -> StartedResponse:
+    target = input.target_of(request.actor, request.body)
+    parsed = input.parse_input(request.body.input, request.readable)
+    if target.session is None and request.body.store:
+        target, parsed = continuation.find_continuation(request.actor, parsed) or (target, parsed)
     try:
-        return _begin(service, asked, place, given)
+        return _resume_or_start(service, request, target, parsed)
     except Conflict as conflict:
-        raise _locked(conflict) from conflict
+        raise _openai_conflict(conflict) from conflict
 
 
-def _begin(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
-    if place.waiting is not None and asked.body.store:
-        where = turns.target(asked.actor, place.waiting, action="run")  # before what it waits for
-        pending = turns.pending_calls(place.waiting)
-        answers = input.answers(given, pending, required=place.after is not None)
+def _resume_or_start(
+    service: Service, request: ResponseRequest, target: ResponseTarget, parsed: ParsedInput
+) -> StartedResponse:
+    if target.waiting_turn is not None and request.body.store:
+        turn_target = turns.target(
+            request.actor, target.waiting_turn, action="run"
+        )  # read before the calls that it waits for
+        pending = turns.pending_calls(target.waiting_turn)
+        answers = input.client_answers(parsed, pending, required=target.after is not None)
         if answers is not None:
-            return _resume(service, asked, place, where, given, answers)
-    if not given.messages:
+            return _resume(service, request, target, turn_target, parsed, answers)
+    if not parsed.messages:
         raise InvalidRequest("input: there is nothing in it that a model could answer.", param="input")
-    return _start(service, asked, place, given)
+    return _start(service, request, target, parsed)
 
 
-def _attached(actor: Actor, turn: int, number: int) -> Begun:
+def _repeated_response(actor: Actor, turn: int, number: int) -> StartedResponse:
     record = responses.of_turn_number(actor, turn, number)
-    return Begun(head_of(record), turn, record.first_seq, again=True)
+    return StartedResponse(head_of(record), turn, record.first_seq, is_repeated=True)
 
 
 def head_of(record: responses.ResponseRecord) -> ResponseHead:
     return ResponseHead(record.key, record.created_at, record.settings)
 
 
-def _locked(conflict: Conflict) -> Exception:
-    """A conversation takes one response at a time, and OpenAI's clients know it by this code."""
+def _openai_conflict(conflict: Conflict) -> Exception:
+    """Return OpenAI's error for a conversation that has a running response; other conflicts unchanged."""
     if conflict.code not in ("conversation_locked", "resume_lost"):
         return conflict
     return conversations.locked_error()
@@ -133,25 +139,31 @@ def _locked(conflict: Conflict) -> Exception:
 # ---------------------------------------------------------------------------------------------- start
 
 
-def _start(service: Service, asked: Asked, place: Place, given: Given) -> Begun:
-    body, turn = asked.body, ids.new_key()
-    session = place.session if place.session is not None else ids.new_key()
-    run = run_of(service, asked, turn, session, given.messages)
-    if given.outputs:
-        input.check_outputs(given, _history(place, session, None, given))
-    loop, head = Loop(run), _head(asked, place)
+def _start(service: Service, request: ResponseRequest, target: ResponseTarget, parsed: ParsedInput) -> StartedResponse:
+    body, turn = request.body, ids.new_key()
+    session = target.session if target.session is not None else ids.new_key()
+    run = response_run(service, request, turn, session, parsed.messages)
+    if parsed.outputs:
+        input.check_outputs(parsed, _history(target, session, None, parsed))
+    loop, head = Loop(run), _head(request, target)
     if not body.store:
-        loop.with_history(_history(place, session, None, given))
-        held = partial(service.runner.slots.held, asked.actor)
-        return Begun(head, turn, 0, opening=loop.open(), loop=loop, held=held)
-    with service.runner.slots.entered(asked.actor, None) as slot:
-        return _store(service, asked, place, given, loop, head, slot)
+        loop.with_history(_history(target, session, None, parsed))
+        hold_slot = partial(service.runner.slots.held, request.actor)
+        return StartedResponse(head, turn, 0, opening=loop.open(), loop=loop, hold_slot=hold_slot)
+    with service.runner.slots.entered(request.actor, None) as slot:
+        return _store(service, request, target, parsed, loop, head, slot)
 
 
 def _store(
-    service: Service, asked: Asked, place: Place, given: Given, loop: Loop, head: ResponseHead, slot: Slot
-) -> Begun:
-    body, run, queued = asked.body, loop.run, slot.queued
+    service: Service,
+    request: ResponseRequest,
+    target: ResponseTarget,
+    parsed: ParsedInput,
+    loop: Loop,
+    head: ResponseHead,
+    slot: Slot,
+) -> StartedResponse:
+    body, run, queued = request.body, loop.run, slot.queued
     opening = loop.open(queued=queued)
     new = NewTurn(
         key=run.turn,
@@ -160,105 +172,116 @@ def _store(
         revision=None,
         model=run.model,
         provider=run.inference.name,
-        messages=given.messages,
+        messages=parsed.messages,
         request="{}",
-        response=_leg(asked, head, given),
+        response=_new_response(request, head, parsed),
         queued=queued,
         end_user=body.safety_identifier or body.user or "",
-        after=place.after.key if place.after else None,
-        new_session=None if place.session is not None else NewSession(run.session, api=Api.RESPONSES),
-        earlier_items=place.earlier,
+        after=target.after.key if target.after else None,
+        new_session=None if target.session is not None else NewSession(run.session, api=Api.RESPONSES),
+        earlier_items=target.earlier,
         metadata=body.metadata,
     )
-    leg, first_item = start_turn.open_turn(asked.actor, new, opening, service.runner.owner)
-    said = partial(_history, place, run.session, first_item, given)
-    service.go(asked.actor, loop, leg, opening, lambda: (said(),), slot)
-    return Begun(replace(head, created_at=opening[0].at), run.turn, 0, queued)
+    turn_ref, first_item = start_turn.open_turn(request.actor, new, opening, service.runner.owner)
+    history_items = partial(_history, target, run.session, first_item, parsed)
+    service.run_response(request.actor, loop, turn_ref, opening, lambda: (history_items(),), slot)
+    return StartedResponse(replace(head, created_at=opening[0].at), run.turn, 0, queued)
 
 
-def _head(asked: Asked, place: Place) -> ResponseHead:
-    settings = settings_json(asked.body, conversation=place.conversation)
+def _head(request: ResponseRequest, target: ResponseTarget) -> ResponseHead:
+    settings = settings_json(request.body, conversation=target.conversation)
     return ResponseHead(ids.new_key(), ids.now_us(), settings)
 
 
-def _leg(asked: Asked, head: ResponseHead, given: Given) -> NewResponse:
+def _new_response(request: ResponseRequest, head: ResponseHead, parsed: ParsedInput) -> NewResponse:
     return NewResponse(
         head.key,
-        _without_secrets(asked),
+        _without_secrets(request),
         Api.RESPONSES,
-        model=asked.body.model,
+        model=request.body.model,
         settings=head.settings.decode(),
-        items=given.rows,
-        retry=asked.retry,
+        items=parsed.rows,
+        retry=request.retry,
     )
 
 
-def _without_secrets(asked: Asked) -> bytes:
-    """The request as received, but for the headers of MCP servers: they are for this request only."""
-    if not any(isinstance(tool, McpToolParam) and (tool.headers or tool.authorization) for tool in asked.body.tools):
-        return asked.raw
-    request = msgspec.json.decode(asked.raw)
-    for tool in request.get("tools", ()):
+def _without_secrets(request: ResponseRequest) -> bytes:
+    """Return the request as received, without the headers of MCP servers, which are for this request only."""
+    if not any(isinstance(tool, McpToolParam) and (tool.headers or tool.authorization) for tool in request.body.tools):
+        return request.raw
+    raw_request = msgspec.json.decode(request.raw)
+    for tool in raw_request.get("tools", ()):
         tool.pop("headers", None)
         tool.pop("authorization", None)
-    return msgspec.json.encode(request)
+    return msgspec.json.encode(raw_request)
 
 
-def _history(place: Place, session: int, first_item: int | None, given: Given) -> list[bytes]:
-    """What was said before a turn: the path to the response it continues, or all of its session. Of
-    what was deleted in part only whole pairs of call and answer are told."""
-    after, answered = place.after, {output.call_id for output in given.outputs}
-    if place.session is None:
-        return paired_history(history.messages(item.body for item in place.earlier), answered)
+def _history(target: ResponseTarget, session: int, first_item: int | None, parsed: ParsedInput) -> list[bytes]:
+    """Return the history before a turn: the path to the response it continues, or its full session. After
+    deletions only complete pairs of call and answer remain in it."""
+    after, answered_calls = target.after, {output.call_id for output in parsed.outputs}
+    if target.session is None:
+        return paired_history(history.messages(item.body for item in target.earlier), answered_calls)
     if after is not None and (after.branched or not after.ends_its_session):
-        return paired_history(history.up_to(after.key), answered)
-    return paired_history(history.before(session, first=first_item), answered)
+        return paired_history(history.up_to(after.key), answered_calls)
+    return paired_history(history.before(session, first=first_item), answered_calls)
 
 
 # --------------------------------------------------------------------------------------------- resume
 
 
-def _resume(service: Service, asked: Asked, place: Place, where: TurnTarget, given: Given, answers: Answers) -> Begun:
-    value = read_turns.turn(asked.actor, where.key, "run")
-    start_turn.check_unmoved(where.key, where.next_seq)
-    next_step, next_round = turns.next_numbers(where.key)
+def _resume(
+    service: Service,
+    request: ResponseRequest,
+    target: ResponseTarget,
+    turn_target: TurnTarget,
+    parsed: ParsedInput,
+    answers: ClientAnswers,
+) -> StartedResponse:
+    value = read_turns.turn(request.actor, turn_target.key, "run")
+    start_turn.check_unmoved(turn_target.key, turn_target.next_seq)
+    next_step, next_round = turns.next_numbers(turn_target.key)
     resume = Resume(
-        leg=where.response_count + 1,
+        response_number=turn_target.response_count + 1,
         responses=answers.responses,
         pending=answers.pending,
-        next_seq=where.next_seq,
+        next_seq=turn_target.next_seq,
         next_step=next_step,
         round=next_round,
         iterations=0,
         usage=value.usage or Usage(),
-        messages=answers.rest.messages,
+        messages=answers.other_input.messages,
     )
-    run = run_of(service, asked, where.key, where.session, answers.rest.messages)
+    run = response_run(service, request, turn_target.key, turn_target.session, answers.other_input.messages)
     run = replace(run, resume=resume, input_messages=MESSAGES.validate_json(value.input_messages))
-    loop, head = Loop(run), _head(asked, place)
+    loop, head = Loop(run), _head(request, target)
     opening = loop.open()
-    new = _leg(asked, head, given)
-    again = Resumption(where.key, where.session, where.epoch, opening, next_step, True, new)
-    with service.runner.slots.entered(asked.actor, where.agent) as slot:
-        leg = start_turn.resume_turn(again, service.runner.owner)
-        service.go(asked.actor, loop, leg, opening, partial(_said_before, where.key), slot)
-    return Begun(replace(head, created_at=opening[0].at), where.key, opening[0].seq)
+    new_response = _new_response(request, head, parsed)
+    resumption = Resumption(
+        turn_target.key, turn_target.session, turn_target.epoch, opening, next_step, True, new_response
+    )
+    with service.runner.slots.entered(request.actor, turn_target.agent) as slot:
+        turn_ref = start_turn.resume_turn(resumption, service.runner.owner)
+        service.run_response(request.actor, loop, turn_ref, opening, partial(_earlier_items, turn_target.key), slot)
+    return StartedResponse(replace(head, created_at=opening[0].at), turn_target.key, opening[0].seq)
 
 
-def _said_before(turn: int) -> Earlier:
-    before, added = said_before(turn)
+def _earlier_items(turn: int) -> EarlierItems:
+    before, added = earlier_items(turn)
     return paired_history(before), added
 
 
 # ------------------------------------------------------------------------------------------------ run
 
 
-def run_of(service: Service, asked: Asked, turn: int, session: int, messages: Sequence[TurnMessage]) -> Run:
-    """The run of a request's leg. Raises InvalidRequest for what it names in vain."""
-    providers, actor, body = service.providers, asked.actor, asked.body
+def response_run(
+    service: Service, request: ResponseRequest, turn: int, session: int, messages: Sequence[TurnMessage]
+) -> Run:
+    """Build the run of a request's response. Raises InvalidRequest for an unknown name."""
+    providers, actor, body = service.providers, request.actor, request.body
     check_images(messages)
     inference, model = model_names.resolve(providers, actor, body.model)
-    offer = tools.offer(providers, actor, body, asked.provider_data)
+    offer = tools.offered_tools(providers, actor, body, request.provider_data)
     shields = extensions.shields(providers, actor, body.guardrail_ids, "guardrails")
     return Run(
         turn=turn,
@@ -271,7 +294,7 @@ def run_of(service: Service, asked: Asked, turn: int, session: int, messages: Se
         input_messages=messages,
         client_tools=offer.client,
         server_tools=offer.server,
-        sources=offer.sources,
+        tool_sources=offer.sources,
         tool_config=offer.config,
         sampling=SamplingParams(strategy=TopPStrategy(top_p=None), max_tokens=body.max_output_tokens),
         response_format=_format(body),
@@ -280,25 +303,25 @@ def run_of(service: Service, asked: Asked, turn: int, session: int, messages: Se
         output_shields=shields,
         max_infer_iters=body.max_infer_iters,
         max_tool_calls=body.max_tool_calls,
-        one_call=not body.parallel_tool_calls,
+        single_call=not body.parallel_tool_calls,
         ends_with_client_calls=True,
         truncates=body.truncation == "auto",
         tool_timeout_s=providers.tool_timeout_s,
-        provider_data=asked.provider_data,
+        provider_data=request.provider_data,
         clock=ids.now_us,
         new_key=ids.new_key,
     )
 
 
 def _format(body: CreateResponse) -> ResponseFormat | None:
-    wanted = body.text.format
-    if wanted.type == "json_schema":
-        return JsonSchemaFormat(json_schema=wanted.schema_ or {})
-    return JsonSchemaFormat(json_schema={"type": "object"}) if wanted.type == "json_object" else None
+    text_format = body.text.format
+    if text_format.type == "json_schema":
+        return JsonSchemaFormat(json_schema=text_format.schema_ or {})
+    return JsonSchemaFormat(json_schema={"type": "object"}) if text_format.type == "json_object" else None
 
 
 def _options(body: CreateResponse, *, has_tools: bool) -> dict[str, Any]:
-    """What of a request goes to the endpoint as it is."""
+    """Return the fields of a request that go to the endpoint unchanged."""
     options: dict[str, Any] = {
         "temperature": body.temperature,
         "top_p": body.top_p,
@@ -312,16 +335,16 @@ def _options(body: CreateResponse, *, has_tools: bool) -> dict[str, Any]:
         "service_tier": body.service_tier,
         "parallel_tool_calls": False if has_tools and not body.parallel_tool_calls else None,
     }
-    wanted = body.text.format
-    if wanted.type == "json_object":
+    text_format = body.text.format
+    if text_format.type == "json_object":
         options["response_format"] = {"type": "json_object"}
-    elif wanted.type == "json_schema":
-        named = {
-            "name": wanted.name,
-            "schema": wanted.schema_,
-            "strict": wanted.strict,
-            "description": wanted.description,
+    elif text_format.type == "json_schema":
+        format_fields = {
+            "name": text_format.name,
+            "schema": text_format.schema_,
+            "strict": text_format.strict,
+            "description": text_format.description,
         }
-        given = {name: value for name, value in named.items() if value is not None}
-        options["response_format"] = {"type": "json_schema", "json_schema": given}
+        schema_format = {name: value for name, value in format_fields.items() if value is not None}
+        options["response_format"] = {"type": "json_schema", "json_schema": schema_format}
     return {name: value for name, value in options.items() if value is not None}

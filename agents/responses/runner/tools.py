@@ -1,4 +1,4 @@
-"""The tools of a response: the client's functions, and what the server has of OpenAI's own."""
+"""Resolves the tools of a response: the client's functions, and OpenAI's hosted tools that this server has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
-from agents.loop.protocols.tools import Labelled, Tool, ToolSource
+from agents.loop.protocols.tools import HostedTool, Tool, ToolSource
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolConfig, ToolDef
 from agents.responses.runner.extensions import extensions
@@ -25,8 +25,8 @@ from agents.responses.schemas.requests import (
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """What a model is offered, and which of it it must take."""
+class OfferedTools:
+    """The tools that a model is offered, and the choice among them."""
 
     client: Sequence[ToolDef]
     server: dict[str, Tool]
@@ -34,21 +34,23 @@ class Offer:
     config: ToolConfig
 
 
-def offer(providers: Providers, actor: Actor, body: CreateResponse, provider_data: Mapping[str, Any]) -> Offer:
-    """The tools of a request. Raises InvalidRequest for what there is not, or twice."""
+def offered_tools(
+    providers: Providers, actor: Actor, body: CreateResponse, provider_data: Mapping[str, Any]
+) -> OfferedTools:
+    """Return the tools of a request. Raises InvalidRequest for an unknown or a duplicate tool."""
     client = [_function(tool) for tool in body.tools if isinstance(tool, FunctionParam)]
     server: dict[str, Tool] = {}
     sources: dict[str, ToolSource] = {}
-    for place, tool in enumerate(body.tools):
+    for position, tool in enumerate(body.tools):
         if isinstance(tool, McpToolParam):
             if tool.server_label in sources:
                 raise InvalidRequest(f"tools: there are two servers '{tool.server_label}'.", param="tools")
-            sources[tool.server_label] = extensions.mcp(providers, tool, f"tools.{place}", provider_data)
+            sources[tool.server_label] = extensions.mcp(providers, tool, f"tools.{position}", provider_data)
         elif not isinstance(tool, FunctionParam):
-            made = _server_tool(providers, actor, tool, f"tools.{place}")
-            if made.definition.name in server:
+            server_tool = _server_tool(providers, actor, tool, f"tools.{position}")
+            if server_tool.definition.name in server:
                 raise InvalidRequest(f"tools: {tool.type} is there twice.", param="tools")
-            server[made.definition.name] = made
+            server[server_tool.definition.name] = server_tool
     _check_names(client, server)
     return _chosen(body, client, server, sources)
 
@@ -71,11 +73,11 @@ def _server_tool(
 
 
 def _check_names(client: Sequence[ToolDef], server: dict[str, Tool]) -> None:
-    seen = set(server)
+    names = set(server)
     for tool in client:
-        if tool.name in seen:
+        if tool.name in names:
             raise InvalidRequest(f"tools: there are two tools named '{tool.name}'.", param="tools")
-        seen.add(tool.name)
+        names.add(tool.name)
 
 
 # --------------------------------------------------------------------------------------------- choice
@@ -83,11 +85,11 @@ def _check_names(client: Sequence[ToolDef], server: dict[str, Tool]) -> None:
 
 def _chosen(
     body: CreateResponse, client: list[ToolDef], server: dict[str, Tool], sources: dict[str, ToolSource]
-) -> Offer:
+) -> OfferedTools:
     choice = body.tool_choice
     if isinstance(choice, AllowedTools):
-        names = {_name(one, client, server, sources) for one in choice.tools}
-        labels = {one.server_label for one in choice.tools if one.type == "mcp"}
+        names = {_name(chosen, client, server, sources) for chosen in choice.tools}
+        labels = {chosen.server_label for chosen in choice.tools if chosen.type == "mcp"}
         client = [tool for tool in client if tool.name in names]
         server = {name: tool for name, tool in server.items() if name in names}
         sources = {label: source for label, source in sources.items() if label in labels}
@@ -95,29 +97,29 @@ def _chosen(
     name = _name(choice, client, server, sources) if isinstance(choice, ChosenTool) else choice
     if name == "required" and not (client or server or sources):
         raise InvalidRequest("tool_choice: 'required' needs tools.", param="tool_choice")
-    return Offer(client, server, list(sources.values()), ToolConfig(tool_choice=name))
+    return OfferedTools(client, server, list(sources.values()), ToolConfig(tool_choice=name))
 
 
 def _name(
     choice: ChosenTool, client: Sequence[ToolDef], server: dict[str, Tool], sources: dict[str, ToolSource]
 ) -> str:
-    """The name under which the model knows a chosen tool. What a server of tools has is not known yet:
-    without a name it is any of its tools."""
+    """Return the model's name of a chosen tool. The tools of an MCP server are not known yet: without a name
+    any of its tools may be called."""
     if choice.type == "mcp" and choice.server_label in sources:
         return choice.name or "required"
     if choice.type == "function":
-        found = [tool.name for tool in client if tool.name == choice.name]
+        names = [tool.name for tool in client if tool.name == choice.name]
     else:
         kind = "web_search" if choice.type.startswith("web_search") else choice.type
-        found = [
+        names = [
             name
             for name, tool in server.items()
-            if isinstance(tool, Labelled)
+            if isinstance(tool, HostedTool)
             and tool.kind == kind
             and choice.server_label in (None, tool.label)
             and choice.name in (None, name)
         ]
-    if not found:
-        words = f"tool_choice: there is no tool {choice.type} '{(choice.name or choice.server_label or '')[:200]}'."
-        raise InvalidRequest(words, param="tool_choice")
-    return found[0]
+    if not names:
+        message = f"tool_choice: there is no tool {choice.type} '{(choice.name or choice.server_label or '')[:200]}'."
+        raise InvalidRequest(message, param="tool_choice")
+    return names[0]

@@ -37,7 +37,7 @@ class WebSearchTool(Wire):
     filters: SearchFilters | None = None
 
 
-class RankingOptions(Wire):
+class FileSearchRanking(Wire):
     ranker: str | None = None
     score_threshold: Annotated[float, Field(ge=0, le=1), null_is(0.0)] = 0.0
 
@@ -47,7 +47,7 @@ class FileSearchTool(Wire):
     vector_store_ids: list[str] = Field(min_length=1, max_length=50)
     filters: dict[str, Any] | None = None
     max_num_results: Annotated[int, Field(ge=1, le=50), null_is(10)] = 10
-    ranking_options: RankingOptions | None = None
+    ranking_options: FileSearchRanking | None = None
 
 
 class ToolNames(Wire):

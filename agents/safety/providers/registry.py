@@ -16,7 +16,7 @@ from agents.base.errors import InvalidRequest
 from agents.base.schemas.wire import Wire, null_is
 from agents.loop.inference.base import RelayEndpoint
 from agents.loop.inference.registry import Endpoints
-from agents.loop.protocols.shields import Shield, ShieldSpec
+from agents.loop.protocols.shields import ShieldProtocol, ShieldSpec
 from agents.safety.providers.llama_guard import CATEGORIES, LlamaGuard
 from agents.safety.providers.moderation import ModerationShield
 from agents.safety.providers.rules import RuleParams, RuleShield
@@ -49,10 +49,10 @@ class Shields:
 
     endpoints: Endpoints
     fixed: Mapping[str, ShieldSpec] = field(default_factory=dict)
-    made: Mapping[str, Shield] = field(default_factory=dict)
+    made: Mapping[str, ShieldProtocol] = field(default_factory=dict)
     pace: float = 1.0
 
-    def make(self, spec: ShieldSpec) -> Shield:
+    def make(self, spec: ShieldSpec) -> ShieldProtocol:
         """Raises InvalidRequest naming the field, for a provider that is none, an endpoint that
         cannot, parameters that are wrong."""
         if spec.name in self.made and self.fixed.get(spec.name) == spec:
@@ -67,7 +67,7 @@ class Shields:
         except ValueError as error:
             raise InvalidRequest(f"params: {error}", param="params") from None
 
-    def for_a_run(self, spec: ShieldSpec, params: Mapping[str, Any]) -> Shield:
+    def for_a_run(self, spec: ShieldSpec, params: Mapping[str, Any]) -> ShieldProtocol:
         """The shield with these parameters in place of its own, for one run of it. Raises InvalidRequest
         naming the one that cannot be changed, or is wrong."""
         known = _OF_A_RUN.get(spec.provider, ())
@@ -80,7 +80,7 @@ class Shields:
                 raise InvalidRequest(f"{place}: not a parameter this shield can be run with; {words}.", param=place)
         return self.make(replace(spec, params={**spec.params, **params}) if params else spec)
 
-    def _made(self, spec: ShieldSpec) -> Shield:
+    def _made(self, spec: ShieldSpec) -> ShieldProtocol:
         match spec.provider:
             case "llama-guard":
                 return self._llama_guard(spec)
@@ -94,14 +94,14 @@ class Shields:
         words = f"provider_id: there is no '{spec.provider[:100]}'; there are {', '.join(PROVIDERS)}."
         raise InvalidRequest(words, param="provider_id")
 
-    def _llama_guard(self, spec: ShieldSpec) -> Shield:
+    def _llama_guard(self, spec: ShieldSpec) -> ShieldProtocol:
         excluded = _Categories.model_validate(spec.params).excluded_categories
         if unknown := sorted(set(excluded) - set(CATEGORIES)):
             raise ValueError(f"excluded_categories: '{unknown[0][:80]}' is none of S1 to S{len(CATEGORIES)}")
         inference, model = self.endpoints.resolve(spec.resource or spec.name)
         return LlamaGuard(spec.name, inference, model, excluded)
 
-    def _moderation(self, spec: ShieldSpec) -> Shield:
+    def _moderation(self, spec: ShieldSpec) -> ShieldProtocol:
         excluded = _Categories.model_validate(spec.params).excluded_categories
         endpoint, model = self.endpoints.resolve(spec.resource)
         if not isinstance(endpoint, RelayEndpoint):

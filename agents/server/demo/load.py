@@ -21,9 +21,9 @@ from agents.knowledge.providers.memory import scripted as memory
 from agents.loop.inference.registry import Endpoints
 from agents.loop.inference.scripted import ScriptedEndpoint
 from agents.loop.loop import Loop
-from agents.loop.prepare import build
+from agents.loop.prepare import build_run
 from agents.loop.protocols.shields import ShieldSpec
-from agents.loop.protocols.tools import ToolGroup
+from agents.loop.protocols.tools import ServerToolGroup
 from agents.loop.provider_set import Providers
 from agents.loop.schemas.turns import CreateTurn
 from agents.record.models.agents import Agent
@@ -139,7 +139,9 @@ class _Cast:
         return Providers(
             endpoints=models,
             tools={
-                tools.GROUP: ToolGroup(tools.GROUP, tools=[_Paced(tool, self.clock) for tool in tools.tools(pace=0)])
+                tools.GROUP: ServerToolGroup(
+                    tools.GROUP, tools=[_Paced(tool, self.clock) for tool in tools.tools(pace=0)]
+                )
             },
             parts={
                 Shields: Shields(
@@ -148,13 +150,13 @@ class _Cast:
                     {shield.name: _PacedShield(shield, self.clock)},
                 )
             },
-            memory={memory.GROUP: lambda actor, session, args: _PacedMemory(found, self.clock)},
+            retrievers={memory.GROUP: lambda actor, session, args: _PacedMemory(found, self.clock)},
         )
 
     def _turn(self, config: AgentConfig, agent: AgentRecord | None, session: int, scene: Scene) -> None:
         body = CreateTurn(messages=[UserMessage(content=scene.asked)])
         turn = self.clock.new_key()
-        built = build(self._providers(scene), self.actor, turn=turn, session=session, config=config, body=body)
+        built = build_run(self._providers(scene), self.actor, turn=turn, session=session, config=config, body=body)
         run = _with(built, clock=self.clock, new_key=self.clock.new_key)
         loop = Loop(run)
         opening = loop.open()
@@ -196,7 +198,7 @@ class _Cast:
         }
         wanted = CreateResponse.model_validate(request)
         settings = settings_json(wanted, conversation=conversation).decode()
-        items = input.read(wanted.input).rows
+        items = input.parse_input(wanted.input).rows
         return NewResponse(key, msgspec.json.encode(request), Api.RESPONSES, config.model, settings, items)
 
     def _answer(self, run: Any, leg: recorder.TurnRef, new: NewResponse, scene: Scene, first_item: int) -> None:

@@ -102,7 +102,7 @@ def resumed_run(run: Run, opening_take: Take, scene: Scene) -> Run:
     return replace(
         run,
         resume=Resume(
-            leg=2,
+            response_number=2,
             responses=responses,
             pending=pending,
             next_seq=last.seq + 1,

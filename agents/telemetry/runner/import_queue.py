@@ -49,7 +49,7 @@ def check_room(actor: Actor) -> None:
 def start(runner: Runner, actor: Actor, record: ImportRecord, files: StoredFiles) -> None:
     """Start the import of these files in the background; returns at once. Safe to call from any thread."""
     _pending.add(record.key)
-    runner.apart(partial(_run_when_granted, actor, record, files))
+    runner.run_in_background(partial(_run_when_granted, actor, record, files))
 
 
 def resume(runner: Runner) -> int:

@@ -15,7 +15,7 @@ from agents.base.api.views import ApiView, Awaited, answer, data_list
 from agents.base.errors import InvalidRequest
 from agents.loop import toolset
 from agents.loop.current_service import service
-from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolWithArgs
+from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolWithArgs
 from agents.loop.run_tool import run_tool
 from agents.record.schemas.content import Url
 from agents.tools.api.tools import JSON, find_tool, shown
@@ -64,7 +64,7 @@ def _endpoint(request: HttpRequest) -> str:
         raise InvalidRequest('mcp_endpoint: must be a JSON object {"uri": …}.', param="mcp_endpoint") from None
 
 
-async def _of_server(uri: str, sent: dict[str, Any]) -> ToolGroup:
+async def _of_server(uri: str, sent: dict[str, Any]) -> ServerToolGroup:
     providers, server = service().providers, Server(uri)
     await providers.part(Mcp).check(uri)
     try:

@@ -18,7 +18,7 @@ from agents.base.errors import NotFound
 from agents.base.schemas.wire import iso
 from agents.loop import toolset
 from agents.loop.current_service import service
-from agents.loop.protocols.tools import Tool, ToolGroup
+from agents.loop.protocols.tools import ServerToolGroup, Tool
 from agents.record.schemas.items import tool_definition
 from agents.tools.runner import toolgroups
 from agents.tools.runner.toolgroups import McpGroup
@@ -27,26 +27,26 @@ from agents.tools.schemas import RegisterToolGroup
 JSON = {200: dict[str, Any]}
 
 
-def shown(group: ToolGroup) -> list[dict[str, Any]]:
+def shown(group: ServerToolGroup) -> list[dict[str, Any]]:
     """The tools of a group, as lists show them."""
     return [_tool(group, tool) for tool in group.tools]
 
 
-def _tool(group: ToolGroup, tool: Tool) -> dict[str, Any]:
+def _tool(group: ServerToolGroup, tool: Tool) -> dict[str, Any]:
     """A superset of 0.2's Tool and 0.3's."""
     definition = tool.definition
     schema = tool_definition(definition)["function"]["parameters"]
     return {
-        "identifier": group.shown_name(tool),
+        "identifier": group.list_name(tool),
         "toolgroup_id": group.name,
         "description": definition.description or "",
         "parameters": _parameters(schema),
         "provider_id": group.provider_id,
-        "provider_resource_id": group.shown_name(tool),
+        "provider_resource_id": group.list_name(tool),
         "type": "tool",
         "tool_host": "model_context_protocol" if group.mcp_endpoint else "distribution",
         "metadata": definition.metadata,
-        "name": group.shown_name(tool),
+        "name": group.list_name(tool),
         "input_schema": schema,
         "output_schema": None,
     }
@@ -73,7 +73,7 @@ def _parameter(name: str, entry: dict[str, Any], required: bool) -> dict[str, An
     }
 
 
-def _fixed_group(name: str, group: ToolGroup | None) -> dict[str, Any]:
+def _fixed_group(name: str, group: ServerToolGroup | None) -> dict[str, Any]:
     return _group(name, group.provider_id if group else "builtin")
 
 
@@ -126,7 +126,7 @@ class ToolDetail(ApiView):
         return json_response(msgspec.json.encode(_tool(group, tool)))
 
 
-def find_tool(actor: Actor, name: str, action: Action = "read") -> tuple[ToolGroup, Tool]:
+def find_tool(actor: Actor, name: str, action: Action = "read") -> tuple[ServerToolGroup, Tool]:
     """A tool by its name, or as ``group/tool``, and the group it is of. Raises NotFound."""
     providers = service().providers
     group_id, slash, rest = name.partition("/")
@@ -148,7 +148,7 @@ class ToolGroupList(ApiView):
     @extend_schema(operation_id="list_toolgroups", responses=JSON)
     def get(self, request: Request) -> HttpResponseBase:
         providers = service().providers
-        fixed = [_fixed_group(name, providers.tools.get(name)) for name in {**providers.tools, **providers.memory}]
+        fixed = [_fixed_group(name, providers.tools.get(name)) for name in {**providers.tools, **providers.retrievers}]
         return data_list([*fixed, *(_mcp_group(one) for one in toolgroups.mcp_listing(providers, self.actor))])
 
     @extend_schema(operation_id="register_toolgroup", request=RegisterToolGroup, responses={200: {"type": "null"}})
@@ -172,7 +172,7 @@ class ToolGroupDetail(ApiView):
     def get(self, request: Request, toolgroup_id: str) -> HttpResponseBase:
         providers = service().providers
         fixed = providers.tools.get(toolgroup_id)
-        if fixed or toolgroup_id in providers.memory:
+        if fixed or toolgroup_id in providers.retrievers:
             return json_response(msgspec.json.encode(_fixed_group(toolgroup_id, fixed)))
         found = toolgroups.find_mcp(providers, self.actor, toolgroup_id)
         if found is None:

@@ -10,7 +10,7 @@ import logging
 import time
 from typing import Any
 
-from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure
+from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure
 from agents.record.schemas.content import ToolDef
 from agents.tools.providers import walls
 from agents.tools.providers.sandbox import Outcome, Sandbox, Unavailable
@@ -74,10 +74,10 @@ class CodeInterpreter:
         self.sandbox.close()
 
 
-def group() -> ToolGroup:
+def group() -> ServerToolGroup:
     """The group; whether it works is looked at when it is first used, or asked."""
     tool = CodeInterpreter()
-    return ToolGroup(GROUP, provider_id="code-interpreter", tools=[tool], check=tool.check)
+    return ServerToolGroup(GROUP, provider_id="code-interpreter", tools=[tool], check=tool.check)
 
 
 def _told(outcome: Outcome) -> ToolResult:

@@ -19,7 +19,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import to_json
 
-from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure
+from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure
 from agents.record.schemas.content import ImageItem, TextItem, ToolDef
 
 GROUP, PROVIDER = "functions", "function"
@@ -67,10 +67,11 @@ class FunctionTool:
         return await _in_thread(lambda: self.function(**values))
 
 
-def load(paths: Mapping[str, Sequence[str]]) -> list[ToolGroup]:
+def load(paths: Mapping[str, Sequence[str]]) -> list[ServerToolGroup]:
     """Groups of tools from ``{group: ["package.module:function"]}``. Raises FunctionError."""
     return [
-        ToolGroup(name, PROVIDER, [tool(_imported(path), group=name) for path in some]) for name, some in paths.items()
+        ServerToolGroup(name, PROVIDER, [tool(_imported(path), group=name) for path in some])
+        for name, some in paths.items()
     ]
 
 

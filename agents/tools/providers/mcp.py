@@ -20,7 +20,7 @@ import msgspec
 from agents.base import addresses, redaction
 from agents.base.errors import InvalidRequest
 from agents.base.forwarded_headers import HEADERS_KEY, validate_headers
-from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure, redact_result
+from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure, redact_result
 from agents.record.schemas.content import ToolDef
 
 PROVIDER = "model-context-protocol"
@@ -147,10 +147,10 @@ class McpTool:
 
 def group(
     name: str, server: Server, mcp: Mcp, tools: Sequence[ToolDef], *, args: Mapping[str, Any], note: str
-) -> ToolGroup:
+) -> ServerToolGroup:
     """A server's tools as a group."""
     made = [McpTool(name, definition, server, mcp) for definition in tools]
-    return ToolGroup(name, PROVIDER, made, args, server.url or None, note=note)
+    return ServerToolGroup(name, PROVIDER, made, args, server.url or None, note=note)
 
 
 def configured(raw: Mapping[str, Any]) -> dict[str, Configured]:

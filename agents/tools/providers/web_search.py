@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import aiohttp
 import msgspec
 
-from agents.loop.protocols.tools import ToolContext, ToolGroup, ToolResult, failure
+from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure
 from agents.record.schemas.content import ToolDef, ToolParameter
 
 GROUP, TOOL, LISTED = "builtin::websearch", "brave_search", "web_search"
@@ -166,8 +166,8 @@ class WebSearch:
         return ToolResult(content=text, metadata={"provider": name, "sources": sources})
 
 
-def group(tool: WebSearch) -> ToolGroup:
+def group(tool: WebSearch) -> ServerToolGroup:
     """The tool as its group."""
     ids = [one.provider_id for one in tool.engines]
     first = next((one for one in ids if tool.keys.get(one)), ids[0])
-    return ToolGroup(GROUP, first, [tool], listed={TOOL: LISTED}, provider_ids=ids)
+    return ServerToolGroup(GROUP, first, [tool], list_names={TOOL: LISTED}, provider_ids=ids)

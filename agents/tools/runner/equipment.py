@@ -7,18 +7,18 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.inference.registry import Endpoints
-from agents.loop.protocols.tools import ToolGroup
-from agents.loop.provider_set import Equipment
+from agents.loop.protocols.tools import ServerToolGroup
+from agents.loop.provider_set import SubjectProviders
 from agents.tools.providers import code_interpreter, functions, mcp, scripted, web_search
 from agents.tools.providers.web_search import Brave, Tavily, WebSearch
 
 
-def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> Equipment:
+def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
     """Raises ImproperlyConfigured."""
-    return Equipment(tools={group.name: group for group in _groups(pace)}, parts=(_mcp_servers(),))
+    return SubjectProviders(tools={group.name: group for group in _groups(pace)}, parts=(_mcp_servers(),))
 
 
-def _groups(pace: float) -> list[ToolGroup]:
+def _groups(pace: float) -> list[ServerToolGroup]:
     """Groups of tools. Raises ImproperlyConfigured for a function that cannot be a tool."""
     keys = {"brave-search": settings.BRAVE_SEARCH_API_KEY, "tavily-search": settings.TAVILY_SEARCH_API_KEY}
     engines = (Brave(settings.BRAVE_SEARCH_URL), Tavily(settings.TAVILY_SEARCH_URL))
@@ -29,7 +29,7 @@ def _groups(pace: float) -> list[ToolGroup]:
     groups.append(web_search.group(WebSearch(engines, keys)))
     if settings.CODE_INTERPRETER:
         groups.append(code_interpreter.group())
-    groups.append(ToolGroup(scripted.GROUP, tools=scripted.tools(pace)))
+    groups.append(ServerToolGroup(scripted.GROUP, tools=scripted.tools(pace)))
     return groups
 
 

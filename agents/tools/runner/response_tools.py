@@ -17,7 +17,7 @@ from agents.base.access import Actor
 from agents.base.errors import AgentsError, InvalidRequest
 from agents.base.forwarded_headers import validate_headers
 from agents.loop import toolset
-from agents.loop.protocols.tools import Labelled, Offered, Tool
+from agents.loop.protocols.tools import HostedTool, ListedTools, Tool
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
 from agents.responses.schemas.requests import ApprovalFilter, CodeInterpreterTool, ToolNames, WebSearchTool
@@ -44,14 +44,19 @@ class McpSource:
     mcp: Mcp
     provider_data: Mapping[str, Any]
 
-    async def offer(self) -> Offered:
+    async def offer(self) -> ListedTools:
         """Raises AgentsError when the server does not say what it has."""
         tools = [tool for tool in await self._listed() if self._is_allowed(tool.name)]
         made = [
-            Labelled(McpTool(self.label, tool, self.server, self.mcp), "mcp", self.label, asks=self._asks(tool.name))
+            HostedTool(
+                McpTool(self.label, tool, self.server, self.mcp),
+                "mcp",
+                self.label,
+                needs_approval=self._asks(tool.name),
+            )
             for tool in tools
         ]
-        return Offered(made, [_shown(tool) for tool in tools])
+        return ListedTools(made, [_shown(tool) for tool in tools])
 
     async def _listed(self) -> Sequence[ToolDef]:
         key, now = self._key(), ids.now_us()
@@ -112,14 +117,14 @@ def mcp_source(providers: Providers, asked: AskedTool, where: str, provider_data
 # ------------------------------------------------------------------------------------------ built-in tools
 
 
-def web_search(providers: Providers, actor: Actor, asked: WebSearchTool, where: str) -> Labelled:
+def web_search(providers: Providers, actor: Actor, asked: WebSearchTool, where: str) -> HostedTool:
     """Raises InvalidRequest where this server has none."""
-    return Labelled(_group_tool(providers, actor, searching.GROUP, where), "web_search", name=WEB_SEARCH)
+    return HostedTool(_group_tool(providers, actor, searching.GROUP, where), "web_search", name=WEB_SEARCH)
 
 
-def code_interpreter(providers: Providers, actor: Actor, asked: CodeInterpreterTool, where: str) -> Labelled:
+def code_interpreter(providers: Providers, actor: Actor, asked: CodeInterpreterTool, where: str) -> HostedTool:
     """Raises InvalidRequest where this server has none."""
-    return Labelled(_group_tool(providers, actor, code.GROUP, where), "code_interpreter")
+    return HostedTool(_group_tool(providers, actor, code.GROUP, where), "code_interpreter")
 
 
 def _group_tool(providers: Providers, actor: Actor, name: str, where: str) -> Tool:

@@ -19,7 +19,7 @@ from agents.base.access import Action, Actor
 from agents.base.errors import AgentsError, Conflict, InvalidRequest, NotAuthenticated, NotFound, ProviderError
 from agents.base.forwarded_headers import validate_headers
 from agents.base.reading import read
-from agents.loop.protocols.tools import ToolGroup
+from agents.loop.protocols.tools import ServerToolGroup
 from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
 from agents.tools import store as toolgroups
@@ -50,7 +50,7 @@ class McpGroup:
     def is_old(self) -> bool:
         return self.listed_at is not None and ids.now_us() - self.listed_at > OLD_US
 
-    def group(self, providers: Providers) -> ToolGroup:
+    def group(self, providers: Providers) -> ServerToolGroup:
         return mcp.group(self.name, self.server, providers.part(Mcp), self.tools, args=self.args, note=self.note)
 
 
@@ -75,13 +75,13 @@ def mcp_listing(providers: Providers, actor: Actor, action: Action = "read") -> 
     return [*fixed, *(_registered(one) for one in toolgroups.listing(actor, action) if one.name not in taken)]
 
 
-def mcp_group(providers: Providers, actor: Actor, name: str, action: Action) -> ToolGroup | None:
+def mcp_group(providers: Providers, actor: Actor, name: str, action: Action) -> ServerToolGroup | None:
     """An MCP server as a group of tools, for `agents.loop.toolset`."""
     found = find_mcp(providers, actor, name, action)
     return found.group(providers) if found else None
 
 
-def mcp_groups(providers: Providers, actor: Actor, action: Action) -> list[ToolGroup]:
+def mcp_groups(providers: Providers, actor: Actor, action: Action) -> list[ServerToolGroup]:
     """All MCP servers as groups of tools."""
     return [one.group(providers) for one in mcp_listing(providers, actor, action)]
 
@@ -100,7 +100,7 @@ def check_new(providers: Providers, name: str, provider_id: str, uri: str, args:
     fixed = providers.tools.get(name)
     if fixed and not uri and not args and provider_id in (fixed.provider_id, *fixed.provider_ids):
         return None
-    if fixed or name in providers.part(Mcp).configured or name in providers.memory:
+    if fixed or name in providers.part(Mcp).configured or name in providers.retrievers:
         words = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
         raise Conflict(words, param="toolgroup_id", code="toolgroup_of_the_settings")
     if "/" in name:
@@ -141,7 +141,7 @@ async def ask_again(providers: Providers, actor: Actor, key: int) -> McpFault | 
 
 def unregister(providers: Providers, actor: Actor, name: str) -> None:
     """Raises NotFound; InvalidRequest for a group of the settings."""
-    if name in providers.tools or name in providers.part(Mcp).configured or name in providers.memory:
+    if name in providers.tools or name in providers.part(Mcp).configured or name in providers.retrievers:
         words = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
         raise InvalidRequest(words, param="toolgroup_id", code="toolgroup_of_the_settings")
     toolgroups.unregister(actor, name)
@@ -164,7 +164,7 @@ async def refresh(providers: Providers, group: McpGroup, provider_data: Mapping[
 
 async def listed(
     providers: Providers, actor: Actor, name: str, provider_data: Mapping[str, Any], action: Action = "read"
-) -> ToolGroup:
+) -> ServerToolGroup:
     """A group with its tools, by its name or that of one of its tools. An MCP server is asked only
     where it never answered; an old listing is read anew afterwards. Raises NotFound, and the server's
     fault where there is nothing to show."""
@@ -182,11 +182,11 @@ async def listed(
     return found.group(providers)
 
 
-def _fixed(providers: Providers, group_id: str, name: str) -> ToolGroup:
+def _fixed(providers: Providers, group_id: str, name: str) -> ServerToolGroup:
     group = providers.tools.get(group_id)
-    if group is None and group_id not in providers.memory:
+    if group is None and group_id not in providers.retrievers:
         raise missing(name)
-    return group or ToolGroup(group_id)
+    return group or ServerToolGroup(group_id)
 
 
 def _refresh_soon(providers: Providers, group: McpGroup, provider_data: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.base import ids
-from agents.loop.protocols.tools import Labelled, Offered, ToolContext, ToolResult, failure
+from agents.loop.protocols.tools import HostedTool, ListedTools, ToolContext, ToolResult, failure
 from agents.loop.run import PendingCall, Resume, Run
 from agents.record.schemas.content import ToolCall, ToolDef, ToolResponse, Usage
 from agents.record.schemas.events import EVENT, Delta, Entry
@@ -38,8 +38,8 @@ class Told:
         return self.answer
 
 
-def labelled(kind: Any, name: str, answer: ToolResult, **more: Any) -> dict[str, Labelled]:
-    return {name: Labelled(Told(ToolDef(name=name), answer), kind, **more)}
+def labelled(kind: Any, name: str, answer: ToolResult, **more: Any) -> dict[str, HostedTool]:
+    return {name: HostedTool(Told(ToolDef(name=name), answer), kind, **more)}
 
 
 class Lab:
@@ -47,10 +47,10 @@ class Lab:
 
     label = "lab"
 
-    async def offer(self) -> Offered:
+    async def offer(self) -> ListedTools:
         tool = Told(ToolDef(name="boil", description="Boil it"), ToolResult(content="-100"))
         shown = {"name": "boil", "description": "Boil it", "input_schema": {"type": "object"}, "annotations": None}
-        return Offered([Labelled(tool, "mcp", "lab")], [shown])
+        return ListedTools([HostedTool(tool, "mcp", "lab")], [shown])
 
 
 FOUND = {"file_id": "file-1", "filename": "kettles.txt", "score": 0.5, "text": "Blue.", "attributes": {}}
@@ -65,7 +65,7 @@ def _function() -> Run:
 def _answered() -> Run:
     call = ToolCall(call_id="call_1", tool_name="ask", arguments={}, arguments_json="{}")
     resume = Resume(
-        leg=2,
+        response_number=2,
         responses=[ToolResponse(call_id="call_1", tool_name="ask", content="blue")],
         pending=[PendingCall(1 << 42, call, START_US - 1000)],
         next_seq=4,

@@ -11,7 +11,7 @@ import pytest
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop import check_shields
 from agents.loop.inference.registry import Endpoints
-from agents.loop.protocols.shields import Shield, ShieldInput, ShieldSpec, Touchpoint
+from agents.loop.protocols.shields import ShieldInput, ShieldProtocol, ShieldSpec, Touchpoint
 from agents.record.schemas.content import SafetyViolation
 from agents.safety.providers.registry import Shields
 from agents.safety.providers.rules import RuleParams, RuleShield
@@ -19,7 +19,7 @@ from agents.safety.providers.rules import RuleParams, RuleShield
 SAID = [ShieldInput("user", "one two three")]
 
 
-def words(name: str, word: str, level: str = "error") -> Shield:
+def words(name: str, word: str, level: str = "error") -> ShieldProtocol:
     rules = [{"name": word, "keywords": [word], "level": level}]
     return RuleShield(name, RuleParams.model_validate({"rules": rules}))
 
@@ -48,7 +48,7 @@ class Broken:
         raise ProviderError("broken", provider="lab")
 
 
-def check(*shields: Shield, within_s: float = 10.0) -> SafetyViolation | None:
+def check(*shields: ShieldProtocol, within_s: float = 10.0) -> SafetyViolation | None:
     return asyncio.run(check_shields.check(shields, SAID, "user-input", within_s=within_s))
 
 

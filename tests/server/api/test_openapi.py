@@ -302,14 +302,14 @@ def test_answers_are_as_described(description: dict[str, Any]) -> None:
         "AgentObject": road.client.get(f"/v1/agents/{road.agent}").json(),
         "AgentPage": road.client.get("/v1/agents").json(),
         "SessionPage": road.client.get(f"/v1/agents/{road.agent}/sessions").json(),
-        "Session": road.client.get(path).json(),
-        "Turn": turn,
+        "SessionObject": road.client.get(path).json(),
+        "TurnObject": turn,
         "StepEnvelope": road.client.get(f"{path}/turn/{turn['turn_id']}/step/{step}").json(),
         "TurnPage": road.client.get("/v1/logs/turns").json(),
     }
     waiting = road.post(road.turn_path, WAITS).json()
     assert waiting["status"] == "awaiting_input"
-    validator(description, "Turn").validate(waiting)
+    validator(description, "TurnObject").validate(waiting)
     for name, answer in answers.items():
         validator(description, name).validate(answer)
 

@@ -8,7 +8,7 @@ from typing import Any
 from agents.base import ids
 from agents.base.access import Actor
 from agents.loop import current_service
-from agents.responses.runner.responses import Asked, begin
+from agents.responses.runner.responses import ResponseRequest, begin_response
 from agents.responses.schemas.requests import CreateResponse
 from tests.support.live.caller import script
 
@@ -28,5 +28,7 @@ def respond(actor: Actor, *lines: str, given: Any = None, **more: Any) -> tuple[
     of its turn. Needs a service that plays turns."""
     request = {"model": "scripted/fast", "input": script(*lines) if given is None else given, **more}
     body = CreateResponse.model_validate(request)
-    begun = begin(current_service.service(), Asked(actor, body, json.dumps(request).encode(), None, {}))
+    begun = begin_response(
+        current_service.service(), ResponseRequest(actor, body, json.dumps(request).encode(), None, {})
+    )
     return begun.head.id, ids.public(ids.Kind.TURN, begun.turn)

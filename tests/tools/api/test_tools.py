@@ -13,7 +13,7 @@ from agents.base import ids
 from agents.base.store import keys
 from agents.base.timestamps import to_datetime
 from agents.loop.current_service import service
-from agents.loop.protocols.tools import ToolGroup
+from agents.loop.protocols.tools import ServerToolGroup
 from agents.record.schemas.content import ToolDef
 from agents.tools import store as toolgroups
 from agents.tools.models import ToolGroup as Row
@@ -197,7 +197,7 @@ def test_an_old_listing_is_shown_at_once_and_read_anew_behind() -> None:
     key = toolgroups.register(actor, new).key
     toolgroups.keep_listing(key, [ToolDef(name="greet", input_schema={"type": "object", "properties": {}})], "")
 
-    async def look() -> tuple[ToolGroup, int]:
+    async def look() -> tuple[ServerToolGroup, int]:
         group = await groups.listed(service().providers, actor, "mcp::old", {})
         behind = list(groups._refreshing.values())
         await asyncio.gather(*behind)

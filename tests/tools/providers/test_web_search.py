@@ -122,7 +122,7 @@ def test_an_engine_that_is_not_there_is_an_answer() -> None:
 def test_it_has_one_name_for_models_and_another_in_lists() -> None:
     made = group(WebSearch(keys=TAVILY))
     [tool] = made.tools
-    assert (tool.definition.name, made.shown_name(tool), made.provider_id) == (
+    assert (tool.definition.name, made.list_name(tool), made.provider_id) == (
         "brave_search",
         "web_search",
         "tavily-search",

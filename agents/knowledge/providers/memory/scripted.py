@@ -6,7 +6,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-from agents.loop.protocols.retrieval import Retrieved
+from agents.loop.protocols.retrieval import RetrievedContext
 
 GROUP = "builtin::demo_policies"
 PASSAGES = (
@@ -23,7 +23,7 @@ class PolicyMemory:
 
     takes_s: float = 0.0
 
-    async def retrieve(self, query: str) -> Retrieved:
+    async def retrieve(self, query: str) -> RetrievedContext:
         if self.takes_s:
             await asyncio.sleep(self.takes_s)
         words = _words(query)
@@ -33,7 +33,7 @@ class PolicyMemory:
             {"document_id": f"policy-{PASSAGES.index(text) + 1}", "score": round(score, 2), "content": text}
             for score, text in best
         ]
-        return Retrieved(context="\n".join(text for _, text in best), vector_db_ids="policies", chunks=chunks)
+        return RetrievedContext(context="\n".join(text for _, text in best), vector_db_ids="policies", chunks=chunks)
 
 
 def _words(text: str) -> set[str]:
