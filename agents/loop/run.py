@@ -67,8 +67,8 @@ class Run:
     ``tool_sources`` list more of the server's tools before the first inference.
     ``options`` go with each inference (`InferenceRequest`). ``max_infer_iters`` bounds the rounds;
     with ``ends_with_client_calls`` calls of the client's tools end the response also at that bound.
-    ``max_tool_calls`` bounds the server's calls of a response, ``single_call`` those of an inference. With ``truncates``
-    older history is dropped rather than failing where it is too long for the model. A fork replays its
+    ``max_tool_calls`` bounds the server's calls of a response, ``single_call`` those of an inference. With
+    ``truncates`` older history is dropped rather than failing where it is too long for the model. A fork replays its
     ``recorded_turn``."""
 
     turn: int

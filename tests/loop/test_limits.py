@@ -57,7 +57,9 @@ def test_what_may_not_or_cannot_be_cut_fails(more: dict[str, Any]) -> None:
 
 
 def test_a_model_that_may_make_one_call_makes_one() -> None:
-    run = make_run('call lookup {"q": "a"}\ncall lookup {"q": "b"}\nthen\nsay ok', server_tools=tool(), one_call=True)
+    run = make_run(
+        'call lookup {"q": "a"}\ncall lookup {"q": "b"}\nthen\nsay ok', server_tools=tool(), single_call=True
+    )
     found = [event for event in events(play(run)) if event.type == "step.ended"]
     assert [event.step_type for event in found] == ["inference", "tool_execution", "inference"]
 

@@ -207,7 +207,7 @@ def test_shields_come_before_waiting_too() -> None:
 
 
 def test_retrieval_comes_before_the_inference_it_feeds() -> None:
-    run = make_run("say ok", memory=Fixed())
+    run = make_run("say ok", retriever=Fixed())
     entries = play(run)
     assert kinds(entries)[1:4] == [
         "step.started memory_retrieval",

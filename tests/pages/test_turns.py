@@ -84,7 +84,7 @@ def test_it_names_the_page_by_the_first_words(client: Client, me: Actor) -> None
 
 def test_it_shows_shields_and_passages(client: Client, me: Actor) -> None:
     shields = [PhraseShield()]
-    made = make_turn(me, "say fine\nend", input_shields=shields, output_shields=shields, memory=Fixed())
+    made = make_turn(me, "say fine\nend", input_shields=shields, output_shields=shields, retriever=Fixed())
     read = words(get(client, made))
     for part in ("Input shields demo_guard: no violation", "Output shields", "Retrieved 1 passage from kb"):
         assert part in read
@@ -104,7 +104,7 @@ def test_it_shows_scores_and_documents_of_passages(client: Client, me: Actor) ->
             chunk = {"document_id": "policy-2", "score": 0.81, "content": "Kettles are <blue>."}
             return RetrievedContext(context="Kettles.", vector_db_ids="kb", chunks=[chunk, {"score": "odd"}])
 
-    read = words(get(client, make_turn(me, memory=Scored())))
+    read = words(get(client, make_turn(me, retriever=Scored())))
     assert "policy-2, 0.81 Kettles are <blue>." in read
 
 

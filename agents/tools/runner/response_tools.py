@@ -44,7 +44,7 @@ class McpSource:
     mcp: Mcp
     provider_data: Mapping[str, Any]
 
-    async def offer(self) -> ListedTools:
+    async def list_tools(self) -> ListedTools:
         """Raises AgentsError when the server does not say what it has."""
         tools = [tool for tool in await self._listed() if self._is_allowed(tool.name)]
         made = [

@@ -47,7 +47,7 @@ class Lab:
 
     label = "lab"
 
-    async def offer(self) -> ListedTools:
+    async def list_tools(self) -> ListedTools:
         tool = Told(ToolDef(name="boil", description="Boil it"), ToolResult(content="-100"))
         shown = {"name": "boil", "description": "Boil it", "input_schema": {"type": "object"}, "annotations": None}
         return ListedTools([HostedTool(tool, "mcp", "lab")], [shown])
@@ -87,7 +87,7 @@ RUNS: dict[str, Callable[[], Run]] = {
     "reasoning": lambda: make_run("think Hm, let me see.\nsay Blue."),
     "function": _function,
     "function_answered": _answered,
-    "mcp": lambda: make_run('call boil {"what": "tea"}\nthen\nsay Cold.', sources=[Lab()]),
+    "mcp": lambda: make_run('call boil {"what": "tea"}\nthen\nsay Cold.', tool_sources=[Lab()]),
     "mcp_failed": lambda: make_run(
         "call boil {}\nthen\nsay No.", server_tools=labelled("mcp", "boil", failure("out of order"), label="lab")
     ),
