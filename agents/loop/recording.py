@@ -72,8 +72,8 @@ class DeltaWriter:
     def _write_deltas(self) -> None:
         self._timer = None
         recordings, self._pending = list(self._pending), set()
-        taken = [(recording, recording.take_deltas()) for recording in recordings]
-        batches = [(recording, batch) for recording, batch in taken if batch is not None]
+        pending_batches = [(recording, recording.take_deltas()) for recording in recordings]
+        batches = [(recording, batch) for recording, batch in pending_batches if batch is not None]
         if batches:
             self._submit(batches, 1)
 

@@ -142,8 +142,8 @@ class HostedTool:
 
     @property
     def definition(self) -> ToolDef:
-        given = {"name": self.name, "description": self.description}
-        return self.tool.definition.model_copy(update={name: value for name, value in given.items() if value})
+        changes = {"name": self.name, "description": self.description}
+        return self.tool.definition.model_copy(update={name: value for name, value in changes.items() if value})
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return await self.tool.call(arguments, context)

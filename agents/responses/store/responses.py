@@ -115,7 +115,7 @@ class ResponseRecord:
         return self.is_last and self.last_turn == self.turn and self.end_item == self.item_count
 
 
-_NAMES = [one.name for one in fields(ResponseRecord)]
+_NAMES = [field_.name for field_ in fields(ResponseRecord)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def _answered() -> Run:
 
 
 def _approval() -> Run:
-    tool = labelled("mcp", "boil", ToolResult(content="-100"), label="lab", asks=True)
+    tool = labelled("mcp", "boil", ToolResult(content="-100"), label="lab", needs_approval=True)
     return make_run('call boil {"what": "tea"}', server_tools=tool, ends_with_client_calls=True)
 
 

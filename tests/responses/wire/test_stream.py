@@ -221,7 +221,7 @@ def scripts(draw: Any) -> str:
 
 
 SHIELDS = {"input_shields": [PhraseShield()], "output_shields": [PhraseShield()]}
-KINDS: list[dict[str, Any]] = [{}, {"max_infer_iters": 1}, {"one_call": True}, {"max_tool_calls": 1}, SHIELDS]
+KINDS: list[dict[str, Any]] = [{}, {"max_infer_iters": 1}, {"single_call": True}, {"max_tool_calls": 1}, SHIELDS]
 
 
 def said(content: Any) -> str:

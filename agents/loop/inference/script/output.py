@@ -135,7 +135,7 @@ class ScriptedOutput:
             raise OutputTooLarge(f"more than {MAX_CALLS} tool calls")
         call_hash = self._ids.copy()
         call_hash.update(index.to_bytes(4, "big"))
-        first, *rest_parts = _TOKEN.findall(arguments) or [""]
+        first, *parts = _TOKEN.findall(arguments) or [""]
         yield CallPart(index, first, call_id=f"call_{call_hash.hexdigest()}", name=name)
-        for part in rest_parts:
+        for part in parts:
             yield CallPart(index, part)
