@@ -173,7 +173,10 @@ class Loop:
                 yield event
             return
         assert message is not None  # calls come from a message
-        started = [progress.step_started("tool_execution", one.tool_name, call=one, waits=True) for one in calls]
+        started = [
+            progress.step_started("tool_execution", tool_call.tool_name, call=tool_call, waits=True)
+            for tool_call in calls
+        ]
         for event in started:
             yield event
         if progress.replay.is_fork:

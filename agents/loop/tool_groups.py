@@ -21,7 +21,7 @@ def group_name(group: AgentToolGroup) -> str:
 def group_args(*lists: Sequence[AgentToolGroup]) -> Args:
     """Merge the arguments of lists of groups; each list overrides those before it (an agent's, a turn's)."""
     merged: dict[str, dict[str, Any]] = {}
-    for group in (group_config for groups in lists for group_config in groups if not isinstance(group_config, str)):
+    for group in (config for groups in lists for config in groups if not isinstance(config, str)):
         merged.setdefault(group.name.partition("/")[0], {}).update(group.args)
     return merged
 
