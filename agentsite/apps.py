@@ -24,4 +24,4 @@ class AgentsiteConfig(AppConfig):
 
 def _keep_private(connection: BaseDatabaseWrapper, **_: Any) -> None:
     """Whichever command is the first to open the database, and whatever its umask."""
-    sqlite.keep_private(connection.settings_dict)
+    sqlite.make_private(connection.settings_dict)

@@ -10,35 +10,35 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import IO, Any
 
-PIECE = 64 * 1024
-KEY = "agentsite.body"
+CHUNK_SIZE = 64 * 1024
+BODY_KEY = "agentsite.body"
 """Where a request's scope has its body's file."""
 
 Application = Callable[..., Awaitable[Any]]
 
 
-def reading(application: Application) -> Application:
+def with_file_bodies(application: Application) -> Application:
     """The application, with the body of a request taken from its file where it has one."""
 
-    def called(scope: dict[str, Any], receive: Any, send: Any) -> Awaitable[Any]:
-        body = scope.get(KEY)
-        return application(scope, receive if body is None else _Reader(body, receive), send)
+    def wrapped(scope: dict[str, Any], receive: Any, send: Any) -> Awaitable[Any]:
+        body = scope.get(BODY_KEY)
+        return application(scope, receive if body is None else _BodyReader(body, receive), send)
 
-    return called
+    return wrapped
 
 
-class _Reader:
+class _BodyReader:
     """``receive`` of such a request: the pieces, then what else there is to hear."""
 
     def __init__(self, body: IO[bytes], receive: Callable[[], Awaitable[Any]]) -> None:
         self._body, self._receive = body, receive
-        self._begun = self._done = False
+        self._started = self._done = False
 
     async def __call__(self) -> Any:
         if self._done:
             return await self._receive()
-        if not self._begun:
-            self._begun = True
+        if not self._started:
+            self._started = True
             message = await self._receive()
             if message["type"] != "http.request":
                 return message  # the caller has gone
@@ -46,6 +46,6 @@ class _Reader:
         if self._body.closed:
             self._done = True
             return await self._receive()
-        piece = self._body.read(PIECE)
-        self._done = len(piece) < PIECE
-        return {"type": "http.request", "body": piece, "more_body": not self._done}
+        chunk = self._body.read(CHUNK_SIZE)
+        self._done = len(chunk) < CHUNK_SIZE
+        return {"type": "http.request", "body": chunk, "more_body": not self._done}

@@ -16,32 +16,32 @@ from agents.base.access import Actor
 from agents.base.api.sender import address_of
 from agents.base.shares import Caller
 
-KNOWN = 10_000
+MAX_CREDENTIALS = 10_000
 """Credentials that are remembered, those that were used last."""
-HEADERS = ("Authorization", "x-api-key", "api-key")
+CREDENTIAL_HEADERS = ("Authorization", "x-api-key", "api-key")
 
-_known: OrderedDict[bytes, Caller] = OrderedDict()
+_callers: OrderedDict[bytes, Caller] = OrderedDict()
 
 
-def of(request: HttpRequest) -> Caller:
+def caller_of(request: HttpRequest) -> Caller:
     """Who asks, as far as can be told."""
-    return _known.get(_carried(request)) or ("", address_of(request))
+    return _callers.get(_credentials_digest(request)) or ("", address_of(request))
 
 
 def remember(request: HttpRequest) -> None:
     """Whose it was, as the view found out."""
     actor: Actor | None = getattr(request, "actor", None)
-    carried = _carried(request)
+    carried = _credentials_digest(request)
     if actor is None or actor.is_anonymous or not carried:
         return
-    _known[carried] = actor.caller
-    _known.move_to_end(carried)
-    if len(_known) > KNOWN:
-        _known.popitem(last=False)
+    _callers[carried] = actor.caller
+    _callers.move_to_end(carried)
+    if len(_callers) > MAX_CREDENTIALS:
+        _callers.popitem(last=False)
 
 
-def _carried(request: HttpRequest) -> bytes:
+def _credentials_digest(request: HttpRequest) -> bytes:
     """A digest of the credentials; nothing of none."""
-    given = [request.headers.get(name, "") for name in HEADERS]
-    given.append(request.COOKIES.get(settings.SESSION_COOKIE_NAME, ""))
-    return blake2b("\n".join(given).encode(), digest_size=16).digest() if any(given) else b""
+    credentials = [request.headers.get(name, "") for name in CREDENTIAL_HEADERS]
+    credentials.append(request.COOKIES.get(settings.SESSION_COOKIE_NAME, ""))
+    return blake2b("\n".join(credentials).encode(), digest_size=16).digest() if any(credentials) else b""

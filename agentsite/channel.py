@@ -12,19 +12,19 @@ from twisted.web.http import HTTPChannel
 
 from agents.base.errors import AgentsError, HeadersTooLarge, InvalidRequest, UrlTooLong
 
-LINE = 16 * 1024
+MAX_LINE = 16 * 1024
 """Bytes of a request line, and of a header."""
-HEAD = 3 * LINE
+MAX_HEAD = 3 * MAX_LINE
 """Bytes of both: the longest URL leaves room for headers."""
-LINGER, LINGER_S = 1024 * 1024, 2
+MAX_LINGER, LINGER_S = 1024 * 1024, 2
 """How much of what a refused caller still sends is taken, and for how long. Whoever closes with
 bytes unread resets the connection, and the caller may lose the answer."""
 
 
-class PoliteChannel(HTTPChannel):
+class ApiErrorChannel(HTTPChannel):
     """One connection."""
 
-    MAX_LENGTH, totalHeadersSize = LINE, HEAD
+    MAX_LENGTH, totalHeadersSize = MAX_LINE, MAX_HEAD
     transport: Any
     refused = False
     _swallowed = 0
@@ -43,20 +43,20 @@ class PoliteChannel(HTTPChannel):
             super().dataReceived(data)  # type: ignore[no-untyped-call]  # untyped library
             return
         self._swallowed += len(data)
-        if self._swallowed > LINGER:
+        if self._swallowed > MAX_LINGER:
             self.transport.loseConnection()
 
     def lineReceived(self, line: bytes) -> Any:
         if self._receivedHeaderSize + len(line) > self.totalHeadersSize:
-            self.refuse(HeadersTooLarge(f"The headers are larger than {(HEAD - LINE) // 1024} KiB."))
+            self.refuse(HeadersTooLarge(f"The headers are larger than {(MAX_HEAD - MAX_LINE) // 1024} KiB."))
         if not self.refused:
             super().lineReceived(line)  # type: ignore[no-untyped-call]  # untyped library
         return self.refused  # true: the rest of what has come is not read
 
     def lineLengthExceeded(self, line: bytes) -> None:
-        words = f"is longer than {LINE // 1024} KiB."
+        excess = f"is longer than {MAX_LINE // 1024} KiB."
         is_first = self._receivedHeaderSize == 0
-        self.refuse(UrlTooLong(f"The URL {words}") if is_first else HeadersTooLarge(f"A header {words}"))
+        self.refuse(UrlTooLong(f"The URL {excess}") if is_first else HeadersTooLarge(f"A header {excess}"))
 
     def headerReceived(self, line: bytes) -> bool:
         if self._receivedHeaderCount >= self.maxHeaders:

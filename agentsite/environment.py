@@ -46,7 +46,7 @@ def flag(name: str, default: bool = False) -> bool:
     return raw in {"1", "true", "yes", "on"}
 
 
-def words(name: str) -> list[str]:
+def word_list(name: str) -> list[str]:
     """A list, separated by commas or blanks."""
     return text(name).replace(",", " ").split()
 
@@ -69,7 +69,7 @@ def functions(name: str) -> dict[str, list[str]]:
     """Dotted paths of functions by group: a JSON object of lists, or paths separated by commas, which
     are of the group ``functions``."""
     if not text(name).startswith("{"):
-        paths = words(name)
+        paths = word_list(name)
         return {"functions": paths} if paths else {}
     groups = mapping(name)
     for group, paths in groups.items():
@@ -90,7 +90,7 @@ def folder(name: str, default: Path) -> Path:
     return path
 
 
-def kept_secret(path: Path) -> str:
+def stored_secret(path: Path) -> str:
     """The secret in a file of this machine, made at the first start and readable by its owner
     alone; a file that others can read stops the server."""
     try:

@@ -15,10 +15,10 @@ from agents.loop.provider_set import Providers, build_providers
 
 def endpoints() -> Endpoints:
     """The model endpoints of the settings."""
-    return Endpoints.from_config(_configured(), settings.DEFAULT_ENDPOINT or None)
+    return Endpoints.from_config(_endpoint_configs(), settings.DEFAULT_ENDPOINT or None)
 
 
-def _configured() -> dict[str, EndpointConfig]:
+def _endpoint_configs() -> dict[str, EndpointConfig]:
     configured = {
         name: EndpointConfig(
             base_url=str(raw.get("base_url", "")),
@@ -36,8 +36,8 @@ def _configured() -> dict[str, EndpointConfig]:
 def _max_tokens_field(endpoint: str, raw: Mapping[str, object]) -> str:
     field = raw.get("max_tokens_field") or "max_tokens"
     if field not in ("max_tokens", "max_completion_tokens"):
-        words = f"MODEL_ENDPOINTS: {endpoint}: max_tokens_field is max_tokens or max_completion_tokens"
-        raise ImproperlyConfigured(words)
+        message = f"MODEL_ENDPOINTS: {endpoint}: max_tokens_field is max_tokens or max_completion_tokens"
+        raise ImproperlyConfigured(message)
     return str(field)
 
 
@@ -52,6 +52,6 @@ def providers(models: Endpoints, pace: float = 1.0) -> Providers:
 def embedding_models() -> EmbeddingModels:
     """Raises ImproperlyConfigured."""
     try:
-        return EmbeddingModels(_configured(), settings.EMBEDDING_MODEL)
+        return EmbeddingModels(_endpoint_configs(), settings.EMBEDDING_MODEL)
     except ValueError as error:
         raise ImproperlyConfigured(str(error)) from error

@@ -24,7 +24,7 @@ def of_settings() -> Iterator[str]:
         if isinstance(raw, dict):
             yield from _of_server(raw)
     yield from redaction.secrets_in_url(settings.OTLP_EXPORT_ENDPOINT)
-    pairs = (one.partition("=") for one in settings.OTLP_EXPORT_HEADERS.split(","))
+    pairs = (pair.partition("=") for pair in settings.OTLP_EXPORT_HEADERS.split(","))
     yield from redaction.secrets_in_headers({name: unquote(value.strip()) for name, _, value in pairs})
 
 
@@ -38,7 +38,7 @@ def _of_server(raw: dict[str, Any]) -> Iterator[str]:
         yield from redaction.secrets_in_headers({str(name): str(value) for name, value in headers.items()})
 
 
-class StruckFormatter(logging.Formatter):
+class RedactingFormatter(logging.Formatter):
     """A line of the log, its traceback included, without them."""
 
     def format(self, record: logging.LogRecord) -> str:

@@ -31,18 +31,18 @@ from agents.base.errors import RateLimited
 from agents.base.open_streams import ON_RESPONSE_END
 from agents.base.shares import Caller, Shares
 
-LEAST = 4
+MIN_THREADS = 4
 IDLE_S = 5.0
-SHARE = 1
+CALLER_SHARE = 1
 """A caller has less than so many times as many lanes as are free: alone half of them. More threads of Python do not do
 more; they only take longer to come to those of others."""
 RETRY_AFTER_S = 1
-KEY = "agentsite.place"
+EXECUTOR_KEY = "agentsite.place"
 """Where a request's scope has its place."""
 T = TypeVar("T")
 
 
-class Lane:
+class RequestThread:
     """One thread and how many requests are on it."""
 
     def __init__(self, number: int) -> None:
@@ -55,139 +55,139 @@ class Lane:
         self.executor.shutdown(wait=False)
 
 
-class Lanes:
+class RequestThreadPool:
     """All lanes of the process; belongs to its event loop."""
 
-    def __init__(self, least: int = LEAST, most: int = settings.MAX_REQUESTS) -> None:
-        self.least, self.most = least, most
-        self._lanes: list[Lane] = []
-        self._made = 0
+    def __init__(self, min_threads: int = MIN_THREADS, max_threads: int = settings.MAX_REQUESTS) -> None:
+        self.least, self.most = min_threads, max_threads
+        self._threads: list[RequestThread] = []
+        self._created = 0
 
     def __len__(self) -> int:
-        return len(self._lanes)
+        return len(self._threads)
 
-    def take(self) -> Lane:
+    def acquire(self) -> RequestThread:
         """The least busy lane, or a new one when all are busy."""
-        lane = min(self._lanes, key=lambda one: one.busy, default=None)
-        if lane is None or (lane.busy and len(self._lanes) < self.most):
-            lane = Lane(self._made)
-            self._made += 1
-            self._lanes.append(lane)
-        lane.busy += 1
-        return lane
+        thread = min(self._threads, key=lambda one: one.busy, default=None)
+        if thread is None or (thread.busy and len(self._threads) < self.most):
+            thread = RequestThread(self._created)
+            self._created += 1
+            self._threads.append(thread)
+        thread.busy += 1
+        return thread
 
-    def give_back(self, lane: Lane) -> None:
-        lane.busy -= 1
-        lane.idle_since = time.monotonic()
-        if len(self._lanes) > self.least:
+    def release(self, thread: RequestThread) -> None:
+        thread.busy -= 1
+        thread.idle_since = time.monotonic()
+        if len(self._threads) > self.least:
             asyncio.get_running_loop().call_later(IDLE_S, self._retire)
 
     def _retire(self) -> None:
-        idle = time.monotonic() - IDLE_S
-        for lane in [one for one in self._lanes if not one.busy and one.idle_since <= idle]:
-            if len(self._lanes) > self.least:
-                self._lanes.remove(lane)
-                lane.retire()
+        idle_before = time.monotonic() - IDLE_S
+        for thread in [thread_ for thread_ in self._threads if not thread_.busy and thread_.idle_since <= idle_before]:
+            if len(self._threads) > self.least:
+                self._threads.remove(thread)
+                thread.retire()
 
     def close(self) -> None:
-        for lane in self._lanes:
-            lane.retire()
-        self._lanes.clear()
+        for thread in self._threads:
+            thread.retire()
+        self._threads.clear()
 
 
-lanes = Lanes()
+request_threads = RequestThreadPool()
 """The process's lanes."""
 
 
-class Requests(Shares):
+class RequestShares(Shares):
     """Who has a lane, and who waits for one."""
 
     def refusal(self, held: int, waiting: int) -> RateLimited:
-        words = f"You have {held} requests being answered and {waiting} waiting: no more now."
-        return RateLimited(words, code="too_many_requests", headers={"Retry-After": str(RETRY_AFTER_S)})
+        message = f"You have {held} requests being answered and {waiting} waiting: no more now."
+        return RateLimited(message, code="too_many_requests", headers={"Retry-After": str(RETRY_AFTER_S)})
 
 
-requests = Requests(settings.MAX_REQUESTS, settings.MAX_WAITING, share=SHARE)
+requests = RequestShares(settings.MAX_REQUESTS, settings.MAX_WAITING, share=CALLER_SHARE)
 """Those of the process."""
-large_requests = Requests(3, settings.MAX_WAITING, share=SHARE)
+large_requests = RequestShares(3, settings.MAX_WAITING, share=CALLER_SHARE)
 """Those among them that have a large body: read, it takes many times its size. Until then it waits on disk."""
 
 
-class Place(Executor):
+class RequestExecutor(Executor):
     """A request's place on a lane, from `enter` to `free`. What there is to do before or after that, as at the
     end of a stream, is done on any lane."""
 
     def __init__(self) -> None:
-        self._shares: list[tuple[Requests, shares.Slot]] = []
-        self._lane: Lane | None = None
+        self._shares: list[tuple[RequestShares, shares.Slot]] = []
+        self._thread: RequestThread | None = None
         self._last: Future[Any] | None = None
 
     async def enter(self, caller: Caller, *, large: bool = False) -> None:
         """Wait for a lane, until the caller's turn comes. Raises RateLimited."""
-        for line in (large_requests, requests) if large else (requests,):
+        for queue in (large_requests, requests) if large else (requests,):
             granted = asyncio.Event()
-            share = line.enter(caller)
-            self._shares.append((line, share))
-            if not line.when_granted(share, granted.set):
+            share = queue.enter(caller)
+            self._shares.append((queue, share))
+            if not queue.when_granted(share, granted.set):
                 await granted.wait()
-        self._lane = lanes.take()
+        self._thread = request_threads.acquire()
 
     def submit(self, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        if self._lane is not None:
-            self._last = future = self._lane.executor.submit(call, *args, **kwargs)
+        if self._thread is not None:
+            self._last = future = self._thread.executor.submit(call, *args, **kwargs)
             return future
-        lane = lanes.take()
+        thread = request_threads.acquire()
         try:
-            return lane.executor.submit(call, *args, **kwargs)
+            return thread.executor.submit(call, *args, **kwargs)
         finally:
-            lanes.give_back(lane)
+            request_threads.release(thread)
 
     def free(self) -> None:
         """Give the lane back, once: when what was begun on it is done, though nobody waits for that any more."""
-        lane, held = self._lane, self._shares
-        self._lane, self._shares = None, []
-        if not held:
+        thread, slots = self._thread, self._shares
+        self._thread, self._shares = None, []
+        if not slots:
             return
-        done = partial(_free, lane, held)
+        done = partial(_free, thread, slots)
         if self._last is None or self._last.done():
             done()
         else:
             loop = asyncio.get_running_loop()
-            self._last.add_done_callback(lambda _: _on(loop, done))
+            self._last.add_done_callback(lambda _: _call_in_loop(loop, done))
 
 
-def _free(lane: Lane | None, held: list[tuple[Requests, shares.Slot]]) -> None:
-    if lane is not None:
-        lanes.give_back(lane)
-    for line, share in held:
-        line.leave(share)
+def _free(thread: RequestThread | None, slots: list[tuple[RequestShares, shares.Slot]]) -> None:
+    if thread is not None:
+        request_threads.release(thread)
+    for queue, share in slots:
+        queue.leave(share)
 
 
-def _on(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+def _call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
     with suppress(RuntimeError):  # the server has stopped
         loop.call_soon_threadsafe(call)
 
 
-def on_a_sound_connection(view: Callable[..., Any]) -> Callable[..., Any]:
+def with_working_connection(view: Callable[..., Any]) -> Callable[..., Any]:
     """The view, after dropping a database connection that is broken: in the view's own thread."""
 
     @wraps(view)
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         close_old_connections()
         return view(*args, **kwargs)
 
-    return called
+    return wrapped
 
 
-def spare_the_signals() -> None:
+def disconnect_request_signals() -> None:
     """Django drops broken connections by signals, at two changes of thread for each request; here
-    `on_a_sound_connection` does it on the way to the view."""
+    `with_working_connection` does it on the way to the view."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     request_started.disconnect(reset_queries)
 
 
-class KnownCharsets(ASGIRequest):
+class KnownCharsetRequest(ASGIRequest):
     """A request whose charset is looked up only where it is one of documents: Python remembers each name that it was
     asked for in vain, for ever, and anybody may send one."""
 
@@ -198,31 +198,31 @@ class KnownCharsets(ASGIRequest):
             self.encoding = charset
 
 
-class LaneHandler(ASGIHandler):
+class RequestThreadHandler(ASGIHandler):
     """Django's handler with each request on a lane."""
 
-    request_class = KnownCharsets
+    request_class = KnownCharsetRequest
 
     def __init__(self) -> None:
         super().__init__()
-        spare_the_signals()
+        disconnect_request_signals()
 
     def make_view_atomic(self, view: Callable[..., Any]) -> Callable[..., Any]:
-        return super().make_view_atomic(on_a_sound_connection(view))
+        return super().make_view_atomic(with_working_connection(view))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        place = scope[KEY] = Place()
+        executor = scope[EXECUTOR_KEY] = RequestExecutor()
         scope[ON_RESPONSE_END] = []
 
         async def send_and_free(event: Any) -> None:
             if event["type"] == "http.response.body":
-                place.free()  # the view is done; a long stream would only seem to need its thread
+                executor.free()  # the view is done; a long stream would only seem to need its thread
             await send(event)
 
         try:
-            async with ThreadSensitiveContext(executor=place):
+            async with ThreadSensitiveContext(executor=executor):
                 await self.handle(scope, receive, send_and_free)
         finally:
-            place.free()
+            executor.free()
             for call in scope[ON_RESPONSE_END]:
                 call()

@@ -25,8 +25,8 @@ from agents.record.bus import hub
 from agents.record.store import closing, deletion, removal, sessions, turns
 from agents.server.socket import LiveConsumer
 from agentsite import equipment
-from agentsite.lanes import lanes
-from agentsite.memory import Memory
+from agentsite.lanes import request_threads
+from agentsite.memory import ProcessMemory
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ CALM_S = 2 * LEASES_S
 """After trouble of the store's: as long as it takes whoever lives to renew what ran out meanwhile."""
 SETTLE_S = 1.0
 SEALING_S = 10.0
-GIVING_BACK_S = 10.0
+MEMORY_S = 10.0
 STATISTICS_S = 60.0
 """How often it is looked whether the planner has to learn anew."""
 
@@ -47,31 +47,31 @@ class Lifecycle:
         self._rounds: list[asyncio.Task[None]] = []
         self._backgrounds: list[BackgroundWork] = []
         self._last_change = 0
-        self._deaf: Callable[[], None] = lambda: None
-        self._memory = Memory()
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._memory = ProcessMemory()
         self._statistics = PlannerStatistics()
 
     async def start(self) -> None:
         hub.start()
         writer.start()
         self._last_change = await read(changes.latest)
-        self._deaf = changes.listen(self._changed)
+        self._unsubscribe = changes.listen(self._on_change)
         self.runner = Runner(closing.process_name(), Slots(settings.MAX_RUNNING, settings.MAX_QUEUED))
         self.endpoints = equipment.endpoints()
         service = Service(self.runner, equipment.providers(self.endpoints))
         current_service.use(service)
         await read(closing.recover, ids.now_us())
         self._backgrounds = [make(service) for make in backgrounds.values()]
-        for each in self._backgrounds:
-            await each.start()
+        for background in self._backgrounds:
+            await background.start()
         for seconds, work in (
             (LEASES_S, self._renew),
             (RECOVERY_S, self._recover),
             (RETENTION_S, self._expire),
-            (FEED_S, self._feed),
+            (FEED_S, self._read_feed),
             (SEALING_S, self._seal),
-            (GIVING_BACK_S, self._give_back),
-            (STATISTICS_S, self._learn),
+            (MEMORY_S, self._release_memory),
+            (STATISTICS_S, self._renew_statistics),
             (rights.CHECK_S, rights.check),
             (rights.CHECK_S, rights.check_tokens),
         ):
@@ -86,56 +86,56 @@ class Lifecycle:
         """Stop what runs and readers needed, once they are gone."""
         for task in self._rounds:
             task.cancel()
-        for each in self._backgrounds:
-            await each.stop()
+        for background in self._backgrounds:
+            await background.stop()
         hub.stop()
         await self.endpoints.close()
         await current_service.service().providers.embeddings.close()
-        self._deaf()
+        self._unsubscribe()
         await asyncio.get_running_loop().run_in_executor(None, writer.stop)
         current_service.use(None)
-        lanes.close()
+        request_threads.close()
 
     # --------------------------------------------------------------------------------------- rounds
 
-    def _changed(self, changed: changes.ChangeBatch) -> None:
+    def _on_change(self, changed: changes.ChangeBatch) -> None:
         self._last_change = max(self._last_change, changed.seq)
         hub.notify(changed.seq, changed.records)
 
-    async def _feed(self) -> None:
+    async def _read_feed(self) -> None:
         """What other processes changed."""
         changed = await read(changes.after, self._last_change)
         if changed is not None and changed.seq > self._last_change:
-            self._changed(changed)
+            self._on_change(changed)
 
     async def _renew(self) -> None:
         running: Sequence[int] = tuple(self.runner.running)
         if running:
             await read(turns.renew_leases, running, self.runner.owner, ids.now_us())
-        for each in self._backgrounds:
-            await each.renew()
+        for background in self._backgrounds:
+            await background.renew()
 
     async def _recover(self) -> None:
         if failures.failure_log.recent(CALM_S):
             return
         await read(closing.recover, ids.now_us(), self.runner.running)
-        for each in self._backgrounds:
-            await each.recover()
+        for background in self._backgrounds:
+            await background.recover()
 
     async def _expire(self) -> None:
         await read(closing.expire_waiting, ids.now_us())
         await read(writer.write, changes.prune)
-        gone = await read(sessions.expire, ids.now_us())
-        for each in self._backgrounds:
-            gone += await each.expire()
-        gone += await read(removal.continue_removals)
-        if gone:
+        deleted = await read(sessions.expire, ids.now_us())
+        for background in self._backgrounds:
+            deleted += await background.expire()
+        deleted += await read(removal.continue_removals)
+        if deleted:
             await read(deletion.reclaim)
 
-    async def _give_back(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self._memory.give_back)
+    async def _release_memory(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self._memory.release)
 
-    async def _learn(self) -> None:
+    async def _renew_statistics(self) -> None:
         if not failures.failure_log.recent(CALM_S):
             await read(self._statistics.renew)
 

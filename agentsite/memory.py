@@ -14,11 +14,11 @@ import os
 import sys
 from pathlib import Path
 
-GROWN = 16 * 2**20
+MIN_GROWTH = 16 * 2**20
 """Bytes that the process has to have grown by before it is worth the look."""
-LITTLE = 2**20
+MAX_IDLE_CHANGE = 2**20
 """Bytes by which a process at rest may grow and shrink."""
-ROUNDS = 3
+IDLE_ROUNDS = 3
 """Looks in a row that find it at rest before what the last load left is given back."""
 
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
@@ -47,7 +47,7 @@ def _is_glibc() -> bool:
         return False
 
 
-class Memory:
+class ProcessMemory:
     """Of this process. Looks cost some tens of milliseconds, and only where there is something to be had."""
 
     def __init__(self) -> None:
@@ -56,24 +56,24 @@ class Memory:
         if self._trim is not None:
             for option, value in _OPTIONS.items():
                 library.mallopt(option, value)
-        self._left = self._before = resident()
+        self._left = self._before = resident_bytes()
         self._calm = 0
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Return what is free to the system, if much has come since the last time, and once whenever the process has
         come to rest. Called every few seconds."""
-        used = resident()
-        self._calm = self._calm + 1 if abs(used - self._before) < LITTLE else 0
+        used = resident_bytes()
+        self._calm = self._calm + 1 if abs(used - self._before) < MAX_IDLE_CHANGE else 0
         self._before = used
-        if used < self._left + GROWN and self._calm != ROUNDS:
+        if used < self._left + MIN_GROWTH and self._calm != IDLE_ROUNDS:
             return
         gc.collect()
         if self._trim is not None:
             self._trim(0)
-        self._left = self._before = resident()
+        self._left = self._before = resident_bytes()
 
 
-def resident() -> int:
+def resident_bytes() -> int:
     """Bytes of memory that the process holds; 0 where the system does not say."""
     try:
         return int(_STATM.read_text().split()[1]) * _PAGE

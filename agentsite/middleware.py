@@ -28,7 +28,7 @@ from agents.base.api.negotiation import error_response, for_caller
 from agents.base.api.views import Awaited
 from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed, RateLimited
 from agentsite import bodies, callers
-from agentsite.lanes import KEY, Place
+from agentsite.lanes import EXECUTOR_KEY, RequestExecutor
 
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -81,7 +81,7 @@ class GuardMiddleware(_Async):
             response: HttpResponseBase = error_response(error, request)
         else:
             response = await self.get_response(request)
-        self._harden(request, response)
+        self._set_headers(request, response)
         return response
 
     @staticmethod
@@ -95,12 +95,12 @@ class GuardMiddleware(_Async):
                 raise MethodNotAllowed(str(request.method), ", ".join(PAGE_METHODS))
             return
         origin = request.headers.get("Origin")
-        foreign = origin is not None and origin not in {f"{request.scheme}://{host}", *settings.TRUSTED_ORIGINS}
-        if foreign or request.headers.get("Sec-Fetch-Site") == "cross-site":
+        is_cross_origin = origin is not None and origin not in {f"{request.scheme}://{host}", *settings.TRUSTED_ORIGINS}
+        if is_cross_origin or request.headers.get("Sec-Fetch-Site") == "cross-site":
             raise NotAllowed("Requests from other sites' pages are refused.", code="foreign_origin")
 
     @staticmethod
-    def _harden(request: HttpRequest, response: HttpResponseBase) -> None:
+    def _set_headers(request: HttpRequest, response: HttpResponseBase) -> None:
         path = request.path
         headers = response.headers
         if is_api(path):
@@ -130,16 +130,16 @@ class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
         markcoroutinefunction(cast(Any, self))
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        found = self.find_file(request.path_info) if self.autorefresh else self.files.get(request.path_info)
-        if found is None:
+        static_file = self.find_file(request.path_info) if self.autorefresh else self.files.get(request.path_info)
+        if static_file is None:
             return cast(HttpResponseBase, await self.get_response(request))
-        answer = found.get_response(request.method, request.META)
-        body = answer.file.read() if answer.file else b""
-        if answer.file:
-            answer.file.close()
-        response = HttpResponse(body, status=int(answer.status))
+        static_response = static_file.get_response(request.method, request.META)
+        body = static_response.file.read() if static_response.file else b""
+        if static_response.file:
+            static_response.file.close()
+        response = HttpResponse(body, status=int(static_response.status))
         del response["Content-Type"]
-        for name, value in answer.headers:
+        for name, value in static_response.headers:
             response[name] = value
         return response
 
@@ -152,13 +152,13 @@ class ShareMiddleware(_Async):
     """A lane for each request that needs one, when its caller's turn comes."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        place = place_of(request)
-        if place is None or request.path in PROBES:
+        executor = executor_of(request)
+        if executor is None or request.path in PROBES:
             return await self.get_response(request)
-        caller = callers.of(request)
+        caller = callers.caller_of(request)
         shares.caller.set(caller)
         try:
-            await place.enter(caller, large=_is_large(request))
+            await executor.enter(caller, large=_is_large(request))
         except RateLimited as error:
             return error_response(error, request)
         response = await self.get_response(request)
@@ -171,12 +171,12 @@ class ShareMiddleware(_Async):
 
 def _is_large(request: HttpRequest) -> bool:
     """Whether it takes much memory to read; files are taken piece by piece."""
-    return bodies.KEY in getattr(request, "scope", {}) and request.content_type != "multipart/form-data"
+    return bodies.BODY_KEY in getattr(request, "scope", {}) and request.content_type != "multipart/form-data"
 
 
-def place_of(request: HttpRequest) -> Place | None:
+def executor_of(request: HttpRequest) -> RequestExecutor | None:
     """Where it stands among those that ask for lanes; without a server there are none."""
-    return cast(Place | None, getattr(request, "scope", {}).get(KEY))
+    return cast(RequestExecutor | None, getattr(request, "scope", {}).get(EXECUTOR_KEY))
 
 
 class _PagesOnly:
@@ -235,9 +235,9 @@ class AwaitMiddleware(_Async):
         response = await self.get_response(request)
         if not isinstance(response, Awaited):
             return response
-        place = place_of(request)
-        if place is not None:
-            place.free()  # the view is done; what is waited for would only seem to need its thread
+        executor = executor_of(request)
+        if executor is not None:
+            executor.free()  # the view is done; what is waited for would only seem to need its thread
         try:
             return await response.work()
         except Exception as error:  # noqa: BLE001 - an edge of ours: DRF's own is not around this code

@@ -26,18 +26,18 @@ from twisted.web.http import _GenericHTTPChannelProtocol
 
 from agents.base.errors import TooLarge
 from agentsite import bodies
-from agentsite.channel import PoliteChannel
+from agentsite.channel import ApiErrorChannel
 
 reactor: Any = _reactor
 """Twisted's reactor is a module that behaves as an object; its stubs mean the interface."""
 
-BEHIND_S = 0.02
+MAX_BACKPRESSURE_PAUSE_S = 0.02
 """Between two looks at a socket that takes nothing, at most."""
-LARGE = 1024 * 1024
+LARGE_BODY = 1024 * 1024
 """Bytes of a body that is handed over piece by piece."""
-WEBSOCKET_MESSAGE = SOCKET_BUFFER = 64 * 1024
+MAX_WEBSOCKET_MESSAGE = SOCKET_BUFFER = 64 * 1024
 GOING_AWAY = 1001
-LAST_WORDS_S, CLEAN_UP_S = 2.0, 5.0
+FLUSH_TIMEOUT_S, CLEAN_UP_TIMEOUT_S = 2.0, 5.0
 
 
 def _silent(event: Any) -> None:
@@ -45,7 +45,7 @@ def _silent(event: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class BodyLimits:
     """The most bytes a body may have: of any request; of a file that is posted to one of ``uploads``
     (paths), whose form may have `FORM` bytes besides; and of ``telemetry``, posted to one of ``reports``."""
 
@@ -58,13 +58,13 @@ class Caps:
     FORM = 64 * 1024
 
     def of(self, method: bytes, path: bytes) -> int:
-        place = path.partition(b"?")[0] if method == b"POST" else b""
-        if place in self.reports:
+        url_path = path.partition(b"?")[0] if method == b"POST" else b""
+        if url_path in self.reports:
             return max(self.telemetry, self.body)
-        return self.upload + self.FORM if place in self.uploads else self.body
+        return self.upload + self.FORM if url_path in self.uploads else self.body
 
 
-class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
+class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
     """Refuses a body over the cap before it is buffered, by length or as it arrives. One that is larger
     than other requests' may be stays on disk."""
 
@@ -94,20 +94,20 @@ class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
     def process(self) -> Any:
         if self.refused:
             return None
-        if self.received > LARGE:
+        if self.received > LARGE_BODY:
             self.content.seek(0)
             self.large, self.content = self.content, BytesIO()
         return super().process()
 
     def connectionLost(self, reason: Any) -> None:
-        self._let_go()
+        self._close_body()
         super().connectionLost(reason)
 
     def finish(self) -> None:
-        self._let_go()
+        self._close_body()
         super().finish()
 
-    def _let_go(self) -> None:
+    def _close_body(self) -> None:
         if self.large is not None:
             self.large.close()
 
@@ -146,25 +146,25 @@ class CappedRequest(WebRequest):  # type: ignore[misc]  # untyped
         self.channel.refuse(TooLarge(f"The body is larger than {self.cap // 2**20} MiB."))
 
 
-class CappedFactory(HTTPFactory):  # type: ignore[misc]  # untyped
+class LimitedHttpFactory(HTTPFactory):  # type: ignore[misc]  # untyped
     """Makes connections whose requests are capped."""
 
     @staticmethod
     def protocol() -> Any:
         """What Twisted makes of every connection, around a channel of ours."""
-        return _GenericHTTPChannelProtocol(PoliteChannel())  # type: ignore[no-untyped-call]  # untyped library
+        return _GenericHTTPChannelProtocol(ApiErrorChannel())  # type: ignore[no-untyped-call]  # untyped library
 
-    def __init__(self, server: Server, caps: Caps) -> None:
+    def __init__(self, server: Server, caps: BodyLimits) -> None:
         super().__init__(server)
         self.caps = caps
 
     def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
-        protocol.requestFactory = CappedRequest
+        protocol.requestFactory = LimitedRequest
         return protocol
 
 
-class SmallToUs(WebSocketProtocol):  # type: ignore[misc]  # untyped
+class InboundLimitedProtocol(WebSocketProtocol):  # type: ignore[misc]  # untyped
     """A socket that takes small messages and sends large ones: its library has one limit for both
     ways, and drops what is too large to be sent."""
 
@@ -188,7 +188,7 @@ class SmallToUs(WebSocketProtocol):  # type: ignore[misc]  # untyped
 class SocketFactory(WebSocketFactory):  # type: ignore[misc]  # untyped
     """Makes such sockets."""
 
-    protocol = SmallToUs
+    protocol = InboundLimitedProtocol
 
 
 class AgentServer(Server):  # type: ignore[misc]  # untyped
@@ -200,12 +200,12 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         application: Any,
         listening: socket.socket,
         *,
-        caps: Caps,
+        caps: BodyLimits,
         start: Callable[[], Awaitable[None]],
         drain: Callable[[], Awaitable[None]],
         stop: Callable[[], Awaitable[None]],
     ) -> None:
-        application = bodies.reading(application)
+        application = bodies.with_file_bodies(application)
         super().__init__(application, endpoints=["unused"], http_timeout=None, server_name="", verbosity=0)
         self._socket, self._caps = listening, caps
         self._start, self._drain, self._stop = start, drain, stop
@@ -214,14 +214,14 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
 
     def run(self) -> None:
         self.connections: dict[Any, Any] = {}
-        self.http_factory = CappedFactory(self, self._caps)
+        self.http_factory = LimitedHttpFactory(self, self._caps)
         self.ws_factory = SocketFactory(self, server="")
         self.ws_factory.setProtocolOptions(
             autoPingTimeout=self.ping_timeout,
             allowNullOrigin=True,
             openHandshakeTimeout=self.websocket_handshake_timeout,
-            maxMessagePayloadSize=WEBSOCKET_MESSAGE,
-            maxFramePayloadSize=WEBSOCKET_MESSAGE,
+            maxMessagePayloadSize=MAX_WEBSOCKET_MESSAGE,
+            maxFramePayloadSize=MAX_WEBSOCKET_MESSAGE,
             failByDrop=False,  # say why: a page that is cut off would come again at once
         )
         begin: Any = globalLogBeginner
@@ -229,40 +229,42 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         asyncio.set_event_loop(reactor._asyncioEventloop)
         reactor.callLater(1, self.application_checker)
         reactor.callLater(2, self.timeout_checker)
-        reactor.callWhenRunning(self._begin)
-        reactor.addSystemEventTrigger("before", "shutdown", self._end)
+        reactor.callWhenRunning(self._on_running)
+        reactor.addSystemEventTrigger("before", "shutdown", self._on_shutdown)
         reactor.run()
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         """Whoever streams goes on when the client has taken what was sent: Daphne would keep all of a long
         answer in memory for a slow one, and all that a socket is told."""
         await super().handle_reply(protocol, message)
-        pause = BEHIND_S / 16  # most sockets take it at once; the longer one does not, the rarer it is looked at
+        pause = (
+            MAX_BACKPRESSURE_PAUSE_S / 16
+        )  # most sockets take it at once; the longer one does not, the rarer it is looked at
         more = message.get("more_body") or message["type"] == "websocket.send"
-        while more and self._is_behind(protocol):
+        while more and self._is_congested(protocol):
             await asyncio.sleep(pause)
-            pause = min(2 * pause, BEHIND_S)
+            pause = min(2 * pause, MAX_BACKPRESSURE_PAUSE_S)
 
-    def _is_behind(self, protocol: Any) -> bool:
+    def _is_congested(self, protocol: Any) -> bool:
         """Whether the socket's buffer is full: of a request as Twisted told the channel."""
         connection = self.connections.get(protocol)
         if connection is None or connection.get("disconnected") is not None:
             return False
-        if isinstance(protocol, SmallToUs):
-            waits = protocol.transport
+        if isinstance(protocol, InboundLimitedProtocol):
+            transport = protocol.transport
             return (
-                isinstance(waits, Connection)
-                and waits._tempDataLen + len(waits.dataBuffer) - waits.offset > SOCKET_BUFFER
+                isinstance(transport, Connection)
+                and transport._tempDataLen + len(transport.dataBuffer) - transport.offset > SOCKET_BUFFER
             )
         return bool(getattr(getattr(protocol, "channel", None), "_waitingForTransport", False))
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         body = getattr(protocol, "large", None)
         if body is not None:
-            scope[bodies.KEY] = body
+            scope[bodies.BODY_KEY] = body
         return super().create_application(protocol, scope)
 
-    def _begin(self) -> None:
+    def _on_running(self) -> None:
         starting = asyncio.ensure_future(self._start())
         starting.add_done_callback(self._listen)
 
@@ -275,10 +277,10 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         self._port = reactor.adoptStreamPort(fd, family, self.http_factory)
         self._socket.close()  # the reactor has its own copy
 
-    def _end(self) -> defer.Deferred[Any]:
-        return defer.Deferred.fromFuture(asyncio.ensure_future(self._go()))
+    def _on_shutdown(self) -> defer.Deferred[Any]:
+        return defer.Deferred.fromFuture(asyncio.ensure_future(self._shut_down()))
 
-    async def _go(self) -> None:
+    async def _shut_down(self) -> None:
         """Take no new connections, let the runs end, then let go of who still listens. A second
         signal ends it at once."""
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -287,29 +289,29 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
             self._port.stopListening()
         if self.failure is None:
             await self._drain()
-            await self._let_go()
+            await self._disconnect_clients()
             await self._stop()
 
-    async def _let_go(self) -> None:
+    async def _disconnect_clients(self) -> None:
         """Callers read the end of what has ended and go by themselves; sockets are told to."""
-        await self._gone(LAST_WORDS_S, but=SmallToUs)
+        await self._wait_for_applications(FLUSH_TIMEOUT_S, excluded=InboundLimitedProtocol)
         for protocol in list(self.connections):
-            if isinstance(protocol, SmallToUs):
+            if isinstance(protocol, InboundLimitedProtocol):
                 protocol.sendCloseFrame(code=GOING_AWAY)
         for application in self._applications():
             application.cancel()
-        await self._gone(CLEAN_UP_S)
+        await self._wait_for_applications(CLEAN_UP_TIMEOUT_S)
 
-    async def _gone(self, seconds: float, but: type | None = None) -> None:
-        open_ones = self._applications(but)
-        if open_ones:
-            await asyncio.wait(open_ones, timeout=seconds)
+    async def _wait_for_applications(self, seconds: float, excluded: type | None = None) -> None:
+        running = self._applications(excluded)
+        if running:
+            await asyncio.wait(running, timeout=seconds)
 
-    def _applications(self, but: type | None = None) -> list[asyncio.Future[Any]]:
+    def _applications(self, excluded: type | None = None) -> list[asyncio.Future[Any]]:
         """What still answers somebody, except over connections of a kind."""
         running = [
             details.get("application_instance")
             for protocol, details in self.connections.items()
-            if but is None or not isinstance(protocol, but)
+            if excluded is None or not isinstance(protocol, excluded)
         ]
-        return [one for one in running if one is not None and not one.done()]
+        return [instance for instance in running if instance is not None and not instance.done()]

@@ -25,11 +25,11 @@ REQUIRE_LOGIN = env.flag("REQUIRE_LOGIN", not LOOPBACK or bool(AUTH_PROVIDER))
 if not (REQUIRE_LOGIN or LOOPBACK):
     raise ImproperlyConfigured(f"HOST={HOST} can be reached by others, so REQUIRE_LOGIN cannot be switched off")
 
-INSTALLED_SUBJECTS = env.words("INSTALLED_SUBJECTS") or list(REMOVABLE)
+INSTALLED_SUBJECTS = env.word_list("INSTALLED_SUBJECTS") or list(REMOVABLE)
 """The subjects of agents/__init__.py that this server has, of those that can be left out."""
 
 # --------------------------------------------------------------------------------------------- secrets
-SECRET_KEY = env.secret("SECRET_KEY") or env.kept_secret(DATA_DIR / "secret")
+SECRET_KEY = env.secret("SECRET_KEY") or env.stored_secret(DATA_DIR / "secret")
 ID_SECRET = env.secret("ID_SECRET") or SECRET_KEY
 """Forms the checksums of public ids: changing it voids every id handed out."""
 
@@ -129,10 +129,10 @@ OTLP_EXPORT_HEADERS = env.secret("OTLP_EXPORT_HEADERS")
 """What it is sent along: name=value,name=value, percent-encoded."""
 
 # ------------------------------------------------------------------------------------------------- web
-ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("ALLOWED_HOSTS")]
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.word_list("ALLOWED_HOSTS")]
 if not LOOPBACK and HOST not in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
     ALLOWED_HOSTS.append(HOST)
-TRUSTED_ORIGINS = env.words("TRUSTED_ORIGINS")
+TRUSTED_ORIGINS = env.word_list("TRUSTED_ORIGINS")
 """Origins besides our own that may open sockets and post: https://logs.example.org"""
 CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
 BEHIND_TLS = env.flag("BEHIND_TLS")
@@ -219,7 +219,7 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "agentsite.passwords.NotTheirNames"},
+    {"NAME": "agentsite.passwords.NameSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
@@ -267,7 +267,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "class": "agentsite.known_secrets.StruckFormatter",
+            "class": "agentsite.known_secrets.RedactingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         },
     },

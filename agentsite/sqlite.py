@@ -9,11 +9,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-OTHERS = 0o077
+OTHERS_MASK = 0o077
 """The rights of everybody but the owner."""
 
 
-def lay_out(config: dict[str, Any]) -> None:
+def create_file(config: dict[str, Any]) -> None:
     """Make the file of a database's settings, if it is to be one and is not there yet, so that it
     gives back the pages of what is deleted. Raises sqlite3.OperationalError."""
     path = _file(config)
@@ -27,21 +27,21 @@ def lay_out(config: dict[str, Any]) -> None:
             file.execute(f"PRAGMA {pragma}")
 
 
-def keep_private(config: dict[str, Any]) -> list[Path]:
+def make_private(config: dict[str, Any]) -> list[Path]:
     """Take the files of a database from all but their owner; returns those that stay open to others.
     SQLite gives the two beside the first the rights of the first, when it makes them."""
     path = _file(config)
     if path is None:
         return []
-    return [each for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")) if not _is_private(each)]
+    return [file for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")) if not _is_private(file)]
 
 
 def _is_private(path: Path) -> bool:
     """After it was tried. A file that is not there is."""
     try:
         mode = path.stat().st_mode
-        if mode & OTHERS:
-            path.chmod(mode & 0o777 & ~OTHERS)
+        if mode & OTHERS_MASK:
+            path.chmod(mode & 0o777 & ~OTHERS_MASK)
     except FileNotFoundError:
         return True
     except OSError:

@@ -22,10 +22,10 @@ from agents.loop.inference.registry import SCRIPTED
 LOOPBACK_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
 
-_Found = Iterator[CheckMessage]
+_Messages = Iterator[CheckMessage]
 
 
-def _checker(find: Callable[[], _Found]) -> Callable[..., list[CheckMessage]]:
+def _checker(find: Callable[[], _Messages]) -> Callable[..., list[CheckMessage]]:
     """A check of Django's shape from a function that yields what it finds."""
 
     def check(app_configs: Sequence[AppConfig] | None = None, **_: Any) -> list[CheckMessage]:
@@ -40,7 +40,7 @@ def _names() -> set[str]:
     return {SCRIPTED, *settings.MODEL_ENDPOINTS, *openai}
 
 
-def endpoints() -> _Found:
+def endpoints() -> _Messages:
     for name, raw in settings.MODEL_ENDPOINTS.items():
         base_url = raw.get("base_url") if isinstance(raw, dict) else None
         if not name or "/" in name:
@@ -53,14 +53,14 @@ def endpoints() -> _Found:
         yield Error("OPENAI_BASE_URL is no http or https URL.", hint="For example http://…:8000/v1", id="agents.E003")
 
 
-def default_endpoint() -> _Found:
+def default_endpoint() -> _Messages:
     name = settings.DEFAULT_ENDPOINT
     if name and name not in _names():
         hint = f"There are: {', '.join(sorted(_names()))}. Add it to MODEL_ENDPOINTS, or name one of these."
         yield Error(f"DEFAULT_ENDPOINT: there is no endpoint {name!r}.", hint=hint, id="agents.E004")
 
 
-def subjects() -> _Found:
+def subjects() -> _Messages:
     for name in settings.INSTALLED_SUBJECTS:
         if name not in REMOVABLE:
             hint = f"There are: {', '.join(REMOVABLE)}."
@@ -70,7 +70,7 @@ def subjects() -> _Found:
         yield Warning("Nobody can log in to the pages: the subject identity is left out.", hint=hint, id="agents.W007")
 
 
-def hosts() -> _Found:
+def hosts() -> _Messages:
     named = [host for host in settings.ALLOWED_HOSTS if host not in LOOPBACK_NAMES]
     if not named and settings.BEHIND_TLS:
         hint = "Set ALLOWED_HOSTS to the name the proxy is reached by, such as logs.example.org."
@@ -89,7 +89,7 @@ def hosts() -> _Found:
         yield Warning("ALLOWED_HOSTS allows every name.", hint=hint, id="agents.W003")
 
 
-def open_wire() -> _Found:
+def open_wire() -> _Messages:
     if not settings.LOOPBACK and not settings.BEHIND_TLS:
         hint = "Put a proxy that speaks TLS in front and set BEHIND_TLS, or bind HOST to 127.0.0.1."
         yield Warning("Passwords and API keys travel unencrypted.", hint=hint, id="agents.W004")
@@ -107,7 +107,7 @@ def _keyed_endpoints() -> Iterator[tuple[str, str, str]]:
             yield name, str(raw.get("base_url", "")), str(raw.get("api_key") or "")
 
 
-def files() -> _Found:
+def files() -> _Messages:
     database = settings.DATABASES["default"]
     if database["ENGINE"] == "django.db.backends.sqlite3":
         path = Path(str(database["NAME"]))

@@ -6,7 +6,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from django.urls import path
 
-from agents.server.socket import LiveConsumer, OriginGuard, TroubleGuard
+from agents.server.socket import LiveConsumer, OriginGuard, StoreFailureGuard
 
 _sockets = URLRouter([path("ws/live", LiveConsumer.as_asgi())])
-websocket = OriginGuard(TroubleGuard(AuthMiddlewareStack(_sockets)))
+websocket = OriginGuard(StoreFailureGuard(AuthMiddlewareStack(_sockets)))

@@ -10,7 +10,7 @@ from django.apps import apps
 from agents.base.subjects import installed, left_out
 from agents.record.store import deletion_hooks
 
-JOINING = ("logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
+INSTALLING = ("logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
 """Those that register something, in their ``install``."""
 _ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay")
 """Removable ones with pages of the admin."""
@@ -20,7 +20,7 @@ _COMMANDS = {"identity": ("admin_link",), "prices": ("prices",)}
 def install() -> None:
     """Let each subject register what it adds to the others. Called once, when all tables are known."""
     without = left_out()
-    for subject in JOINING:
+    for subject in INSTALLING:
         if subject not in without:
             import_module(f"agents.{subject}.install").install()
     for subject in without:

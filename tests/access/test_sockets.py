@@ -185,7 +185,7 @@ def test_not_even_that_something_changed_is_told(name: str, world: World) -> Non
 
 def test_cursors_go_on_at_their_own_times(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether others do something or not; and what was missed meanwhile is told to who comes back with one."""
-    monkeypatch.setattr(topics, "ADVANCE_S", 0.3)
+    monkeypatch.setattr(topics, "ADVANCE_INTERVAL_S", 0.3)
     who, key = world.who["outsider"], ids.parse(ids.Kind.TURN, world.green.ids["turn_id"])
     assert key
 
@@ -243,7 +243,7 @@ def test_a_cursor_of_nobodys_is_refused(world: World) -> None:
 
 def test_what_others_changed_makes_nobody_load_its_page_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the number of changes at which it happens would tell how many there were."""
-    monkeypatch.setattr(lists, "REPLAY_CAP", 2)
+    monkeypatch.setattr(lists, "MAX_REPLAY", 2)
 
     async def flow() -> None:
         for name, op in (("outsider", "replay"), ("owner", "gap"), ("admin", "gap")):
@@ -300,7 +300,7 @@ def test_a_list_says_that_a_turn_is_gone_which_it_sent_to_catch_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where it was none of the newest."""
-    monkeypatch.setattr(lists, "NEWEST", 0)
+    monkeypatch.setattr(lists, "INITIAL_ROWS", 0)
     fresh = world.fresh()
     key = ids.parse(ids.Kind.TURN, fresh.ids["turn_id"])
     assert key
@@ -336,7 +336,7 @@ def test_a_list_says_what_is_gone_of_what_is_shown(world: World, returns: bool) 
 
 def test_what_is_shown_stays_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older page, beside a newer one of the same list."""
-    monkeypatch.setattr(lists, "NEWEST", 0)
+    monkeypatch.setattr(lists, "INITIAL_ROWS", 0)
     fresh = world.fresh()
     key = ids.parse(ids.Kind.TURN, fresh.ids["turn_id"])
     assert key

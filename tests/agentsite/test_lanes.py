@@ -14,10 +14,10 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agentsite import lanes
-from agentsite.lanes import LaneHandler, Lanes
+from agentsite.lanes import RequestThreadHandler, RequestThreadPool
 
 
-class Streams(LaneHandler):
+class Streams(RequestThreadHandler):
     """Streams until it is told to end, and clears up then."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Streams(LaneHandler):
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_stream_outlives_the_thread_it_began_on(stopped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Lanes(least=0)
+    own = RequestThreadPool(min_threads=0)
     monkeypatch.setattr(lanes, "lanes", own)
     monkeypatch.setattr(lanes, "IDLE_S", 0.0)
 
@@ -61,7 +61,7 @@ def test_a_stream_outlives_the_thread_it_began_on(stopped: bool, monkeypatch: py
 
 
 def test_a_thread_whose_caller_has_gone_is_not_lent_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Lanes()
+    own = RequestThreadPool()
     monkeypatch.setattr(lanes, "lanes", own)
     begun, ends = threading.Event(), threading.Event()
 
@@ -86,9 +86,9 @@ def test_a_thread_whose_caller_has_gone_is_not_lent_before_it_is_done(monkeypatc
 
 
 async def _request(caller: str, view: Callable[[], None]) -> None:
-    class Answers(LaneHandler):
+    class Answers(RequestThreadHandler):
         async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-            await scope[lanes.KEY].enter(caller)
+            await scope[lanes.EXECUTOR_KEY].enter(caller)
             await sync_to_async(view)()
 
     await Answers()({"type": "http"}, None, None)
@@ -99,7 +99,7 @@ def test_names_of_charsets_are_not_remembered() -> None:
     scope = {"type": "http", "method": "POST", "path": "/v1/agents", "query_string": b""}
     for charset in ("kettle", "utf-16", "utf-8"):
         kind = f'multipart/form-data; boundary="x"; charset={charset}'.encode()
-        request = LaneHandler.request_class({**scope, "headers": [(b"content-type", kind)]}, io.BytesIO())
+        request = RequestThreadHandler.request_class({**scope, "headers": [(b"content-type", kind)]}, io.BytesIO())
         assert request.content_type == "multipart/form-data"
         assert request.content_params is not None
         assert (request.encoding, request.content_params.get("boundary")) == {

@@ -24,11 +24,11 @@ import sys
 from agentsite.memory import Memory, resident
 memory = Memory()
 held = [bytes(20_000) for _ in range(int(sys.argv[1]))]
-memory.give_back()
+memory.release()
 loaded = resident()
 held = held[99::100]
 for _ in range(3):
-    memory.give_back()
+    memory.release()
 print((loaded - resident()) // 2**20)
 """
 """Every hundredth of many pieces outlives the load, and so keeps what is free below it."""

@@ -124,6 +124,6 @@ def test_lines_of_the_log_are_struck_with_their_tracebacks() -> None:
     except ValueError as error:
         told = (ValueError, error, error.__traceback__)
     record = logging.LogRecord("x", logging.ERROR, "x.py", 1, "no %s", ("secret-1234",), told)
-    line = known_secrets.StruckFormatter("%(message)s").format(record)
+    line = known_secrets.RedactingFormatter("%(message)s").format(record)
     assert line.startswith(f"no {REDACTED}\n")
     assert line.endswith(f"ValueError: a {REDACTED}")

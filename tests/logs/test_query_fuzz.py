@@ -28,7 +28,7 @@ from agents.query.fields import FIELDS
 from agents.query.parser import read
 from agents.query.tree import Level, Query
 from agents.server.socket import lists, topics
-from agents.server.socket.fragments import Form
+from agents.server.socket.fragments import ListFormat
 from tests.conftest import Clock
 from tests.logs.store import oracle
 from tests.logs.store.test_query import terms_of
@@ -107,7 +107,7 @@ def by_store(store: Store, query: Query) -> list[str]:
 
 def by_socket(store: Store, name: str, query: Query) -> list[str]:
     """What an open list is told when all that is stored has just changed."""
-    events = lists.list_events(store.actor, query, store.records, Form(name, html=False))
+    events = lists.list_events(store.actor, query, store.records, ListFormat(name, html=False))
     return sorted((event["id"] for event in events if event["type"] == "row"), reverse=True)
 
 

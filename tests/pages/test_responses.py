@@ -334,7 +334,7 @@ def test_a_row_that_arrives_is_the_row_of_the_page(client: Client, me: Actor) ->
     response, _ = respond(me, "say Hello.")
     query = parse("", now_us=ids.now_us(), level="response")
     found = store_rows.of("response", listing.page(me, query).keys)
-    [told] = fragments.rows(found, fragments.Form("responses", html=True), query)
+    [told] = fragments.rows(found, fragments.ListFormat("responses", html=True), query)
     assert rows(get(client, "/responses/")) == rows(told["html"])
     assert response in told["html"]
 

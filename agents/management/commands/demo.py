@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.base.subjects import is_installed
 
-NEEDED = ("tools", "safety", "knowledge")
+REQUIRED_SUBJECTS = ("tools", "safety", "knowledge")
 """The subjects that the demo's agents use."""
 
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--turns", type=int, default=0, help="make this many turns, to try sizes")
 
     def handle(self, *args: Any, if_empty: bool, turns: int, **options: Any) -> None:
-        missing = [subject for subject in NEEDED if not is_installed(subject)]
+        missing = [subject for subject in REQUIRED_SUBJECTS if not is_installed(subject)]
         if missing and not if_empty:
             raise CommandError(f"The demo shows what this server is without: {', '.join(missing)}.")
         if missing:
@@ -30,6 +30,6 @@ class Command(BaseCommand):
 
         if if_empty and not load.is_empty():
             return
-        made = load.load(turns)
+        turn_count = load.load(turns)
         if options["verbosity"]:
-            self.stdout.write(f"Loaded {made} sample turns.")
+            self.stdout.write(f"Loaded {turn_count} sample turns.")

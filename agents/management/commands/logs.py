@@ -37,26 +37,33 @@ class Command(BaseCommand):
     help = "Look into the log, follow it, export, import, tag and delete what a query selects, index it anew."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        acts = parser.add_subparsers(dest="act", required=True, metavar="ACT", parser_class=QueryParser)
-        made = {name: acts.add_parser(name, help=words, description=words) for name, words in _acts().items()}
-        for name in made:
+        subparsers = parser.add_subparsers(dest="act", required=True, metavar="ACT", parser_class=QueryParser)
+        parsers = {
+            name: subparsers.add_parser(name, help=help_text, description=help_text)
+            for name, help_text in _available_acts().items()
+        }
+        for name in parsers:
             if name not in ("reindex", "import"):
-                _add_query(made[name])
-        made["list"].add_argument("--limit", type=int, default=50)
-        made["list"].add_argument("--format", choices=("table", "jsonl", "csv"), default="table")
+                _add_query(parsers[name])
+        parsers["list"].add_argument("--limit", type=int, default=50)
+        parsers["list"].add_argument("--format", choices=("table", "jsonl", "csv"), default="table")
         for name in ("list", "stats", "tail"):
-            made[name].add_argument("--json", action="store_true", help="lines of JSON")
-        _add_export(made["export"])
-        made["delete"].add_argument("--yes", action="store_true", help="do not ask")
-        made["tag"].add_argument("changes", nargs="+", metavar="+TAG|-TAG", help="tags to put on (+) or take away (-)")
-        made["stats"].add_argument("--by", default="", help="group by one or two fields, such as agent,model")
-        made["tail"].add_argument("--last", type=int, default=10, help="rows to begin with")
-        made["tail"].add_argument("--limit", type=int, default=0, help="stop after so many rows")
-        if "import" in made:
+            parsers[name].add_argument("--json", action="store_true", help="lines of JSON")
+        _add_export(parsers["export"])
+        parsers["delete"].add_argument("--yes", action="store_true", help="do not ask")
+        parsers["tag"].add_argument(
+            "changes", nargs="+", metavar="+TAG|-TAG", help="tags to put on (+) or take away (-)"
+        )
+        parsers["stats"].add_argument("--by", default="", help="group by one or two fields, such as agent,model")
+        parsers["tail"].add_argument("--last", type=int, default=10, help="rows to begin with")
+        parsers["tail"].add_argument("--limit", type=int, default=0, help="stop after so many rows")
+        if "import" in parsers:
             from agents.server.command_line import importing
 
-            importing.add_arguments(made["import"])
-        made["reindex"].add_argument("--after", default="", help="go on behind this turn, as told when it was stopped")
+            importing.add_arguments(parsers["import"])
+        parsers["reindex"].add_argument(
+            "--after", default="", help="go on behind this turn, as told when it was stopped"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -68,62 +75,62 @@ class Command(BaseCommand):
 
     def _list(self, options: dict[str, Any]) -> None:
         query = _query(options)
-        found = page(keys.local(), query, limit=min(max(options["limit"], 1), 10_000))
-        self._print(query.level, rows.of(query.level, found.keys), "jsonl" if options["json"] else options["format"])
+        listed = page(keys.local(), query, limit=min(max(options["limit"], 1), 10_000))
+        self._print(query.level, rows.of(query.level, listed.keys), "jsonl" if options["json"] else options["format"])
 
-    def _print(self, level: Level, found: list[Any], form: str) -> None:
+    def _print(self, level: Level, row_list: list[Any], form: str) -> None:
         if form == "table":
-            for row in found:
+            for row in row_list:
                 self.stdout.write(_line(level, row))
             return
-        made = encoder("csv" if form == "csv" else "jsonl", level)
-        text = (made.head + made.encode(found)).decode()
+        encoding = encoder("csv" if form == "csv" else "jsonl", level)
+        text = (encoding.head + encoding.encode(row_list)).decode()
         self.stdout.write(text, ending="")
 
     def _stats(self, options: dict[str, Any]) -> None:
         query, by = _query(options), [name for name in options["by"].split(",") if name]
         if by:
             for group in numbers.groups(keys.local(), query, by).groups:
-                self._numbers(" · ".join(group.labels) or "-", group.stats, options["json"])
+                self._print_numbers(" · ".join(group.labels) or "-", group.stats, options["json"])
         else:
-            self._numbers(describe(query, query.level), numbers.stats(keys.local(), query), options["json"])
+            self._print_numbers(describe(query, query.level), numbers.stats(keys.local(), query), options["json"])
 
-    def _numbers(self, title: str, found: Any, as_json: bool) -> None:
+    def _print_numbers(self, title: str, stats: Any, as_json: bool) -> None:
         if as_json:
-            named = {"of": title, **found.model_dump(mode="json")}
-            self.stdout.write(msgspec.json.encode(named).decode())
+            fields = {"of": title, **stats.model_dump(mode="json")}
+            self.stdout.write(msgspec.json.encode(fields).decode())
             return
         self.stdout.write(self.style.MIGRATE_HEADING(title))
-        for name, value in _figures(found):
+        for name, value in _figures(stats):
             self.stdout.write(f"  {name:<14}{value}")
 
     def _tail(self, options: dict[str, Any]) -> None:
         query, seq = _query(options), changes.latest()
         form = "jsonl" if options["json"] else "table"
-        begun = tailing.last(keys.local(), query, options["last"])
-        self._print(query.level, begun, form)
-        left = options["limit"] - len(begun) if options["limit"] else sys.maxsize
+        first_rows = tailing.last_rows(keys.local(), query, options["last"])
+        self._print(query.level, first_rows, form)
+        remaining = options["limit"] - len(first_rows) if options["limit"] else sys.maxsize
         with suppress(KeyboardInterrupt):
-            for row in tailing.follow(keys.local(), query, seq) if left > 0 else ():
+            for row in tailing.follow(keys.local(), query, seq) if remaining > 0 else ():
                 self._print(query.level, [row], form)
                 self.stdout.flush()
-                left -= 1
-                if left <= 0:
+                remaining -= 1
+                if remaining <= 0:
                     return
 
     def _export(self, options: dict[str, Any]) -> None:
-        given = {name: str(options[name] or "") for name in ("query", "format", "fields", "whole", "bom", "tz")}
+        params = {name: str(options[name] or "") for name in ("query", "format", "fields", "whole", "bom", "tz")}
         _query(options)  # says where it is wrong, with a mark under it
-        asked = exports.read_request(keys.local(), options["level"], {**given, "q": " ".join(options["query"])})
+        request = exports.read_request(keys.local(), options["level"], {**params, "q": " ".join(options["query"])})
         if options["out"] == "-":
-            self._to_stdout(asked)
+            self._write_to_stdout(request)
             return
         with Path(options["out"]).open("wb") as file:
-            _write(asked, file)
+            _write(request, file)
         self.stderr.write(f"Wrote {Path(options['out']).stat().st_size:,} bytes to {options['out']}.")
 
-    def _to_stdout(self, asked: exports.ExportRequest) -> None:
-        for part in exports.sync_chunks(asked):
+    def _write_to_stdout(self, request: exports.ExportRequest) -> None:
+        for part in exports.sync_chunks(request):
             self.stdout.write(part.decode(), ending="")
 
     # ------------------------------------------------------------------------------------- writing
@@ -131,15 +138,15 @@ class Command(BaseCommand):
     def _import(self, options: dict[str, Any]) -> None:
         from agents.server.command_line import importing
 
-        asked = importing.wanted(options)
-        report = importing.run(asked, importing.Progress(self.stderr))
-        for line in importing.sentences(report):
+        import_options = importing.import_options(options)
+        report = importing.run(import_options, importing.ImportProgress(self.stderr))
+        for line in importing.summary_lines(report):
             self.stdout.write(line)
 
     def _tag(self, options: dict[str, Any]) -> None:
-        add, remove = _changes(options["changes"])
-        outcome = bulk.to_all(keys.local(), _query(options), bulk.tag_action(add, remove), self._told)
-        self._said("Tagged", outcome)
+        add, remove = _tag_changes(options["changes"])
+        outcome = bulk.to_all(keys.local(), _query(options), bulk.tag_action(add, remove), self._report_progress)
+        self._report_outcome("Tagged", outcome)
 
     def _delete(self, options: dict[str, Any]) -> None:
         query = _query(options)
@@ -151,29 +158,29 @@ class Command(BaseCommand):
             self.stdout.write(f"This deletes {count:,}: {describe(query, query.level)}.")
             if input("Type 'delete' to go on: ").strip() != "delete":
                 raise CommandError("Nothing was deleted.")
-        self._said("Deleted", bulk.to_all(keys.local(), query, bulk.delete, self._told))
+        self._report_outcome("Deleted", bulk.to_all(keys.local(), query, bulk.delete, self._report_progress))
 
-    def _told(self, outcome: BulkResult) -> None:
+    def _report_progress(self, outcome: BulkResult) -> None:
         if self.stderr.isatty():
             self.stderr.write(f"\r{outcome.done:,}", ending="")
 
-    def _said(self, done: str, outcome: BulkResult) -> None:
+    def _report_outcome(self, verb: str, outcome: BulkResult) -> None:
         skipped = f" {outcome.running:,} left alone: they run." if outcome.running else ""
-        self.stdout.write(f"{done} {outcome.done:,}.{skipped}")
+        self.stdout.write(f"{verb} {outcome.done:,}.{skipped}")
 
     def _reindex(self, options: dict[str, Any]) -> None:
         after = ids.parse(ids.Kind.TURN, options["after"]) if options["after"] else 0
         if after is None:
             raise CommandError(f"--after: '{options['after'][:80]}' is not the id of a turn.")
-        total, place = reindexing.count(after), after
+        total, turn_key = reindexing.count(after), after
         try:
             for piece in reindexing.run(after):
-                place, done = piece
+                turn_key, done = piece
                 if options["verbosity"]:
                     self.stderr.write(f"\r{done:,} of {total:,}", ending="\n" if done >= total else "")
         except KeyboardInterrupt:
-            words = f"\nStopped. Go on with: manage.py logs reindex --after {ids.public(ids.Kind.TURN, place)}"
-            raise CommandError(words if place else "\nStopped.") from None
+            message = f"\nStopped. Go on with: manage.py logs reindex --after {ids.public(ids.Kind.TURN, turn_key)}"
+            raise CommandError(message if turn_key else "\nStopped.") from None
         self.stdout.write("The search documents are new.")
 
 
@@ -189,9 +196,9 @@ _ACTS = {
 }
 
 
-def _acts() -> dict[str, str]:
+def _available_acts() -> dict[str, str]:
     """Without telemetry nothing is imported."""
-    return {name: words for name, words in _ACTS.items() if name != "import" or is_installed("telemetry")}
+    return {name: help_text for name, help_text in _ACTS.items() if name != "import" or is_installed("telemetry")}
 
 
 _KINDS = {"turn": ids.Kind.TURN, "session": ids.Kind.SESSION, "step": ids.Kind.STEP}
@@ -212,37 +219,39 @@ def _add_export(parser: ArgumentParser) -> None:
 
 
 def _query(options: dict[str, Any]) -> Query:
-    return parsing.read(" ".join(options["query"]), options["level"], options["tz"])
+    return parsing.parse_query(" ".join(options["query"]), options["level"], options["tz"])
 
 
-def _changes(given: list[str]) -> tuple[list[str], list[str]]:
+def _tag_changes(arguments: list[str]) -> tuple[list[str], list[str]]:
     """The tags to put on, and those to take away."""
-    wrong = next((each for each in given if each[:1] not in "+-" or not each[1:].strip()), None)
+    wrong = next((argument for argument in arguments if argument[:1] not in "+-" or not argument[1:].strip()), None)
     if wrong is not None:
         raise CommandError(f"'{wrong[:80]}': write +tag to put a tag on, -tag to take it away.")
     try:
-        names = TagNames(tags=[each[1:] for each in given]).tags
+        names = TagNames(tags=[each[1:] for each in arguments]).tags
     except ValueError as error:
         raise CommandError("A tag is a text of at most 100 characters on one line.") from error
-    signs = [each[0] for each in given]
+    signs = [each[0] for each in arguments]
     pairs = list(zip(signs, names, strict=True))
     return [name for sign, name in pairs if sign == "+"], [name for sign, name in pairs if sign == "-"]
 
 
-def _write(asked: exports.ExportRequest, file: BinaryIO) -> None:
-    for part in exports.sync_chunks(asked):
+def _write(request: exports.ExportRequest, file: BinaryIO) -> None:
+    for part in exports.sync_chunks(request):
         file.write(part)
 
 
 def _line(level: Level, row: Any) -> str:
     """A row on one line: when, how it ended, how long it took, whose it is, what was said."""
-    said = row.last_turn if level == "session" else row
-    words = " ".join(f"{said.input_preview} → {said.output_preview}".split()) if said else ""
-    who = row.name if level == "session" else getattr(row, "agent_name", "") or row.model
-    moment = format.iso(row.started_at)[:19].replace("T", " ")
-    took = format.duration(getattr(row, "duration_ms", None))
-    public = row.id if level == "response" else ids.public(_KINDS[level], row.id)
-    return f"{public}  {moment}  {row.status or '-':<14}{took:>8}  {who[:24]:<24}  {_printable(words)[:120]}"
+    turn = row.last_turn if level == "session" else row
+    preview = " ".join(f"{turn.input_preview} → {turn.output_preview}".split()) if turn else ""
+    owner = row.name if level == "session" else getattr(row, "agent_name", "") or row.model
+    started = format.iso(row.started_at)[:19].replace("T", " ")
+    duration = format.duration(getattr(row, "duration_ms", None))
+    public_id = row.id if level == "response" else ids.public(_KINDS[level], row.id)
+    return (
+        f"{public_id}  {started}  {row.status or '-':<14}{duration:>8}  {owner[:24]:<24}  {_printable(preview)[:120]}"
+    )
 
 
 def _printable(text: str) -> str:
@@ -250,15 +259,15 @@ def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
-def _figures(found: Any) -> list[tuple[str, str]]:
+def _figures(stats: Any) -> list[tuple[str, str]]:
     """The numbers of a sum, as they are read."""
-    shown = [(name, f"{getattr(found, name):,}") for name in ("count", "completed", "failed", "stopped", "live")]
-    if found.failure_rate is not None:
-        shown.append(("failure rate", f"{found.failure_rate:.1%}"))
-    for name, each in (("duration", found.duration_ms), ("first token", found.ttft_ms)):
-        if each.count:
-            times = (format.duration(value) for value in (each.p50, each.p95, each.p99))
-            shown.append((name, " / ".join(times) + "  (p50 / p95 / p99)"))
-    shown.append(("tokens", f"{found.tokens.total_tokens:,}"))
-    shown += [("cost", f"${found.cost_usd:,.4f}")] if found.cost_usd is not None else []
-    return [*shown, ("steps", f"{found.steps:,}"), ("errors", f"{found.errors:,}")]
+    figures = [(name, f"{getattr(stats, name):,}") for name in ("count", "completed", "failed", "stopped", "live")]
+    if stats.failure_rate is not None:
+        figures.append(("failure rate", f"{stats.failure_rate:.1%}"))
+    for name, distribution in (("duration", stats.duration_ms), ("first token", stats.ttft_ms)):
+        if distribution.count:
+            times = (format.duration(value) for value in (distribution.p50, distribution.p95, distribution.p99))
+            figures.append((name, " / ".join(times) + "  (p50 / p95 / p99)"))
+    figures.append(("tokens", f"{stats.tokens.total_tokens:,}"))
+    figures += [("cost", f"${stats.cost_usd:,.4f}")] if stats.cost_usd is not None else []
+    return [*figures, ("steps", f"{stats.steps:,}"), ("errors", f"{stats.errors:,}")]

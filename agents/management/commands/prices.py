@@ -28,11 +28,11 @@ class Command(BaseCommand):
             raise CommandError("Name a file of prices, or say --apply.")
         try:
             if file:
-                told = prices.add(PRICES.validate_json(_read(file)))
-                self.stdout.write(f"{told.added} prices added, {told.known} were known.")
+                result = prices.add(PRICES.validate_json(_read(file)))
+                self.stdout.write(f"{result.added} prices added, {result.known} were known.")
             if apply:
-                done = prices.price_unpriced(keys.local())
-                self.stdout.write(f"{done.priced} steps priced; {done.left} have no price.")
+                pricing = prices.price_unpriced(keys.local())
+                self.stdout.write(f"{pricing.priced} steps priced; {pricing.left} have no price.")
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise CommandError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error

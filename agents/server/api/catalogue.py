@@ -46,12 +46,14 @@ async def _providers() -> list[dict[str, Any]]:
         for name in endpoints.names
     ]
     groups = [group for group in service().providers.tools.values() if group.check]
-    troubles = {group.provider_id: await group.check() for group in groups if group.check}
+    problems = {group.provider_id: await group.check() for group in groups if group.check}
     return [
         *inference,
         *(
-            _provider("tool_runtime", name, f"inline::{name}", {"status": "Error", "message": words} if words else None)
-            for name, words in troubles.items()
+            _provider(
+                "tool_runtime", name, f"inline::{name}", {"status": "Error", "message": problem} if problem else None
+            )
+            for name, problem in problems.items()
         ),
         *(_provider("safety", name, f"inline::{name}") for name in _shields()),
         *(_provider(api, name, kind) for subject, api, name, kind in _OTHERS if not subject or is_installed(subject)),
@@ -144,13 +146,13 @@ def alive(request: HttpRequest) -> HttpResponseBase:
 
 def ready(request: HttpRequest) -> HttpResponseBase:
     """``/readyz``: turns can be taken and the database be written; 503 otherwise, with the reason."""
-    problems = [words for words in (_trouble_with_turns(), readiness.problem()) if words]
+    problems = [problem for problem in (_runner_problem(), readiness.problem()) if problem]
     body = {"status": "unavailable" if problems else "ok", "problems": problems}
     headers = {"Retry-After": "1"} if problems else {}
     return json_response(msgspec.json.encode(body), 503 if problems else 200, headers)
 
 
-def _trouble_with_turns() -> str:
+def _runner_problem() -> str:
     try:
         return "shutting down" if service().runner.draining else ""
     except Unavailable as error:

@@ -45,7 +45,7 @@ ERRORS = {
     "504": "A model endpoint or a server of tools did not answer in time.",
 }
 """When an operation is refused, or fails."""
-ASKING = frozenset({"models", "tools", "toolgroups", "tool-runtime", "providers", "shields"})
+REMOTE_TAGS = frozenset({"models", "tools", "toolgroups", "tool-runtime", "providers", "shields"})
 """Tags of what asks others also when it is only read."""
 
 
@@ -61,8 +61,8 @@ class WireTypes(PydanticExtension):  # type: ignore[no-untyped-call]  # untyped 
             mode="validation" if is_read else "serialization", ref_template="#/components/schemas/{model}"
         )
         for name, inner in schema.pop("$defs", {}).items():
-            made: Any = ResolvedComponent
-            component = made(name=name, type=made.SCHEMA, object=name, schema=inner)
+            component_type: Any = ResolvedComponent
+            component = component_type(name=name, type=component_type.SCHEMA, object=name, schema=inner)
             if is_read and component in auto_schema.registry:
                 del auto_schema.registry[component]
             auto_schema.registry.register_on_missing(component)
@@ -81,47 +81,47 @@ class WireSchema(AutoSchema):
 
     def _resolve_path_parameters(self, variables: Any) -> list[dict[str, Any]]:
         """Ids of OpenAI's conversations say what they are the ids of; others are only not there."""
-        found: list[dict[str, Any]] = super()._resolve_path_parameters(variables)  # type: ignore[no-untyped-call]  # untyped library
-        for one in found:
-            if one["name"] == "conversation_id":
-                one["schema"] = {**one["schema"], "pattern": "^conv_"}
-        return found
+        parameters: list[dict[str, Any]] = super()._resolve_path_parameters(variables)  # type: ignore[no-untyped-call]  # untyped library
+        for parameter in parameters:
+            if parameter["name"] == "conversation_id":
+                parameter["schema"] = {**parameter["schema"], "pattern": "^conv_"}
+        return parameters
 
     def get_tags(self) -> list[str]:
         """The first word of the path behind the version."""
         return [self.path.strip("/").split("/")[1]]
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
-        answers = self.get_response_serializers()
-        if self.method == "DELETE" and answers and not isinstance(answers, dict):
-            found = {"200": self._answer("200", answers)}
+        serializers = self.get_response_serializers()
+        if self.method == "DELETE" and serializers and not isinstance(serializers, dict):
+            responses = {"200": self._response("200", serializers)}
         else:
-            found = super()._get_response_bodies(direction)
-        for one in found.values():
-            _tell_events(one.get("content", {}))
-        return found | {status: self._error(status) for status in self._errors()}
+            responses = super()._get_response_bodies(direction)
+        for response in responses.values():
+            _describe_events(response.get("content", {}))
+        return responses | {status: self._error(status) for status in self._errors()}
 
     def _error(self, status: str) -> dict[str, Any]:
-        return {**self._answer(status, ErrorBody), "description": ERRORS[status]}
+        return {**self._response(status, ErrorBody), "description": ERRORS[status]}
 
-    def _answer(self, status: str, kind: Any) -> dict[str, Any]:
+    def _response(self, status: str, kind: Any) -> dict[str, Any]:
         return dict(self._get_response_for_code(kind, status))  # type: ignore[no-untyped-call]  # untyped library
 
     def _errors(self) -> list[str]:
         """The errors that this operation can answer, one that is not there aside."""
         view: Any = self.view
         is_free, changes = view.actions[self.method.lower()] is None, self.method != "GET"
-        asks = self.method == "POST" or self.get_tags()[0] in ASKING
-        left_out = {
+        calls_others = self.method == "POST" or self.get_tags()[0] in REMOTE_TAGS
+        excluded = {
             "401": is_free,
             "404": is_free and "{" not in self.path,
             **dict.fromkeys(("409", "413", "415", "429"), not changes),
-            **dict.fromkeys(("502", "504"), not asks),
+            **dict.fromkeys(("502", "504"), not calls_others),
         }
-        return [status for status in ERRORS if not left_out.get(status)]
+        return [status for status in ERRORS if not excluded.get(status)]
 
 
-def _tell_events(content: dict[str, Any]) -> None:
+def _describe_events(content: dict[str, Any]) -> None:
     """An event of a stream has the JSON of its type as a text."""
     stream = content.get("text/event-stream")
     if stream:
@@ -132,7 +132,11 @@ def _tell_events(content: dict[str, Any]) -> None:
 
 def without_aliases(endpoints: list[Endpoint]) -> list[Endpoint]:
     """Each route once, by its first name."""
-    return [one for one in endpoints if one[0].startswith("/v1/") and not one[0].startswith("/v1/openai/")]
+    return [
+        endpoint
+        for endpoint in endpoints
+        if endpoint[0].startswith("/v1/") and not endpoint[0].startswith("/v1/openai/")
+    ]
 
 
 @lru_cache(maxsize=1)

@@ -19,7 +19,7 @@ from agents.server import subjects
 from agents.server.api import catalogue
 from agents.server.api.openapi import SchemaView
 
-_added: list[Routes] = [urls.API for urls in subjects.urls()]
+_subject_routes: list[Routes] = [urls.API for urls in subjects.urls()]
 
 AGENTS: list[Route] = [
     ("agents", agents.AgentList),
@@ -33,7 +33,7 @@ AGENTS: list[Route] = [
     (f"{TURN}/cancel", agents.TurnCancel),
     (f"{TURN}/events", agents.TurnEvents),
     (f"{TURN}/step/<str:step_id>", agents.TurnStepDetail),
-    *(route for each in _added for route in each.agents),
+    *(route for subject in _subject_routes for route in subject.agents),
 ]
 OPENAI: list[Route] = [
     ("models", models.ModelList),
@@ -46,10 +46,10 @@ OPENAI: list[Route] = [
     ("conversations/<str:conversation_id>", conversations.ConversationDetail),
     ("conversations/<str:conversation_id>/items", conversations.ConversationItems),
     ("conversations/<str:conversation_id>/items/<str:item_id>", conversations.ConversationItem),
-    *(route for each in _added for route in each.openai),
+    *(route for each in _subject_routes for route in each.openai),
 ]
 REST: list[Route] = [
-    *(route for each in _added for route in each.rest),
+    *(route for each in _subject_routes for route in each.rest),
     ("providers", catalogue.ProviderList),
     ("providers/<path:provider_id>", catalogue.ProviderDetail),
     ("health", catalogue.Health),
@@ -68,7 +68,7 @@ PREFIXES: list[tuple[str, Sequence[Route]]] = [
     ("v1/", AGENTS + OPENAI + REST),
     ("v1alpha/", AGENTS),
     ("v1/openai/v1/", OPENAI),
-    *(prefix for each in _added for prefix in each.elsewhere),
+    *(prefix for each in _subject_routes for prefix in each.elsewhere),
 ]
 
 

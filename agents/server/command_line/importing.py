@@ -20,16 +20,16 @@ from agents.telemetry.store.importer import Importer, ImportResult
 
 AUTO = "auto"
 FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))
-LARGE = 4 * 2**20
+PROGRESS_MIN_BYTES = 4 * 2**20
 """Bytes of all files from which on progress is told."""
-EVERY_S = 2.0
-SHOWN = 20
+PROGRESS_INTERVAL_S = 2.0
+MAX_SKIPPED_LINES = 20
 """Skipped lines that are told one by one."""
-_ENDINGS = frozenset({".jsonl", ".json", ".ndjson"})
+_SUFFIXES = frozenset({".jsonl", ".json", ".ndjson"})
 """Of files that are looked into where a folder is given, packed or not."""
 
 
-class Out(Protocol):
+class ProgressStream(Protocol):
     """Where progress goes."""
 
     def write(self, msg: str = "", *, ending: str | None = None) -> None: ...
@@ -38,7 +38,7 @@ class Out(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ImportOptions:
     """What is to be taken in, for whom, under which names ('' for those in the files)."""
 
     files: tuple[Path, ...]
@@ -48,18 +48,18 @@ class Asked:
     actor: Actor
 
 
-class Progress:
+class ImportProgress:
     """Tells how far it is, now and then: on one line of a terminal, else on lines of their own."""
 
     def __init__(self, out: Any) -> None:
-        self._out = cast(Out, out)
-        self._next = time.monotonic() + EVERY_S
+        self._out = cast(ProgressStream, out)
+        self._next = time.monotonic() + PROGRESS_INTERVAL_S
         self.total = 0
 
     def tell(self, report: ImportResult, more: str = "", *, now: bool = False) -> None:
-        if self.total < LARGE or (not now and time.monotonic() < self._next):
+        if self.total < PROGRESS_MIN_BYTES or (not now and time.monotonic() < self._next):
             return
-        self._next = time.monotonic() + EVERY_S
+        self._next = time.monotonic() + PROGRESS_INTERVAL_S
         words = f"{report.size / 2**20:,.1f} of {self.total / 2**20:,.1f} MiB, {report.lines:,} lines{more}"
         if self._out.isatty():
             self._out.write(f"\r{words}", ending="\n" if now else "")
@@ -75,29 +75,29 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--user", default="", help="whose they will be; by default the local user's")
 
 
-def wanted(options: dict[str, Any]) -> Asked:
+def import_options(options: dict[str, Any]) -> ImportOptions:
     """Raises CommandError for a file or a user that is not there."""
-    files = tuple(dict.fromkeys(found for given in options["files"] for found in _found(given)))
+    files = tuple(dict.fromkeys(file for path in options["files"] for file in _files_in(path)))
     if not files:
         raise CommandError("There is no .jsonl, .ndjson or .json file in it, nor one of these with .gz behind.")
     names = (options["agent"].strip()[:300], options["session"].strip()[:300])
-    return Asked(files, options["format"], *names, _actor(options["user"]))
+    return ImportOptions(files, options["format"], *names, _actor(options["user"]))
 
 
-def _found(given: Path) -> Iterator[Path]:
-    if given.is_dir():
-        for folder, inner, names in os.walk(given):
+def _files_in(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        for folder, inner, names in os.walk(path):
             inner.sort()
-            yield from (Path(folder) / name for name in sorted(names) if _is_known(name))
-    elif given.is_file():
-        yield given
+            yield from (Path(folder) / name for name in sorted(names) if _is_importable(name))
+    elif path.is_file():
+        yield path
     else:
-        raise CommandError(f"{given}: there is no such file.")
+        raise CommandError(f"{path}: there is no such file.")
 
 
-def _is_known(name: str) -> bool:
+def _is_importable(name: str) -> bool:
     name = name.lower().removesuffix(".gz")
-    return Path(name).suffix in _ENDINGS and not name.endswith(".meta.json")
+    return Path(name).suffix in _SUFFIXES and not name.endswith(".meta.json")
 
 
 def _actor(name: str) -> Actor:
@@ -109,44 +109,46 @@ def _actor(name: str) -> Actor:
     return actor
 
 
-def run(asked: Asked, progress: Progress) -> ImportResult:
+def run(options: ImportOptions, progress: ImportProgress) -> ImportResult:
     """Take in all files, and make turns of them. Raises CommandError where one cannot be read at all."""
-    importer = Importer(asked.actor, agent=asked.agent, session=asked.session)
-    progress.total = sum(path.stat().st_size for path in asked.files)
-    for path in asked.files:
+    importer = Importer(options.actor, agent=options.agent, session=options.session)
+    progress.total = sum(path.stat().st_size for path in options.files)
+    for path in options.files:
         try:
             with path.open("rb") as file:
-                _take(importer, file, path, asked, progress)
+                _import_file(importer, file, path, options, progress)
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror or error}") from error
-    for done in importer.finish():
-        progress.tell(importer.report, f", {done:,} traces understood")
+    for count in importer.finish():
+        progress.tell(importer.report, f", {count:,} traces understood")
     progress.tell(importer.report, now=True)
     return importer.report
 
 
-def _take(importer: Importer, file: BinaryIO, path: Path, asked: Asked, progress: Progress) -> None:
+def _import_file(
+    importer: Importer, file: BinaryIO, path: Path, options: ImportOptions, progress: ImportProgress
+) -> None:
     report = importer.report
-    format_ = format_of_file(file) if asked.format == AUTO else cast(FileFormat, asked.format)
+    format_ = format_of_file(file) if options.format == AUTO else cast(FileFormat, options.format)
     if format_ is None:
         report.skip(str(path), 0, "it is of no format that we know.")
         return
     report.files += 1
-    for piece in read_chunks(file, format_):
-        importer.add(str(path), piece)
+    for chunk in read_chunks(file, format_):
+        importer.add(str(path), chunk)
         progress.tell(report)
 
 
-def sentences(report: ImportResult) -> Iterator[str]:
+def summary_lines(report: ImportResult) -> Iterator[str]:
     """What came of it, for people."""
     turns = f"{report.new:,} new, {report.known:,} known, {report.changed:,} changed"
     yield f"Read {report.lines:,} lines of {report.files:,} files. Turns: {turns}."
     if not report.reasons:
         return
     yield f"Skipped {report.reasons.total():,}:"
-    shown = report.skipped[:SHOWN]
-    yield from (f"  {name}{f':{line}' if line else ''}: {reason}" for name, line, reason in shown)
-    rest = report.reasons.total() - len(shown)
-    if rest > 0:
-        yield f"  and {rest:,} more:"
-        yield from (f"    {count:,} times: {reason}" for reason, count in report.reasons.most_common(SHOWN))
+    visible = report.skipped[:MAX_SKIPPED_LINES]
+    yield from (f"  {name}{f':{line}' if line else ''}: {reason}" for name, line, reason in visible)
+    remaining = report.reasons.total() - len(visible)
+    if remaining > 0:
+        yield f"  and {remaining:,} more:"
+        yield from (f"    {count:,} times: {reason}" for reason, count in report.reasons.most_common(MAX_SKIPPED_LINES))

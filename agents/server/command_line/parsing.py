@@ -25,16 +25,16 @@ class QueryParser(CommandParser):
         return super()._parse_optional(arg_string)
 
 
-def read(text: str, level: Level, zone: str) -> Query:
+def parse_query(text: str, level: Level, zone: str) -> Query:
     """A query. Raises CommandError with what is wrong, where, and what would be right."""
     try:
         return parser.read(text.strip(), now_us=ids.now_us(), zone=zone, level=level)
     except QuerySyntax as error:
-        raise CommandError(explained(text.strip(), error)) from error
+        raise CommandError(error_message(text.strip(), error)) from error
     except AgentsError as error:
         raise CommandError(error.message) from error
 
 
-def explained(text: str, error: QuerySyntax) -> str:
-    said = f"{error.message}\n{caret(text, error.position)}"
-    return f"{said}\nDid you mean: {error.suggestion}" if error.suggestion else said
+def error_message(text: str, error: QuerySyntax) -> str:
+    message = f"{error.message}\n{caret(text, error.position)}"
+    return f"{message}\nDid you mean: {error.suggestion}" if error.suggestion else message

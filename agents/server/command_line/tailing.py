@@ -12,8 +12,8 @@ from agents.base.store import changes
 from agents.logs.store import listing, rows
 from agents.query.tree import Level, Query
 
-EVERY_S = 0.5
-KEPT = 10_000
+POLL_INTERVAL_S = 0.5
+MAX_STATUSES = 10_000
 """Rows whose last status is remembered."""
 _KINDS: dict[Level, int] = {
     "turn": ChangeKind.TURN,
@@ -23,7 +23,7 @@ _KINDS: dict[Level, int] = {
 }
 
 
-def last(actor: Actor, query: Query, count: int) -> list[Any]:
+def last_rows(actor: Actor, query: Query, count: int) -> list[Any]:
     """The newest rows, oldest first."""
     keys = listing.page(actor, query, limit=count).keys if count else []
     return rows.of(query.level, keys)[::-1]
@@ -32,22 +32,24 @@ def last(actor: Actor, query: Query, count: int) -> list[Any]:
 def follow(actor: Actor, query: Query, seq: int, wait: Callable[[float], None] = time.sleep) -> Iterator[Any]:
     """Rows that changed behind a number of the feed, for ever: each when it first fits the query, and when
     its status is another."""
-    told: dict[int, str | None] = {}
+    statuses: dict[int, str | None] = {}
     while True:
         changed = changes.after(seq)
         if changed is None:
-            wait(EVERY_S)
+            wait(POLL_INTERVAL_S)
             continue
         seq = changed.seq
-        yield from _news(actor, query, [key for kind, key in changed.records if kind == _KINDS[query.level]], told)
+        yield from _changed_rows(
+            actor, query, [key for kind, key in changed.records if kind == _KINDS[query.level]], statuses
+        )
 
 
-def _news(actor: Actor, query: Query, keys: list[int], told: dict[int, str | None]) -> Iterator[Any]:
-    fitting = listing.accepted(actor, query, keys) if keys else set()
-    for number in sorted(fitting):
-        for row in rows.of(query.level, [number]):
-            if told.get(number, "") != row.status:
-                told[number] = row.status
+def _changed_rows(actor: Actor, query: Query, keys: list[int], statuses: dict[int, str | None]) -> Iterator[Any]:
+    matches = listing.accepted(actor, query, keys) if keys else set()
+    for key in sorted(matches):
+        for row in rows.of(query.level, [key]):
+            if statuses.get(key, "") != row.status:
+                statuses[key] = row.status
                 yield row
-    while len(told) > KEPT:
-        told.pop(next(iter(told)))
+    while len(statuses) > MAX_STATUSES:
+        statuses.pop(next(iter(statuses)))

@@ -1,4 +1,4 @@
-"""Sample agents and turns of every kind, made by the real loop on a stage with its own clock.
+"""Sample agents and turns of every kind, made by the real loop with a clock of its own.
 
-``scenes`` is the script, ``stage`` plays one scene, ``load`` puts them into the store.
+``scenes`` and ``visits`` define the scenes, ``stage`` plays one, ``load`` stores them.
 """

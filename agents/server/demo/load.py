@@ -1,4 +1,4 @@
-"""Puts the scenes into the store, as if they had happened over the last two days."""
+"""Plays the demo's scenes and stores their turns with times of the last two days."""
 
 from __future__ import annotations
 
@@ -41,48 +41,48 @@ from agents.responses.wire.settings import settings_json
 from agents.safety.providers.registry import Shields
 from agents.safety.providers.scripted import PhraseShield
 from agents.server.demo.scenes import ROLES, Role, Scene
-from agents.server.demo.stage import Clock, Prompted, Take, play, resumed_run
+from agents.server.demo.stage import SceneClock, ScenePrompter, SceneRecording, play, resumed_run
 from agents.server.demo.visits import CONCIERGE
 from agents.tools.providers import scripted as tools
 
 SPAN_US = 40 * 3_600_000_000
-"""How far back the first scene lies."""
-FEW = 36
-"""Turns of the first start."""
-GROUP = 200
-"""Turns in one commit when many are made."""
+"""Time between the first scene and now."""
+DEFAULT_TURNS = 36
+"""Turns that are created when no number is asked for."""
+BATCH_SIZE = 200
+"""Turns per transaction."""
 
 
 def is_empty() -> bool:
-    """Whether the store has no agents yet."""
+    """Return whether the store has no agents yet."""
     return not Agent.objects.unscoped("first start").exists()
 
 
-def load(turns_wanted: int = 0) -> int:
-    """Play scenes until there are so many turns (a few dozen if none is said); returns how many."""
+def load(turn_count: int = 0) -> int:
+    """Play scenes until there are ``turn_count`` turns (0: `DEFAULT_TURNS`); return how many were created."""
     actor = keys.local()
-    made = 0
+    created = 0
     started_us = ids.now_us()
     try:
         _prices()
-        cast = _Cast(actor, started_us - SPAN_US)
-        total = turns_wanted or FEW
+        performer = _ScenePlayer(actor, started_us - SPAN_US)
+        total = turn_count or DEFAULT_TURNS
         gap = SPAN_US // (total + 1)
         plan = _plan()
-        while made < total:
+        while created < total:
             with transaction.atomic():
-                for role, session, scene in itertools.islice(plan, min(GROUP, total - made)):
-                    cast.clock.now_us = max(cast.clock.now_us, started_us - SPAN_US + made * gap)
-                    cast.perform(role, session, scene)
-                    made += 1
+                for role, session, scene in itertools.islice(plan, min(BATCH_SIZE, total - created)):
+                    performer.clock.now_us = max(performer.clock.now_us, started_us - SPAN_US + created * gap)
+                    performer.perform(role, session, scene)
+                    created += 1
     finally:
         ids.use_clock(None)
-    return made
+    return created
 
 
 def _plan() -> Iterator[tuple[Role, str, Scene]]:
-    """The scenes in the order of the day: the first of each session, then the second, …; over and
-    over, in new sessions."""
+    """Yield the scenes in the order they are played: the first of each session, then the second, …; endlessly,
+    each lap in new sessions."""
     for lap in itertools.count():
         rounds = itertools.zip_longest(
             *(
@@ -96,33 +96,35 @@ def _plan() -> Iterator[tuple[Role, str, Scene]]:
 
 
 def _prices() -> None:
-    """What the demo's models cost, so that costs are seen."""
+    """Add a price for the demo's models, so that the pages show costs."""
     if not Price.objects.exists():
         since = to_datetime(0)
         Price.objects.create(model="demo", starts_at=since, input_nano=10_000, output_nano=40_000)
 
 
 @dataclass
-class _Cast:
-    """The agents, their sessions, and the clock they live by."""
+class _ScenePlayer:
+    """Plays scenes and keeps the agents, sessions and clock that they share."""
 
     actor: Actor
     start_us: int
 
     def __post_init__(self) -> None:
-        self.clock = Clock(self.start_us)
+        self.clock = SceneClock(self.start_us)
         ids.use_clock(self.clock)
         self._model = ScriptedEndpoint(sleep=self.clock.sleep)
         self._agents: dict[str, AgentRecord] = {}
         self._sessions: dict[tuple[str, str], int] = {}
 
     def perform(self, role: Role, session: str, scene: Scene) -> None:
-        """One scene, stored with its times."""
+        """Play one scene and store it with its times."""
         key, agent = (role.name, session), None if role.responds else self._agent(role)
         if key not in self._sessions:
-            of, api = (agent.key, Api.AGENTS) if agent else (None, Api.RESPONSES)
-            self._sessions[key] = sessions.create(self.actor, agent=of, name=session, api=api, source=Source.DEMO)
-        self._turn(
+            agent_key, api = (agent.key, Api.AGENTS) if agent else (None, Api.RESPONSES)
+            self._sessions[key] = sessions.create(
+                self.actor, agent=agent_key, name=session, api=api, source=Source.DEMO
+            )
+        self._perform_turn(
             agent.config if agent else AgentConfig.model_validate(role.config), agent, self._sessions[key], scene
         )
 
@@ -134,8 +136,8 @@ class _Cast:
 
     def _providers(self, scene: Scene) -> Providers:
         shield = PhraseShield(takes_s=0)
-        found = memory.PolicyMemory(takes_s=0)
-        models = Endpoints({"scripted": Prompted(self._model, scene.lines)}, "scripted")
+        documents = memory.PolicyMemory(takes_s=0)
+        models = Endpoints({"scripted": ScenePrompter(self._model, scene.lines)}, "scripted")
         return Providers(
             endpoints=models,
             tools={
@@ -150,11 +152,11 @@ class _Cast:
                     {shield.name: _PacedShield(shield, self.clock)},
                 )
             },
-            retrievers={memory.GROUP: lambda actor, session, args: _PacedMemory(found, self.clock)},
+            retrievers={memory.GROUP: lambda actor, session, args: _PacedMemory(documents, self.clock)},
         )
 
-    def _turn(self, config: AgentConfig, agent: AgentRecord | None, session: int, scene: Scene) -> None:
-        body = CreateTurn(messages=[UserMessage(content=scene.asked)])
+    def _perform_turn(self, config: AgentConfig, agent: AgentRecord | None, session: int, scene: Scene) -> None:
+        body = CreateTurn(messages=[UserMessage(content=scene.content)])
         turn = self.clock.new_key()
         built = build_run(self._providers(scene), self.actor, turn=turn, session=session, config=config, body=body)
         run = _with(built, clock=self.clock, new_key=self.clock.new_key)
@@ -169,51 +171,55 @@ class _Cast:
             provider=run.inference.name,
             messages=body.messages,
             request="",
-            response=self._leg(config, agent, session, scene.asked),
+            response=self._new_response(config, agent, session, scene.content),
             queued=False,
             source=Source.DEMO,
             await_days=3650,
         )
-        leg, first_item = start_turn.open_turn(self.actor, new, opening, "")
+        turn_ref, first_item = start_turn.open_turn(self.actor, new, opening, "")
         loop.with_history(history.before(session, first=first_item))
-        take = asyncio.run(play(loop, scene))
-        self._record(leg, take)
-        if take.waits and scene.answers:
-            again = resumed_run(run, take, scene)
-            given = [] if agent or again.resume is None else list(map(_output, again.resume.responses))
-            self._answer(again, leg, self._leg(config, agent, session, given), scene, first_item)
+        recording = asyncio.run(play(loop, scene))
+        self._record(turn_ref, recording)
+        if recording.waits and scene.answers:
+            resumed = resumed_run(run, recording, scene)
+            outputs = [] if agent or resumed.resume is None else list(map(_output, resumed.resume.responses))
+            self._resume(resumed, turn_ref, self._new_response(config, agent, session, outputs), scene, first_item)
 
-    def _leg(self, config: AgentConfig, agent: AgentRecord | None, session: int, asked: Any) -> NewResponse:
-        """A request of an agent's client, or of a program that wants a response."""
+    def _new_response(self, config: AgentConfig, agent: AgentRecord | None, session: int, content: Any) -> NewResponse:
+        """Return the new response: of an agent's client, or of the Responses API where there is no agent."""
         key = self.clock.new_key()
         if agent:
-            return NewResponse(key, msgspec.json.encode(asked), model=config.model)
+            return NewResponse(key, msgspec.json.encode(content), model=config.model)
         conversation = ids.openai(ids.Kind.SESSION, session)
         request = {
             "model": config.model,
             "instructions": config.instructions,
-            "input": asked,
+            "input": content,
             "conversation": conversation,
             "tools": [{"type": "function", **tool_definition(tool)["function"]} for tool in config.client_tools],
         }
-        wanted = CreateResponse.model_validate(request)
-        settings = settings_json(wanted, conversation=conversation).decode()
-        items = input.parse_input(wanted.input).rows
+        create_response = CreateResponse.model_validate(request)
+        settings = settings_json(create_response, conversation=conversation).decode()
+        items = input.parse_input(create_response.input).rows
         return NewResponse(key, msgspec.json.encode(request), Api.RESPONSES, config.model, settings, items)
 
-    def _answer(self, run: Any, leg: recorder.TurnRef, new: NewResponse, scene: Scene, first_item: int) -> None:
+    def _resume(
+        self, run: Any, turn_ref: recorder.TurnRef, response: NewResponse, scene: Scene, first_item: int
+    ) -> None:
         self.clock.now_us += 9_000_000
         loop = Loop(run)
         opening = loop.open()
-        again = Resumption(leg.turn, leg.session, leg.epoch, opening, loop.run.resume.next_step, True, new)  # type: ignore[union-attr]  # made above
-        resumed = start_turn.resume_turn(again, "")
-        _, earlier = history.of_turn(leg.turn)
-        loop.with_history(history.before(leg.session, first=first_item), earlier)
+        assert loop.run.resume is not None  # `resumed_run` sets it
+        next_step = loop.run.resume.next_step
+        resumption = Resumption(turn_ref.turn, turn_ref.session, turn_ref.epoch, opening, next_step, True, response)
+        resumed = start_turn.resume_turn(resumption, "")
+        _, earlier = history.of_turn(turn_ref.turn)
+        loop.with_history(history.before(turn_ref.session, first=first_item), earlier)
         self._record(resumed, asyncio.run(play(loop, scene, resumed=True)))
 
     @staticmethod
-    def _record(leg: recorder.TurnRef, take: Take) -> None:
-        writer.write(partial(recorder.record, leg, take.events, take.deltas))  # type: ignore[arg-type]  # a list of events
+    def _record(turn_ref: recorder.TurnRef, recording: SceneRecording) -> None:
+        writer.write(partial(recorder.record, turn_ref, recording.events, recording.deltas))  # type: ignore[arg-type]  # a list of events
 
 
 def _output(response: ToolResponse) -> dict[str, Any]:
@@ -228,10 +234,10 @@ def _with(run: Any, **changes: Any) -> Any:
 
 @dataclass
 class _Paced:
-    """A tool that takes its time on the stage's clock."""
+    """A tool whose calls take time on the demo's clock."""
 
     tool: tools.ScriptedTool
-    clock: Clock
+    clock: SceneClock
 
     @property
     def group(self) -> str:
@@ -249,21 +255,21 @@ class _Paced:
 @dataclass
 class _PacedShield:
     shield: PhraseShield
-    clock: Clock
+    clock: SceneClock
 
     @property
     def name(self) -> str:
         return self.shield.name
 
-    async def check(self, said: Any, touchpoint: Any) -> Any:
+    async def check(self, messages: Any, touchpoint: Any) -> Any:
         await self.clock.sleep(0.09)
-        return await self.shield.check(said, touchpoint)
+        return await self.shield.check(messages, touchpoint)
 
 
 @dataclass
 class _PacedMemory:
     memory: memory.PolicyMemory
-    clock: Clock
+    clock: SceneClock
 
     async def retrieve(self, query: str) -> Any:
         await self.clock.sleep(0.31)

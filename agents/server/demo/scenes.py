@@ -1,4 +1,4 @@
-"""The script: who is asked what, and what the model does about it.
+"""Defines the agents of the demo and the scenes they play.
 
 A scene's ``script`` is in the language of the scripted model (`agents.loop.inference.scripted`).
 """
@@ -16,24 +16,24 @@ from agents.tools.providers.scripted import GROUP as TOOLS
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One turn. ``stop`` ends it from outside after so many entries; ``answers`` resume it, call
-    by call, when it waits for its client."""
+    """One turn: the user's message (``content``) and the model's script. ``stop`` ends it from outside after so
+    many entries; ``answers`` resume it, call by call, when it waits for its client."""
 
-    asked: str
+    content: str
     script: str
     stop: tuple[Literal["cancelled", "interrupted"], int] | None = None
     answers: Sequence[str] = ()
 
     @property
     def lines(self) -> str:
-        """The script without the indentation it has here."""
+        """The script without the indentation of this module."""
         return cleandoc(self.script)
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
     """An agent of the demo. ``config`` is its AgentConfig. One that ``responds`` is no agent, but a
-    program that asks by OpenAI's Responses API, in conversations."""
+    client of OpenAI's Responses API, with conversations."""
 
     name: str
     config: dict[str, Any]
@@ -42,6 +42,7 @@ class Role:
 
 
 def tool_def(name: str, description: str, **parameters: str) -> dict[str, Any]:
+    """Return the definition of a client tool; ``parameters`` maps names to types."""
     return {
         "name": name,
         "description": description,

@@ -1,4 +1,4 @@
-"""Plays one scene: the real loop, a scripted model, and a clock that only waiting moves."""
+"""Plays one scene with the real loop, a scripted model and a clock that only waiting moves."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from agents.server.demo.scenes import Scene
 
 
 @dataclass
-class Clock:
-    """A clock that stands still until somebody sleeps. Microseconds since 1970."""
+class SceneClock:
+    """A clock that only ``sleep`` moves, in microseconds since 1970."""
 
     now_us: int
 
@@ -34,8 +34,8 @@ class Clock:
 
 
 @dataclass
-class Prompted:
-    """The scripted model with a prompter: whatever it is asked, it plays this script."""
+class ScenePrompter:
+    """A model endpoint that plays one script, whatever the request says."""
 
     scripted: ScriptedEndpoint
     script: str
@@ -43,9 +43,9 @@ class Prompted:
 
     def stream(self, request: InferenceRequest) -> AsyncIterator[Chunk]:
         messages = list(request.messages)
-        place = max(place for place, raw in enumerate(messages) if msgspec.json.decode(raw)["role"] == "user")
+        position = max(index for index, raw in enumerate(messages) if msgspec.json.decode(raw)["role"] == "user")
         cue = {"role": "user", "content": f"!script\n{self.script}"}
-        messages[place] = msgspec.json.encode(cue)
+        messages[position] = msgspec.json.encode(cue)
         return self.scripted.stream(replace(request, messages=messages))
 
     async def models(self) -> list[Model]:
@@ -56,48 +56,48 @@ class Prompted:
 
 
 @dataclass
-class Take:
-    """What was played of a leg."""
+class SceneRecording:
+    """The events and deltas of one played response. ``waits`` is true when it ended waiting for its client."""
 
     events: list[object] = field(default_factory=list)
     deltas: list[Delta] = field(default_factory=list)
     waits: bool = False
 
 
-async def play(loop: Loop, scene: Scene, *, resumed: bool = False) -> Take:
-    """Everything of a leg after its first event."""
-    take, count = Take(), 0
+async def play(loop: Loop, scene: Scene, *, resumed: bool = False) -> SceneRecording:
+    """Play a response; return everything of it after its first event."""
+    recording, count = SceneRecording(), 0
     events = loop.events()
     async for entry in events:
-        _note(take, entry)
+        _note(recording, entry)
         count += 1
         if scene.stop and not resumed and count >= scene.stop[1]:
-            take.events += loop.close(scene.stop[0], reason=_REASONS[scene.stop[0]])
+            recording.events += loop.close(scene.stop[0], reason=_REASONS[scene.stop[0]])
             break
-    return take
+    return recording
 
 
 _REASONS = {"cancelled": "cancelled by local", "interrupted": "the server stopped"}
 
 
-def _note(take: Take, entry: Entry) -> None:
+def _note(recording: SceneRecording, entry: Entry) -> None:
     if isinstance(entry, Delta):
-        take.deltas.append(entry)
+        recording.deltas.append(entry)
     else:
-        take.events.append(entry)
-        take.waits = isinstance(entry, TurnAwaiting)
+        recording.events.append(entry)
+        recording.waits = isinstance(entry, TurnAwaiting)
 
 
-def resumed_run(run: Run, opening_take: Take, scene: Scene) -> Run:
-    """The run of the next leg: the client's answers to what the last one waits for."""
-    steps = [event for event in opening_take.events if isinstance(event, StepStarted)]
-    waiting = [event for event in steps if event.status == "awaiting_input" and event.detail]
-    pending = [PendingCall(event.step, event.detail.tool_calls[0], event.at) for event in waiting if event.detail]
+def resumed_run(run: Run, recording: SceneRecording, scene: Scene) -> Run:
+    """Return the run of the next response: the client answers the calls that the last one waits for."""
+    steps = [event for event in recording.events if isinstance(event, StepStarted)]
+    awaiting = [event for event in steps if event.status == "awaiting_input" and event.detail]
+    pending = [PendingCall(event.step, event.detail.tool_calls[0], event.at) for event in awaiting if event.detail]
     responses = [
-        ToolResponse(call_id=one.call.call_id, tool_name=one.call.tool_name, content=answer)
-        for one, answer in zip(pending, scene.answers, strict=True)
+        ToolResponse(call_id=pending_call.call.call_id, tool_name=pending_call.call.tool_name, content=answer)
+        for pending_call, answer in zip(pending, scene.answers, strict=True)
     ]
-    last = opening_take.events[-1]
+    last = recording.events[-1]
     assert isinstance(last, TurnAwaiting)  # the caller saw it wait
     return replace(
         run,
@@ -109,7 +109,7 @@ def resumed_run(run: Run, opening_take: Take, scene: Scene) -> Run:
             next_step=max(event.number for event in steps) + 1,
             round=max(event.round for event in steps) + 1,
             iterations=last.iterations,
-            usage=_usage(opening_take.events),
+            usage=_usage(recording.events),
         ),
     )
 

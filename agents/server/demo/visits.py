@@ -1,4 +1,4 @@
-"""A program that asks by OpenAI's Responses API, in conversations."""
+"""Scenes of a client of OpenAI's Responses API, in conversations."""
 
 from __future__ import annotations
 

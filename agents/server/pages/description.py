@@ -1,4 +1,4 @@
-"""The description of the API (OpenAPI 3.1, as decoded JSON) as a tree to be shown.
+"""Converts the API's OpenAPI 3.1 description (decoded JSON) into a tree for the documentation page.
 
 Pure: knows neither requests nor HTML. Named types are unfolded a few levels where they are used;
 from there on, and where a type holds itself, their names lead to the list of all types.
@@ -23,202 +23,211 @@ Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A piece of a type: ``array of``, or a name that leads to its type."""
+class TypePart:
+    """A part of a rendered type: text such as ``array of``, or a type's name with the anchor of its entry."""
 
     text: str
     anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldDoc:
     """A member of an object, a parameter, or, without a name, one kind of several. ``facts`` are its
-    bounds and its default in words."""
+    bounds and its default as text."""
 
     name: str
-    type: tuple[Word, ...]
+    type: tuple[TypePart, ...]
     required: bool = False
-    words: str = ""
+    description: str = ""
     facts: tuple[str, ...] = ()
-    fields: tuple[Field, ...] = ()
+    fields: tuple[FieldDoc, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """What is sent, or comes back: of one media type."""
+class BodyDoc:
+    """The body of a request or response in one media type."""
 
     media: str
-    content: Field
+    content: FieldDoc
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ResponseDoc:
+    """One response of an operation: its status code, description and bodies."""
+
     status: str
-    words: str
-    bodies: tuple[Body, ...]
+    description: str
+    bodies: tuple[BodyDoc, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationDoc:
+    """One operation: a method of a path. ``parameters`` are (path, query or header, field)."""
+
     anchor: str
     method: str
     path: str
     summary: str
-    words: str
-    parameters: tuple[tuple[str, Field], ...]
-    """Each with where it stands: path, query or header."""
-    bodies: tuple[Body, ...]
-    answers: tuple[Answer, ...]
+    description: str
+    parameters: tuple[tuple[str, FieldDoc], ...]
+    bodies: tuple[BodyDoc, ...]
+    responses: tuple[ResponseDoc, ...]
     example: str
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
+class TypeDoc:
+    """A named type with its anchor on the page."""
+
     anchor: str
-    content: Field
+    content: FieldDoc
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class ApiDescription:
+    """The whole description: operations by tag, and all named types."""
+
     title: str
     version: str
-    groups: tuple[tuple[str, tuple[Operation, ...]], ...]
-    types: tuple[Type, ...]
+    groups: tuple[tuple[str, tuple[OperationDoc, ...]], ...]
+    types: tuple[TypeDoc, ...]
 
 
-def read(raw: Mapping[str, Any]) -> Description:
-    """The whole description; operations by tag, in the order they come."""
+def read_description(raw: Mapping[str, Any]) -> ApiDescription:
+    """Convert the decoded JSON; operations are grouped by tag, in their original order."""
     reader = _Reader(raw.get("components", {}).get("schemas", {}))
-    groups: dict[str, list[Operation]] = {}
+    groups: dict[str, list[OperationDoc]] = {}
     for path, item in raw["paths"].items():
         for method in METHODS:
             if method in item:
                 tag = (item[method].get("tags") or ["other"])[0]
                 groups.setdefault(tag, []).append(reader.operation(method, path, item[method]))
-    return Description(
+    return ApiDescription(
         title=raw["info"]["title"],
         version=raw["info"]["version"],
-        groups=tuple((tag, tuple(found)) for tag, found in groups.items()),
+        groups=tuple((tag, tuple(operations)) for tag, operations in groups.items()),
         types=tuple(reader.types()),
     )
 
 
 class _Reader:
-    """Reads against the named schemas."""
+    """Converts operations and types, resolving references to the named schemas."""
 
     def __init__(self, schemas: Mapping[str, Schema]) -> None:
         self._schemas = schemas
 
-    def operation(self, method: str, path: str, raw: Mapping[str, Any]) -> Operation:
+    def operation(self, method: str, path: str, raw: Mapping[str, Any]) -> OperationDoc:
         name = raw.get("operationId", f"{method} {path}")
         content = raw.get("requestBody", {}).get("content", {})
-        return Operation(
+        return OperationDoc(
             anchor=f"op-{_slug(name)}",
             method=method.upper(),
             path=path,
             summary=raw.get("summary") or readable_name(name).capitalize(),
-            words=raw.get("description", ""),
-            parameters=tuple((one["in"], self._parameter(one)) for one in raw.get("parameters", ())),
+            description=raw.get("description", ""),
+            parameters=tuple((parameter["in"], self._parameter(parameter)) for parameter in raw.get("parameters", ())),
             bodies=self._bodies(content),
-            answers=tuple(self._answers(raw.get("responses", {}))),
+            responses=tuple(self._responses(raw.get("responses", {}))),
             example=curl(method, path, _first_schema(content), self._schemas),
         )
 
-    def types(self) -> Iterator[Type]:
+    def types(self) -> Iterator[TypeDoc]:
         for name in sorted(self._schemas, key=str.lower):
-            yield Type(f"type-{_slug(name)}", self._field(name, self._schemas[name], depth=1))
+            yield TypeDoc(f"type-{_slug(name)}", self._field(name, self._schemas[name], depth=1))
 
-    def _parameter(self, raw: Mapping[str, Any]) -> Field:
+    def _parameter(self, raw: Mapping[str, Any]) -> FieldDoc:
         schema = {**raw.get("schema", {}), "description": raw.get("description", "")}
         return self._field(raw["name"], schema, required=raw.get("required", False), depth=DEPTH)
 
-    def _bodies(self, content: Mapping[str, Any]) -> tuple[Body, ...]:
-        return tuple(Body(media, self._field("", _told(one), depth=DEPTH)) for media, one in content.items())
+    def _bodies(self, content: Mapping[str, Any]) -> tuple[BodyDoc, ...]:
+        return tuple(
+            BodyDoc(media, self._field("", _payload_schema(body), depth=DEPTH)) for media, body in content.items()
+        )
 
-    def _answers(self, raw: Mapping[str, Any]) -> Iterator[Answer]:
+    def _responses(self, raw: Mapping[str, Any]) -> Iterator[ResponseDoc]:
         for status, one in raw.items():
             if status >= "400":
                 continue  # the same everywhere: `ErrorBody`
-            yield Answer(status, one.get("description", ""), self._bodies(one.get("content", {})))
+            yield ResponseDoc(status, one.get("description", ""), self._bodies(one.get("content", {})))
 
     # ------------------------------------------------------------------------------------ schemas
 
     def _field(
         self, name: str, schema: Schema, *, depth: int, required: bool = False, within: tuple[str, ...] = ()
-    ) -> Field:
-        return Field(
+    ) -> FieldDoc:
+        return FieldDoc(
             name=name,
             type=tuple(self._type(schema)),
             required=required,
-            words=schema.get("description", "") or self._named(schema).get("description", ""),
+            description=schema.get("description", "") or self._named(schema).get("description", ""),
             facts=tuple(_facts(schema)),
             fields=tuple(self._members(schema, depth, within)),
         )
 
     def _named(self, schema: Schema) -> Schema:
-        """The schema a reference names; the same schema where it is none."""
+        """Return the schema that a reference names, or the schema itself where it is no reference."""
         name = _reference(schema)
         return self._schemas.get(name, {}) if name else schema
 
-    def _type(self, schema: Schema) -> Iterator[Word]:
+    def _type(self, schema: Schema) -> Iterator[TypePart]:
         name = _reference(schema)
         if name:
-            yield Word(name, f"type-{_slug(name)}")
+            yield TypePart(name, f"type-{_slug(name)}")
         elif choices := _alternatives(schema):
-            for place, choice in enumerate(choices):
-                if place:
-                    yield Word(" or ")
+            for position, choice in enumerate(choices):
+                if position:
+                    yield TypePart(" or ")
                 yield from self._type(choice)
         elif schema.get("type") == "array":
-            yield Word("array of ")
+            yield TypePart("array of ")
             yield from self._type(schema.get("items", {}))
         elif "const" in schema:
-            yield Word(json.dumps(schema["const"]))
+            yield TypePart(json.dumps(schema["const"]))
         else:
-            yield Word(_plain_type(schema))
+            yield TypePart(_plain_type(schema))
 
-    def _members(self, schema: Schema, depth: int, within: tuple[str, ...]) -> Iterator[Field]:
-        """The members of an object; of several kinds of objects, each kind with its members."""
-        objects = [one for one in self._objects(schema) if (_reference(one) or "") not in within]
+    def _members(self, schema: Schema, depth: int, within: tuple[str, ...]) -> Iterator[FieldDoc]:
+        """Yield the members of an object, or, of several kinds of objects, each kind with its members."""
+        objects = [kind for kind in self._objects(schema) if (_reference(kind) or "") not in within]
         if depth == 0 or not objects:
             return
         if len(objects) > 1:
-            for one in objects:
-                yield self._field("", one, depth=depth - 1, within=within)
+            for kind in objects:
+                yield self._field("", kind, depth=depth - 1, within=within)
             return
-        name, found = _reference(objects[0]), self._named(objects[0])
+        name, properties = _reference(objects[0]), self._named(objects[0])
         inside = (*within, name) if name else within
-        for member, inner in found.get("properties", {}).items():
-            needed = member in found.get("required", ())
+        for member, inner in properties.get("properties", {}).items():
+            needed = member in properties.get("required", ())
             yield self._field(member, inner, depth=depth - 1, required=needed, within=inside)
 
     def _objects(self, schema: Schema) -> list[Schema]:
-        """The kinds of objects a value can be, or hold as a list."""
+        """Return the kinds of objects that a value can be or a list can hold."""
         choices = _alternatives(schema) or [schema]
-        found: dict[str, Schema] = {}
+        objects: dict[str, Schema] = {}
         for choice in choices:
             if choice.get("type") == "array":
-                found |= {_key(one): one for one in self._objects(choice.get("items", {}))}
+                objects |= {_key(kind): kind for kind in self._objects(choice.get("items", {}))}
             elif choice is not schema and _alternatives(choice):
-                found |= {_key(one): one for one in self._objects(choice)}
+                objects |= {_key(kind): kind for kind in self._objects(choice)}
             elif "properties" in self._named(choice):
-                found[_key(choice)] = choice
-        return list(found.values())
+                objects[_key(choice)] = choice
+        return list(objects.values())
 
 
-def _told(body: Mapping[str, Any]) -> Schema:
-    """What a body says: of a stream, what its events have as JSON."""
+def _payload_schema(body: Mapping[str, Any]) -> Schema:
+    """Return the schema of a body; for a stream, of the JSON in its events."""
     schema: Schema = body.get("schema", {})
     data: Schema = schema.get("properties", {}).get("data", {})
     return data.get("contentSchema", schema)  # type: ignore[no-any-return]  # raw JSON
 
 
 def _first_schema(content: Mapping[str, Any]) -> Schema | None:
-    return next((one.get("schema") for one in content.values()), None)
+    return next((body.get("schema") for body in content.values()), None)
 
 
 def _key(schema: Schema) -> str:
-    """The same kind of object once, however often it is an alternative."""
+    """Return the identity of a kind of object, which may stand several times among alternatives."""
     return _reference(schema) or str(id(schema))
 
 
@@ -232,7 +241,7 @@ def _alternatives(schema: Schema) -> Sequence[Schema]:
 
 def _plain_type(schema: Schema) -> str:
     if "enum" in schema:
-        return " | ".join(json.dumps(one) for one in schema["enum"])
+        return " | ".join(json.dumps(value) for value in schema["enum"])
     kind = schema.get("type", "any")
     kind = " or ".join(kind) if isinstance(kind, list) else str(kind)
     return f"{kind} ({schema['format']})" if "format" in schema else kind

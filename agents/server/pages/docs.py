@@ -1,5 +1,4 @@
-"""The documentation of the API: its own description, rendered here, readable offline and without
-JavaScript."""
+"""The API's documentation page: its OpenAPI description as HTML, readable offline and without JavaScript."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from agents.uikit.templates import fragment
 
 @page("read")
 def docs_page(request: PageRequest) -> HttpResponse:
-    from agents.server.api import openapi  # made at the first look, not at every start
+    from agents.server.api import openapi  # imported at the first view, not at every start
 
     context = {
         "docs": rendered(openapi.description(), get_language() or ""),
@@ -31,6 +30,6 @@ def docs_page(request: PageRequest) -> HttpResponse:
 
 @lru_cache(maxsize=8)
 def rendered(raw: bytes, language: str) -> SafeString:
-    """A description (JSON) as HTML in the language in use; kept, as it is the same for everyone."""
-    read = description.read(msgspec.json.decode(raw))
-    return fragment("server/_operations.html", api=read)
+    """Render a description (JSON) as HTML in the current language; cached, as it is the same for everyone."""
+    api = description.read_description(msgspec.json.decode(raw))
+    return fragment("server/_operations.html", api=api)

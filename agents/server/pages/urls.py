@@ -1,4 +1,4 @@
-"""The table of pages. Those of the removable subjects come first: some have a word where others have an id."""
+"""The URL table of the pages. Removable subjects come first: some have a fixed segment where others have an id."""
 
 from __future__ import annotations
 

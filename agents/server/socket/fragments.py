@@ -1,4 +1,4 @@
-"""What a socket carries for a page: the very fragments the page was rendered with."""
+"""Renders the HTML fragments that sockets send: the same templates that pages are rendered with."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from agents.record.store import read_turns, step_pages
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """How a list is told: of what its rows are, and whether as HTML, in which language."""
+class ListFormat:
+    """The format of a list's rows: their level, and whether they are HTML, in which language."""
 
     level: str
     html: bool
@@ -32,26 +32,26 @@ class Form:
 
 
 def _plain_text(value: Any) -> str:
-    """A fragment, which is a string that is marked as HTML, as the plain string that msgspec knows."""
+    """Return a fragment (a string marked as HTML) as the plain string that msgspec can encode."""
     if isinstance(value, SafeString):
         return value[:]
     raise NotImplementedError(f"{type(value).__name__} is not sent to browsers")
 
 
 encode = msgspec.json.Encoder(enc_hook=_plain_text).encode
-"""Messages to JSON."""
+"""Encodes messages as JSON."""
 
 
-def rows(found: Sequence[Row], form: Form, query: Query) -> list[dict[str, Any]]:
-    """A list's rows as data, or as HTML with what the query searches for marked."""
+def rows(page: Sequence[Row], form: ListFormat, query: Query) -> list[dict[str, Any]]:
+    """Return a list's rows as data, or as HTML with the query's terms highlighted."""
     if form.html:
         with translation.override(form.language or None):
-            return [{"html": html} for html in log_rows.rows(query.level, found, query)]
-    return [{"row": msgspec.Raw(row.model_dump_json().encode())} for row in found]
+            return [{"html": html} for html in log_rows.rows(query.level, page, query)]
+    return [{"row": msgspec.Raw(row.model_dump_json().encode())} for row in page]
 
 
 def turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]], language: str = "") -> list[dict[str, Any]]:
-    """A turn's events with the fragments they change: a step's card, the turn's facts."""
+    """Return a turn's events with the fragments they change: a step's card, the turn's summary."""
     with translation.override(language or None):
         return _turn_events(actor, key, events)
 
@@ -60,38 +60,40 @@ def _turn_events(actor: Actor, key: int, events: Sequence[dict[str, Any]]) -> li
     if all(event["type"] == "delta" for event in events):
         return list(events)
     turn = read_turns.head(actor, key)
-    found = turn_log.turn_rows(actor, [key])
-    if not found:
-        return []  # deleted in this moment; the subscription ends by itself
-    marks = turn_page_data.landmarks(found[0])
+    turn_rows = turn_log.turn_rows(actor, [key])
+    if not turn_rows:
+        return []  # deleted meanwhile; the subscription ends by itself
+    marks = turn_page_data.landmarks(turn_rows[0])
     turn = replace(turn, steps=_steps(key, marks.total, events))
     steps = {ids.public(ids.Kind.STEP, step.key): step for step in turn.steps}
-    out = []
+    rendered = []
     for event in events:
         if event["type"].startswith("step."):
             step = steps[event["step"]]
-            html = fragments.step_card(turn, step, fragments.CardContext(found[0].agent_name))
+            html = fragments.step_card(turn, step, fragments.CardContext(turn_rows[0].agent_name))
             event = {"type": event["type"], "step": event["step"], "number": step.number, "html": html}
         elif event["type"].startswith("turn."):
             if event["type"] == "turn.resumed":
-                out += _leg(actor, turn)
-            event = {"type": event["type"], "html": fragments.turn_facts(turn, found[0], marks)}
-        out.append(event)
-    return out
+                rendered += _response_head(actor, turn)
+            event = {"type": event["type"], "html": fragments.turn_facts(turn, turn_rows[0], marks)}
+        rendered.append(event)
+    return rendered
 
 
 def _steps(turn: int, total: int, events: Sequence[dict[str, Any]]) -> tuple[StepSnapshot, ...]:
-    """The steps that events are about, among the last of their turn."""
+    """Return the steps that the events are about, and the last steps of their turn."""
     last = step_pages.steps(turn, max(total - PAGE_STEPS, 0), PAGE_STEPS)
-    known = {step.key for step in last}
+    recent = {step.key for step in last}
     named = {ids.parse(ids.Kind.STEP, event["step"]) for event in events if event["type"].startswith("step.")}
-    return (*step_pages.steps_by_key(turn, {key for key in named if key is not None and key not in known}), *last)
+    return (*step_pages.steps_by_key(turn, {key for key in named if key is not None and key not in recent}), *last)
 
 
-def _leg(actor: Actor, turn: TurnSnapshot) -> list[dict[str, Any]]:
-    """Where a response begins that continues a turn: it stands among the steps, before its first."""
-    begun = fragments.last_response_head(actor, turn)
-    if begun is None:
+def _response_head(actor: Actor, turn: TurnSnapshot) -> list[dict[str, Any]]:
+    """Return the heading of the response that continues a turn: it stands among the steps, before its first."""
+    head = fragments.last_response_head(actor, turn)
+    if head is None:
         return []
-    leg, html = begun
-    return [{"type": "step.leg", "step": f"leg-{leg.number}", "number": leg.record.first_step - 0.5, "html": html}]
+    response, html = head
+    return [
+        {"type": "step.leg", "step": f"leg-{response.number}", "number": response.record.first_step - 0.5, "html": html}
+    ]

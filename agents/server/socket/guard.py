@@ -1,4 +1,4 @@
-"""Who may open a socket: Host and Origin first, then the actor.
+"""Decides who may open a socket: checks Host and Origin first, then the actor.
 
 A page's socket carries cookies, so its Origin must be ours: any page of the web can open a socket
 here with them. A program sends a key and no cookies; it needs no Origin.
@@ -22,15 +22,15 @@ Scope = dict[str, Any]
 
 
 def header(scope: Scope, name: bytes) -> str:
-    """A header's value, empty when absent."""
+    """Return a header's value, empty when absent."""
     for key, value in scope["headers"]:
         if key == name:
             return str(value.decode("latin-1"))
     return ""
 
 
-def allowed(scope: Scope) -> bool:
-    """Whether Host and Origin are ours."""
+def is_allowed(scope: Scope) -> bool:
+    """Return whether Host and Origin are ours."""
     host = header(scope, b"host")
     if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
         return False
@@ -41,25 +41,25 @@ def allowed(scope: Scope) -> bool:
 
 
 class OriginGuard:
-    """Refuses a handshake from elsewhere with 403."""
+    """Refuses handshakes from other origins with 403."""
 
     def __init__(self, application: Any) -> None:
         self.application = application
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> Any:
-        if allowed(scope):
+        if is_allowed(scope):
             return await self.application(scope, receive, send)
         await receive()
         await send({"type": "websocket.close", "code": 4403})
         return None
 
 
-TRY_AGAIN = 1013
-"""The code of a server that is overloaded or not itself (IANA's registry of close codes)."""
+TRY_AGAIN_LATER = 1013
+"""Close code of a server that is overloaded or in trouble (IANA's registry of close codes)."""
 
 
-class TroubleGuard:
-    """Closes a socket that the store's trouble befalls while it is opened."""
+class StoreFailureGuard:
+    """Closes a socket with `TRY_AGAIN_LATER` when the store fails while it is opened."""
 
     def __init__(self, application: Any) -> None:
         self.application = application
@@ -67,32 +67,32 @@ class TroubleGuard:
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> Any:
         accepted = False
 
-        async def noticed(message: dict[str, Any]) -> None:
+        async def tracked_send(message: dict[str, Any]) -> None:
             nonlocal accepted
             accepted = accepted or message["type"] == "websocket.accept"
             await send(message)
 
         try:
-            return await self.application(scope, receive, noticed)
+            return await self.application(scope, receive, tracked_send)
         except Exception as error:
             if not isinstance(error, Unavailable) and failures.unavailable(error, scope["path"]) is None:
                 raise
         if not accepted:  # a handshake that is refused has no code
             await send({"type": "websocket.accept"})
-        await send({"type": "websocket.close", "code": TRY_AGAIN})
+        await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
 
 
 def language_of(scope: Scope) -> str:
-    """The language of the page that opened a socket: as the page itself got it."""
-    asked = HttpRequest()
-    asked.META["HTTP_ACCEPT_LANGUAGE"] = header(scope, b"accept-language")
-    asked.COOKIES.update(parse_cookie(header(scope, b"cookie")))
-    return translation.get_language_from_request(asked)
+    """Return the language of the page that opened a socket, by the same rules as for the page."""
+    request = HttpRequest()
+    request.META["HTTP_ACCEPT_LANGUAGE"] = header(scope, b"accept-language")
+    request.COOKIES.update(parse_cookie(header(scope, b"cookie")))
+    return translation.get_language_from_request(request)
 
 
 def actor_of(scope: Scope) -> Actor:
-    """The actor behind a socket: an API key, a token, the logged-in user, or the local one. Reads tables.
-    Raises Unavailable where it cannot be known now."""
+    """Return the actor of a socket: of an API key, a token, the logged-in user, or the local one. Reads tables.
+    Raises Unavailable where it cannot be determined now."""
     scheme, _, secret = header(scope, b"authorization").partition(" ")
     secret = secret.strip() if scheme.lower() == "bearer" else ""
     try:

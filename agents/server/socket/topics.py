@@ -1,8 +1,8 @@
-"""What can be subscribed to: a turn, or a list of a level's rows (a session's, an agent's, the logs').
+"""Follows the topics of subscriptions: a turn, or a list of rows of a level (of a session, an agent, or all).
 
-`follow` yields the rest of each frame, from the value of ``op`` on, so that sockets at the same
-place share the encoding. A turn's events go out as they come, with the deltas of a tick merged. A
-list asks the store once per tick which of the changed rows its query accepts.
+`follow` yields each frame from the value of ``op`` on, without the subscription's id, so that sockets at the same
+cursor share the encoding. A turn's events go out as they come, with the deltas of a tick merged. A
+list queries the store once per tick for the changed rows that it accepts.
 """
 
 from __future__ import annotations
@@ -30,32 +30,40 @@ from agents.record import live
 from agents.record.bus import Waiters, hub
 from agents.record.schemas.events import EVENT, Delta, Entry, cursor_of, parse_cursor, position
 from agents.record.store import replay, turns
-from agents.server.socket import fragments as shown
-from agents.server.socket.lists import catch_up, gap, list_events, list_packet, on_page, shown_at_first, without
+from agents.server.socket import fragments as fragments
+from agents.server.socket.lists import (
+    catch_up,
+    gap_packet,
+    initial_rows,
+    list_events,
+    list_packet,
+    missing_rows,
+    rows_after,
+)
 
 log = logging.getLogger(__name__)
 
 TICK_S = 0.04
 LIST_TICK_S = 0.1
-ADVANCE_S = 60.0
-"""How often a list's cursor goes on without news, whatever others do or leave."""
-PACKETS_KEPT = 64
-"""Ticks that a socket may be behind the others of its list."""
-REMEMBERED = 1000
-"""Rows of a list that are taken to be on its pages."""
+ADVANCE_INTERVAL_S = 60.0
+"""Interval in which a list's cursor advances without events, whether or not others changed something."""
+MAX_PACKETS = 64
+"""Packets that a list retains for sockets that are behind."""
+MAX_TRACKED_ROWS = 1000
+"""Rows of a list that are tracked as being on its pages."""
 LEVELS: dict[str, Level] = {"turns": "turn", "sessions": "session", "steps": "step", "responses": "response"}
-"""What the rows of a list are."""
-SHOWN, LONGEST_ID = 500, 64
-"""Rows that a page may say it has, and characters of their ids."""
+"""The levels of a list's rows, by their names in messages."""
+MAX_SHOWN, MAX_ID_LENGTH = 500, 64
+"""Limits of ``shown``: the number of ids, and the characters of each."""
 
-_encode = shown.encode
+_encode = fragments.encode
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a client asked for. ``after`` is a turn's cursor, or a sealed place in the change feed. ``shown``
-    are the rows that a list's page has: it is told which of them are not in the list, now or later.
-    ``language`` is the one of the HTML; data has none."""
+    """The parameters of a subscription. ``after`` is a turn's cursor, or a sealed position in the change feed.
+    ``shown`` are the rows on the client's page: it gets ``gone`` for those that are not in the list, now or later.
+    ``language`` is the language of the HTML; JSON has none."""
 
     actor: Actor
     topic: str
@@ -71,23 +79,23 @@ class Subscription:
         return self.form == "html"
 
 
-def follow(wanted: Subscription) -> AsyncIterator[bytes]:
-    """The frames of a subscription. Raises InvalidRequest, QuerySyntax, NotFound while iterated."""
-    if wanted.form not in {"json", "html"}:
+def follow(subscription: Subscription) -> AsyncIterator[bytes]:
+    """Yield the frames of a subscription. Raises InvalidRequest, QuerySyntax, NotFound while iterated."""
+    if subscription.form not in {"json", "html"}:
         raise InvalidRequest("as: say json or html.", param="as")
-    kind, _, public_id = wanted.topic.partition(":")
+    kind, _, public_id = subscription.topic.partition(":")
     if kind == "turn":
-        return _turn(wanted, public_id)
+        return _follow_turn(subscription, public_id)
     if kind in {"logs", "session", "agent"}:
-        return _list(wanted, _narrowed(kind, public_id, wanted.q))
+        return _follow_list(subscription, _narrow_query(kind, public_id, subscription.q))
     raise InvalidRequest("topic: say turn:<id>, session:<id>, agent:<id> or logs.", param="topic")
 
 
-def _narrowed(kind: str, public_id: str, q: str) -> str:
+def _narrow_query(kind: str, public_id: str, q: str) -> str:
     if kind == "logs":
         return q
-    known = ids.Kind.SESSION if kind == "session" else ids.Kind.AGENT
-    if ids.parse(known, public_id) is None:
+    id_kind = ids.Kind.SESSION if kind == "session" else ids.Kind.AGENT
+    if ids.parse(id_kind, public_id) is None:
         raise NotFound(f"{kind.capitalize()} '{public_id[:80]}' not found.")
     return within(read_query(q, now_us=ids.now_us()), term_of(kind, public_id)).text
 
@@ -95,64 +103,64 @@ def _narrowed(kind: str, public_id: str, q: str) -> str:
 # ---------------------------------------------------------------------------------------------- turn
 
 
-async def _turn(wanted: Subscription, public_id: str) -> AsyncIterator[bytes]:
+async def _follow_turn(subscription: Subscription, public_id: str) -> AsyncIterator[bytes]:
     key = turns.key_of(public_id)
-    await read(turns.target, wanted.actor, key)
+    await read(turns.target, subscription.actor, key)
     try:
-        after = parse_cursor(wanted.after)
+        after = parse_cursor(subscription.after)
     except ValueError as error:
         raise InvalidRequest(f"after: {error}.", param="after") from error
     op = "replay"
     async for batch in live.follow(key, after, limit=replay.MAX_WINDOW):
         if batch:
-            yield await _packet(wanted, key, batch, op)
+            yield await _packet(subscription, key, batch, op)
         if op == "replay":
             yield b'"live"}'
             op = "events"
         if not batch:
-            await read(turns.target, wanted.actor, key)  # it may have been taken from us
+            await read(turns.target, subscription.actor, key)  # the right to read it may have been revoked
         if len(batch) < live.MAX_BATCH:  # one that is catching up need not wait for the others
             await _next_tick()
 
 
 async def _next_tick() -> None:
-    """Sockets wake together, stand at the same cursors, and share what is encoded."""
+    """Sleep until the next common tick: sockets that wake together have the same cursors and share packets."""
     now = asyncio.get_running_loop().time()
     await asyncio.sleep(TICK_S - now % TICK_S)
 
 
 _packets: dict[tuple[Any, ...], bytes] = {}
-_PACKETS = 512
+_MAX_CACHED_PACKETS = 512
 
 
-async def _packet(wanted: Subscription, key: int, batch: Sequence[Entry], op: str) -> bytes:
-    name = (key, wanted.form, wanted.language, op, position(batch[0]), position(batch[-1]))
-    found = _packets.get(name)
-    if found is None:
-        events = [_event(entry) for entry in merged(batch)]
-        if wanted.html:
-            events = await read(shown.turn_events, wanted.actor, key, events, wanted.language)
+async def _packet(subscription: Subscription, key: int, batch: Sequence[Entry], op: str) -> bytes:
+    cache_key = (key, subscription.form, subscription.language, op, position(batch[0]), position(batch[-1]))
+    packet = _packets.get(cache_key)
+    if packet is None:
+        events = [_event(entry) for entry in merge_deltas(batch)]
+        if subscription.html:
+            events = await read(fragments.turn_events, subscription.actor, key, events, subscription.language)
         body = {"events": events, "cursor": cursor_of(batch[-1])}
-        found = b'"%b",%b' % (op.encode(), _encode(body)[1:])
-        if len(_packets) >= _PACKETS:
+        packet = b'"%b",%b' % (op.encode(), _encode(body)[1:])
+        if len(_packets) >= _MAX_CACHED_PACKETS:
             _packets.clear()
-        _packets[name] = found
-    return found
+        _packets[cache_key] = packet
+    return packet
 
 
-def merged(batch: Sequence[Entry]) -> list[Entry]:
-    """Neighbouring deltas of the same text as one; the last one's position is kept."""
-    out: list[Entry] = []
+def merge_deltas(batch: Sequence[Entry]) -> list[Entry]:
+    """Merge neighbouring deltas of the same text; the merged delta has the position of the last."""
+    entries: list[Entry] = []
     run: list[Delta] = []
     for entry in batch:
         if isinstance(entry, Delta) and (not run or _joins(run[-1], entry)):
             run.append(entry)
             continue
-        out += _joined(run)
+        entries += _joined_delta(run)
         run = [entry] if isinstance(entry, Delta) else []
         if not run:
-            out.append(entry)
-    return out + _joined(run)
+            entries.append(entry)
+    return entries + _joined_delta(run)
 
 
 def _joins(last: Delta, delta: Delta) -> bool:
@@ -160,7 +168,7 @@ def _joins(last: Delta, delta: Delta) -> bool:
     return same and last.offset + len(last.text) == delta.offset
 
 
-def _joined(run: list[Delta]) -> list[Entry]:
+def _joined_delta(run: list[Delta]) -> list[Entry]:
     if not run:
         return []
     return [replace(run[-1], offset=run[0].offset, text="".join(delta.text for delta in run))]
@@ -183,93 +191,95 @@ def _event(entry: Entry) -> dict[str, Any]:
 
 
 Packet = tuple[int, bytes]
-"""What a list sends, and the change feed's number that it goes up to; nothing (``b""``) moves the reader's
-cursor only."""
+"""(number in the change feed up to which the packet reaches, its bytes); empty bytes only advance the reader's
+cursor."""
 
 
-class _Watch:
-    """One query for one actor: asked once per tick, whoever many sockets wait for it. What it found
-    is kept for a while with readers as cursors, so that one who is still catching up misses none."""
+class _ListWatch:
+    """Follows one query for one actor and shares its packets: it reads once per tick, however many sockets wait.
+    It retains the last packets and each reader has a position, so that one who is catching up misses none."""
 
-    def __init__(self, actor: Actor, query: Query, form: shown.Form) -> None:
+    def __init__(self, actor: Actor, query: Query, form: fragments.ListFormat) -> None:
         self.actor, self.query, self.form = actor, query, form
         self._kinds = changed_rows.kinds(query.level)
         self.readers = 0
-        self.made = 0
-        self.looks = 0
-        self._packets: deque[Packet] = deque(maxlen=PACKETS_KEPT)
+        self.packet_count = 0
+        self.read_count = 0
+        self._packets: deque[Packet] = deque(maxlen=MAX_PACKETS)
         self._readers = Waiters()
         self._changed: dict[Record, None] = {}
         self._sent: dict[str, None] = {}
-        self._seq, self._looked, self._advanced = 0, 0, 0
-        self._stop = hub.subscribe(self._note)
-        self._task = asyncio.create_task(self._work())
+        self._seq, self._read_seq, self._advanced_seq = 0, 0, 0
+        self._stop = hub.subscribe(self._on_change)
+        self._task = asyncio.create_task(self._run())
 
-    def _note(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
+    def _on_change(self, seq: int, records: Sequence[tuple[int, int]]) -> None:
         self._seq = max(self._seq, seq)
         self._changed.update((record, None) for record in records if record[0] in self._kinds)
 
-    async def _work(self) -> None:
-        beat = asyncio.get_running_loop().time() + ADVANCE_S
+    async def _run(self) -> None:
+        advance_at = asyncio.get_running_loop().time() + ADVANCE_INTERVAL_S
         while True:
             await asyncio.sleep(LIST_TICK_S)
             if self._changed:
-                await self._look()
+                await self._read_changes()
             else:
-                self._looked = self._seq
-            if asyncio.get_running_loop().time() >= beat:
-                beat += ADVANCE_S
+                self._read_seq = self._seq
+            if asyncio.get_running_loop().time() >= advance_at:
+                advance_at += ADVANCE_INTERVAL_S
                 self._advance()
 
     def _advance(self) -> None:
-        """Let cursors go on over what is not shown: to where all had been looked at a while ago, so that
-        no number is skipped which comes out of turn."""
-        self._put(self._advanced, b"")
-        self._advanced = self._looked
+        """Advance the readers' cursors over changes that the list does not show. It goes to the number reached at the
+        last call, not to the newest: a commit with a lower number may still arrive and must not be skipped."""
+        self._put(self._advanced_seq, b"")
+        self._advanced_seq = self._read_seq
 
     def _put(self, seq: int, packet: bytes) -> None:
         self._packets.append((seq, packet))
-        self.made += 1
+        self.packet_count += 1
         self._readers.wake()
 
-    async def _look(self) -> None:
+    async def _read_changes(self) -> None:
         records, self._changed = list(self._changed), {}
         seq = self._seq
-        self.looks += 1
+        self.read_count += 1
         try:
             events = await read(list_events, self.actor, self.query, records, self.form, frozenset(self._sent))
-        except Exception:  # the list is behind, not over: what changed is asked for again at the next tick
+        except Exception:  # the list is behind, not over: the next tick reads these records again
             log.exception("query=%s: a live list could not be read", self.query.text)
             self._changed = {**dict.fromkeys(records), **self._changed}
             return
-        self._looked = seq
-        if events:  # else nobody is told that others changed something
-            self.remember(event["id"] for event in events if event["type"] == "row")
+        self._read_seq = seq
+        if events:  # else nobody learns that others changed something
+            self.track(event["id"] for event in events if event["type"] == "row")
             self._put(seq, list_packet("events", events, feed_cursor.at(self.actor, seq)))
 
-    def remember(self, public_ids: Iterable[str]) -> None:
-        """These rows are on the page: when they go, it is told."""
+    def track(self, public_ids: Iterable[str]) -> None:
+        """Track rows as being on the page, so that it gets ``gone`` for them."""
         self._sent.update(dict.fromkeys(public_ids))
-        while len(self._sent) > REMEMBERED:
+        while len(self._sent) > MAX_TRACKED_ROWS:
             del self._sent[next(iter(self._sent))]
 
-    async def follow(self, place: int, seen: int) -> AsyncIterator[bytes]:
-        """The packets made since there were ``place`` of them, but for those that tell nothing to a
-        reader who has ``seen`` the change feed so far."""
-        told = seen
+    async def follow(self, position: int, seen: int) -> AsyncIterator[bytes]:
+        """Yield the packets from ``position`` (a value of ``packet_count``) on, without those that contain nothing new
+        for a reader who has ``seen`` the change feed up to that number."""
+        cursor_seq = seen
         while True:
-            if place < self.made - len(self._packets):
-                told = max(told, self._packets[0][0])
-                yield gap(self.actor, told)
-                place = self.made - len(self._packets)
-            fresh = list(itertools.islice(self._packets, len(self._packets) - (self.made - place), None))
-            place = self.made
-            for seq, packet in fresh:
+            if position < self.packet_count - len(self._packets):
+                cursor_seq = max(cursor_seq, self._packets[0][0])
+                yield gap_packet(self.actor, cursor_seq)
+                position = self.packet_count - len(self._packets)
+            new_packets = list(
+                itertools.islice(self._packets, len(self._packets) - (self.packet_count - position), None)
+            )
+            position = self.packet_count
+            for seq, packet in new_packets:
                 if packet and seq <= seen:
                     continue
-                told = max(told, seq)
-                yield packet or list_packet("events", (), feed_cursor.at(self.actor, told))
-            if place == self.made:
+                cursor_seq = max(cursor_seq, seq)
+                yield packet or list_packet("events", (), feed_cursor.at(self.actor, cursor_seq))
+            if position == self.packet_count:
                 await self._readers.wait()
 
     def close(self) -> None:
@@ -277,36 +287,45 @@ class _Watch:
         self._task.cancel()
 
 
-_watches: dict[tuple[Any, ...], _Watch] = {}
+_watches: dict[tuple[Any, ...], _ListWatch] = {}
 
 
-async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
-    if wanted.level not in LEVELS:
+async def _follow_list(subscription: Subscription, q: str) -> AsyncIterator[bytes]:
+    if subscription.level not in LEVELS:
         raise InvalidRequest(f"level: say {', '.join(LEVELS)}.", param="level")
-    if len(wanted.shown) > SHOWN or any(len(name) > LONGEST_ID for name in wanted.shown):
-        raise InvalidRequest(f"shown: at most {SHOWN} ids of rows.", param="shown")
-    query = await read(partial(read_query, q, now_us=ids.now_us(), level=LEVELS[wanted.level]))
-    form = shown.Form(wanted.level, wanted.html, wanted.language)
-    name = (wanted.actor.name, wanted.actor.key_id, str(wanted.actor), query.level, _fixed(query), form)
+    if len(subscription.shown) > MAX_SHOWN or any(len(watch_key) > MAX_ID_LENGTH for watch_key in subscription.shown):
+        raise InvalidRequest(f"shown: at most {MAX_SHOWN} ids of rows.", param="shown")
+    query = await read(partial(read_query, q, now_us=ids.now_us(), level=LEVELS[subscription.level]))
+    form = fragments.ListFormat(subscription.level, subscription.html, subscription.language)
+    name = (
+        subscription.actor.name,
+        subscription.actor.key_id,
+        str(subscription.actor),
+        query.level,
+        _absolute_query(query),
+        form,
+    )
     watch = _watches.get(name)
     if watch is None:
-        watch = _watches[name] = _Watch(wanted.actor, query, form)
+        watch = _watches[name] = _ListWatch(subscription.actor, query, form)
     watch.readers += 1
-    place = watch.made  # before catching up: what comes meanwhile is sent after it
+    position = watch.packet_count  # before catching up: packets that arrive meanwhile are sent after it
     try:
         if watch.readers == 1:
-            watch.remember(await read(shown_at_first, wanted.actor, query))
-        looks = watch.looks
-        seen, events = await catch_up(wanted.actor, query, form, after=wanted.after, page=wanted.shown)
-        there = on_page(wanted.shown, events or ())
-        watch.remember(there)
-        if events is not None and watch.looks != looks:
-            # the watch may have looked at a deletion before it knew of these
-            events += await read(without, wanted.actor, query, there)
-        cursor = feed_cursor.at(wanted.actor, seen)
-        yield gap(wanted.actor, seen) if events is None else list_packet("replay", events, cursor)
+            watch.track(await read(initial_rows, subscription.actor, query))
+        read_count = watch.read_count
+        seen, events = await catch_up(
+            subscription.actor, query, form, after=subscription.after, page=subscription.shown
+        )
+        page = rows_after(subscription.shown, events or ())
+        watch.track(page)
+        if events is not None and watch.read_count != read_count:
+            # the watch may have read a deletion before it tracked these rows
+            events += await read(missing_rows, subscription.actor, query, page)
+        cursor = feed_cursor.at(subscription.actor, seen)
+        yield gap_packet(subscription.actor, seen) if events is None else list_packet("replay", events, cursor)
         yield b'"live"}'
-        async for packet in watch.follow(place, seen):
+        async for packet in watch.follow(position, seen):
             yield packet
     finally:
         watch.readers -= 1
@@ -315,6 +334,6 @@ async def _list(wanted: Subscription, q: str) -> AsyncIterator[bytes]:
             _watches.pop(name, None)
 
 
-def _fixed(query: Query) -> str:
-    """The query as it is shared between sockets: what was relative when each asked is not."""
+def _absolute_query(query: Query) -> str:
+    """Return the key by which sockets share a query: its tree, in which relative times are absolute."""
     return query.tree.model_dump_json()

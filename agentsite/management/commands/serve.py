@@ -28,7 +28,7 @@ from agentsite import sqlite, staticfiles
 
 log = logging.getLogger(__name__)
 
-DESCRIPTORS = 65_536
+MAX_DESCRIPTORS = 65_536
 
 
 class Command(BaseCommand):
@@ -45,11 +45,11 @@ class Command(BaseCommand):
             raise CommandError("Set the address by HOST, so that access follows it.")
         self.check(app_configs=[apps.get_app_config("agents")])
         listening = self._bind(options["host"], options["port"])
-        in_child(lambda: self._prepare(demo=not options["no_demo"]))
+        run_in_child(lambda: self._prepare(demo=not options["no_demo"]))
         url = base_url(*listening.getsockname()[:2])
-        words = welcome(url, self._admin_link(url))
+        greeting = welcome(url, self._admin_link(url))
         connection.close()
-        self._serve(listening, words)
+        self._serve(listening, greeting)
 
     @staticmethod
     def _admin_link(url: str) -> str | None:
@@ -82,28 +82,28 @@ class Command(BaseCommand):
     @staticmethod
     def _migrate() -> None:
         try:
-            sqlite.lay_out(settings.DATABASES["default"])
-            for path in sqlite.keep_private(settings.DATABASES["default"]):
+            sqlite.create_file(settings.DATABASES["default"])
+            for path in sqlite.make_private(settings.DATABASES["default"]):
                 log.warning("%s may be open to others of this machine, and its rights cannot be changed", path)
             call_command("migrate", verbosity=0)
         except (DatabaseError, sqlite3.DatabaseError) as error:
-            words = str(error).strip().splitlines()[0]
-            raise CommandError(f"Cannot use the database (DATABASE_URL): {words}") from error
+            reason = str(error).strip().splitlines()[0]
+            raise CommandError(f"Cannot use the database (DATABASE_URL): {reason}") from error
 
-    def _serve(self, listening: socket.socket, words: str) -> None:
+    def _serve(self, listening: socket.socket, greeting: str) -> None:
         # the reactor is installed by this import, so it comes as late as possible
         from agentsite.lifecycle import Lifecycle
         from agentsite.server import AgentServer
 
         from agentsite.asgi import application  # isort: skip
 
-        take_descriptors()
+        raise_descriptor_limit()
         lifecycle = Lifecycle()
         server = AgentServer(
             application,
             listening,
             caps=self._caps(),
-            start=lambda: self._start(lifecycle, words),
+            start=lambda: self._start(lifecycle, greeting),
             drain=lifecycle.drain,
             stop=lifecycle.stop,
         )
@@ -115,25 +115,25 @@ class Command(BaseCommand):
     def _caps() -> Any:
         """What each path takes at most."""
         from agents.server.api.urls import routes
-        from agentsite.server import Caps
+        from agentsite.server import BodyLimits
 
-        def of(takes: str) -> frozenset[bytes]:
+        def paths_taking(takes: str) -> frozenset[bytes]:
             return frozenset(route.encode() for route, view in routes() if view.takes == takes)
 
         body, upload, telemetry = (
             size * 2**20 for size in (settings.MAX_BODY_MB, settings.MAX_UPLOAD_MB, settings.MAX_OTLP_MB)
         )
-        uploads = of("upload") | ({b"/import/"} if is_installed("telemetry") else set())
-        return Caps(body, upload, uploads, telemetry, of("report"))
+        uploads = paths_taking("upload") | ({b"/import/"} if is_installed("telemetry") else set())
+        return BodyLimits(body, upload, uploads, telemetry, paths_taking("report"))
 
-    async def _start(self, lifecycle: Any, words: str) -> None:
+    async def _start(self, lifecycle: Any, greeting: str) -> None:
         await lifecycle.start()
-        give_back_memory()
-        self.stdout.write(words)
+        release_memory()
+        self.stdout.write(greeting)
         self.stdout.flush()
 
 
-def in_child(work: Callable[[], None]) -> None:
+def run_in_child(work: Callable[[], None]) -> None:
     """Do what only the start needs in a child of this process, where the system has such: its memory goes with it.
 
     Nothing here may have started a thread or opened the database before. Raises SystemExit where the work fails."""
@@ -157,17 +157,17 @@ def in_child(work: Callable[[], None]) -> None:
         os._exit(status)
 
 
-def take_descriptors() -> None:
+def raise_descriptor_limit() -> None:
     """As many as the system allows and are of use: each stream and socket is one, and a shell often leaves a
     thousand."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
-    if soft != resource.RLIM_INFINITY and soft < most:
+    limit = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < limit:
         with suppress(ValueError, OSError):  # some systems name a limit that they do not keep
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
-def give_back_memory() -> None:
+def release_memory() -> None:
     """Return what starting took (migrations, the demo, modules being compiled) to the system, where its
     allocator can (glibc): an idle server holds twenty megabytes less. What is left stays until the end, and
     is not looked through for garbage again."""

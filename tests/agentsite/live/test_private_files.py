@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsite.sqlite import keep_private
+from agentsite.sqlite import make_private
 from tests.support.live.caller import Caller, Talk
 from tests.support.live.process import ServerProcess, running
 
@@ -61,6 +61,6 @@ def test_files_whose_rights_cannot_be_seen_or_changed_are_told(tmp_path: Path) -
     engine, plain = "django.db.backends.sqlite3", tmp_path / "plain"
     plain.touch()
     beyond = plain / "agents.sqlite3"  # no system lets one look there
-    assert beyond in keep_private({"ENGINE": engine, "NAME": beyond})
-    assert keep_private({"ENGINE": engine, "NAME": ":memory:"}) == []
-    assert keep_private({"ENGINE": "django.db.backends.postgresql", "NAME": "agents"}) == []
+    assert beyond in make_private({"ENGINE": engine, "NAME": beyond})
+    assert make_private({"ENGINE": engine, "NAME": ":memory:"}) == []
+    assert make_private({"ENGINE": "django.db.backends.postgresql", "NAME": "agents"}) == []

@@ -224,7 +224,7 @@ def test_it_says_what_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_large_file_goes_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.server.command_line.importing.LARGE", 1)
+    monkeypatch.setattr("agents.server.command_line.importing.PROGRESS_MIN_BYTES", 1)
     file, told = tmp_path / "spans.jsonl", io.StringIO()
     file.write_text("".join(line(*reports.turn(number, at=float(number))) for number in range(1, 400)))
     with file.open("rb") as opened:

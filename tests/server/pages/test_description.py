@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from agents.server.pages.description import Description, Field, read
+from agents.server.pages.description import ApiDescription, FieldDoc, read_description
 from agents.server.pages.description_example import curl
 
 
-def describe(schema: Any, **schemas: Any) -> Description:
+def describe(schema: Any, **schemas: Any) -> ApiDescription:
     body = {"content": {"application/json": {"schema": schema}}}
     operation = {"operationId": "make_thing", "tags": ["things"], "requestBody": body, "responses": {"204": {}}}
-    return read(
+    return read_description(
         {
             "info": {"title": "An API", "version": "1"},
             "paths": {"/v1/things/{thing_id}": {"post": operation}},
@@ -22,11 +22,11 @@ def describe(schema: Any, **schemas: Any) -> Description:
     )
 
 
-def content(schema: Any, **schemas: Any) -> Field:
+def content(schema: Any, **schemas: Any) -> FieldDoc:
     return describe(schema, **schemas).groups[0][1][0].bodies[0].content
 
 
-def words_of(field: Field) -> str:
+def words_of(field: FieldDoc) -> str:
     return "".join(word.text for word in field.type)
 
 
@@ -64,7 +64,7 @@ def test_a_named_type_leads_to_it() -> None:
 
 def test_members_are_unfolded_with_what_is_required() -> None:
     found = content(ref("Thing"), Thing=THING)
-    assert found.words == "A thing."
+    assert found.description == "A thing."
     assert [(one.name, words_of(one), one.required) for one in found.fields] == [("size", "integer", True)]
 
 
