@@ -59,7 +59,7 @@ class RequestThreadPool:
     """All lanes of the process; belongs to its event loop."""
 
     def __init__(self, min_threads: int = MIN_THREADS, max_threads: int = settings.MAX_REQUESTS) -> None:
-        self.least, self.most = min_threads, max_threads
+        self.min_threads, self.max_threads = min_threads, max_threads
         self._threads: list[RequestThread] = []
         self._created = 0
 
@@ -68,8 +68,8 @@ class RequestThreadPool:
 
     def acquire(self) -> RequestThread:
         """The least busy lane, or a new one when all are busy."""
-        thread = min(self._threads, key=lambda one: one.busy, default=None)
-        if thread is None or (thread.busy and len(self._threads) < self.most):
+        thread = min(self._threads, key=lambda thread: thread.busy, default=None)
+        if thread is None or (thread.busy and len(self._threads) < self.max_threads):
             thread = RequestThread(self._created)
             self._created += 1
             self._threads.append(thread)
@@ -79,13 +79,14 @@ class RequestThreadPool:
     def release(self, thread: RequestThread) -> None:
         thread.busy -= 1
         thread.idle_since = time.monotonic()
-        if len(self._threads) > self.least:
+        if len(self._threads) > self.min_threads:
             asyncio.get_running_loop().call_later(IDLE_S, self._retire)
 
     def _retire(self) -> None:
         idle_before = time.monotonic() - IDLE_S
-        for thread in [thread_ for thread_ in self._threads if not thread_.busy and thread_.idle_since <= idle_before]:
-            if len(self._threads) > self.least:
+        for thread in [*self._threads]:
+            is_idle = not thread.busy and thread.idle_since <= idle_before
+            if is_idle and len(self._threads) > self.min_threads:
                 self._threads.remove(thread)
                 thread.retire()
 
@@ -95,7 +96,7 @@ class RequestThreadPool:
         self._threads.clear()
 
 
-request_threads = RequestThreadPool()
+thread_pool = RequestThreadPool()
 """The process's lanes."""
 
 
@@ -130,17 +131,17 @@ class RequestExecutor(Executor):
             self._shares.append((queue, share))
             if not queue.when_granted(share, granted.set):
                 await granted.wait()
-        self._thread = request_threads.acquire()
+        self._thread = thread_pool.acquire()
 
     def submit(self, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         if self._thread is not None:
             self._last = future = self._thread.executor.submit(call, *args, **kwargs)
             return future
-        thread = request_threads.acquire()
+        thread = thread_pool.acquire()
         try:
             return thread.executor.submit(call, *args, **kwargs)
         finally:
-            request_threads.release(thread)
+            thread_pool.release(thread)
 
     def free(self) -> None:
         """Give the lane back, once: when what was begun on it is done, though nobody waits for that any more."""
@@ -158,7 +159,7 @@ class RequestExecutor(Executor):
 
 def _free(thread: RequestThread | None, slots: list[tuple[RequestShares, shares.Slot]]) -> None:
     if thread is not None:
-        request_threads.release(thread)
+        thread_pool.release(thread)
     for queue, share in slots:
         queue.leave(share)
 

@@ -25,7 +25,7 @@ from agents.record.bus import hub
 from agents.record.store import closing, deletion, removal, sessions, turns
 from agents.server.socket import LiveConsumer
 from agentsite import equipment
-from agentsite.lanes import request_threads
+from agentsite.lanes import thread_pool
 from agentsite.memory import ProcessMemory
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class Lifecycle:
         self._unsubscribe()
         await asyncio.get_running_loop().run_in_executor(None, writer.stop)
         current_service.use(None)
-        request_threads.close()
+        thread_pool.close()
 
     # --------------------------------------------------------------------------------------- rounds
 

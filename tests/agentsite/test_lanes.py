@@ -38,7 +38,7 @@ class Streams(RequestThreadHandler):
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_stream_outlives_the_thread_it_began_on(stopped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     own = RequestThreadPool(min_threads=0)
-    monkeypatch.setattr(lanes, "lanes", own)
+    monkeypatch.setattr(lanes, "thread_pool", own)
     monkeypatch.setattr(lanes, "IDLE_S", 0.0)
 
     async def play() -> bool:
@@ -62,7 +62,7 @@ def test_a_stream_outlives_the_thread_it_began_on(stopped: bool, monkeypatch: py
 
 def test_a_thread_whose_caller_has_gone_is_not_lent_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     own = RequestThreadPool()
-    monkeypatch.setattr(lanes, "lanes", own)
+    monkeypatch.setattr(lanes, "thread_pool", own)
     begun, ends = threading.Event(), threading.Event()
 
     def slow() -> None:

@@ -21,15 +21,15 @@ print(os.getpid(), os.environ["PYTHONMALLOC"], *sys.argv[1:])
 
 LOADED = """
 import sys
-from agentsite.memory import Memory, resident
-memory = Memory()
+from agentsite.memory import ProcessMemory, resident_bytes
+memory = ProcessMemory()
 held = [bytes(20_000) for _ in range(int(sys.argv[1]))]
 memory.release()
-loaded = resident()
+loaded = resident_bytes()
 held = held[99::100]
 for _ in range(3):
     memory.release()
-print((loaded - resident()) // 2**20)
+print((loaded - resident_bytes()) // 2**20)
 """
 """Every hundredth of many pieces outlives the load, and so keeps what is free below it."""
 
