@@ -9,7 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.extensions import extensions
-from agents.loop.inference.registry import EndpointConfig, Endpoints
+from agents.loop.inference.openai_compatible import EndpointConfig
+from agents.loop.inference.registry import Endpoints
 from agents.loop.provider_set import Providers, build_providers
 
 

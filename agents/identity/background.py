@@ -16,7 +16,7 @@ from agents.identity.providers.base import IdentityProvider, Rejected, Unreachab
 from agents.loop import background
 
 
-class Background(background.BackgroundWork):
+class IdentityBackground(background.BackgroundWork):
     async def start(self) -> None:
         tokens.use_provider(identify())
 

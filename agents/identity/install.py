@@ -7,4 +7,4 @@ from agents.loop.background import backgrounds
 
 
 def install() -> None:
-    backgrounds["identity"] = lazy_import("agents.identity.background.Background")
+    backgrounds["identity"] = lazy_import("agents.identity.background.IdentityBackground")

@@ -40,7 +40,7 @@ from agents.llama_stack.wire import grouped_steps, session_chunks, step_json
 from agents.loop import prepare
 from agents.loop.current_service import service
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
-from agents.loop.service import Started
+from agents.loop.service import SentRequest, Started
 from agents.record.schemas.agents import AgentObject
 from agents.record.schemas.events import parse_cursor
 from agents.record.store import agents, read_turns, retries, sessions, turns
@@ -148,13 +148,12 @@ class TurnView(ApiView):
 
     def _retry(self) -> Retry:
         headers = self.request._request.headers
-        return retries.read(
-            self.actor,
-            self.request.path,
-            self.raw,
-            headers.get("Idempotency-Key"),
-            headers.get("X-Stainless-Retry-Count"),
-        )
+        key, count = headers.get("Idempotency-Key"), headers.get("X-Stainless-Retry-Count")
+        return retries.read(self.actor, self.request.path, self.raw, key, count)
+
+    def _sent(self) -> SentRequest:
+        sent_data = provider_data(self.request._request)
+        return SentRequest(self.raw, self._retry(), sent_data)
 
     def _answer(self, started: Started, streams: bool) -> HttpResponseBase:
         if streams:
@@ -175,10 +174,7 @@ class TurnCreate(TurnView):
         body = self.body(CreateTurn)
         agent = agents.get(self.actor, agents.key_of(agent_id), "run")
         session = sessions.get(self.actor, sessions.key_of(session_id), agent=agent.key, action="run")
-        sent = provider_data(request._request)
-        started = service().start_turn(
-            self.actor, agent, session.key, body, raw=self.raw, retry=self._retry(), provider_data=sent
-        )
+        started = service().start_turn(self.actor, agent, session.key, body, self._sent())
         return self._answer(started, bool(body.stream))
 
 
@@ -203,10 +199,7 @@ class TurnResume(TurnView):
         body = self.body(ResumeTurn)
         target = self._target(agent_id, session_id, turn_id, "run")
         config = service().config_of(self.actor, target)
-        sent = provider_data(request._request)
-        started = service().resume_turn(
-            self.actor, target, config, body, raw=self.raw, retry=self._retry(), provider_data=sent
-        )
+        started = service().resume_turn(self.actor, target, config, body, self._sent())
         return self._answer(started, bool(body.stream))
 
 

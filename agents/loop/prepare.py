@@ -3,8 +3,7 @@ streamed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from agents.base import ids
 from agents.base.access import Actor
@@ -37,7 +36,6 @@ def build_run(
     session: int,
     config: AgentConfig,
     body: CreateTurn,
-    provider_data: Mapping[str, Any] | None = None,
 ) -> Run:
     """Build the run of a turn's first response. Raises InvalidRequest."""
     if not body.messages:
@@ -70,7 +68,6 @@ def build_run(
         documents=extensions.slow_documents(providers, session, turn, groups, body.documents or ()),
         max_infer_iters=config.max_infer_iters,
         tool_timeout_s=providers.tool_timeout_s,
-        provider_data=provider_data or {},
         clock=ids.now_us,
         new_key=ids.new_key,
     )

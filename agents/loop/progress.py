@@ -48,7 +48,7 @@ from agents.record.schemas.items import input_item, input_items, items_of, joine
 
 
 @dataclass(slots=True)
-class StepDraft:
+class OpenStep:
     """The part of an open step received so far."""
 
     started: StepStarted
@@ -96,7 +96,7 @@ class RunProgress:
         self._number = resume.next_step if resume else 0
         self._ordinal = 0
         self._last_at = 0
-        self._open: dict[int, StepDraft] = {}
+        self._open: dict[int, OpenStep] = {}
         self._items: list[bytes] = []
         self._retrieved_context = ""
         self._documents = PreparedDocuments()
@@ -195,7 +195,7 @@ class RunProgress:
         )
         self._number += 1
         if not waits:
-            self._open[event.step] = StepDraft(event)
+            self._open[event.step] = OpenStep(event)
         return event
 
     def tool_detail(
@@ -222,7 +222,7 @@ class RunProgress:
             asked=None if approved_in is None else ids.public(ids.Kind.STEP, approved_in),
         )
 
-    def draft(self, step: int) -> StepDraft:
+    def draft(self, step: int) -> OpenStep:
         return self._open[step]
 
     def step_ended(

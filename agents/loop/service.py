@@ -4,7 +4,7 @@ first event is stored and the run has been started."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -22,14 +22,13 @@ from agents.loop.run import PendingCall, Resume, Run
 from agents.loop.schemas.turns import CreateTurn, ResumeTurn
 from agents.loop.slots import Slot
 from agents.loop.tasks import Runner
-from agents.record.models.choices import Source, TurnStatus
+from agents.record.models.choices import TurnStatus
 from agents.record.schemas.agents import AgentConfig, ForkSettings
 from agents.record.schemas.content import ToolCall, Usage
 from agents.record.schemas.events import ErrorInfo, Event
 from agents.record.schemas.turns import MESSAGES
 from agents.record.store import agents as agent_store
-from agents.record.store import closing, forks, history, read_turns, retries, sessions, turns
-from agents.record.store import start_turn as legs
+from agents.record.store import closing, forks, history, read_turns, retries, sessions, start_turn, turns
 from agents.record.store.agents import AgentRecord
 from agents.record.store.recorder import TurnRef
 from agents.record.store.retries import Retry
@@ -57,6 +56,20 @@ def earlier_items(turn: int) -> tuple[Sequence[bytes], Sequence[bytes]]:
     return history.before_turn(turn), history.of_turn(turn)[1]
 
 
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request of a caller beside its parsed body: ``raw`` is the body as received, ``provider_data`` is for this
+    run's providers and is never stored."""
+
+    raw: bytes = b""
+    retry: Retry | None = None
+    provider_data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def first_run(self) -> tuple[int, int] | None:
+        """Return the turn and the number of the response that an earlier request with the same retry key started."""
+        return retries.first_run(self.retry) if self.retry else None
+
+
 class Service:
     """Starts, resumes and cancels turns in this process."""
 
@@ -78,41 +91,23 @@ class Service:
         agent: AgentRecord,
         session: int,
         body: CreateTurn,
-        *,
-        raw: bytes = b"",
-        retry: Retry | None = None,
-        source: Source = Source.NATIVE,
-        provider_data: Mapping[str, Any] | None = None,
+        sent: SentRequest | None = None,
     ) -> Started:
-        """Start a turn. ``provider_data`` is for this run's providers and is never stored. Raises InvalidRequest
-        for an unknown name, Conflict while another turn of the session runs, Unavailable while the server
-        shuts down."""
-        earlier_run = retries.first_run(retry) if retry else None
+        """Start a turn. Raises InvalidRequest for an unknown name, Conflict while another turn of the session runs,
+        Unavailable while the server shuts down."""
+        sent = sent or SentRequest()
+        earlier_run = sent.first_run()
         if earlier_run:
             return self.attach(actor, *earlier_run)
         self.check_open()
         agent_store.check_enabled(agent)
         key = ids.new_key()
-        run = build_run(
-            self.providers,
-            actor,
-            turn=key,
-            session=session,
-            config=agent.config,
-            body=body,
-            provider_data=provider_data,
-        )
+        run = build_run(self.providers, actor, turn=key, session=session, config=agent.config, body=body)
+        loop = Loop(replace(run, provider_data=sent.provider_data))
         try:
             with self.runner.slots.entered(actor, agent.key) as slot:
-                return self._start(
-                    actor,
-                    agent,
-                    Loop(run),
-                    body,
-                    NewResponse(ids.new_key(), raw, model=run.model, retry=retry),
-                    slot,
-                    source,
-                )
+                new_response = NewResponse(ids.new_key(), sent.raw, model=run.model, retry=sent.retry)
+                return self._start(actor, agent, loop, body, new_response, slot)
         except retries.AlreadyRun as repeated:
             return self.attach(actor, repeated.turn, repeated.number)
 
@@ -124,7 +119,6 @@ class Service:
         body: CreateTurn,
         new_response: NewResponse,
         slot: Slot,
-        source: Source,
     ) -> Started:
         run, queued = loop.run, slot.queued
         opening = loop.open(queued=queued)
@@ -139,9 +133,8 @@ class Service:
             request=body.model_dump_json(exclude={"messages", "stream"}, exclude_none=True),
             response=new_response,
             queued=queued,
-            source=source,
         )
-        stored, first_item = legs.open_turn(actor, new, opening, self.runner.owner)
+        stored, first_item = start_turn.open_turn(actor, new, opening, self.runner.owner)
         earlier_session_items = partial(history.before, run.session, first=first_item)
         self.run_response(actor, loop, stored, opening, lambda: (earlier_session_items(),), slot)
         return Started(run.turn, run.session, opening[0].seq)
@@ -184,25 +177,21 @@ class Service:
         target: TurnTarget,
         config: AgentConfig,
         body: ResumeTurn,
-        *,
-        raw: bytes,
-        retry: Retry | None,
-        provider_data: Mapping[str, Any] | None = None,
+        sent: SentRequest | None = None,
     ) -> Started:
         """Continue a turn with its client's answers. A waiting turn needs exactly the answers it waits for; a
         completed turn may be resumed too (ReAct clients run calls that the server never saw). Raises
         InvalidRequest, or Conflict if another request was faster."""
-        earlier_run = retries.first_run(retry) if retry else None
+        sent = sent or SentRequest()
+        earlier_run = sent.first_run()
         if earlier_run:
             return self.attach(actor, *earlier_run)
         self.check_open()
         target.check_here()
         try:
-            return self._resume(
-                actor, target, config, body, NewResponse(ids.new_key(), raw, retry=retry), provider_data
-            )
+            return self._resume(actor, target, config, body, sent)
         except Conflict:
-            earlier_run = retries.first_run(retry) if retry else None  # it may have begun while this one was read
+            earlier_run = sent.first_run()  # it may have begun while this one was read
             if earlier_run is None:
                 raise
             return self.attach(actor, *earlier_run)
@@ -213,40 +202,39 @@ class Service:
         target: TurnTarget,
         config: AgentConfig,
         body: ResumeTurn,
-        new_response: NewResponse,
-        provider_data: Mapping[str, Any] | None,
+        sent: SentRequest,
     ) -> Started:
         waiting = target.status == TurnStatus.AWAITING_INPUT
         if not waiting and target.status != TurnStatus.COMPLETED:
             raise Conflict(f"The turn is {target.status.label}; it cannot be resumed.", code="turn_not_waiting")
         if not body.tool_responses:
             raise InvalidRequest("tool_responses: at least one is needed.", param="tool_responses")
-        run = replace(self._resumed_run(actor, target, config, body, waiting), provider_data=provider_data or {})
+        run = replace(self._resumed_run(actor, target, config, body, waiting), provider_data=sent.provider_data)
         loop = Loop(run)
         opening = loop.open()
         assert run.resume is not None  # it was made just now
-        new = replace(new_response, model=run.model)
+        new = NewResponse(ids.new_key(), sent.raw, model=run.model, retry=sent.retry)
         resumption = Resumption(target.key, target.session, target.epoch, opening, run.resume.next_step, waiting, new)
         with self.runner.slots.entered(actor, target.agent) as slot:
-            turn_ref = legs.resume_turn(resumption, self.runner.owner)
+            turn_ref = start_turn.resume_turn(resumption, self.runner.owner)
             self.run_response(actor, loop, turn_ref, opening, partial(earlier_items, target.key), slot)
         return Started(target.key, target.session, opening[0].seq)
 
     def _resumed_run(
         self, actor: Actor, target: TurnTarget, config: AgentConfig, body: ResumeTurn, waiting: bool
     ) -> Run:
-        value = read_turns.turn(actor, target.key, "run")
-        pending = turns.pending_calls(target.key) if waiting else []
-        calls = [
+        turn = read_turns.turn(actor, target.key, "run")
+        awaited_calls = turns.pending_calls(target.key) if waiting else []
+        pending = [
             PendingCall(awaited.step, ToolCall.model_validate_json(awaited.call), awaited.started_at)
-            for awaited in pending
+            for awaited in awaited_calls
         ]
-        legs.check_unmoved(target.key, target.next_seq)
+        start_turn.check_unmoved(target.key, target.next_seq)
         if waiting:
-            turns.check_answers([awaited.call.call_id for awaited in calls], body.tool_responses)
+            turns.check_answers([waiting_call.call.call_id for waiting_call in pending], body.tool_responses)
         else:
-            turns.check_unanswered(value.steps, body.tool_responses)
-        messages = MESSAGES.validate_json(value.input_messages)
+            turns.check_unanswered(turn.steps, body.tool_responses)
+        messages = MESSAGES.validate_json(turn.input_messages)
         settings = msgspec.json.decode(target.request or "{}")
         request = CreateTurn.model_validate({"messages": [], **settings}).model_copy(update={"messages": messages})
         run = build_run(self.providers, actor, turn=target.key, session=target.session, config=config, body=request)
@@ -254,12 +242,12 @@ class Service:
         resume = Resume(
             response_number=target.response_count + 1,
             responses=body.tool_responses,
-            pending=calls,
+            pending=pending,
             next_seq=target.next_seq,
             next_step=next_step,
             round=next_round,
             iterations=target.iterations,
-            usage=value.usage or Usage(),
+            usage=turn.usage or Usage(),
         )
         return replace(run, resume=resume)
 

@@ -16,7 +16,7 @@ from agents.base import ids
 from agents.base.errors import AgentsError, ProviderError
 from agents.loop import check_shields as checking
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
-from agents.loop.progress import RunProgress, StepDraft
+from agents.loop.progress import OpenStep, RunProgress
 from agents.loop.protocols.shields import ShieldProtocol, Touchpoint
 from agents.loop.protocols.tools import HostedTool, ListedTools, ToolContext, ToolResult, failure
 from agents.loop.replay import CallOutcome
@@ -136,7 +136,7 @@ async def retrieve(progress: RunProgress) -> AsyncIterator[Entry]:
 class _ReceivedAnswer:
     """Collects the chunks of an inference as they arrive."""
 
-    def __init__(self, progress: RunProgress, started: StepStarted, draft: StepDraft) -> None:
+    def __init__(self, progress: RunProgress, started: StepStarted, draft: OpenStep) -> None:
         self._progress, self._step, self._draft = progress, started.step, draft
         self._calls: dict[int, tuple[str, str, ChunkedText]] = {}
         self._reasoning_after_text = False

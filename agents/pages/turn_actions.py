@@ -83,7 +83,7 @@ def answer(actor: Actor, turn: int, posted: Mapping[str, str]) -> None:
         for call in calls
     ]
     body = ResumeTurn(tool_responses=responses, stream=True)
-    service().resume_turn(actor, target, service().config_of(actor, target), body, raw=b"", retry=None)
+    service().resume_turn(actor, target, service().config_of(actor, target), body)
 
 
 def _answer_response(actor: Actor, target: TurnTarget, posted: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ def install() -> None:
     deletion_hooks.add("telemetry", DeletionHooks(sources=trace_deletion.delete_traces_of_turns))
     as_spans = lazy_import("agents.telemetry.wire.otlp_encoding.turn_line")
     TURN_FORMATS["otlp"] = TurnFormat("application/x-ndjson", "otlp.jsonl", as_spans)
-    backgrounds["telemetry"] = lazy_import("agents.telemetry.runner.background.Background")
+    backgrounds["telemetry"] = lazy_import("agents.telemetry.runner.background.TelemetryBackground")
     hooks.turn_origin = lazy_import("agents.telemetry.store.external.provenance.origin")
     hooks.agent_service = lazy_import("agents.telemetry.store.external.provenance.service_of_agent")
     hooks.span_lines = lazy_import("agents.telemetry.pages.external_spans.raw_lines")

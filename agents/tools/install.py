@@ -9,7 +9,7 @@ from agents.responses.runner.extensions import extensions as responses
 
 
 def install() -> None:
-    backgrounds["tools"] = lazy_import("agents.tools.runner.background.Background")
+    backgrounds["tools"] = lazy_import("agents.tools.runner.background.ToolsBackground")
     loop.make_providers["tools"] = lazy_import("agents.tools.runner.equipment.equip")
     loop.find_group = lazy_import("agents.tools.runner.toolgroups.mcp_group")
     loop.list_groups = lazy_import("agents.tools.runner.toolgroups.mcp_groups")

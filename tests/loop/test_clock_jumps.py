@@ -92,7 +92,7 @@ def played(service: Service, actor: Actor, machine: Machine, restarts: bool) -> 
     if where.status == TurnStatus.AWAITING_INPUT:
         [pending] = turns.pending_calls(first)
         answer = ToolResponse(call_id=json.loads(pending.call)["call_id"], tool_name="ask", content="yes")
-        service.resume_turn(actor, where, agent.config, ResumeTurn(tool_responses=[answer]), raw=b"{}", retry=None)
+        service.resume_turn(actor, where, agent.config, ResumeTurn(tool_responses=[answer]))
     else:
         assert where.status == TurnStatus.CANCELLED
     last = service.start_turn(actor, agent, session, said("say Here again.")).turn

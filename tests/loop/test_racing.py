@@ -75,7 +75,7 @@ class Race:
         answer = ToolResponse(call_id=self.call.call_id, tool_name="ask", content="yes")
         body = ResumeTurn(tool_responses=[answer])
         where = turns.target(self.actor, self.turn, action="run")
-        service.resume_turn(self.actor, where, self.made.agent.config, body, raw=b"{}", retry=None)
+        service.resume_turn(self.actor, where, self.made.agent.config, body)
 
     def cancel(self, service: Service) -> TurnStatus:
         """The status that is acknowledged."""

@@ -27,7 +27,7 @@ def service(django_db_setup: None, django_db_blocker: Any) -> Iterator[Service]:
 def resume(service: Service, actor: Actor, made: Recorded, place: turns.TurnTarget, *call_ids: str) -> None:
     answers = [ToolResponse(call_id=call_id, tool_name="ask", content="yes") for call_id in call_ids]
     body = ResumeTurn(tool_responses=answers)
-    service.resume_turn(actor, place, made.agent.config, body, raw=b"{}", retry=None)
+    service.resume_turn(actor, place, made.agent.config, body)
 
 
 def waiting(actor: Actor) -> tuple[Recorded, turns.TurnTarget, str]:

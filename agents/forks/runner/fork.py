@@ -204,8 +204,8 @@ def _of_agent(service: Service, request: ForkRequest, source: ForkSource) -> For
         session=target.session,
         config=config,
         body=body.model_copy(update={"messages": source.messages}),
-        provider_data=request.provider_data,
     )
+    run = replace(run, provider_data=request.provider_data)
     if run.documents is not None:  # a model is told the names they were stored by first
         run = replace(run, documents=run.documents.named_by(forks.root_of(target.key)))
     new = _new(request, source, key, run, NewResponse(ids.new_key(), request.raw, model=run.model, retry=request.retry))

@@ -9,7 +9,7 @@ from agents.knowledge.store import files, indexing
 from agents.loop import background
 
 
-class Background(background.BackgroundWork):
+class KnowledgeBackground(background.BackgroundWork):
     async def start(self) -> None:
         await read(indexing.fail_lost, ids.now_us())
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from agents.loop.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEmbeddings
 from agents.loop.embeddings.scripted import ScriptedEmbeddings
-from agents.loop.inference.registry import EndpointConfig
+from agents.loop.inference.openai_compatible import EndpointConfig
 from agents.loop.protocols.embeddings import EmbeddingModel
 
 KEYWORD = "keyword"

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -41,31 +42,38 @@ class _ModelList(msgspec.Struct):
     data: list[_ListedModel]
 
 
+@dataclass(frozen=True, slots=True)
+class EndpointConfig:
+    """An OpenAI-compatible endpoint. ``base_url`` is as its documentation gives it, mostly with ``/v1``.
+    ``max_tokens_field`` is ``max_completion_tokens`` where models refuse ``max_tokens``."""
+
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    limits: EndpointLimits = field(default_factory=EndpointLimits)
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
+    max_tokens_field: str = "max_tokens"
+
+
 class OpenAICompatible:
-    """The endpoint at ``base_url`` (with its ``/v1``, if it has one), configured as ``name``. Raises
-    ValueError for a URL or key that could never work. ``sleep`` waits between tries, in seconds."""
+    """A configured endpoint under its ``name``. Raises ValueError for a URL or key that could never work. ``sleep``
+    waits between tries, in seconds."""
 
     def __init__(
         self,
         name: str,
-        base_url: str,
-        api_key: str | None = None,
+        config: EndpointConfig,
         *,
-        limits: EndpointLimits | None = None,
-        retries: RetryPolicy | None = None,
-        max_tokens_field: str = "max_tokens",
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         new_call_id: Callable[[], str] = random_call_id,
     ) -> None:
-        key = (api_key or "").strip()
+        key = (config.api_key or "").strip()
         self.name = name
-        self._limits = limits or EndpointLimits()
-        self._retries = retries or RetryPolicy()
-        self._max_tokens_field = max_tokens_field
+        self._limits, self._retries = config.limits, config.retries
+        self._max_tokens_field = config.max_tokens_field
         self._sleep = sleep
         self._new_call_id = new_call_id
         self._faults = EndpointErrors(name, key)
-        self._transport = Transport(base_url, key, faults=self._faults, connect_s=self._limits.connect_s)
+        self._transport = Transport(config.base_url, key, faults=self._faults, connect_s=self._limits.connect_s)
         self._models: list[Model] = []
         self._models_until = -math.inf
 

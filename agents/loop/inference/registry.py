@@ -7,27 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import InferenceEndpoint, Model
-from agents.loop.inference.chat.timeouts import EndpointLimits, RetryPolicy
-from agents.loop.inference.openai_compatible import OpenAICompatible
+from agents.loop.inference.openai_compatible import EndpointConfig, OpenAICompatible
 from agents.loop.inference.scripted import ScriptedEndpoint
 
 SCRIPTED = "scripted"
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointConfig:
-    """An OpenAI-compatible endpoint. ``base_url`` is as its documentation gives it, mostly with ``/v1``.
-    ``max_tokens_field`` is ``max_completion_tokens`` where models refuse ``max_tokens``."""
-
-    base_url: str
-    api_key: str | None = field(default=None, repr=False)
-    limits: EndpointLimits = field(default_factory=EndpointLimits)
-    retries: RetryPolicy = field(default_factory=RetryPolicy)
-    max_tokens_field: str = "max_tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +42,9 @@ class Endpoints:
     def from_config(cls, endpoints: Mapping[str, EndpointConfig], default: str | None = None) -> Endpoints:
         """Create the configured endpoints, and the scripted one unless its name is taken. The default
         ``default`` is the first configured endpoint; without any, the scripted one."""
-        built: dict[str, InferenceEndpoint] = {name: _endpoint(name, config) for name, config in endpoints.items()}
+        built: dict[str, InferenceEndpoint] = {
+            name: OpenAICompatible(name, config) for name, config in endpoints.items()
+        }
         built.setdefault(SCRIPTED, ScriptedEndpoint(SCRIPTED))
         return cls(built, default or next(iter(built)))
 
@@ -88,17 +77,6 @@ class Endpoints:
     async def close(self) -> None:
         """Close all endpoints."""
         await asyncio.gather(*(endpoint.close() for endpoint in self._endpoints.values()))
-
-
-def _endpoint(name: str, config: EndpointConfig) -> OpenAICompatible:
-    return OpenAICompatible(
-        name,
-        config.base_url,
-        config.api_key,
-        limits=config.limits,
-        retries=config.retries,
-        max_tokens_field=config.max_tokens_field,
-    )
 
 
 async def _models_or_error(endpoint: InferenceEndpoint) -> list[Model] | ProviderError:

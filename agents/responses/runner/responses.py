@@ -145,13 +145,14 @@ def _start(service: Service, request: ResponseRequest, target: ResponseTarget, p
     run = response_run(service, request, turn, session, parsed.messages)
     if parsed.outputs:
         input.check_outputs(parsed, _history(target, session, None, parsed))
-    loop, head = Loop(run), _head(request, target)
+    loop = Loop(run)
     if not body.store:
         loop.with_history(_history(target, session, None, parsed))
         hold_slot = partial(service.runner.slots.held, request.actor)
+        head = _head(request, target)
         return StartedResponse(head, turn, 0, opening=loop.open(), loop=loop, hold_slot=hold_slot)
     with service.runner.slots.entered(request.actor, None) as slot:
-        return _store(service, request, target, parsed, loop, head, slot)
+        return _store(service, request, target, parsed, loop, slot)
 
 
 def _store(
@@ -160,10 +161,9 @@ def _store(
     target: ResponseTarget,
     parsed: ParsedInput,
     loop: Loop,
-    head: ResponseHead,
     slot: Slot,
 ) -> StartedResponse:
-    body, run, queued = request.body, loop.run, slot.queued
+    body, run, queued, head = request.body, loop.run, slot.queued, _head(request, target)
     opening = loop.open(queued=queued)
     new = NewTurn(
         key=run.turn,

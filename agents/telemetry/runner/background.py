@@ -18,7 +18,7 @@ from agents.telemetry.store.external.projector import projector
 DAY_US = 86_400_000_000
 
 
-class Background(background.BackgroundWork):
+class TelemetryBackground(background.BackgroundWork):
     async def start(self) -> None:
         projector.start()
         self._exporter = exporter()

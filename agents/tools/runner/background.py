@@ -16,7 +16,7 @@ LISTING_S = 30.0
 """How often MCP servers of the settings that have not answered yet are asked."""
 
 
-class Background(background.BackgroundWork):
+class ToolsBackground(background.BackgroundWork):
     async def start(self) -> None:
         self._tasks = [asyncio.create_task(asyncio.to_thread(python_copy.remove_leftovers))]
         if self.service.providers.part(Mcp).configured:

@@ -87,7 +87,7 @@ class Stage:
             for call, text in zip(calls, words, strict=True)
         ]
         config = self.service.config_of(self.actor, place)
-        self.service.resume_turn(self.actor, place, config, ResumeTurn(tool_responses=answers), raw=b"{}", retry=None)
+        self.service.resume_turn(self.actor, place, config, ResumeTurn(tool_responses=answers))
 
     def waiting(self, turn: int) -> list[dict[str, Any]]:
         return [json.loads(pending.call) for pending in turns.pending_calls(turn)]

@@ -15,7 +15,7 @@ from agents.base.errors import ProviderError
 from agents.loop.embeddings.openai_compatible import EmbeddingEndpoint, OpenAIEmbeddings
 from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.embeddings.scripted import ScriptedEmbeddings
-from agents.loop.inference.registry import EndpointConfig
+from agents.loop.inference.openai_compatible import EndpointConfig
 from agents.loop.protocols.embeddings import EmbeddingModel
 
 Answer = Callable[[dict[str, Any]], tuple[int, Any]]

@@ -22,7 +22,7 @@ import pytest
 
 from agents.base.errors import AgentsError
 from agents.loop.inference.base import CallPart, Chunk, Finish, InferenceRequest, Reasoning, Text
-from agents.loop.inference.openai_compatible import OpenAICompatible
+from agents.loop.inference.openai_compatible import EndpointConfig, OpenAICompatible
 from agents.loop.inference.scripted import ScriptedEndpoint
 
 Answer = Sequence[bytes | str]
@@ -134,7 +134,9 @@ def ask() -> Callable[..., Outcome]:
         async def main() -> None:
             async with listening(answers) as (url, upstream):
                 outcome.seen = upstream.seen
-                model = OpenAICompatible("lab", url, sleep=note, new_call_id=lambda: f"own{next(numbers)}", **options)
+                model = OpenAICompatible(
+                    "lab", EndpointConfig(url, **options), sleep=note, new_call_id=lambda: f"own{next(numbers)}"
+                )
                 try:
                     async for chunk in model.stream(
                         request or InferenceRequest("m", [b'{"role":"user","content":"hi"}'])

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agents.loop.inference.openai_compatible import OpenAICompatible
-from agents.loop.inference.registry import EndpointConfig, Endpoints
+from agents.loop.inference.openai_compatible import EndpointConfig, OpenAICompatible
+from agents.loop.inference.registry import Endpoints
 from agents.loop.inference.scripted import ScriptedEndpoint
 
 Build = Callable[..., Any]

@@ -10,7 +10,7 @@ import pytest
 
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import Model
-from agents.loop.inference.openai_compatible import OpenAICompatible
+from agents.loop.inference.openai_compatible import EndpointConfig, OpenAICompatible
 
 LIST = b"""{"object": "list", "data": [
     {"id": "meta-llama/Llama-3", "object": "model", "created": 1750000000, "owned_by": "vllm"},
@@ -26,7 +26,7 @@ def models(serve: Build) -> Build:
     def models(*answers: Any, times: int = 1) -> Any:
         async def main() -> Any:
             async with serve(*answers) as (url, upstream):
-                model = OpenAICompatible("lab", url, "sk-0123456789")
+                model = OpenAICompatible("lab", EndpointConfig(url, "sk-0123456789"))
                 try:
                     found = [await model.models() for _ in range(times)]
                 finally:

@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestServer
 
 from agents.base.errors import InvalidRequest, ProviderError
 from agents.loop.inference.base import Finish, InferenceRequest, Text
-from agents.loop.inference.openai_compatible import OpenAICompatible
+from agents.loop.inference.openai_compatible import EndpointConfig, OpenAICompatible
 from agents.record.schemas.content import JsonSchemaFormat, Usage
 
 KEY = "sk-very-secret-0123456789"
@@ -109,7 +109,7 @@ def test_it_reads_an_answer_to_its_end_to_use_the_connection_again(serve: Build,
     async def main() -> None:
         answer = [head + b"%x\r\n%s\r\n" % (len(event), event), "wait", b"0\r\n\r\n", "keep"]
         async with serve(answer) as (url, upstream):
-            model = OpenAICompatible("lab", url)
+            model = OpenAICompatible("lab", EndpointConfig(url))
             for _ in range(2):
                 chunks = []
                 async for chunk in model.stream(InferenceRequest("m", MESSAGES)):
@@ -129,7 +129,7 @@ def test_it_serves_one_loop_after_another_closed_or_not(serve: Build, ok: bytes)
     async def inference(port: int) -> int:
         nonlocal model
         async with serve([ok], port=port) as (url, _):
-            model = model or OpenAICompatible("lab", url)
+            model = model or OpenAICompatible("lab", EndpointConfig(url))
             assert [chunk async for chunk in model.stream(InferenceRequest("m", MESSAGES))] == OK
             if port:
                 await model.close()
@@ -155,7 +155,7 @@ def test_it_uses_a_connection_again() -> None:
         app = web.Application()
         app.router.add_post("/chat/completions", answer)
         async with TestServer(app) as server:
-            model = OpenAICompatible("lab", str(server.make_url("/")))
+            model = OpenAICompatible("lab", EndpointConfig(str(server.make_url("/"))))
             for _ in range(3):
                 assert [chunk async for chunk in model.stream(InferenceRequest("m", MESSAGES))] == OK
             await model.close()
@@ -171,10 +171,10 @@ def test_it_uses_a_connection_again() -> None:
 )
 def test_it_refuses_a_url_that_could_never_work(url: str) -> None:
     with pytest.raises(ValueError, match=r"base URL|Port"):
-        OpenAICompatible("lab", url)
+        OpenAICompatible("lab", EndpointConfig(url))
 
 
 def test_it_refuses_a_key_that_no_header_can_carry() -> None:
     with pytest.raises(ValueError, match="printable ASCII") as caught:
-        OpenAICompatible("lab", "http://h/v1", "one\ntwo")
+        OpenAICompatible("lab", EndpointConfig("http://h/v1", "one\ntwo"))
     assert "two" not in str(caught.value)

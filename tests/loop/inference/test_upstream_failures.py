@@ -13,7 +13,7 @@ import pytest
 from agents.base.errors import ProviderError
 from agents.loop.inference.base import Finish, InferenceRequest, Text
 from agents.loop.inference.chat.timeouts import EndpointLimits
-from agents.loop.inference.openai_compatible import OpenAICompatible
+from agents.loop.inference.openai_compatible import EndpointConfig, OpenAICompatible
 
 KEY = "sk-very-secret-0123456789"
 MESSAGES = [b'{"role":"user","content":"hi"}']
@@ -36,7 +36,7 @@ def test_it_asks_three_times_in_all_when_refused() -> None:
         port = server.sockets[0].getsockname()[1]
         server.close()
         await server.wait_closed()
-        model = OpenAICompatible("lab", f"http://127.0.0.1:{port}", sleep=note)
+        model = OpenAICompatible("lab", EndpointConfig(f"http://127.0.0.1:{port}"), sleep=note)
         try:
             async for _ in model.stream(InferenceRequest("m", MESSAGES)):
                 pytest.fail("nobody was there to answer")
@@ -115,7 +115,7 @@ def test_what_is_handed_on_is_asked_for_again_too(way: str, serve: Build, http: 
 
     async def main() -> tuple[list[bytes], int]:
         async with serve([http(), "reset"], [answer]) as (url, upstream):
-            model = OpenAICompatible("lab", url, sleep=lambda _: asyncio.sleep(0))
+            model = OpenAICompatible("lab", EndpointConfig(url), sleep=lambda _: asyncio.sleep(0))
             try:
                 if way == "document":
                     return [await model.document("/x", b"{}", model="m")], len(upstream.seen)
@@ -180,7 +180,7 @@ def test_it_quotes_no_more_than_500_characters(ask: Build, http: Build) -> None:
 def test_it_does_not_read_an_endless_error(serve: Build, http: Build) -> None:
     async def main() -> None:
         async with serve([http(b"x" * 2**16, status=400), *[b"y" * 2**20] * 32]) as (url, upstream):
-            model = OpenAICompatible("lab", url)
+            model = OpenAICompatible("lab", EndpointConfig(url))
             with pytest.raises(ProviderError, match="answered 400: xxx"):
                 await anext(model.stream(InferenceRequest("m", MESSAGES)))
             await asyncio.wait_for(upstream.left.wait(), 5)
@@ -224,7 +224,7 @@ def test_it_never_tells_its_key(ask: Build, http: Build) -> None:
         told = "".join(traceback.format_exception(error)) + repr(error) + repr(vars(error))
         assert KEY[:10] not in told
         assert error.__suppress_context__ or error.__context__ is None
-    assert KEY not in repr(OpenAICompatible("lab", "http://127.0.0.1/v1", KEY))
+    assert KEY not in repr(OpenAICompatible("lab", EndpointConfig("http://127.0.0.1/v1", KEY)))
 
 
 # Silence.
@@ -330,7 +330,7 @@ def test_it_survives_a_broken_transfer_encoding(ask: Build, http: Build, sse: Bu
 def test_it_hangs_up_when_left_early(serve: Build, http: Build, sse: Build, delta: Build) -> None:
     async def main() -> None:
         async with serve([http(sse(delta("a"))), "hang"]) as (url, upstream):
-            model = OpenAICompatible("lab", url)
+            model = OpenAICompatible("lab", EndpointConfig(url))
             stream = model.stream(InferenceRequest("m", MESSAGES))
             assert await anext(stream) == Text("a")
             await stream.aclose()  # type: ignore[attr-defined]  # the protocol promises no more than iteration

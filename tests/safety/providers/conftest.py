@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from agents.loop import check_shields
-from agents.loop.inference.registry import EndpointConfig, Endpoints
+from agents.loop.inference.openai_compatible import EndpointConfig
+from agents.loop.inference.registry import Endpoints
 from agents.loop.protocols.shields import ShieldInput, ShieldSpec, Touchpoint
 from agents.record.schemas.content import SafetyViolation
 from agents.safety.providers.registry import Shields
