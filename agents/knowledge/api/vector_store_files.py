@@ -20,6 +20,7 @@ from agents.knowledge.schemas.vector_stores import (
     AttachFile,
     CreateFileBatch,
     FileBatchObject,
+    PassageText,
     StaticChunking,
     StaticStrategy,
     StoreFileContent,
@@ -27,7 +28,6 @@ from agents.knowledge.schemas.vector_stores import (
     StoreFileError,
     StoreFileListObject,
     StoreFileObject,
-    TextPart,
     UpdateStoreFile,
     chunking_of,
 )
@@ -157,7 +157,7 @@ def _text_chunks(file: StoreFile) -> Iterator[bytes]:
 
 
 def _texts(file: StoreFile) -> Iterator[tuple[bytes]]:
-    return ((as_json(TextPart(text=text)),) for text in vector_files.texts(file))
+    return ((as_json(PassageText(text=text)),) for text in vector_files.texts(file))
 
 
 class FileBatchCreate(ApiView):

@@ -19,11 +19,11 @@ from agents.knowledge.schemas import filters
 from agents.knowledge.schemas.vector_stores import (
     CreateVectorStore,
     FileCounts,
+    PassageText,
     SearchHit,
     SearchResults,
     SearchVectorStore,
     StoreExpiry,
-    TextPart,
     UpdateVectorStore,
     VectorStoreDeleted,
     VectorStoreListObject,
@@ -155,5 +155,5 @@ def _hit(hit: Found) -> SearchHit:
         filename=hit.filename,
         score=hit.score,
         attributes=dict(hit.attributes),
-        content=[TextPart(text=hit.text)],
+        content=[PassageText(text=hit.text)],
     )

@@ -161,7 +161,7 @@ class SearchVectorStore(Wire):
     search_mode: Literal["keyword", "vector", "hybrid"] | None = None
 
 
-class TextPart(WireOutput):
+class PassageText(WireOutput):
     type: Literal["text"] = "text"
     text: str
 
@@ -173,7 +173,7 @@ class SearchHit(WireOutput):
     filename: str
     score: float
     attributes: dict[str, Any]
-    content: list[TextPart]
+    content: list[PassageText]
 
 
 class SearchResults(WireOutput):
@@ -268,13 +268,13 @@ class StoreFileContent(WireOutput):
     """A file's text in chunks, in order: as OpenAI's page (``data``) and as Llama Stack has it (``content``)."""
 
     object: Literal["vector_store.file_content.page"] = "vector_store.file_content.page"
-    data: list[TextPart]
+    data: list[PassageText]
     has_more: bool = False
     next_page: str | None = None
     file_id: str
     filename: str
     attributes: dict[str, Any]
-    content: list[TextPart]
+    content: list[PassageText]
 
 
 class FileBatchObject(WireOutput):
