@@ -174,16 +174,16 @@ class Replay:
         """The origin of a call without a matching record; None where no record was searched."""
         return Origin(how="live") if self._recorded.reuses_results else None
 
-    # ---------------------------------------------------------------------------------------- legs
+    # ----------------------------------------------------------------------------------- responses
 
     def unseen_answers(self, text: str) -> tuple[list[ToolResponse], Origin] | None:
         """Return recorded answers to calls that the server never saw, which the client found in the model's
         text: those before the fork, or those to the same text after it."""
-        head = next((step for step in self._replayed if step.type != "shield_call"), None)  # shields end a leg
+        head = next((step for step in self._replayed if step.type != "shield_call"), None)  # shields end a response
         if head and isinstance(head.detail, ToolDetail) and not head.detail.tool_calls:
             self._replayed.remove(head)
             return list(head.detail.tool_responses), head.origin("taken_over")
-        recorded_text = text  # where the words themselves were taken over
+        recorded_text = text  # until a later inference of the source replaces it
         for index, later in enumerate(self._reusable):
             if isinstance(later.detail, InferenceDetail):
                 recorded_text = text_of(later.detail.model_response.content)

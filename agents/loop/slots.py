@@ -28,7 +28,7 @@ class Slots:
             yield slot
 
     @contextmanager
-    def held(self, actor: Actor) -> Iterator[None]:
+    def hold(self, actor: Actor) -> Iterator[None]:
         """Hold a slot for the duration of the block, for a run that cannot be queued. Raises RateLimited."""
         slot = self._turns.enter(actor.caller, may_wait=False)
         try:

@@ -9,7 +9,7 @@ from agents.base.models.scoped import Scoped
 
 
 class CompletionStatus(models.IntegerChoices):
-    """How a call ended: ``cancelled`` when its caller left."""
+    """The outcome of a call: ``cancelled`` if its caller disconnected."""
 
     COMPLETED = 1, "completed"
     FAILED = 2, "failed"

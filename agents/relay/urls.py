@@ -1,4 +1,4 @@
-"""Where requests without an agent are taken."""
+"""The routes of requests without an agent."""
 
 from __future__ import annotations
 

@@ -69,9 +69,9 @@ def test_a_full_line_refuses_who_fills_it_and_nobody_else() -> None:
 
 def test_what_cannot_wait_is_refused_at_once() -> None:
     slots = Slots(1, 10)
-    with slots.held(ANN), pytest.raises(RateLimited), slots.held(BEN):
+    with slots.hold(ANN), pytest.raises(RateLimited), slots.hold(BEN):
         pytest.fail("there is no slot")
-    with slots.held(BEN):
+    with slots.hold(BEN):
         pass
 
 

@@ -53,7 +53,7 @@ def _respond(
 
 
 class InferenceChatCompletion(ApiView):
-    """One answer of a model to these messages. Nothing of it is kept."""
+    """A model's answer to messages. It is not stored."""
 
     actions = {"post": "run"}
 
@@ -76,7 +76,7 @@ class InferenceChatCompletion(ApiView):
 
 
 class InferenceCompletion(ApiView):
-    """What a model says to a text. Nothing of it is kept."""
+    """A model's continuation of a text. It is not stored."""
 
     actions = {"post": "run"}
 

@@ -19,7 +19,7 @@ from agents.relay.wire.text_completions import prompt_requests
 
 
 class CompletionCreate(ApiView):
-    """What a model says to a text. Nothing of it is kept."""
+    """A model's continuation of a text. It is not stored."""
 
     actions = {"post": "run"}
 

@@ -148,7 +148,7 @@ def _start(service: Service, request: ResponseRequest, target: ResponseTarget, p
     loop = Loop(run)
     if not body.store:
         loop.with_history(_history(target, session, None, parsed))
-        hold_slot = partial(service.runner.slots.held, request.actor)
+        hold_slot = partial(service.runner.slots.hold, request.actor)
         head = _head(request, target)
         return StartedResponse(head, turn, 0, opening=loop.open(), loop=loop, hold_slot=hold_slot)
     with service.runner.slots.entered(request.actor, None) as slot:
