@@ -11,6 +11,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 django.setup(set_prefix=False)
 
 from agents.server.routing import websocket  # noqa: E402 - it imports tables, which need the setup above
-from agentsite.lanes import RequestThreadHandler  # noqa: E402 - it needs the setup above, too
+from agentsite.request_threads import RequestThreadHandler  # noqa: E402 - it needs the setup above, too
 
 application = ProtocolTypeRouter({"http": RequestThreadHandler(), "websocket": websocket})

@@ -24,9 +24,9 @@ from agents.loop.tasks import Runner
 from agents.record.bus import hub
 from agents.record.store import closing, deletion, removal, sessions, turns
 from agents.server.socket import LiveConsumer
-from agentsite import equipment
-from agentsite.lanes import thread_pool
+from agentsite import providers
 from agentsite.memory import ProcessMemory
+from agentsite.request_threads import thread_pool
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +57,8 @@ class Lifecycle:
         self._last_change = await read(changes.latest)
         self._unsubscribe = changes.listen(self._on_change)
         self.runner = Runner(closing.process_name(), Slots(settings.MAX_RUNNING, settings.MAX_QUEUED))
-        self.endpoints = equipment.endpoints()
-        service = Service(self.runner, equipment.providers(self.endpoints))
+        self.endpoints = providers.configured_endpoints()
+        service = Service(self.runner, providers.configured_providers(self.endpoints))
         current_service.use(service)
         await read(closing.recover, ids.now_us())
         self._backgrounds = [make(service) for make in backgrounds.values()]

@@ -27,8 +27,8 @@ from agents.base import shares
 from agents.base.api.negotiation import error_response, for_caller
 from agents.base.api.views import Awaited
 from agents.base.errors import AgentsError, InvalidRequest, MethodNotAllowed, NotAllowed, RateLimited
-from agentsite import bodies, callers
-from agentsite.lanes import EXECUTOR_KEY, RequestExecutor
+from agentsite import callers, request_bodies
+from agentsite.request_threads import EXECUTOR_KEY, RequestExecutor
 
 GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -171,7 +171,7 @@ class ShareMiddleware(_Async):
 
 def _is_large(request: HttpRequest) -> bool:
     """Whether it takes much memory to read; files are taken piece by piece."""
-    return bodies.BODY_KEY in getattr(request, "scope", {}) and request.content_type != "multipart/form-data"
+    return request_bodies.BODY_KEY in getattr(request, "scope", {}) and request.content_type != "multipart/form-data"
 
 
 def executor_of(request: HttpRequest) -> RequestExecutor | None:

@@ -25,8 +25,8 @@ from twisted.logger import globalLogBeginner
 from twisted.web.http import _GenericHTTPChannelProtocol
 
 from agents.base.errors import TooLarge
-from agentsite import bodies
-from agentsite.channel import ApiErrorChannel
+from agentsite import request_bodies
+from agentsite.http_channel import ApiErrorChannel
 
 reactor: Any = _reactor
 """Twisted's reactor is a module that behaves as an object; its stubs mean the interface."""
@@ -205,7 +205,7 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         drain: Callable[[], Awaitable[None]],
         stop: Callable[[], Awaitable[None]],
     ) -> None:
-        application = bodies.with_file_bodies(application)
+        application = request_bodies.with_file_bodies(application)
         super().__init__(application, endpoints=["unused"], http_timeout=None, server_name="", verbosity=0)
         self._socket, self._caps = listening, caps
         self._start, self._drain, self._stop = start, drain, stop
@@ -261,7 +261,7 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         body = getattr(protocol, "large", None)
         if body is not None:
-            scope[bodies.BODY_KEY] = body
+            scope[request_bodies.BODY_KEY] = body
         return super().create_application(protocol, scope)
 
     def _on_running(self) -> None:

@@ -64,7 +64,7 @@ def database(url: str) -> dict[str, Any]:
         options.setdefault("tcp_user_timeout", 10_000)  # a server that has gone without a word
     else:
         raise ImproperlyConfigured("DATABASE_URL: sqlite and postgres are supported")
-    # request threads live long here (see agentsite.lanes), so their connections may
+    # request threads live long here (see agentsite.request_threads), so their connections may
     config["CONN_MAX_AGE"] = None
     return config
 

@@ -28,7 +28,7 @@ from agents.loop.slots import Slots
 from agents.loop.tasks import Runner
 from agents.record.bus import hub
 from agents.tools.providers.functions import tool
-from agentsite import equipment
+from agentsite import providers
 from tests.support.inprocess import close_readers
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ def course() -> Iterator[Course]:
     with _loop() as loop, ThreadPoolExecutor(8, thread_name_prefix="racer") as threads:
         writer.start()
         runners = asyncio.run_coroutine_threadsafe(begin(), loop).result(WAIT_S)
-        have = equipment.providers(equipment.endpoints(), pace=0.0)
+        have = providers.configured_providers(providers.configured_endpoints(), pace=0.0)
         have = replace(have, tools={**have.tools, GROUP: ServerToolGroup(GROUP, tools=[tool(note, GROUP)])})
         try:
             yield Course([Service(runner, have) for runner in runners], started, loop, threads)

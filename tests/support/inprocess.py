@@ -33,7 +33,7 @@ from agents.loop.tasks import Runner
 from agents.record.schemas.events import Delta, Entry, Event
 from agents.record.store import recorder
 from agents.record.store.recorder import TurnRef
-from agentsite import equipment
+from agentsite import providers
 from tests.kept import kept
 
 
@@ -91,7 +91,7 @@ def _service(runner: type[Runner]) -> Iterator[Service]:
         return runner("tests", Slots(4, 4))
 
     collect_static()
-    made = Service(asyncio.run(make()), equipment.providers(equipment.endpoints(), pace=0.0))
+    made = Service(asyncio.run(make()), providers.configured_providers(providers.configured_endpoints(), pace=0.0))
     current_service.use(made)
     try:
         yield made

@@ -40,9 +40,9 @@ from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.settings import settings_json
 from agents.safety.providers.registry import Shields
 from agents.safety.providers.scripted import PhraseShield
+from agents.server.demo.concierge import CONCIERGE
+from agents.server.demo.play_scene import SceneClock, ScenePrompter, SceneRecording, play, resumed_run
 from agents.server.demo.scenes import ROLES, Role, Scene
-from agents.server.demo.stage import SceneClock, ScenePrompter, SceneRecording, play, resumed_run
-from agents.server.demo.visits import CONCIERGE
 from agents.tools.providers import scripted as tools
 
 SPAN_US = 40 * 3_600_000_000

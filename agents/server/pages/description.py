@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.server.pages.description_example import curl
+from agents.server.pages.curl_example import curl
 from agents.uikit.format import readable_name
 
 DEPTH = 3

@@ -1,7 +1,7 @@
 """The WebSocket endpoint ``/ws/live``. It authenticates, reads subscriptions, forwards the events of turns from
 `agents.record.live`, and follows lists by the change feed."""
 
+from agents.server.socket.consumer import LiveConsumer
 from agents.server.socket.guard import OriginGuard, StoreFailureGuard
-from agents.server.socket.socket import LiveConsumer
 
 __all__ = ["LiveConsumer", "OriginGuard", "StoreFailureGuard"]

@@ -30,7 +30,7 @@ from agents.record import live
 from agents.record.bus import Waiters, hub
 from agents.record.schemas.events import EVENT, Delta, Entry, cursor_of, parse_cursor, position
 from agents.record.store import replay, turns
-from agents.server.socket import fragments as fragments
+from agents.server.socket import fragments
 from agents.server.socket.lists import (
     catch_up,
     gap_packet,

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from openai import OpenAI
 
-from agentsite.lanes import IDLE_S
+from agentsite.request_threads import IDLE_S
 from tests.support.depth import deep
 from tests.support.live.caller import Caller, Talk, script
 from tests.support.live.process import ServerProcess, eventually

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from agents.server.pages.curl_example import curl
 from agents.server.pages.description import ApiDescription, FieldDoc, read_description
-from agents.server.pages.description_example import curl
 
 
 def describe(schema: Any, **schemas: Any) -> ApiDescription:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from agentsite import lanes
-from agentsite.lanes import RequestThreadHandler, RequestThreadPool
+from agentsite import request_threads
+from agentsite.request_threads import RequestThreadHandler, RequestThreadPool
 
 
 class Streams(RequestThreadHandler):
@@ -38,8 +38,8 @@ class Streams(RequestThreadHandler):
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_stream_outlives_the_thread_it_began_on(stopped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     own = RequestThreadPool(min_threads=0)
-    monkeypatch.setattr(lanes, "thread_pool", own)
-    monkeypatch.setattr(lanes, "IDLE_S", 0.0)
+    monkeypatch.setattr(request_threads, "thread_pool", own)
+    monkeypatch.setattr(request_threads, "IDLE_S", 0.0)
 
     async def play() -> bool:
         streams, begun = Streams(), asyncio.Event()
@@ -62,7 +62,7 @@ def test_a_stream_outlives_the_thread_it_began_on(stopped: bool, monkeypatch: py
 
 def test_a_thread_whose_caller_has_gone_is_not_lent_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     own = RequestThreadPool()
-    monkeypatch.setattr(lanes, "thread_pool", own)
+    monkeypatch.setattr(request_threads, "thread_pool", own)
     begun, ends = threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -88,7 +88,7 @@ def test_a_thread_whose_caller_has_gone_is_not_lent_before_it_is_done(monkeypatc
 async def _request(caller: str, view: Callable[[], None]) -> None:
     class Answers(RequestThreadHandler):
         async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-            await scope[lanes.EXECUTOR_KEY].enter(caller)
+            await scope[request_threads.EXECUTOR_KEY].enter(caller)
             await sync_to_async(view)()
 
     await Answers()({"type": "http"}, None, None)

@@ -14,7 +14,7 @@ from agents.loop.inference.registry import Endpoints
 from agents.loop.provider_set import Providers, build_providers
 
 
-def endpoints() -> Endpoints:
+def configured_endpoints() -> Endpoints:
     """The model endpoints of the settings."""
     return Endpoints.from_config(_endpoint_configs(), settings.DEFAULT_ENDPOINT or None)
 
@@ -42,15 +42,15 @@ def _max_tokens_field(endpoint: str, raw: Mapping[str, object]) -> str:
     return str(field)
 
 
-def providers(models: Endpoints, pace: float = 1.0) -> Providers:
+def configured_providers(models: Endpoints, pace: float = 1.0) -> Providers:
     """Everything this server can lean on. ``pace`` 0 makes what is scripted answer at once. Raises
     ImproperlyConfigured."""
-    embeddings = embedding_models()
+    embeddings = configured_embedding_models()
     added = [equip(models, embeddings, pace) for equip in extensions.make_providers.values()]
     return build_providers(models, embeddings, added, tool_timeout_s=settings.TOOL_TIMEOUT_S)
 
 
-def embedding_models() -> EmbeddingModels:
+def configured_embedding_models() -> EmbeddingModels:
     """Raises ImproperlyConfigured."""
     try:
         return EmbeddingModels(_endpoint_configs(), settings.EMBEDDING_MODEL)
