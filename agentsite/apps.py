@@ -1,4 +1,4 @@
-"""The project's configuration as an app: what has to be known before anything is asked of it."""
+"""The Django app of the project: configures redaction and private database files at the start."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ class AgentsiteConfig(AppConfig):
 
 
 def _keep_private(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Whichever command is the first to open the database, and whatever its umask."""
+    """Make the database files private, whichever command opens them first and whatever its umask."""
     sqlite.make_private(connection.settings_dict)

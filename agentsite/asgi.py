@@ -1,4 +1,4 @@
-"""The ASGI application: HTTP to Django on lanes, WebSocket to the app's routing."""
+"""The ASGI application: HTTP to Django on request threads, WebSocket to the app's routing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whose a request is, before anybody has looked: what it carries says so, if it was good before.
+"""Remembers the callers of credentials, so that a request counts for its caller before it is authenticated.
 
-Only who goes first is decided by it, never what somebody may do. What is carried for the first time, and what
-never was good, counts as the address it comes from: whoever makes up a new key for each request gains nothing.
+It only decides the order of requests, never rights. Unknown or invalid credentials count for the address they come
+from, so a client gains nothing by inventing a new key for each request.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from agents.base.api.sender import address_of
 from agents.base.shares import Caller
 
 MAX_CREDENTIALS = 10_000
-"""Credentials that are remembered, those that were used last."""
+"""Credentials that are remembered: the most recently used."""
 CREDENTIAL_HEADERS = ("Authorization", "x-api-key", "api-key")
 
 _callers: OrderedDict[bytes, Caller] = OrderedDict()
 
 
 def caller_of(request: HttpRequest) -> Caller:
-    """Who asks, as far as can be told."""
+    """Return the caller that its credentials had before, or else its address."""
     return _callers.get(_credentials_digest(request)) or ("", address_of(request))
 
 
 def remember(request: HttpRequest) -> None:
-    """Whose it was, as the view found out."""
+    """Remember the caller that the view authenticated."""
     actor: Actor | None = getattr(request, "actor", None)
     carried = _credentials_digest(request)
     if actor is None or actor.is_anonymous or not carried:
@@ -41,7 +41,7 @@ def remember(request: HttpRequest) -> None:
 
 
 def _credentials_digest(request: HttpRequest) -> bytes:
-    """A digest of the credentials; nothing of none."""
+    """Return a digest of the request's credentials, empty without any."""
     credentials = [request.headers.get(name, "") for name in CREDENTIAL_HEADERS]
     credentials.append(request.COOKIES.get(settings.SESSION_COOKIE_NAME, ""))
     return blake2b("\n".join(credentials).encode(), digest_size=16).digest() if any(credentials) else b""

@@ -1,4 +1,4 @@
-"""Read settings from the environment, one function per type; each fails loudly on nonsense.
+"""Reads settings from the environment, one function per type; each raises ImproperlyConfigured on nonsense.
 
 A secret may come from a file instead: ``NAME_FILE`` names it.
 """
@@ -47,12 +47,12 @@ def flag(name: str, default: bool = False) -> bool:
 
 
 def word_list(name: str) -> list[str]:
-    """A list, separated by commas or blanks."""
+    """Return a list of values separated by commas or blanks."""
     return text(name).replace(",", " ").split()
 
 
 def mapping(name: str) -> dict[str, Any]:
-    """A JSON object."""
+    """Return the value of a JSON object."""
     raw = secret(name)
     if not raw:
         return {}
@@ -66,8 +66,8 @@ def mapping(name: str) -> dict[str, Any]:
 
 
 def functions(name: str) -> dict[str, list[str]]:
-    """Dotted paths of functions by group: a JSON object of lists, or paths separated by commas, which
-    are of the group ``functions``."""
+    """Return the dotted paths of functions by group: from a JSON object of lists, or from paths separated by commas,
+    which form the group ``functions``."""
     if not text(name).startswith("{"):
         paths = word_list(name)
         return {"functions": paths} if paths else {}
@@ -79,10 +79,10 @@ def functions(name: str) -> dict[str, list[str]]:
 
 
 def folder(name: str, default: Path) -> Path:
-    """A folder, made if it is missing, that this process can write to."""
+    """Return a folder that this process can write to; create it if it is missing."""
     path = Path(text(name) or default).expanduser().resolve()
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)  # what agents were told is nobody else's
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)  # it contains private conversations
     except OSError as error:
         raise ImproperlyConfigured(f"{name}: cannot make the folder {path}: {error.strerror}") from error
     if not os.access(path, os.W_OK | os.X_OK):
@@ -91,8 +91,8 @@ def folder(name: str, default: Path) -> Path:
 
 
 def stored_secret(path: Path) -> str:
-    """The secret in a file of this machine, made at the first start and readable by its owner
-    alone; a file that others can read stops the server."""
+    """Return the secret in a file, which is created at the first start and readable by its owner only. Raises
+    ImproperlyConfigured for a file that others can read."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -1,5 +1,7 @@
-"""A connection that says no in words: what is too long, or is no HTTP, gets the API's error body
-before it ends. Twisted's own would be closed without an answer, or with an empty one."""
+"""An HTTP channel that answers refused requests with the API's error body.
+
+Twisted's own channel closes the connection of a request that is too long or is no HTTP without a response, or with
+an empty one."""
 
 from __future__ import annotations
 
@@ -13,16 +15,16 @@ from twisted.web.http import HTTPChannel
 from agents.base.errors import AgentsError, HeadersTooLarge, InvalidRequest, UrlTooLong
 
 MAX_LINE = 16 * 1024
-"""Bytes of a request line, and of a header."""
+"""Bytes of a request line, and of each header."""
 MAX_HEAD = 3 * MAX_LINE
-"""Bytes of both: the longest URL leaves room for headers."""
+"""Bytes of the request line and all headers: the longest URL leaves room for headers."""
 MAX_LINGER, LINGER_S = 1024 * 1024, 2
-"""How much of what a refused caller still sends is taken, and for how long. Whoever closes with
-bytes unread resets the connection, and the caller may lose the answer."""
+"""Bytes that are still read from a refused caller, and for how long. Closing a connection with unread bytes
+resets it, and the caller may lose the response."""
 
 
 class ApiErrorChannel(HTTPChannel):
-    """One connection."""
+    """One connection; it answers what it refuses with an error of the API."""
 
     MAX_LENGTH, totalHeadersSize = MAX_LINE, MAX_HEAD
     transport: Any
@@ -30,7 +32,7 @@ class ApiErrorChannel(HTTPChannel):
     _swallowed = 0
 
     def refuse(self, error: AgentsError) -> None:
-        """Answer with the error and end the connection."""
+        """Send the error and end the connection."""
         if self.refused:
             return
         self.refused = True
@@ -51,7 +53,7 @@ class ApiErrorChannel(HTTPChannel):
             self.refuse(HeadersTooLarge(f"The headers are larger than {(MAX_HEAD - MAX_LINE) // 1024} KiB."))
         if not self.refused:
             super().lineReceived(line)  # type: ignore[no-untyped-call]  # untyped library
-        return self.refused  # true: the rest of what has come is not read
+        return self.refused  # true: the remaining input is not read
 
     def lineLengthExceeded(self, line: bytes) -> None:
         excess = f"is longer than {MAX_LINE // 1024} KiB."
@@ -69,7 +71,7 @@ class ApiErrorChannel(HTTPChannel):
 
 
 def refusal(error: AgentsError) -> bytes:
-    """The whole answer."""
+    """Return the complete HTTP response of an error."""
     request_id = secrets.token_hex(8)
     body = msgspec.json.encode(error.body(request_id))
     head = (

@@ -1,4 +1,4 @@
-"""The secrets of the settings, wherever they stand, and the log's lines without them."""
+"""Collects the secrets of the settings, and redacts them in log lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECRET_FIELDS = ("client_secret", "api_key", "token", "password")
 
 
 def of_settings() -> Iterator[str]:
-    """All of them; some may be empty."""
+    """Yield all secrets of the settings; some may be empty."""
     yield from (settings.SECRET_KEY, settings.ID_SECRET, settings.OPENAI_API_KEY)
     yield from (settings.BRAVE_SEARCH_API_KEY, settings.TAVILY_SEARCH_API_KEY)
     yield str(settings.DATABASES["default"].get("PASSWORD") or "")
@@ -29,7 +29,7 @@ def of_settings() -> Iterator[str]:
 
 
 def _of_server(raw: dict[str, Any]) -> Iterator[str]:
-    """Of one that is asked: where it is, and what lets us in."""
+    """Yield the secrets of a remote server's settings: in its URLs, keys and headers."""
     for name in ("base_url", "url", "uri"):
         yield from redaction.secrets_in_url(str(raw.get(name) or ""))
     yield from (str(raw.get(name) or "") for name in _SECRET_FIELDS)
@@ -39,7 +39,7 @@ def _of_server(raw: dict[str, Any]) -> Iterator[str]:
 
 
 class RedactingFormatter(logging.Formatter):
-    """A line of the log, its traceback included, without them."""
+    """Formats log records, tracebacks included, with all secrets redacted."""
 
     def format(self, record: logging.LogRecord) -> str:
         return redaction.redact(super().format(record))

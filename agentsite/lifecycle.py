@@ -1,5 +1,5 @@
-"""What a serving process starts, keeps doing, and stops: writer, hub, runner, and the rounds of
-leases, recovery and retention."""
+"""Starts and stops the parts of a serving process (writer, hub, runner), and runs its periodic tasks (leases,
+recovery, retention, …)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ log = logging.getLogger(__name__)
 
 LEASES_S, RECOVERY_S, RETENTION_S, FEED_S = 10.0, 5.0, 60.0, 0.5
 CALM_S = 2 * LEASES_S
-"""After trouble of the store's: as long as it takes whoever lives to renew what ran out meanwhile."""
+"""No recovery for this long after a failure of the store: living processes need the time to renew their leases."""
 SETTLE_S = 1.0
 SEALING_S = 10.0
 MEMORY_S = 10.0
 STATISTICS_S = 60.0
-"""How often it is looked whether the planner has to learn anew."""
+"""Interval of checking whether the query planner's statistics are out of date."""
 
 
 class Lifecycle:
@@ -78,12 +78,12 @@ class Lifecycle:
             self._rounds.append(asyncio.create_task(_every(seconds, work)))
 
     async def drain(self) -> None:
-        """Let the runs end, and the sockets tell so."""
+        """Wait until the runs have ended and the sockets have sent it."""
         await self.runner.drain(settings.DRAIN_SECONDS)
         await LiveConsumer.settle(SETTLE_S)
 
     async def stop(self) -> None:
-        """Stop what runs and readers needed, once they are gone."""
+        """Stop the parts that runs and readers needed, once these have ended."""
         for task in self._rounds:
             task.cancel()
         for background in self._backgrounds:
@@ -103,7 +103,7 @@ class Lifecycle:
         hub.notify(changed.seq, changed.records)
 
     async def _read_feed(self) -> None:
-        """What other processes changed."""
+        """Read the changes of other processes."""
         changed = await read(changes.after, self._last_change)
         if changed is not None and changed.seq > self._last_change:
             self._on_change(changed)
@@ -140,7 +140,7 @@ class Lifecycle:
             await read(self._statistics.renew)
 
     async def _seal(self) -> None:
-        """Old turns into columns, at most half of the time: others want to compute, too."""
+        """Seal old turns into column segments, for at most half of the time, so that other work gets the processor."""
         began = time.monotonic()
         while await read(segments.maintain):
             await asyncio.sleep(time.monotonic() - began)
@@ -153,6 +153,6 @@ async def _every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
         except Exception:
-            # a round that fails is tried again at its next turn; the server goes on
+            # a task that fails is tried again at its next interval; the server goes on
             log.exception("a round of the server failed")
         await asyncio.sleep(seconds)

@@ -1,9 +1,9 @@
-"""Memory that is free again goes back to the system.
+"""Returns freed memory to the operating system.
 
-What large requests needed stays with the process otherwise. Python's own allocator for small objects keeps a
-mebibyte for each that is still in use, so a server takes C's for them too, which keeps a page. That one keeps
-what is free below something still in use until it is asked for it. And Python looks for garbage in its oldest
-generation almost never, after `manage.py` told it to.
+Otherwise the process keeps the memory that large requests needed. Python's own allocator keeps a whole mebibyte for
+each small object in it that is still in use, so a server uses the C allocator for small objects too, which keeps a
+page. That one keeps free memory below a block in use until it is trimmed. And with the thresholds that `manage.py`
+sets, Python almost never collects its oldest generation.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import sys
 from pathlib import Path
 
 MIN_GROWTH = 16 * 2**20
-"""Bytes that the process has to have grown by before it is worth the look."""
+"""Bytes by which the process must have grown before memory is released."""
 MAX_IDLE_CHANGE = 2**20
-"""Bytes by which a process at rest may grow and shrink."""
+"""Bytes by which an idle process may grow or shrink."""
 IDLE_ROUNDS = 3
-"""Looks in a row that find it at rest before what the last load left is given back."""
+"""Consecutive idle checks before the memory of the last load is released."""
 
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
 _OPTIONS = {_ARENA_MAX: 2, _MMAP_THRESHOLD: 128 * 1024, _TRIM_THRESHOLD: 4 * 2**20}
-"""Of glibc's allocator, see mallopt(3): few arenas, and what is large from the system and back to it."""
+"""Options of glibc's allocator, see mallopt(3): few arenas; large blocks come from the system and return to it."""
 
 _STATM = Path("/proc/self/statm")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def use_system_allocator() -> None:
-    """Start this program again, as the same process, if its small objects are not the system's allocator's yet.
+    """Execute this program again, in the same process, with the system's allocator for small objects.
 
-    Only the interpreter's start decides about it. Nothing happens where the allocator is another than glibc's,
-    or where somebody chose one.
+    Only the interpreter's start can choose it. Does nothing where the C library is not glibc, or where
+    ``PYTHONMALLOC`` is set.
     """
     if _is_glibc() and "PYTHONMALLOC" not in os.environ:
         environment = {**os.environ, "PYTHONMALLOC": "malloc"}
@@ -48,7 +48,7 @@ def _is_glibc() -> bool:
 
 
 class ProcessMemory:
-    """Of this process. Looks cost some tens of milliseconds, and only where there is something to be had."""
+    """The memory of this process. A release costs some tens of milliseconds, and happens only where it pays."""
 
     def __init__(self) -> None:
         library = ctypes.CDLL(None)
@@ -60,8 +60,8 @@ class ProcessMemory:
         self._calm = 0
 
     def release(self) -> None:
-        """Return what is free to the system, if much has come since the last time, and once whenever the process has
-        come to rest. Called every few seconds."""
+        """Return free memory to the system if the process has grown much since the last time, and once whenever it has
+        become idle. Called every few seconds."""
         used = resident_bytes()
         self._calm = self._calm + 1 if abs(used - self._before) < MAX_IDLE_CHANGE else 0
         self._before = used
@@ -74,7 +74,7 @@ class ProcessMemory:
 
 
 def resident_bytes() -> int:
-    """Bytes of memory that the process holds; 0 where the system does not say."""
+    """Return the resident memory of the process in bytes; 0 where the system does not provide it."""
     try:
         return int(_STATM.read_text().split()[1]) * _PAGE
     except OSError:

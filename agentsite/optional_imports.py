@@ -1,6 +1,6 @@
-"""Keep libraries out of memory that others import only because they are installed.
+"""Prevents imports of libraries that others import only because they are installed.
 
-A name that is None in `sys.modules` cannot be imported, and each of these importers then goes on without it.
+A name that is None in `sys.modules` cannot be imported, and each of these importers works without it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ UNUSED = {
     "OpenSSL": "Twisted's TLS: a proxy in front of this server ends it",
     "service_identity": "the same",
 }
-"""By name, for what the library would be imported."""
+"""Library names, and what they would be imported for."""
 POSTGRESQL = "psycopg"
 """REST framework imports it for fields of PostgreSQL."""
 
 
 def keep_out() -> None:
-    """Called by the command that serves, before Django is set up: 25 MB of some 150, and a tenth of a start."""
+    """Block these imports; called by ``serve`` before Django is set up. Saves 25 MB of some
+    150, and a tenth of the start."""
     unused = set(UNUSED)
     if not environment.secret("DATABASE_URL").startswith("postgres"):
         unused.add(POSTGRESQL)

@@ -1,4 +1,4 @@
-"""What a password may not be, beyond Django's own rules."""
+"""A password validator beyond Django's own."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from django.contrib.auth.password_validation import UserAttributeSimilarityValid
 from django.core.exceptions import ValidationError
 
 MIN_OTHER_CHARACTERS = 7
-"""Characters that a password has besides the names of its user, at least."""
+"""Characters that a password must have besides its user's names."""
 MIN_NAME_LENGTH = 3
-"""Characters of a name that is looked for: shorter ones stand in many words."""
+"""Characters of a name that is searched for: shorter ones occur in many words."""
 
 
 class NameSimilarityValidator(UserAttributeSimilarityValidator):
-    """Django's comparison misses a short name that is repeated or has a digit behind it: they are too
-    different in length."""
+    """Refuses passwords that consist mostly of the user's names. Django's comparison misses a short name that is
+    repeated or followed by digits, because the lengths differ too much."""
 
     def validate(self, password: str, user: Any = None) -> None:
         super().validate(password, user)
@@ -29,7 +29,7 @@ class NameSimilarityValidator(UserAttributeSimilarityValidator):
 
 
 def _without(password: str, value: object) -> str:
-    """The password without the value and its parts, or all of it where there is none."""
+    """Return the password without the value's parts, or unchanged if the value has none."""
     parts = [part for part in re.split(r"\W+", str(value or "").casefold()) if len(part) >= MIN_NAME_LENGTH]
     remaining = password.casefold()
     for part in sorted(parts, key=len, reverse=True):

@@ -1,4 +1,4 @@
-"""What the settings equip this server with: model endpoints, and what its subjects add to them."""
+"""Builds the providers that the settings configure: model endpoints, embedding models, and those of the subjects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.loop.provider_set import Providers, build_providers
 
 
 def configured_endpoints() -> Endpoints:
-    """The model endpoints of the settings."""
+    """Return the model endpoints of the settings."""
     return Endpoints.from_config(_endpoint_configs(), settings.DEFAULT_ENDPOINT or None)
 
 
@@ -43,15 +43,15 @@ def _max_tokens_field(endpoint: str, raw: Mapping[str, object]) -> str:
 
 
 def configured_providers(models: Endpoints, pace: float = 1.0) -> Providers:
-    """Everything this server can lean on. ``pace`` 0 makes what is scripted answer at once. Raises
+    """Return all providers of this server. With ``pace`` 0 scripted providers answer at once. Raises
     ImproperlyConfigured."""
     embeddings = configured_embedding_models()
-    added = [equip(models, embeddings, pace) for equip in extensions.make_providers.values()]
+    added = [make(models, embeddings, pace) for make in extensions.make_providers.values()]
     return build_providers(models, embeddings, added, tool_timeout_s=settings.TOOL_TIMEOUT_S)
 
 
 def configured_embedding_models() -> EmbeddingModels:
-    """Raises ImproperlyConfigured."""
+    """Return the embedding models of the settings. Raises ImproperlyConfigured."""
     try:
         return EmbeddingModels(_endpoint_configs(), settings.EMBEDDING_MODEL)
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""Large bodies on their way into the application: read from disk as they are asked for.
+"""Passes large request bodies to the application in chunks, read from disk on demand.
 
-Daphne keeps a large body in a temporary file, but hands all of it over at once, as pieces in a queue. Here it stays
-in its file, and the application is given a piece whenever it wants one.
+Daphne keeps a large body in a temporary file, but queues all of its chunks at once. Here it stays in its file, and
+each ``receive`` of the application reads one chunk.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import IO, Any
 
 CHUNK_SIZE = 64 * 1024
 BODY_KEY = "agentsite.body"
-"""Where a request's scope has its body's file."""
+"""The key of the body's file in a request's scope."""
 
 Application = Callable[..., Awaitable[Any]]
 
 
 def with_file_bodies(application: Application) -> Application:
-    """The application, with the body of a request taken from its file where it has one."""
+    """Wrap an application so that it receives the body from its file, where the request has one."""
 
     def wrapped(scope: dict[str, Any], receive: Any, send: Any) -> Awaitable[Any]:
         body = scope.get(BODY_KEY)
@@ -28,7 +28,7 @@ def with_file_bodies(application: Application) -> Application:
 
 
 class _BodyReader:
-    """``receive`` of such a request: the pieces, then what else there is to hear."""
+    """``receive`` of such a request: first the chunks of the body, then further messages."""
 
     def __init__(self, body: IO[bytes], receive: Callable[[], Awaitable[Any]]) -> None:
         self._body, self._receive = body, receive
@@ -41,8 +41,8 @@ class _BodyReader:
             self._started = True
             message = await self._receive()
             if message["type"] != "http.request":
-                return message  # the caller has gone
-        await asyncio.sleep(0)  # others are served between two pieces
+                return message  # the caller has disconnected
+        await asyncio.sleep(0)  # other requests run between two chunks
         if self._body.closed:
             self._done = True
             return await self._receive()

@@ -1,12 +1,12 @@
-"""Threads for sync views: long-lived lanes, as many as are needed.
+"""Runs sync views on a pool of long-lived request threads, which callers share fairly.
 
-Django starts a thread for each request under ASGI and opens a database connection in it. Here a
-request borrows a *lane*, a one-thread executor that lives on, with its connection. The least busy
-lane is taken, a new one when all are busy, so that slow views hold up nobody; a stream gives its
-lane back when its answer begins; idle lanes close their connection and go.
+Under ASGI Django starts a thread for each request and opens a database connection in it. Here a request borrows a
+*request thread*, a one-thread executor that stays, with its connection. The pool gives out the least busy thread,
+or a new one when all are busy, so that slow views do not block others; a stream releases its thread when its
+response begins; idle threads close their connection and end.
 
-Who gets the next lane is a matter of fair shares: a caller with many requests at once has them waiting in a
-line of its own, past which those of others go.
+The next thread is granted by fair shares (`agents.base.shares`): a caller's many requests wait in a queue of its
+own and do not delay those of others.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from agents.base.shares import Caller, Shares
 MIN_THREADS = 4
 IDLE_S = 5.0
 CALLER_SHARE = 1
-"""A caller has less than so many times as many lanes as are free: alone half of them. More threads of Python do not do
-more; they only take longer to come to those of others."""
+"""A caller holds fewer than this many times the free threads: alone, half of them. More Python threads would not do
+more work; they would only delay those of others."""
 RETRY_AFTER_S = 1
 EXECUTOR_KEY = "agentsite.place"
-"""Where a request's scope has its place."""
+"""The key of a request's executor in its scope."""
 T = TypeVar("T")
 
 
 class RequestThread:
-    """One thread and how many requests are on it."""
+    """A one-thread executor, and the number of requests on it."""
 
     def __init__(self, number: int) -> None:
-        self.executor = ThreadPoolExecutor(1, thread_name_prefix=f"lane-{number}")
+        self.executor = ThreadPoolExecutor(1, thread_name_prefix=f"request-{number}")
         self.busy = 0
         self.idle_since = time.monotonic()
 
@@ -56,7 +56,7 @@ class RequestThread:
 
 
 class RequestThreadPool:
-    """All lanes of the process; belongs to its event loop."""
+    """The request threads of the process; used on its event loop only."""
 
     def __init__(self, min_threads: int = MIN_THREADS, max_threads: int = settings.MAX_REQUESTS) -> None:
         self.min_threads, self.max_threads = min_threads, max_threads
@@ -67,7 +67,7 @@ class RequestThreadPool:
         return len(self._threads)
 
     def acquire(self) -> RequestThread:
-        """The least busy lane, or a new one when all are busy."""
+        """Return the least busy thread, or a new one when all are busy."""
         thread = min(self._threads, key=lambda thread: thread.busy, default=None)
         if thread is None or (thread.busy and len(self._threads) < self.max_threads):
             thread = RequestThread(self._created)
@@ -97,11 +97,11 @@ class RequestThreadPool:
 
 
 thread_pool = RequestThreadPool()
-"""The process's lanes."""
+"""The pool of the process."""
 
 
 class RequestShares(Shares):
-    """Who has a lane, and who waits for one."""
+    """The shares of callers in the request threads."""
 
     def refusal(self, held: int, waiting: int) -> RateLimited:
         message = f"You have {held} requests being answered and {waiting} waiting: no more now."
@@ -109,14 +109,14 @@ class RequestShares(Shares):
 
 
 requests = RequestShares(settings.MAX_REQUESTS, settings.MAX_WAITING, share=CALLER_SHARE)
-"""Those of the process."""
+"""The shares of all requests of the process."""
 large_requests = RequestShares(3, settings.MAX_WAITING, share=CALLER_SHARE)
-"""Those among them that have a large body: read, it takes many times its size. Until then it waits on disk."""
+"""The shares of requests with a large body, which takes many times its size once read: it waits on disk until then."""
 
 
 class RequestExecutor(Executor):
-    """A request's place on a lane, from `enter` to `free`. What there is to do before or after that, as at the
-    end of a stream, is done on any lane."""
+    """The executor of one request: it holds a thread from `enter` to `free`. Calls before or after that, as at the
+    end of a stream, run on any thread."""
 
     def __init__(self) -> None:
         self._shares: list[tuple[RequestShares, shares.Slot]] = []
@@ -124,7 +124,7 @@ class RequestExecutor(Executor):
         self._last: Future[Any] | None = None
 
     async def enter(self, caller: Caller, *, large: bool = False) -> None:
-        """Wait for a lane, until the caller's turn comes. Raises RateLimited."""
+        """Wait until the caller is granted a thread. Raises RateLimited."""
         for queue in (large_requests, requests) if large else (requests,):
             granted = asyncio.Event()
             share = queue.enter(caller)
@@ -144,7 +144,7 @@ class RequestExecutor(Executor):
             thread_pool.release(thread)
 
     def free(self) -> None:
-        """Give the lane back, once: when what was begun on it is done, though nobody waits for that any more."""
+        """Release the thread, once: as soon as the last call on it is done, even if nobody awaits its result."""
         thread, slots = self._thread, self._shares
         self._thread, self._shares = None, []
         if not slots:
@@ -170,7 +170,7 @@ def _call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> 
 
 
 def with_working_connection(view: Callable[..., Any]) -> Callable[..., Any]:
-    """The view, after dropping a database connection that is broken: in the view's own thread."""
+    """Wrap a view so that it first drops broken database connections, in the view's own thread."""
 
     @wraps(view)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -181,16 +181,16 @@ def with_working_connection(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def disconnect_request_signals() -> None:
-    """Django drops broken connections by signals, at two changes of thread for each request; here
-    `with_working_connection` does it on the way to the view."""
+    """Disconnect the signals by which Django drops broken connections: they cost two changes of thread per request,
+    and `with_working_connection` does the same on the way to the view."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     request_started.disconnect(reset_queries)
 
 
 class KnownCharsetRequest(ASGIRequest):
-    """A request whose charset is looked up only where it is one of documents: Python remembers each name that it was
-    asked for in vain, for ever, and anybody may send one."""
+    """A request that looks up only the charsets of documents: Python keeps every unknown name it was asked for, for
+    ever, and anybody may send one."""
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
         self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
@@ -200,7 +200,7 @@ class KnownCharsetRequest(ASGIRequest):
 
 
 class RequestThreadHandler(ASGIHandler):
-    """Django's handler with each request on a lane."""
+    """Django's ASGI handler, with each request on a request thread."""
 
     request_class = KnownCharsetRequest
 

@@ -1,5 +1,6 @@
-"""What a SQLite file has to be told once, when it is new, and whose it is. All else is said by each
-connection (see ``settings``); the first would take the writer's lock every time."""
+"""Creates SQLite files with their permanent settings, and keeps them private to their owner.
+
+Each connection sets the other pragmas (see ``settings``); these would take the writer's lock every time."""
 
 from __future__ import annotations
 
@@ -10,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 OTHERS_MASK = 0o077
-"""The rights of everybody but the owner."""
+"""Mode bits of everybody but the owner."""
 
 
 def create_file(config: dict[str, Any]) -> None:
-    """Make the file of a database's settings, if it is to be one and is not there yet, so that it
-    gives back the pages of what is deleted. Raises sqlite3.OperationalError."""
+    """Create the file of a SQLite database if it does not exist yet, so that it can release the pages of deleted rows.
+    Raises sqlite3.OperationalError."""
     path = _file(config)
     if path is None or path.exists():
         return
-    with suppress(OSError):  # SQLite says better why it cannot be made
+    with suppress(OSError):  # SQLite has the better message for why it cannot be created
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with closing(sqlite3.connect(path)) as file:
         # in this order: the last one writes the first page
@@ -28,8 +29,8 @@ def create_file(config: dict[str, Any]) -> None:
 
 
 def make_private(config: dict[str, Any]) -> list[Path]:
-    """Take the files of a database from all but their owner; returns those that stay open to others.
-    SQLite gives the two beside the first the rights of the first, when it makes them."""
+    """Restrict the files of a database to their owner; return those that stay open to others. SQLite creates the WAL
+    and shared memory files with the mode of the database file."""
     path = _file(config)
     if path is None:
         return []
@@ -37,7 +38,7 @@ def make_private(config: dict[str, Any]) -> list[Path]:
 
 
 def _is_private(path: Path) -> bool:
-    """After it was tried. A file that is not there is."""
+    """Make a file private and return whether it is; a missing file is."""
     try:
         mode = path.stat().st_mode
         if mode & OTHERS_MASK:

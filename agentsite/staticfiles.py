@@ -1,4 +1,4 @@
-"""Static files named by their content, so that browsers may keep them for ever."""
+"""Stores static files under hashed names, so that browsers may cache them for ever."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # untyped
-    """Also rewrites ``import`` lines of ES modules to the hashed names. A name that was never
-    collected raises ValueError: a page that asks for it is a mistake of ours."""
+    """A manifest storage that also rewrites ``import`` lines of ES modules to the hashed names. A name that was
+    never collected raises ValueError: a page that refers to it is a bug."""
 
     support_js_module_import_aggregation = True
     manifest_strict = False
@@ -21,7 +21,7 @@ class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
 
 def collect() -> None:
     """Collect the static files, unless nothing changed since the last time: hashing and compressing
-    them is half of a start."""
+    them takes half of a start."""
     stamp = Path(settings.STATIC_ROOT) / "stamp.txt"
     present = _sources()
     if stamp.exists() and stamp.read_text() == present:
@@ -31,7 +31,7 @@ def collect() -> None:
 
 
 def _sources() -> str:
-    """A digest of what there is to collect: names, sizes and times."""
+    """Return a digest of the source files: names, sizes and times."""
     digest = hashlib.sha256()
     for finder in get_finders():
         for path, storage in finder.list([]):

@@ -171,7 +171,7 @@ def unfinished(server: ServerProcess) -> int:
 
 
 def settled(server: ServerProcess) -> Held:
-    """What it holds once idle lanes have gone: when that has been the same for longer than a lane idles."""
+    """Return what it holds once idle threads have ended: when that is stable for longer than a thread idles."""
     last, since = held(server), time.monotonic()
 
     def is_the_same() -> bool:
