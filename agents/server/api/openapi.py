@@ -139,13 +139,60 @@ def without_aliases(endpoints: list[Endpoint]) -> list[Endpoint]:
     ]
 
 
+PUBLIC_NAMES = {
+    "ApprovalFilter": "Approvals",
+    "AttributeCondition": "Condition",
+    "ChunkInput": "ChunkGiven",
+    "ChunkMatch": "ChunkFound",
+    "ConversationObject": "Conversation",
+    "DiffPart": "Piece",
+    "FileListObject": "FileList",
+    "FileSearchRanking": "Ranking",
+    "ItemObject": "Item",
+    "McpToolParam": "McpTool",
+    "PassageText": "FoundText",
+    "RelayedMessage": "Role",
+    "SessionObject": "Session",
+    "SpanObject": "Span",
+    "StoreFileListObject": "StoreFileList",
+    "TurnObject": "Turn",
+    "VectorStoreListObject": "VectorStoreList",
+}
+"""Types by their class, with the names that clients generated from the description know them by."""
+_REF = "#/components/schemas/"
+
+
 @lru_cache(maxsize=1)
 def description() -> bytes:
     """The whole description as JSON, made at the first request."""
+    schema = typed_description()
+    components = schema["components"]["schemas"]
+    for name, public in PUBLIC_NAMES.items():
+        if name in components:
+            components[public] = {**components.pop(name), "title": public}
+    return msgspec.json.encode(_with_public_references(schema))
+
+
+def typed_description() -> dict[str, Any]:
+    """The same with types by the names of their classes."""
     from agents.server.api.urls import urlpatterns
 
     generator: Any = SchemaGenerator(patterns=urlpatterns)  # type: ignore[no-untyped-call]  # untyped library
-    return msgspec.json.encode(generator.get_schema(request=None, public=True))
+    schema: dict[str, Any] = generator.get_schema(request=None, public=True)
+    return schema
+
+
+def _with_public_references(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _with_public_references(inner) for key, inner in value.items()}
+        case list():
+            return [_with_public_references(inner) for inner in value]
+        case str() if value.startswith(_REF):
+            name = value.removeprefix(_REF)
+            return _REF + PUBLIC_NAMES.get(name, name)
+        case _:
+            return value
 
 
 class SchemaView(ApiView):
@@ -156,4 +203,4 @@ class SchemaView(ApiView):
         return json_response(description())
 
 
-__all__ = ["SchemaView", "WireSchema", "WireTypes", "description", "without_aliases"]
+__all__ = ["SchemaView", "WireSchema", "WireTypes", "description", "typed_description", "without_aliases"]

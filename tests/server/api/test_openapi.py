@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from django.test import Client
 from jsonschema import Draft202012Validator
@@ -18,7 +19,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 import agents
-from agents.server.api.openapi import SchemaView
+from agents.server.api.openapi import PUBLIC_NAMES, SchemaView
 from agents.server.api.openapi import description as make_description
 from agents.server.api.urls import PREFIXES
 from agents.telemetry.api.otlp import ReportView
@@ -33,7 +34,7 @@ REF = "#/components/schemas/"
 
 @pytest.fixture(scope="module")
 def description() -> dict[str, Any]:
-    return dict(json.loads(make_description()))
+    return dict(json.loads(msgspec.json.encode(typed_description())))
 
 
 def operations(description: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -327,3 +328,12 @@ def test_frames_are_as_described(description: dict[str, Any]) -> None:
                 seen.add(chunk["event"]["payload"]["event_type"])
     wanted = {"turn_start", "step_start", "step_progress", "step_complete", "turn_complete", "turn_awaiting_input"}
     assert seen == wanted
+
+
+def test_types_keep_the_names_that_clients_know() -> None:
+    """Generated clients name their types after these, whatever our classes are called."""
+    text = make_description()
+    components = json.loads(text)["components"]["schemas"]
+    assert set(PUBLIC_NAMES.values()) <= set(components)
+    assert not set(PUBLIC_NAMES) & set(components)
+    assert "#/components/schemas/TurnObject" not in text.decode()
