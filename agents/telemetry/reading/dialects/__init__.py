@@ -6,8 +6,6 @@ first that knows the span decides, the others fill the facts it left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from agents.telemetry.reading.dialects import (
     claude_code,
     codex,
@@ -25,25 +23,24 @@ from agents.telemetry.reading.dialects import (
     traceloop,
     vercel,
 )
+from agents.telemetry.reading.dialects.reader import Reader, reader_of
 from agents.telemetry.reading.facts import SpanFacts, fill_missing
 from agents.telemetry.reading.spans import Span
 
-Reader = Callable[[Span], SpanFacts | None]
-
 READERS: tuple[Reader, ...] = (
-    langfuse.read,
+    reader_of(langfuse.DIALECT),
     openinference.read,
     claude_code.read,
     gemini_cli.read,
     langsmith.read_otel,
-    vercel.read,
+    reader_of(vercel.DIALECT),
     genai.read,
-    mlflow.read,
+    reader_of(mlflow.DIALECT),
     traceloop.read,
     pydantic_ai.read,
     codex.read,
     llama_stack.read,
-    generic.read,
+    reader_of(generic.DIALECT),
 )
 FORMATS: dict[str, Reader] = {
     "openai_agents": openai_agents.read,
