@@ -30,24 +30,24 @@ from agents.telemetry.reading.spans import Span
 READERS: tuple[Reader, ...] = (
     reader_of(langfuse.DIALECT),
     openinference.read,
-    claude_code.read,
-    gemini_cli.read,
+    reader_of(claude_code.DIALECT),
+    reader_of(gemini_cli.DIALECT),
     langsmith.read_otel,
     reader_of(vercel.DIALECT),
-    genai.read,
+    reader_of(genai.DIALECT),
     reader_of(mlflow.DIALECT),
     traceloop.read,
-    pydantic_ai.read,
-    codex.read,
-    llama_stack.read,
+    reader_of(pydantic_ai.DIALECT),
+    reader_of(codex.DIALECT),
+    reader_of(llama_stack.DIALECT),
     reader_of(generic.DIALECT),
 )
 FORMATS: dict[str, Reader] = {
-    "openai_agents": openai_agents.read,
+    "openai_agents": reader_of(openai_agents.DIALECT),
     "langsmith": langsmith.read,
-    "claude_code": session_files.read,
-    "codex": session_files.read,
-    "gemini_cli": session_files.read,
+    "claude_code": reader_of(session_files.DIALECT),
+    "codex": reader_of(session_files.DIALECT),
+    "gemini_cli": reader_of(session_files.DIALECT),
 }
 """Formats other than OpenTelemetry have one reader each, and no other."""
 
