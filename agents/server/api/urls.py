@@ -73,7 +73,7 @@ PREFIXES: list[tuple[str, Sequence[Route]]] = [
 
 
 def routes(prefix: str = "/") -> Iterator[tuple[str, type[ApiView]]]:
-    """Every (path, view) that begins with ``prefix``."""
+    """Yield (path, view) of every route whose path begins with ``prefix``."""
     for base, table in PREFIXES:
         for route, view in table:
             if f"/{base}{route}".startswith(prefix):
