@@ -1,7 +1,7 @@
-"""What stands around every request, from the outside in. All of it runs on the loop: one sync
+"""The middleware of every request, from the outermost in. All of it runs on the event loop: one sync
 middleware would cost each request two changes of thread.
 
-The cookie machinery of Django works for pages only: ``/v1`` never reads cookies.
+Django's middleware for cookies runs for pages only: ``/v1`` never reads cookies.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ CSP_TRUSTED = f"{CSP_PAGE}; require-trusted-types-for 'script'; trusted-types fr
 CSP_API = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 API_PATHS = ("/v1/", "/v1alpha/", "/langsmith/", "/api/public/")
-"""What programs ask for: no cookies are read there."""
+"""Paths of the APIs, where no cookies are read."""
 
 PAGE_METHODS = ("GET", "HEAD", "POST")
-"""A view of the API knows its own; a page would take every other for GET, and Django asks no token of TRACE."""
+"""API views check their own methods; a page would treat any other as GET, and Django checks no CSRF token on TRACE."""
 
 
 def is_api(path: str) -> bool:
@@ -61,7 +61,7 @@ class _Async:
 
 
 class RequestIdMiddleware(_Async):
-    """A number for each request, in its answer and in our log."""
+    """Gives each request an id, which is in its response and in our log."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         request.request_id = secrets.token_hex(8)  # type: ignore[attr-defined]  # ours
@@ -71,8 +71,8 @@ class RequestIdMiddleware(_Async):
 
 
 class GuardMiddleware(_Async):
-    """The Host of every request, the method of pages, the Origin of the API; headers for browsers on
-    every answer."""
+    """Checks the Host of every request, the method of page requests and the Origin of API requests; sets security
+    headers on every response."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         try:
@@ -121,7 +121,7 @@ class GuardMiddleware(_Async):
 
 
 class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
-    """Static files, without leaving the loop: they are few and small, and read once."""
+    """Serves static files on the event loop: they are few and small, and read once."""
 
     async_capable, sync_capable = True, False
 
@@ -145,11 +145,11 @@ class StaticMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # untyped
 
 
 PROBES = frozenset({"/healthz", "/readyz"})
-"""What whoever looks after the server asks: it is told whoever else asks for how much."""
+"""Paths of health checks, which are answered however busy the server is."""
 
 
 class ShareMiddleware(_Async):
-    """A lane for each request that needs one, when its caller's turn comes."""
+    """Waits for a request thread for each request, by the fair share of its caller."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         executor = executor_of(request)
@@ -163,19 +163,19 @@ class ShareMiddleware(_Async):
             return error_response(error, request)
         response = await self.get_response(request)
         callers.remember(request)
-        # what is left of a request goes in circles (DRF's own, and Django's of one whose caller hung up): with them
-        # a body of megabytes would stay until the next collection of garbage
+        # a finished request is part of reference cycles (DRF's, and Django's of a client that disconnected): with them
+        # a body of megabytes would stay until the next garbage collection
         vars(request).pop("_body", None)
         return response
 
 
 def _is_large(request: HttpRequest) -> bool:
-    """Whether it takes much memory to read; files are taken piece by piece."""
+    """Return whether its body takes much memory to read; files are read in chunks."""
     return request_bodies.BODY_KEY in getattr(request, "scope", {}) and request.content_type != "multipart/form-data"
 
 
 def executor_of(request: HttpRequest) -> RequestExecutor | None:
-    """Where it stands among those that ask for lanes; without a server there are none."""
+    """Return the executor that holds its request thread; None without a server."""
     return cast(RequestExecutor | None, getattr(request, "scope", {}).get(EXECUTOR_KEY))
 
 
@@ -191,23 +191,23 @@ class _PagesOnly:
 
 
 class PageSessionMiddleware(_PagesOnly, SessionMiddleware):
-    """Sessions, for pages."""
+    """Sessions, for pages only."""
 
 
 class PageAuthMiddleware(_PagesOnly, AuthenticationMiddleware):
-    """The logged-in user, for pages."""
+    """The logged-in user, for pages only."""
 
 
 class PageMessageMiddleware(_PagesOnly, MessageMiddleware):
-    """One-time messages, for pages."""
+    """One-time messages, for pages only."""
 
 
 NOT_PAGES = PROBES | {"/metrics"}
 
 
 class PageLocaleMiddleware(_PagesOnly, LocaleMiddleware):
-    """The reader's language, for pages: what was chosen, or else what the browser asks for. What
-    programs read is the same for everyone."""
+    """Activates the reader's language for pages: the chosen one, or else the browser's. API responses are the
+    same for everyone."""
 
     async def __acall__(self, request: HttpRequest) -> Any:
         if request.path in NOT_PAGES:
@@ -221,15 +221,15 @@ class PageLocaleMiddleware(_PagesOnly, LocaleMiddleware):
 
 
 class PageCsrfMiddleware(_PagesOnly, CsrfViewMiddleware):
-    """Forged forms are refused, for pages; the API has no cookies to forge with."""
+    """Refuses forged forms of pages; the API reads no cookies that could be abused."""
 
     def process_view(self, request: HttpRequest, *args: Any) -> Any:
         return None if is_api(request.path) else super().process_view(request, *args)
 
 
 class AwaitMiddleware(_Async):
-    """The innermost: awaits, on the loop, what a view only handed over. Here, so that headers set
-    further out reach the real answer."""
+    """Awaits, on the event loop, the response that a view returned as `Awaited`. It is innermost, so that headers
+    set further out reach the real response."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = await self.get_response(request)
@@ -237,7 +237,7 @@ class AwaitMiddleware(_Async):
             return response
         executor = executor_of(request)
         if executor is not None:
-            executor.free()  # the view is done; what is waited for would only seem to need its thread
+            executor.free()  # the view is done; the awaited work does not need its thread
         try:
             return await response.work()
         except Exception as error:  # noqa: BLE001 - an edge of ours: DRF's own is not around this code

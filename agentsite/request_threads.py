@@ -217,7 +217,7 @@ class RequestThreadHandler(ASGIHandler):
 
         async def send_and_free(event: Any) -> None:
             if event["type"] == "http.response.body":
-                executor.free()  # the view is done; a long stream would only seem to need its thread
+                executor.free()  # the view is done; a long stream does not need its thread
             await send(event)
 
         try:

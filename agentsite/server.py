@@ -1,7 +1,6 @@
-"""Daphne's server with what it lacks: a cap on bodies, a start before the first request, and an
-end that drains.
+"""Extends Daphne's server by limits on bodies, a start before the first request, and a draining shutdown.
 
-Without the cap any caller could fill the memory; without the drain a SIGTERM cuts every stream
+Without the limits any caller could fill the memory; without draining a SIGTERM cuts every stream
 (and, with a request open, ends in a segmentation fault).
 """
 
@@ -32,22 +31,22 @@ reactor: Any = _reactor
 """Twisted's reactor is a module that behaves as an object; its stubs mean the interface."""
 
 MAX_BACKPRESSURE_PAUSE_S = 0.02
-"""Between two looks at a socket that takes nothing, at most."""
+"""Longest pause between two checks of a connection whose client does not read."""
 LARGE_BODY = 1024 * 1024
-"""Bytes of a body that is handed over piece by piece."""
+"""Bytes from which on a body is passed on in chunks."""
 MAX_WEBSOCKET_MESSAGE = SOCKET_BUFFER = 64 * 1024
 GOING_AWAY = 1001
 FLUSH_TIMEOUT_S, CLEAN_UP_TIMEOUT_S = 2.0, 5.0
 
 
 def _silent(event: Any) -> None:
-    """Twisted's own log has nothing ours has not."""
+    """Discard Twisted's own log: ours has everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """The most bytes a body may have: of any request; of a file that is posted to one of ``uploads``
-    (paths), whose form may have `FORM` bytes besides; and of ``telemetry``, posted to one of ``reports``."""
+    """The largest bodies in bytes: of any request (``body``); of a file posted to one of the paths ``uploads``,
+    whose form may have `FORM` more; and of ``telemetry`` posted to one of the paths ``reports``."""
 
     body: int
     upload: int
@@ -65,8 +64,8 @@ class BodyLimits:
 
 
 class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
-    """Refuses a body over the cap before it is buffered, by length or as it arrives. One that is larger
-    than other requests' may be stays on disk."""
+    """Refuses a body over the limit before it is buffered, by its length or as it arrives. A body larger than
+    `LARGE_BODY` stays on disk."""
 
     refused = False
     received = cap = 0
@@ -74,7 +73,7 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
     large: IO[bytes] | None = None
 
     def gotLength(self, length: int | None) -> None:
-        # Twisted would read a form to its end, for arguments that nobody here asks for
+        # Twisted would parse a whole form for arguments that nothing here uses
         self._parsePOSTFormSubmission = False
         self.cap = self.channel.factory.caps.of(self.channel._command, self.channel._path)
         if length is not None and length > self.cap:
@@ -112,16 +111,16 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
             self.large.close()
 
     def handle_exception(self, exception: BaseException) -> None:
-        """An answer that has begun is broken off: Daphne would begin a second one, fail at that, and look
-        after no connection any more."""
+        """Close the connection of a response that has started: Daphne would start a second one, fail, and stop
+        serving all connections."""
         if not self._response_started:
             super().handle_exception(exception)
         elif self.channel is not None:
             self.channel.loseConnection()
 
     def handle_reply(self, message: dict[str, Any]) -> None:
-        """A part of a stream goes out at once where the socket takes it: Twisted would first ask
-        the loop for a writable moment, at two system calls and a round of the loop per token."""
+        """Send a part of a stream at once if the socket accepts it: Twisted would first wait for a writable
+        event, at two system calls and an iteration of the loop per token."""
         if message["type"] != "http.response.body" or not message.get("more_body") or not self._send_now(message):
             super().handle_reply(message)
 
@@ -130,13 +129,13 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
         if not body or not self.startedWriting or not self.chunked or self.finished or channel is None:
             return False
         transport = channel.transport
-        # something waits already, or this is no plain socket: in line, then
+        # data is buffered already, or this is no plain socket: use Twisted's buffer
         if not isinstance(transport, Connection) or transport.dataBuffer or transport._tempDataBuffer:
             return False
         part = b"%x\r\n%b\r\n" % (len(body), body)
         sent = transport.writeSomeData(part)
         if not isinstance(sent, int) or sent < 0:
-            sent = 0  # the connection is lost; Twisted finds out on its own way
+            sent = 0  # the connection is lost; Twisted detects it itself
         if sent < len(part):
             transport.write(part[sent:])  # type: ignore[no-untyped-call]  # untyped library
         return True
@@ -147,11 +146,11 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]  # untyped
 
 
 class LimitedHttpFactory(HTTPFactory):  # type: ignore[misc]  # untyped
-    """Makes connections whose requests are capped."""
+    """Creates connections whose requests have limited bodies."""
 
     @staticmethod
     def protocol() -> Any:
-        """What Twisted makes of every connection, around a channel of ours."""
+        """Return Twisted's protocol of a connection, around our channel."""
         return _GenericHTTPChannelProtocol(ApiErrorChannel())  # type: ignore[no-untyped-call]  # untyped library
 
     def __init__(self, server: Server, caps: BodyLimits) -> None:
@@ -165,8 +164,8 @@ class LimitedHttpFactory(HTTPFactory):  # type: ignore[misc]  # untyped
 
 
 class InboundLimitedProtocol(WebSocketProtocol):  # type: ignore[misc]  # untyped
-    """A socket that takes small messages and sends large ones: its library has one limit for both
-    ways, and drops what is too large to be sent."""
+    """A WebSocket that limits inbound messages only: the library has one limit for both directions and drops
+    outbound messages above it."""
 
     maxMessagePayloadSize: int
 
@@ -178,7 +177,7 @@ class InboundLimitedProtocol(WebSocketProtocol):  # type: ignore[misc]  # untype
             self.maxMessagePayloadSize = limit
 
     def handle_reply(self, message: dict[str, Any]) -> None:
-        """An end with a reason is told with it."""
+        """Send the reason of a close with it."""
         if message["type"] == "websocket.close" and message.get("reason") and self.state != self.STATE_CONNECTING:
             self.sendClose(code=message["code"], reason=message["reason"])
         else:
@@ -186,14 +185,14 @@ class InboundLimitedProtocol(WebSocketProtocol):  # type: ignore[misc]  # untype
 
 
 class SocketFactory(WebSocketFactory):  # type: ignore[misc]  # untyped
-    """Makes such sockets."""
+    """Creates WebSocket connections."""
 
     protocol = InboundLimitedProtocol
 
 
 class AgentServer(Server):  # type: ignore[misc]  # untyped
-    """Serves on a socket that is bound already. ``start`` runs before the first request is taken,
-    ``drain`` after the last has been let in, ``stop`` once nobody is connected."""
+    """Serves on a bound socket. ``start`` runs before the first request is accepted, ``drain`` after the last one,
+    ``stop`` once no client is connected."""
 
     def __init__(
         self,
@@ -222,7 +221,7 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
             openHandshakeTimeout=self.websocket_handshake_timeout,
             maxMessagePayloadSize=MAX_WEBSOCKET_MESSAGE,
             maxFramePayloadSize=MAX_WEBSOCKET_MESSAGE,
-            failByDrop=False,  # say why: a page that is cut off would come again at once
+            failByDrop=False,  # send a close code: a page whose connection is only cut reconnects at once
         )
         begin: Any = globalLogBeginner
         begin.beginLoggingTo([_silent], redirectStandardIO=False, discardBuffer=True)
@@ -234,19 +233,19 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         reactor.run()
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
-        """Whoever streams goes on when the client has taken what was sent: Daphne would keep all of a long
-        answer in memory for a slow one, and all that a socket is told."""
+        """Wait, after a part of a stream or a socket's message, until the client has read enough: Daphne would buffer
+        all of a long response in memory for a slow client."""
         await super().handle_reply(protocol, message)
         pause = (
             MAX_BACKPRESSURE_PAUSE_S / 16
-        )  # most sockets take it at once; the longer one does not, the rarer it is looked at
+        )  # most accept it at once; the longer one does not, the less often it is checked
         more = message.get("more_body") or message["type"] == "websocket.send"
         while more and self._is_congested(protocol):
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_BACKPRESSURE_PAUSE_S)
 
     def _is_congested(self, protocol: Any) -> bool:
-        """Whether the socket's buffer is full: of a request as Twisted told the channel."""
+        """Return whether the connection's buffer is full; for HTTP, Twisted has paused the channel then."""
         connection = self.connections.get(protocol)
         if connection is None or connection.get("disconnected") is not None:
             return False
@@ -281,8 +280,8 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
         return defer.Deferred.fromFuture(asyncio.ensure_future(self._shut_down()))
 
     async def _shut_down(self) -> None:
-        """Take no new connections, let the runs end, then let go of who still listens. A second
-        signal ends it at once."""
+        """Accept no new connections, drain, then disconnect the remaining clients. A second signal ends the process
+        at once."""
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if self._port is not None:
@@ -293,7 +292,7 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
             await self._stop()
 
     async def _disconnect_clients(self) -> None:
-        """Callers read the end of what has ended and go by themselves; sockets are told to."""
+        """Let HTTP clients read to the end and disconnect by themselves; close the WebSockets."""
         await self._wait_for_applications(FLUSH_TIMEOUT_S, excluded=InboundLimitedProtocol)
         for protocol in list(self.connections):
             if isinstance(protocol, InboundLimitedProtocol):
@@ -308,7 +307,7 @@ class AgentServer(Server):  # type: ignore[misc]  # untyped
             await asyncio.wait(running, timeout=seconds)
 
     def _applications(self, excluded: type | None = None) -> list[asyncio.Future[Any]]:
-        """What still answers somebody, except over connections of a kind."""
+        """Return the running applications, except those of connections of a kind."""
         running = [
             details.get("application_instance")
             for protocol, details in self.connections.items()

@@ -1,4 +1,4 @@
-"""Every setting, read from the environment; the defaults run on a fresh clone."""
+"""Reads every setting from the environment; the defaults run on a fresh clone."""
 
 from __future__ import annotations
 

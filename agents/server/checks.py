@@ -1,7 +1,7 @@
-"""System checks: settings that do not go together, each with what to do about it.
+"""System checks for settings that do not fit together, each with a hint.
 
-``manage.py check`` runs them. What makes a start impossible is refused by the settings themselves;
-here is what would start and then not work, or not be safe.
+``manage.py check`` runs them. The settings module itself refuses values that make a start impossible; these checks
+find a server that would start and then not work, or not be safe.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Messages = Iterator[CheckMessage]
 
 
 def _checker(find: Callable[[], _Messages]) -> Callable[..., list[CheckMessage]]:
-    """A check of Django's shape from a function that yields what it finds."""
+    """Return a Django system check from a function that yields messages."""
 
     def check(app_configs: Sequence[AppConfig] | None = None, **_: Any) -> list[CheckMessage]:
         return list(find())
@@ -35,7 +35,7 @@ def _checker(find: Callable[[], _Messages]) -> Callable[..., list[CheckMessage]]
 
 
 def _names() -> set[str]:
-    """The endpoints there will be."""
+    """Return the names of the configured endpoints."""
     openai = {"openai"} if settings.OPENAI_BASE_URL or settings.OPENAI_API_KEY else set()
     return {SCRIPTED, *settings.MODEL_ENDPOINTS, *openai}
 
@@ -117,11 +117,11 @@ def files() -> _Messages:
 
 
 def _others_can_read(path: Path) -> bool:
-    """The file's own mode, and that of the folders above it."""
+    """Return whether the file's mode and those of the folders above it let others read it."""
     try:
         return bool(path.stat().st_mode & 0o004) and all(os.stat(above).st_mode & 0o001 for above in path.parents)
     except OSError:
-        return False  # not there yet, or not ours to see
+        return False  # missing, or not readable by us
 
 
 def _is_http(url: object) -> bool:
@@ -135,7 +135,7 @@ def _is_http(url: object) -> bool:
 
 
 def register_all() -> None:
-    """Make them part of ``manage.py check``."""
+    """Register all checks with ``manage.py check``."""
     for find in (endpoints, default_endpoint, subjects):
         register(_checker(find))
     for find in (hosts, open_wire, files):

@@ -1,4 +1,4 @@
-"""The socket's URL."""
+"""Routes WebSockets: the URL ``/ws/live`` and the guards around it."""
 
 from __future__ import annotations
 

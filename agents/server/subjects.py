@@ -1,4 +1,4 @@
-"""The subjects of this server, put together: each registers what it adds to the others, and has its URLs and admin."""
+"""Assembles the subjects of this server: their installation, URLs, admin pages and commands."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from agents.base.subjects import installed, left_out
 from agents.record.store import deletion_hooks
 
 INSTALLING = ("logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
-"""Those that register something, in their ``install``."""
+"""Subjects with an ``install`` module, which registers what they add to others."""
 _ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay")
-"""Removable ones with pages of the admin."""
+"""Removable subjects with admin pages."""
 _COMMANDS = {"identity": ("admin_link",), "prices": ("prices",)}
 
 
 def install() -> None:
-    """Let each subject register what it adds to the others. Called once, when all tables are known."""
+    """Let each subject register what it adds to the others. Called once, when all models are loaded."""
     without = left_out()
     for subject in INSTALLING:
         if subject not in without:
@@ -32,23 +32,23 @@ def _tables(subject: str) -> list[type]:
 
 
 def urls() -> list[ModuleType]:
-    """The modules with the URLs of the removable subjects."""
+    """Return the URL modules of the installed removable subjects."""
     return [import_module(f"agents.{subject}.urls") for subject in installed()]
 
 
 def load_admin() -> None:
-    """Let the removable subjects register their pages of the admin."""
+    """Let the removable subjects register their admin pages."""
     for subject in installed():
         if subject in _ADMIN:
             import_module(f"agents.{subject}.admin")
 
 
 def hide_commands() -> None:
-    """Take the commands of subjects that are left out from the table in which Django looks them up. It finds them
-    by their files, and all stand in the folder of the one app."""
+    """Remove the commands of left-out subjects from Django's table of commands. Django finds commands by their
+    files, and all of them are in the folder of the one app."""
     hidden = [name for subject in left_out() for name in _COMMANDS.get(subject, ())]
     if hidden:
-        from django.core.management import get_commands  # looks into the folders of all apps
+        from django.core.management import get_commands  # it scans the folders of all apps
 
         for name in hidden:
             get_commands().pop(name, None)

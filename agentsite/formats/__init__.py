@@ -1,2 +1,2 @@
-"""How Django itself writes numbers: as programs do in every language. What people read goes through
+"""Number formats of Django itself: the same in every language. Numbers for people go through
 ``agents.uikit.format``; a number that a template shows without it stands in a drawing or an address."""

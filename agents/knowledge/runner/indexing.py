@@ -34,7 +34,7 @@ class Apart(Protocol):
 
     owner: str
 
-    def apart(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def run_in_background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do something in a task of its own. From any thread; returns at once."""
         ...
 
@@ -60,7 +60,7 @@ class Indexer:
         """Read files, in order. From any thread; returns at once."""
         if work:
             self._waiting.update({one.document: one.number for one in work})
-            self._runner.apart(partial(self._all, work))
+            self._runner.run_in_background(partial(self._all, work))
 
     async def renew(self) -> None:
         """Tell others that the work goes on."""

@@ -1,4 +1,4 @@
-"""``manage.py demo``: sample agents and turns of every kind."""
+"""``manage.py demo``: loads sample agents and turns of every kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.base.subjects import is_installed
 
 REQUIRED_SUBJECTS = ("tools", "safety", "knowledge")
-"""The subjects that the demo's agents use."""
+"""The subjects that the demo's agents need."""
 
 
 class Command(BaseCommand):

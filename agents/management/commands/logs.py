@@ -1,7 +1,7 @@
-"""``manage.py logs``: the log from a terminal, under the same queries as everywhere.
+"""``manage.py logs``: queries and changes the log from a terminal, with the usual query language.
 
-It acts as the local admin, and works while a server runs: what is written goes in small transactions, and
-the server notices.
+It acts as the local admin, and works while a server runs: it writes in small transactions, and the server follows
+the change feed.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ class Command(BaseCommand):
             raise CommandError(f"--after: '{options['after'][:80]}' is not the id of a turn.")
         total, turn_key = reindexing.count(after), after
         try:
-            for piece in reindexing.run(after):
-                turn_key, done = piece
+            for batch in reindexing.run(after):
+                turn_key, done = batch
                 if options["verbosity"]:
                     self.stderr.write(f"\r{done:,} of {total:,}", ending="\n" if done >= total else "")
         except KeyboardInterrupt:
@@ -197,7 +197,7 @@ _ACTS = {
 
 
 def _available_acts() -> dict[str, str]:
-    """Without telemetry nothing is imported."""
+    """Return the acts with their help; ``import`` needs the subject telemetry."""
     return {name: help_text for name, help_text in _ACTS.items() if name != "import" or is_installed("telemetry")}
 
 
@@ -223,15 +223,15 @@ def _query(options: dict[str, Any]) -> Query:
 
 
 def _tag_changes(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The tags to put on, and those to take away."""
+    """Return the tags to add and the tags to remove."""
     wrong = next((argument for argument in arguments if argument[:1] not in "+-" or not argument[1:].strip()), None)
     if wrong is not None:
         raise CommandError(f"'{wrong[:80]}': write +tag to put a tag on, -tag to take it away.")
     try:
-        names = TagNames(tags=[each[1:] for each in arguments]).tags
+        names = TagNames(tags=[argument[1:] for argument in arguments]).tags
     except ValueError as error:
         raise CommandError("A tag is a text of at most 100 characters on one line.") from error
-    signs = [each[0] for each in arguments]
+    signs = [argument[0] for argument in arguments]
     pairs = list(zip(signs, names, strict=True))
     return [name for sign, name in pairs if sign == "+"], [name for sign, name in pairs if sign == "-"]
 
@@ -242,7 +242,7 @@ def _write(request: exports.ExportRequest, file: BinaryIO) -> None:
 
 
 def _line(level: Level, row: Any) -> str:
-    """A row on one line: when, how it ended, how long it took, whose it is, what was said."""
+    """Format a row as one line: id, start, status, duration, owner and previews of input and output."""
     turn = row.last_turn if level == "session" else row
     preview = " ".join(f"{turn.input_preview} → {turn.output_preview}".split()) if turn else ""
     owner = row.name if level == "session" else getattr(row, "agent_name", "") or row.model
@@ -255,12 +255,12 @@ def _line(level: Level, row: Any) -> str:
 
 
 def _printable(text: str) -> str:
-    """What models and users say must not steer the terminal."""
+    """Replace control characters: texts of models and users must not control the terminal."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _figures(stats: Any) -> list[tuple[str, str]]:
-    """The numbers of a sum, as they are read."""
+    """Return the statistics as pairs of a label and a formatted number."""
     figures = [(name, f"{getattr(stats, name):,}") for name in ("count", "completed", "failed", "stopped", "live")]
     if stats.failure_rate is not None:
         figures.append(("failure rate", f"{stats.failure_rate:.1%}"))

@@ -1,4 +1,4 @@
-"""``manage.py prices``: tell prices, and price what was used before they were told."""
+"""``manage.py prices``: imports prices, and prices earlier steps that have no cost yet."""
 
 from __future__ import annotations
 

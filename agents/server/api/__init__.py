@@ -1,1 +1,1 @@
-"""The URL table of the API, and what this server offers."""
+"""The API's URL table, its OpenAPI description, and the catalogue of providers and routes."""

@@ -1,5 +1,5 @@
-"""What this server offers: providers, routes; health and version. Models, tools and shields have modules
-of their own."""
+"""Lists the providers and routes of this server, its health and version. Models, tools and shields have
+modules of their own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _provider(api: str, name: str, kind: str, health: dict[str, str] | None = No
 
 
 async def _providers() -> list[dict[str, Any]]:
-    """All of them; an endpoint is as healthy as its list of models says."""
+    """Return all providers. An endpoint is healthy if its models can be listed."""
     endpoints = service().providers.endpoints
     errors = (await endpoints.all_models()).errors
     inference = [
@@ -78,7 +78,7 @@ _OTHERS = (
     ("telemetry", "telemetry", "builtin", "inline::builtin"),
     ("", "agents", "builtin", "inline::builtin"),
 )
-"""The subject that has them, then what is shown."""
+"""(subject, API, name, type) of the other providers; an empty subject is always installed."""
 
 
 class ProviderList(ApiView):
@@ -140,12 +140,12 @@ class RouteList(ApiView):
 
 
 def alive(request: HttpRequest) -> HttpResponseBase:
-    """``/healthz``: the process answers."""
+    """``/healthz``: 200 while the process responds."""
     return json_response(b'{"status":"ok"}')
 
 
 def ready(request: HttpRequest) -> HttpResponseBase:
-    """``/readyz``: turns can be taken and the database be written; 503 otherwise, with the reason."""
+    """``/readyz``: 200 if turns can be started and the database can be written; else 503 with the reasons."""
     problems = [problem for problem in (_runner_problem(), readiness.problem()) if problem]
     body = {"status": "unavailable" if problems else "ok", "problems": problems}
     headers = {"Retry-After": "1"} if problems else {}

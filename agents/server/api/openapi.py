@@ -1,7 +1,7 @@
-"""The description of the API (OpenAPI 3.1), generated from the Pydantic types.
+"""Generates the OpenAPI 3.1 description of the API from the Pydantic types.
 
 Corrections of drf-spectacular: a request is described by the schema for validation, not for
-serialisation, a list route's page type is not wrapped in an array, a deletion may answer with something,
+serialisation, a list route's page type is not wrapped in an array, a deletion may have a response body,
 the events of a stream are described as events, and errors once for all.
 """
 
@@ -44,13 +44,13 @@ ERRORS = {
     "503": "This server has trouble of its own; try again later.",
     "504": "A model endpoint or a server of tools did not answer in time.",
 }
-"""When an operation is refused, or fails."""
+"""Descriptions of the error responses, by status."""
 REMOTE_TAGS = frozenset({"models", "tools", "toolgroups", "tool-runtime", "providers", "shields"})
-"""Tags of what asks others also when it is only read."""
+"""Tags of operations that call other servers even on GET."""
 
 
 class WireTypes(PydanticExtension):  # type: ignore[no-untyped-call]  # untyped library
-    """Types as they are read where requests have them, as they are sent where only answers do."""
+    """Describes types of requests by their validation schema, and types of responses by their serialisation schema."""
 
     priority = 1
 
@@ -70,17 +70,17 @@ class WireTypes(PydanticExtension):  # type: ignore[no-untyped-call]  # untyped 
 
 
 class WireSchema(AutoSchema):
-    """Descriptions of our views."""
+    """Describes our views."""
 
     def _is_list_view(self, serializer: Any = None) -> bool:
         return False
 
     def get_description(self) -> str:  # type: ignore[override]  # the stubs mean another AutoSchema
-        """What the view says of itself; the base's words are about the base."""
+        """Return the view's own docstring, not an inherited one."""
         return inspect.cleandoc(type(self.view).__dict__.get("__doc__") or "")
 
     def _resolve_path_parameters(self, variables: Any) -> list[dict[str, Any]]:
-        """Ids of OpenAI's conversations say what they are the ids of; others are only not there."""
+        """Add the pattern of conversation ids: others are invalid, whereas other ids without a match are not found."""
         parameters: list[dict[str, Any]] = super()._resolve_path_parameters(variables)  # type: ignore[no-untyped-call]  # untyped library
         for parameter in parameters:
             if parameter["name"] == "conversation_id":
@@ -88,7 +88,7 @@ class WireSchema(AutoSchema):
         return parameters
 
     def get_tags(self) -> list[str]:
-        """The first word of the path behind the version."""
+        """Return the first path segment after the version."""
         return [self.path.strip("/").split("/")[1]]
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
@@ -108,7 +108,7 @@ class WireSchema(AutoSchema):
         return dict(self._get_response_for_code(kind, status))  # type: ignore[no-untyped-call]  # untyped library
 
     def _errors(self) -> list[str]:
-        """The errors that this operation can answer, one that is not there aside."""
+        """Return the statuses of the errors that this operation can respond with."""
         view: Any = self.view
         is_free, changes = view.actions[self.method.lower()] is None, self.method != "GET"
         calls_others = self.method == "POST" or self.get_tags()[0] in REMOTE_TAGS
@@ -122,7 +122,7 @@ class WireSchema(AutoSchema):
 
 
 def _describe_events(content: dict[str, Any]) -> None:
-    """An event of a stream has the JSON of its type as a text."""
+    """Describe a stream's content as events whose ``data`` is the JSON of its type."""
     stream = content.get("text/event-stream")
     if stream:
         data = {"type": "string", "contentMediaType": "application/json", "contentSchema": stream["schema"]}
@@ -131,7 +131,7 @@ def _describe_events(content: dict[str, Any]) -> None:
 
 
 def without_aliases(endpoints: list[Endpoint]) -> list[Endpoint]:
-    """Each route once, by its first name."""
+    """Return each route once, without its aliases."""
     return [
         endpoint
         for endpoint in endpoints
@@ -164,7 +164,7 @@ _REF = "#/components/schemas/"
 
 @lru_cache(maxsize=1)
 def description() -> bytes:
-    """The whole description as JSON, made at the first request."""
+    """Return the description as JSON, generated at the first request."""
     schema = typed_description()
     components = schema["components"]["schemas"]
     for name, public in PUBLIC_NAMES.items():
@@ -174,7 +174,7 @@ def description() -> bytes:
 
 
 def typed_description() -> dict[str, Any]:
-    """The same with types by the names of their classes."""
+    """Return the description with types by the names of their classes."""
     from agents.server.api.urls import urlpatterns
 
     generator: Any = SchemaGenerator(patterns=urlpatterns)  # type: ignore[no-untyped-call]  # untyped library

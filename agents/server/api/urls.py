@@ -1,6 +1,6 @@
-"""The table of ``/v1`` and its aliases: ``/v1alpha`` for the agents of 0.3.x clients, and
+"""The URL table of ``/v1`` and its aliases: ``/v1alpha`` for the agents of 0.3.x clients, and
 ``/v1/openai/v1`` for OpenAI clients with the older base URL. Clients of LangSmith and Langfuse report under
-paths of their own. What the removable subjects have is in their ``urls``."""
+paths of their own. The routes of removable subjects are in their ``urls``."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ OPENAI: list[Route] = [
     ("conversations/<str:conversation_id>", conversations.ConversationDetail),
     ("conversations/<str:conversation_id>/items", conversations.ConversationItems),
     ("conversations/<str:conversation_id>/items/<str:item_id>", conversations.ConversationItem),
-    *(route for each in _subject_routes for route in each.openai),
+    *(route for subject in _subject_routes for route in subject.openai),
 ]
 REST: list[Route] = [
-    *(route for each in _subject_routes for route in each.rest),
+    *(route for subject in _subject_routes for route in subject.rest),
     ("providers", catalogue.ProviderList),
     ("providers/<path:provider_id>", catalogue.ProviderDetail),
     ("health", catalogue.Health),
@@ -68,12 +68,12 @@ PREFIXES: list[tuple[str, Sequence[Route]]] = [
     ("v1/", AGENTS + OPENAI + REST),
     ("v1alpha/", AGENTS),
     ("v1/openai/v1/", OPENAI),
-    *(prefix for each in _subject_routes for prefix in each.elsewhere),
+    *(prefix for subject in _subject_routes for prefix in subject.elsewhere),
 ]
 
 
 def routes(prefix: str = "/") -> Iterator[tuple[str, type[ApiView]]]:
-    """Every (path, view) that begins with ``prefix``."""
+    """Yield (path, view) of every route whose path begins with ``prefix``."""
     for base, table in PREFIXES:
         for route, view in table:
             if f"/{base}{route}".startswith(prefix):

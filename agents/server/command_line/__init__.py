@@ -1,1 +1,1 @@
-"""What the commands share."""
+"""Helpers of the management commands."""

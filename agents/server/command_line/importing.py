@@ -1,4 +1,4 @@
-"""``manage.py logs import``: files of what agents did elsewhere, into the log."""
+"""``manage.py logs import``: imports files of external agents' turns into the log."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from agents.telemetry.store.importer import Importer, ImportResult
 AUTO = "auto"
 FORMATS: tuple[str, ...] = (AUTO, *get_args(FileFormat))
 PROGRESS_MIN_BYTES = 4 * 2**20
-"""Bytes of all files from which on progress is told."""
+"""Bytes of all files from which on progress is printed."""
 PROGRESS_INTERVAL_S = 2.0
 MAX_SKIPPED_LINES = 20
-"""Skipped lines that are told one by one."""
+"""Skipped lines that are printed one by one."""
 _SUFFIXES = frozenset({".jsonl", ".json", ".ndjson"})
-"""Of files that are looked into where a folder is given, packed or not."""
+"""Suffixes of files that are imported from a folder, gzipped or not."""
 
 
 class ProgressStream(Protocol):
-    """Where progress goes."""
+    """The stream that progress is written to."""
 
     def write(self, msg: str = "", *, ending: str | None = None) -> None: ...
 
@@ -39,7 +39,7 @@ class ProgressStream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What is to be taken in, for whom, under which names ('' for those in the files)."""
+    """The files of an import, their owner, and the names of agent and session ('' for those in the files)."""
 
     files: tuple[Path, ...]
     format: str
@@ -49,22 +49,22 @@ class ImportOptions:
 
 
 class ImportProgress:
-    """Tells how far it is, now and then: on one line of a terminal, else on lines of their own."""
+    """Prints the progress of an import at intervals: on one line of a terminal, else on separate lines."""
 
     def __init__(self, out: Any) -> None:
         self._out = cast(ProgressStream, out)
         self._next = time.monotonic() + PROGRESS_INTERVAL_S
         self.total = 0
 
-    def tell(self, report: ImportResult, more: str = "", *, now: bool = False) -> None:
-        if self.total < PROGRESS_MIN_BYTES or (not now and time.monotonic() < self._next):
+    def write(self, report: ImportResult, suffix: str = "", *, force: bool = False) -> None:
+        if self.total < PROGRESS_MIN_BYTES or (not force and time.monotonic() < self._next):
             return
         self._next = time.monotonic() + PROGRESS_INTERVAL_S
-        words = f"{report.size / 2**20:,.1f} of {self.total / 2**20:,.1f} MiB, {report.lines:,} lines{more}"
+        line = f"{report.size / 2**20:,.1f} of {self.total / 2**20:,.1f} MiB, {report.lines:,} lines{suffix}"
         if self._out.isatty():
-            self._out.write(f"\r{words}", ending="\n" if now else "")
+            self._out.write(f"\r{line}", ending="\n" if force else "")
         else:
-            self._out.write(words)
+            self._out.write(line)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -76,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def import_options(options: dict[str, Any]) -> ImportOptions:
-    """Raises CommandError for a file or a user that is not there."""
+    """Return the options of an import. Raises CommandError for a missing file or user."""
     files = tuple(dict.fromkeys(file for path in options["files"] for file in _files_in(path)))
     if not files:
         raise CommandError("There is no .jsonl, .ndjson or .json file in it, nor one of these with .gz behind.")
@@ -110,7 +110,7 @@ def _actor(name: str) -> Actor:
 
 
 def run(options: ImportOptions, progress: ImportProgress) -> ImportResult:
-    """Take in all files, and make turns of them. Raises CommandError where one cannot be read at all."""
+    """Import all files and build their turns. Raises CommandError for a file that cannot be read at all."""
     importer = Importer(options.actor, agent=options.agent, session=options.session)
     progress.total = sum(path.stat().st_size for path in options.files)
     for path in options.files:
@@ -120,8 +120,8 @@ def run(options: ImportOptions, progress: ImportProgress) -> ImportResult:
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror or error}") from error
     for count in importer.finish():
-        progress.tell(importer.report, f", {count:,} traces understood")
-    progress.tell(importer.report, now=True)
+        progress.write(importer.report, f", {count:,} traces understood")
+    progress.write(importer.report, force=True)
     return importer.report
 
 
@@ -136,11 +136,11 @@ def _import_file(
     report.files += 1
     for chunk in read_chunks(file, format_):
         importer.add(str(path), chunk)
-        progress.tell(report)
+        progress.write(report)
 
 
 def summary_lines(report: ImportResult) -> Iterator[str]:
-    """What came of it, for people."""
+    """Yield the lines of a summary of the import."""
     turns = f"{report.new:,} new, {report.known:,} known, {report.changed:,} changed"
     yield f"Read {report.lines:,} lines of {report.files:,} files. Turns: {turns}."
     if not report.reasons:

@@ -1,4 +1,4 @@
-"""Queries on the command line: arguments that may begin with a minus, errors with a mark under the place."""
+"""Parses queries on the command line: they may begin with a minus, and errors are marked under their position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ LEVELS: tuple[Level, ...] = ("turn", "session", "step", "response")
 
 
 class QueryParser(CommandParser):
-    """Takes only its own options for options: ``-status:failed`` is a query, ``-vip`` a tag to take away."""
+    """An argument parser that treats only its own options as options: ``-status:failed`` is a query, ``-vip`` a tag
+    to remove."""
 
     def _parse_optional(self, arg_string: str) -> Any:
         name = arg_string.partition("=")[0]
@@ -26,7 +27,7 @@ class QueryParser(CommandParser):
 
 
 def parse_query(text: str, level: Level, zone: str) -> Query:
-    """A query. Raises CommandError with what is wrong, where, and what would be right."""
+    """Parse a query. Raises CommandError with the message, the position and a suggestion."""
     try:
         return parser.read(text.strip(), now_us=ids.now_us(), zone=zone, level=level)
     except QuerySyntax as error:

@@ -1,4 +1,4 @@
-"""Rows as they come and change, one at a time, for a terminal: the change feed, asked now and then."""
+"""Follows the rows of a query for a terminal by polling the change feed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agents.query.tree import Level, Query
 
 POLL_INTERVAL_S = 0.5
 MAX_STATUSES = 10_000
-"""Rows whose last status is remembered."""
+"""Rows whose last printed status is remembered."""
 _KINDS: dict[Level, int] = {
     "turn": ChangeKind.TURN,
     "session": ChangeKind.SESSION,
@@ -24,14 +24,14 @@ _KINDS: dict[Level, int] = {
 
 
 def last_rows(actor: Actor, query: Query, count: int) -> list[Any]:
-    """The newest rows, oldest first."""
+    """Return the newest rows, oldest first."""
     keys = listing.page(actor, query, limit=count).keys if count else []
     return rows.of(query.level, keys)[::-1]
 
 
 def follow(actor: Actor, query: Query, seq: int, wait: Callable[[float], None] = time.sleep) -> Iterator[Any]:
-    """Rows that changed behind a number of the feed, for ever: each when it first fits the query, and when
-    its status is another."""
+    """Yield rows that changed behind a number of the feed, endlessly: each when it first matches the query, and
+    whenever its status changed."""
     statuses: dict[int, str | None] = {}
     while True:
         changed = changes.after(seq)

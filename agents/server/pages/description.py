@@ -145,10 +145,10 @@ class _Reader:
         )
 
     def _responses(self, raw: Mapping[str, Any]) -> Iterator[ResponseDoc]:
-        for status, one in raw.items():
+        for status, response in raw.items():
             if status >= "400":
                 continue  # the same everywhere: `ErrorBody`
-            yield ResponseDoc(status, one.get("description", ""), self._bodies(one.get("content", {})))
+            yield ResponseDoc(status, response.get("description", ""), self._bodies(response.get("content", {})))
 
     # ------------------------------------------------------------------------------------ schemas
 
@@ -260,10 +260,11 @@ _BOUNDS = {
 
 
 def _facts(schema: Schema) -> Iterator[str]:
-    for one in (schema, *_alternatives(schema)):
+    for candidate in (schema, *_alternatives(schema)):
         for bound, sentence in _BOUNDS.items():
-            if bound in one:
-                yield "not empty" if (bound, one[bound]) == ("minLength", 1) else sentence.format(one[bound])
+            if bound in candidate:
+                value = candidate[bound]
+                yield "not empty" if (bound, value) == ("minLength", 1) else sentence.format(value)
     default = schema.get("default")
     if default is not None and "const" not in schema:
         yield f"default {json.dumps(default, ensure_ascii=False)}"

@@ -1,6 +1,6 @@
 """The facts that a dialect reads from a span, in our vocabulary and not yet part of a record.
 
-Each module of `dialects` is one function from a span to these; unknown facts stay empty.
+Each module of `dialects` is a table of the names under which senders report these; unknown facts stay empty.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from agents.telemetry.reading.sanitize import MAX_ITEMS
@@ -10,7 +11,7 @@ MAX_NESTING = 16
 Tree = dict[str, Any]
 
 
-def unflatten(attributes: Tree, prefix: str) -> list[Tree]:
+def unflatten(attributes: Mapping[str, Any], prefix: str) -> list[Tree]:
     """Return the list of objects below ``prefix``, which ends in a dot; objects whose keys are all numbers become
     lists in their order. Numbers are only compared, never counted up to: one of them may be a billion."""
     root: Tree = {}

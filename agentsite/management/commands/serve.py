@@ -1,4 +1,4 @@
-"""``manage.py serve``: the whole product in one process."""
+"""``manage.py serve``: runs the whole server in one process."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Command(BaseCommand):
         return listening
 
     def _prepare(self, *, demo: bool) -> None:
-        """Tables, static files and the demo, as far as they are missing."""
+        """Create tables, static files and the demo, as far as they are missing."""
         self._migrate()
         staticfiles.collect()
         if demo:
@@ -113,7 +113,7 @@ class Command(BaseCommand):
 
     @staticmethod
     def _caps() -> Any:
-        """What each path takes at most."""
+        """Return the body limits of the paths."""
         from agents.server.api.urls import routes
         from agentsite.server import BodyLimits
 
@@ -134,9 +134,9 @@ class Command(BaseCommand):
 
 
 def run_in_child(work: Callable[[], None]) -> None:
-    """Do what only the start needs in a child of this process, where the system has such: its memory goes with it.
+    """Do work of the start in a forked child where the system can (Linux), so that its memory is freed with it.
 
-    Nothing here may have started a thread or opened the database before. Raises SystemExit where the work fails."""
+    This process must not have started a thread or opened the database before. Raises SystemExit if the work fails."""
     if sys.platform != "linux":
         return work()
     child = os.fork()
@@ -149,7 +149,7 @@ def run_in_child(work: Callable[[], None]) -> None:
         status = 0
     except CommandError as error:
         sys.stderr.write(f"CommandError: {error}\n")
-    except BaseException:  # noqa: BLE001 - told here; the child must end here, whatever it was
+    except BaseException:  # noqa: BLE001 - printed here; the child must end here, whatever was raised
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -158,19 +158,19 @@ def run_in_child(work: Callable[[], None]) -> None:
 
 
 def raise_descriptor_limit() -> None:
-    """As many as the system allows and are of use: each stream and socket is one, and a shell often leaves a
+    """Raise the limit of file descriptors: each stream and socket needs one, and a shell often sets a limit of a
     thousand."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < limit:
-        with suppress(ValueError, OSError):  # some systems name a limit that they do not keep
+        with suppress(ValueError, OSError):  # some systems report a limit that they do not accept
             resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def release_memory() -> None:
-    """Return what starting took (migrations, the demo, modules being compiled) to the system, where its
-    allocator can (glibc): an idle server holds twenty megabytes less. What is left stays until the end, and
-    is not looked through for garbage again."""
+    """Return the memory of the start (migrations, the demo, compiling modules) to the system, where its
+    allocator can (glibc): an idle server holds twenty megabytes less. The remaining objects stay until the end and
+    are excluded from garbage collection."""
     gc.collect()
     gc.freeze()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -179,13 +179,13 @@ def release_memory() -> None:
 
 
 def base_url(host: str, port: int) -> str:
-    """Where this server is reached from its own machine."""
+    """Return the URL of this server on its own machine."""
     name = "localhost" if settings.LOOPBACK else f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}"
 
 
 def welcome(url: str, admin_link: str | None) -> str:
-    """What to open, and a first request; while there is no administrator, how to become one."""
+    """Return the text printed at the start: URLs, a first request, and a link to become administrator."""
     models = "the built-in scripted model" if not settings.OPENAI_BASE_URL else settings.OPENAI_BASE_URL
     return (
         f"Logs      {url}/logs/\n"

@@ -19,7 +19,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 import agents
-from agents.server.api.openapi import PUBLIC_NAMES, SchemaView
+from agents.server.api.openapi import PUBLIC_NAMES, SchemaView, typed_description
 from agents.server.api.openapi import description as make_description
 from agents.server.api.urls import PREFIXES
 from agents.telemetry.api.otlp import ReportView
@@ -53,7 +53,7 @@ def nodes(value: Any) -> Iterator[Any]:
 def test_it_is_openapi_3_1(description: dict[str, Any]) -> None:
     response = Client().get("/v1/openapi.json")
     assert response.headers["Content-Type"] == "application/json"
-    assert response.json() == description
+    assert response.content == make_description()
     assert description["openapi"] == "3.1.0"
     assert all(description["info"][word] for word in ("title", "version"))
 

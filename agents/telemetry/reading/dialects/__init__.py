@@ -1,12 +1,42 @@
-"""Dialects of spans: one reader each, all of one shape, ``read(span) -> SpanFacts | None``.
+"""Dialects of spans: a table each of names and what they mean, and one function that reads any of them (`reader`).
 
-A span may use several dialects at once. The readers run in the order of `READERS`, the most specific names first; the
-first that knows the span decides, the others fill the facts it left out.
+A dialect is a module with a `Dialect` and a place in `READERS`::
+
+    DIALECT = Dialect(
+        sender_kind="acme.span.kind",  # the attribute that marks a span as this dialect's and has the sender's kind
+        kinds={"generation": kinds.LLM, "step": kinds.CHAIN},  # ours for it; left out: the common names (`kinds`)
+        facts={
+            EVERY: {"agent": "acme.agent.name"},
+            kinds.LLM: {
+                "model": ("acme.response.model", "acme.model"),  # the first that has a value
+                "provider": ("acme.vendor", source.constant("acme")),
+                "input_messages": "acme.prompt",
+                "usage": source.tokens(input="acme.tokens.in", output="acme.tokens.out"),
+                "cost_nano": "acme.bill > total_dollars",  # in an object, which may be JSON text
+            },
+            (kinds.AGENT, kinds.WORKFLOW): {"name": source.span_name},
+            But(kinds.LLM): {"input": "acme.input", "output": "acme.output"},
+        },
+    )
+
+==================  ================================================================================================
+``sender_kind``     an attribute, or a function of a span: its sender's kind, None where the span is not of this
+                    dialect. ``markers`` are attributes of which one must be there, looked up before all else
+``kinds``           a mapping, whose other spans are skipped, or a function of the sender's kind and the span
+``facts``           for one kind, several, all but some or `EVERY` one: facts (`SpanFacts`) and their names. Under a
+                    name is what the fact is made of: texts, messages, dollars, milliseconds, a usage object. `source`
+                    reads other values; a function of the values and the span reads what no name can say. Where
+                    two rows of a kind have the same fact, the later counts
+``values``          a function of a span: what names are looked up in, if not in its attributes
+``finish``          for kinds, functions that correct facts which belong together, after all rows
+==================  ================================================================================================
+
+A span may use several dialects at once. They are read in the order of `READERS`, the most specific names first; the
+first that knows the span decides, the others fill the facts it left out. What a table cannot show is in the docstring
+of its module: what to look for, and traps.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from agents.telemetry.reading.dialects import (
     claude_code,
@@ -25,32 +55,35 @@ from agents.telemetry.reading.dialects import (
     traceloop,
     vercel,
 )
+from agents.telemetry.reading.dialects.reader import reader_of
 from agents.telemetry.reading.facts import SpanFacts, fill_missing
 from agents.telemetry.reading.spans import Span
 
-Reader = Callable[[Span], SpanFacts | None]
-
-READERS: tuple[Reader, ...] = (
-    langfuse.read,
-    openinference.read,
-    claude_code.read,
-    gemini_cli.read,
-    langsmith.read_otel,
-    vercel.read,
-    genai.read,
-    mlflow.read,
-    traceloop.read,
-    pydantic_ai.read,
-    codex.read,
-    llama_stack.read,
-    generic.read,
+READERS = tuple(
+    reader_of(module.DIALECT)
+    for module in (
+        langfuse,
+        openinference,
+        claude_code,
+        gemini_cli,
+        langsmith,
+        vercel,
+        genai,
+        mlflow,
+        traceloop,
+        pydantic_ai,
+        codex,
+        llama_stack,
+        generic,
+    )
 )
-FORMATS: dict[str, Reader] = {
-    "openai_agents": openai_agents.read,
-    "langsmith": langsmith.read,
-    "claude_code": session_files.read,
-    "codex": session_files.read,
-    "gemini_cli": session_files.read,
+_read_session = reader_of(session_files.DIALECT)
+FORMATS = {
+    "openai_agents": reader_of(openai_agents.DIALECT),
+    "langsmith": reader_of(langsmith.RUNS),
+    "claude_code": _read_session,
+    "codex": _read_session,
+    "gemini_cli": _read_session,
 }
 """Formats other than OpenTelemetry have one reader each, and no other."""
 

@@ -14,40 +14,37 @@ from typing import Any
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import count, first_text, json_of, microseconds, text, text_or_json
-from agents.telemetry.reading.dialects.token_usage import token_usage
+from agents.telemetry.reading.coerce import json_of, text, text_or_json
+from agents.telemetry.reading.dialects import source
+from agents.telemetry.reading.dialects.reader import EVERY, Dialect
+from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, SpanFacts
 from agents.telemetry.reading.spans import Span
 
 SCOPE = "com.anthropic.claude_code.tracing"
 REDACTED = "<REDACTED>"
-_KINDS = {"interaction": kinds.AGENT, "llm_request": kinds.LLM, "tool": kinds.TOOL}
 ADVICE = (
     "Claude Code's spans carry no answers of its models. Its session file has them; with OTEL_LOG_USER_PROMPTS=1, "
     "OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 its records have prompts and tools."
 )
+_ARGUMENT_NAMES = (
+    *("file_path", "full_command", "command", "pattern", "path", "url", "query"),
+    *("description", "subagent_type", "prompt"),
+)
 
 
-def read(span: Span) -> SpanFacts | None:
-    attributes = span.attributes
-    span_type = attributes.get("span.type")
-    if not isinstance(span_type, str) or (span.scope != SCOPE and not span.name.startswith("claude_code.")):
-        return None
-    facts = SpanFacts(kind=_KINDS.get(span_type, ""), sender_kind=span_type)
-    if facts.kind == kinds.AGENT:
-        facts.name = facts.agent = text(span.resource.get("service.name")) or "claude-code"
-        _fill_interaction(facts, span)
-    elif facts.kind == kinds.LLM:
-        _fill_model(facts, attributes)
-    elif facts.kind == kinds.TOOL:
-        _fill_tool(facts, span)
-    if attributes.get("success") is False:
-        facts.error = ErrorInfo.model_construct(type="error", message=text(attributes.get("error")) or span.message)
-    return facts
+def _sender_kind(values: Values, span: Span) -> str | None:
+    span_type = values["span.type"]
+    is_own = span.scope == SCOPE or span.name.startswith("claude_code.")
+    return span_type if is_own and isinstance(span_type, str) else None
 
 
-def _fill_interaction(facts: SpanFacts, span: Span) -> None:
-    prompt = text(span.attributes.get("user_prompt"))
+def _agent(_: Values, span: Span) -> str:
+    return text(span.resource.get("service.name")) or "claude-code"
+
+
+def _read_interaction(facts: SpanFacts, values: Values, span: Span) -> None:
+    prompt = text(values.get("user_prompt"))
     answer = ""
     for event in sorted(span.events, key=lambda event: event.at_ns):
         if event.name.endswith("user_prompt"):
@@ -60,41 +57,51 @@ def _fill_interaction(facts: SpanFacts, span: Span) -> None:
         facts.output_messages = LazyMessages([HistoryMessage("assistant", [answer])], None)
 
 
-def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    facts.model = first_text(attributes, "model", "gen_ai.request.model")
-    facts.provider = text(attributes.get("gen_ai.system")) or "anthropic"
-    facts.finish = text(attributes.get("stop_reason"))
-    facts.ttft_us = microseconds(attributes.get("ttft_ms"), 1e3)
-    cached, written = count(attributes.get("cache_read_tokens")), count(attributes.get("cache_creation_tokens"))
-    input_tokens = count(attributes.get("input_tokens")) + cached + written
-    facts.usage = token_usage(input_tokens, count(attributes.get("output_tokens")), cached)
-    facts.advice = ADVICE
-
-
-def _fill_tool(facts: SpanFacts, span: Span) -> None:
-    """Read a tool's span. Its arguments are attributes of their own: ``file_path``, ``full_command`` and the like."""
-    attributes = span.attributes
-    facts.tool = text(attributes.get("tool_name"))
-    facts.call_id = text(attributes.get("tool_use_id"))
-    arguments = json_of(attributes.get("tool_input"))
+def _arguments(values: Values, _: Span) -> Any:
+    """Return the arguments, which may be attributes of their own: ``file_path``, ``full_command`` and the like."""
+    arguments = json_of(values.get("tool_input"))
     if not isinstance(arguments, dict):
-        arguments = {name: attributes[name] for name in _ARGUMENT_NAMES if name in attributes}
-    facts.arguments = arguments or None
+        arguments = {name: values[name] for name in _ARGUMENT_NAMES if name in values}
+    return arguments or None
+
+
+def _result(_: Values, span: Span) -> str | None:
+    result = None
     for event in span.events:
         if event.name == "tool.output":
             output = {name: value for name, value in event.attributes.items() if name not in _ARGUMENT_NAMES}
-            facts.result = text_or_json(output["content"] if "content" in output else output.get("output", output))
+            result = text_or_json(output["content"] if "content" in output else output.get("output", output))
+    return result
 
 
-_ARGUMENT_NAMES = (
-    "file_path",
-    "full_command",
-    "command",
-    "pattern",
-    "path",
-    "url",
-    "query",
-    "description",
-    "subagent_type",
-    "prompt",
+def _error(values: Values, span: Span) -> ErrorInfo | None:
+    if values.get("success") is not False:
+        return None
+    return ErrorInfo.model_construct(type="error", message=text(values.get("error")) or span.message)
+
+
+DIALECT = Dialect(
+    markers=("span.type",),
+    sender_kind=_sender_kind,
+    kinds={"interaction": kinds.AGENT, "llm_request": kinds.LLM, "tool": kinds.TOOL},
+    facts={
+        EVERY: {"error": _error},
+        kinds.AGENT: {"name": _agent, "agent": _agent},
+        kinds.LLM: {
+            "model": ("model", "gen_ai.request.model"),
+            "provider": ("gen_ai.system", source.constant("anthropic")),
+            "finish": "stop_reason",
+            "ttft_us": "ttft_ms",
+            "usage": source.tokens(
+                input="input_tokens",
+                output="output_tokens",
+                cached="cache_read_tokens",
+                written="cache_creation_tokens",
+                apart=True,
+            ),
+            "advice": source.constant(ADVICE),
+        },
+        kinds.TOOL: {"tool": "tool_name", "call_id": "tool_use_id", "arguments": _arguments, "result": _result},
+    },
+    finish={kinds.AGENT: _read_interaction},
 )

@@ -8,11 +8,10 @@ the user and of tools are in log records (`codex_logs`), all of them in its sess
 
 from __future__ import annotations
 
-from agents.record.schemas.content import Usage
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import count, first_text, first_value, text
-from agents.telemetry.reading.dialects.token_usage import token_usage
-from agents.telemetry.reading.facts import SpanFacts
+from agents.telemetry.reading.coerce import text
+from agents.telemetry.reading.dialects import source
+from agents.telemetry.reading.dialects.reader import Dialect
 from agents.telemetry.reading.spans import Span
 
 TURN, CALL, TOOL = "session_task.turn", "codex.sampling", "exec_command"
@@ -20,37 +19,36 @@ _KINDS = {TURN: kinds.AGENT, CALL: kinds.LLM, TOOL: kinds.TOOL}
 ADVICE = "Codex sends no answers of its models. Its session files have them."
 
 
-def read(span: Span) -> SpanFacts | None:
-    if not is_codex(span):
-        return None
-    attributes = span.attributes
-    kind = kinds.TOOL if attributes.get("codex.tool.phase") == "dispatch" else _KINDS.get(span.name, "")
-    facts = SpanFacts(kind=kind, sender_kind=span.name)
-    if kind == kinds.AGENT:
-        facts.name = facts.agent = "codex"
-        facts.model = first_text(attributes, "model", "slug")
-        facts.usage = _turn_usage(span)
-    elif kind == kinds.TOOL:
-        facts.tool, facts.call_id = text(attributes.get("tool_name")) or span.name, text(attributes.get("call_id"))
-        facts.arguments = first_value(attributes, "arguments", "command", "cmd")
-        facts.result = attributes.get("output")
-    elif kind == kinds.LLM:
-        facts.model = first_text(attributes, "model", "slug", "gen_ai.request.model")
-        facts.advice = ADVICE
-    return facts
-
-
 def is_codex(span: Span) -> bool:
     """Whether a span is Codex's, by its service or its scope."""
     return "codex" in text(span.resource.get("service.name")).lower() or "codex" in span.scope
 
 
-def _turn_usage(span: Span) -> Usage | None:
-    attributes = span.attributes
-    name = "codex.turn.token_usage."
-    return token_usage(
-        count(attributes.get(name + "input_tokens")),
-        count(attributes.get(name + "output_tokens")),
-        count(attributes.get(name + "cached_input_tokens")),
-        count(attributes.get(name + "reasoning_output_tokens")),
-    )
+def _kind(name: str, span: Span) -> str:
+    return kinds.TOOL if span.attributes.get("codex.tool.phase") == "dispatch" else _KINDS.get(name, "")
+
+
+DIALECT = Dialect(
+    sender_kind=lambda _, span: span.name if is_codex(span) else None,
+    kinds=_kind,
+    facts={
+        kinds.AGENT: {
+            "name": source.constant("codex"),
+            "agent": source.constant("codex"),
+            "model": ("model", "slug"),
+            "usage": source.tokens(
+                input="codex.turn.token_usage.input_tokens",
+                output="codex.turn.token_usage.output_tokens",
+                cached="codex.turn.token_usage.cached_input_tokens",
+                reasoning="codex.turn.token_usage.reasoning_output_tokens",
+            ),
+        },
+        kinds.TOOL: {
+            "tool": ("tool_name", source.span_name),
+            "call_id": "call_id",
+            "arguments": ("arguments", "command", "cmd"),
+            "result": "output",
+        },
+        kinds.LLM: {"model": ("model", "slug", "gen_ai.request.model"), "advice": source.constant(ADVICE)},
+    },
+)

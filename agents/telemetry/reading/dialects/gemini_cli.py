@@ -13,8 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import first_text, first_value, mapping, sequence, text, text_or_json
-from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, SpanFacts
+from agents.telemetry.reading.coerce import mapping, sequence, text, text_or_json
+from agents.telemetry.reading.dialects import source
+from agents.telemetry.reading.dialects.reader import EVERY, Dialect
+from agents.telemetry.reading.dialects.source import Values
+from agents.telemetry.reading.facts import HistoryMessage, SpanFacts
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.messages import read_input, read_output
 from agents.telemetry.reading.spans import Span
@@ -24,23 +27,9 @@ CONTEXT = "<session_context>"
 _KINDS = {"llm_call": kinds.LLM, "tool_call": kinds.TOOL, "schedule_tool_calls": ""}
 
 
-def read(span: Span) -> SpanFacts | None:
-    if span.name not in _KINDS or "gemini" not in text(span.resource.get("service.name")).lower():
-        return None
-    facts = SpanFacts(kind=_KINDS[span.name], sender_kind=span.name, agent="gemini-cli")
-    if facts.kind == kinds.TOOL:
-        _fill_tool(facts, span.attributes)
-    elif facts.kind == kinds.LLM:
-        facts.advice = ADVICE
-        _fill_messages(facts, span.attributes)
-    return facts
-
-
-def _fill_messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    if "gen_ai.input.messages" in attributes:
-        facts.input_messages = LazyMessages(attributes["gen_ai.input.messages"], _input_messages)
-    if "gen_ai.output.messages" in attributes:
-        facts.output_messages = LazyMessages(attributes["gen_ai.output.messages"], _output_messages)
+def _sender_kind(_: Values, span: Span) -> str | None:
+    is_own = span.name in _KINDS and "gemini" in text(span.resource.get("service.name")).lower()
+    return span.name if is_own else None
 
 
 def _input_messages(value: Any) -> list[HistoryMessage]:
@@ -64,11 +53,9 @@ def _call_id(call_id: str, tool: str) -> str:
     return call_id.removeprefix(f"{tool}__")
 
 
-def _fill_tool(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    facts.tool = first_text(attributes, "gen_ai.tool.name", "function_name", "tool_name")
-    facts.call_id = _call_id(text(attributes.get("gen_ai.tool.call_id")), facts.tool)
-    facts.arguments = first_value(attributes, "gen_ai.tool.call.arguments", "gen_ai.input.messages", "input")
-    facts.result = first_value(attributes, "gen_ai.tool.call.result", "gen_ai.output.messages", "output")
+def _read_tool(facts: SpanFacts, _values: Values, _span: Span) -> None:
+    """Unwrap the id, the request and the outcome of a tool's call."""
+    facts.call_id = _call_id(facts.call_id, facts.tool)
     request, outcome = mapping(facts.arguments), mapping(facts.result)
     if "args" in request and "callId" in request:
         facts.arguments = request["args"]
@@ -86,3 +73,24 @@ def _response_value(response: dict[str, Any]) -> dict[str, Any]:
         if isinstance(answer, dict):
             return answer
     return {}
+
+
+DIALECT = Dialect(
+    sender_kind=_sender_kind,
+    kinds=_KINDS,
+    facts={
+        EVERY: {"agent": source.constant("gemini-cli")},
+        kinds.LLM: {
+            "input_messages": source.messages("gen_ai.input.messages", read=_input_messages),
+            "output_messages": source.messages("gen_ai.output.messages", read=_output_messages),
+            "advice": source.constant(ADVICE),
+        },
+        kinds.TOOL: {
+            "tool": ("gen_ai.tool.name", "function_name", "tool_name"),
+            "call_id": "gen_ai.tool.call_id",
+            "arguments": ("gen_ai.tool.call.arguments", "gen_ai.input.messages", "input"),
+            "result": ("gen_ai.tool.call.result", "gen_ai.output.messages", "output"),
+        },
+    },
+    finish={kinds.TOOL: _read_tool},
+)

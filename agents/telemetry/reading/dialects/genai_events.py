@@ -13,11 +13,18 @@ from typing import Any
 
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import text
+from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.facts import NO_MESSAGES, HistoryMessage, LazyMessages, SpanFacts
 from agents.telemetry.reading.messages import messages_of
 from agents.telemetry.reading.spans import Span, SpanEvent
 
-DETAILS = "gen_ai.client.inference.operation.details"
+_DETAILS = "gen_ai.client.inference.operation.details"
+_DETAIL_NAMES = (
+    "gen_ai.input.messages",
+    "gen_ai.output.messages",
+    "gen_ai.system_instructions",
+    "gen_ai.tool.definitions",
+)
 _ROLES = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
@@ -27,15 +34,16 @@ _ROLES = {
 }
 
 
-def call_details(span: Span) -> dict[str, Any] | None:
-    """Return the attributes of the event that describes the whole call, if there is one."""
+def with_details(span: Span) -> Values:
+    """Return the span's attributes, with the messages of the event that describes the whole call, if there is one."""
     for event in span.events:
-        if event.name == DETAILS:
-            return event.attributes or (event.body if isinstance(event.body, dict) else None)
-    return None
+        if event.name == _DETAILS:
+            details = event.attributes or (event.body if isinstance(event.body, dict) else {})
+            return {**span.attributes, **{name: details[name] for name in _DETAIL_NAMES if details.get(name)}}
+    return span.attributes
 
 
-def add_events(span: Span, facts: SpanFacts) -> None:
+def add_events(facts: SpanFacts, _: Values, span: Span) -> None:
     """Add the messages of single events where the span itself has none."""
     events = [event for event in span.events if event.name in _ROLES]
     if not events:

@@ -9,21 +9,26 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading.coerce import mapping
+from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.failures import error_of
 from agents.telemetry.reading.messages import messages_of
 from agents.telemetry.reading.sanitize import MAX_ITEMS
+from agents.telemetry.reading.spans import Span
 
 _SPEAKERS = frozenset({"human", "user", "ai", "assistant", "system", "developer", "tool", "function"})
 
 
-def answer_of_tool(facts: SpanFacts, value: Any) -> None:
-    """Set a tool's call, result and failure from ``value`` if it is the tool's message."""
-    answers = [message for message in messages_of(value) if message.role == "tool"]
+def read_tool_message(facts: SpanFacts, _values: Values, _span: Span) -> None:
+    """Set a tool's call, result and failure from its result if that is the tool's message."""
+    result = facts.result
+    if isinstance(result, str) and "tool_call_id" not in result:
+        return
+    answers = [message for message in messages_of(result) if message.role == "tool"]
     if answers:
         facts.call_id = facts.call_id or answers[0].answered_call
         facts.result = answers[0].text
-        if _has_failed(mapping(value)):
+        if _has_failed(mapping(result)):
             facts.error = error_of(answers[0].text)
 
 

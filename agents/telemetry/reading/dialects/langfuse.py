@@ -12,58 +12,36 @@ from typing import Any
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import json_of, mapping, nano_dollars, text
-from agents.telemetry.reading.dialects.token_usage import usage_of
-from agents.telemetry.reading.facts import LazyMessages, SpanFacts
-from agents.telemetry.reading.messages import read_input, read_output
+from agents.telemetry.reading.dialects import source
+from agents.telemetry.reading.dialects.reader import EVERY, Dialect
+from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.spans import Span
 
-_PREFIX = "langfuse.observation."
+_INPUT, _OUTPUT = "langfuse.observation.input", "langfuse.observation.output"
 
 
-def read(span: Span) -> SpanFacts | None:
-    attributes = span.attributes
-    sender_kind = text(attributes.get(_PREFIX + "type"))
-    if not sender_kind:
-        return None
-    facts = SpanFacts(kind=_kind(sender_kind), sender_kind=sender_kind)
-    facts.input, facts.output = attributes.get(_PREFIX + "input"), attributes.get(_PREFIX + "output")
-    if facts.kind == kinds.AGENT:
-        facts.name = facts.agent = span.name
-    if facts.kind in (kinds.LLM, "embedding"):
-        _fill_model(facts, attributes)
-    elif facts.kind == kinds.TOOL:
-        facts.tool = span.name
-        facts.arguments, facts.result = arguments_of(facts.input), facts.output
-    elif facts.kind == kinds.RETRIEVER:
-        facts.query = query_of(facts.input)
-        facts.documents = documents_of(facts.output)
-    if attributes.get(_PREFIX + "level") == "ERROR":
-        message = text(attributes.get(_PREFIX + "status_message")) or span.message
-        facts.error = ErrorInfo.model_construct(type="error", message=message)
-    return facts
-
-
-def _kind(sender_kind: str) -> str:
+def _kind(sender_kind: str, _: Span) -> str:
     """Return our kind. A plain ``span`` is only worth a step where it lies between others, as a chain does."""
     return kinds.CHAIN if sender_kind == "span" else kinds.kind_of(sender_kind)
 
 
-def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    facts.model = text(attributes.get(_PREFIX + "model.name"))
-    facts.usage = usage_of(mapping(attributes.get(_PREFIX + "usage_details")))
-    cost = mapping(attributes.get(_PREFIX + "cost_details"))
-    facts.cost_nano = nano_dollars(cost.get("total")) if "total" in cost else _sum(cost)
-    if facts.input is not None:
-        facts.input_messages = LazyMessages(facts.input, read_input)
-    if facts.output is not None:
-        facts.output_messages = LazyMessages(facts.output, read_output)
-    if isinstance(facts.input, str) and '"tools"' in facts.input:
-        facts.tools = mapping(facts.input).get("tools")
-
-
-def _sum(cost: dict[str, Any]) -> int | None:
-    parts = [amount for amount in map(nano_dollars, cost.values()) if amount is not None]
+def _cost(values: dict[str, Any]) -> int | None:
+    """Return the total, or the sum of what was named."""
+    if "total" in values:
+        return nano_dollars(values["total"])
+    parts = [amount for amount in map(nano_dollars, values.values()) if amount is not None]
     return sum(parts) if parts else None
+
+
+def _tools(value: Any) -> Any:
+    return mapping(value).get("tools") if isinstance(value, str) and '"tools"' in value else None
+
+
+def _error(values: Values, span: Span) -> ErrorInfo | None:
+    if values.get("langfuse.observation.level") != "ERROR":
+        return None
+    message = text(values.get("langfuse.observation.status_message")) or span.message
+    return ErrorInfo.model_construct(type="error", message=message)
 
 
 def arguments_of(value: Any) -> Any:
@@ -95,3 +73,26 @@ def documents_of(value: Any) -> list[dict[str, Any]] | None:
     if not isinstance(parsed, list):
         return None
     return [document if isinstance(document, dict) else {"content": document} for document in parsed]
+
+
+DIALECT = Dialect(
+    sender_kind="langfuse.observation.type",
+    kinds=_kind,
+    facts={
+        EVERY: {"input": _INPUT, "output": _OUTPUT, "error": _error},
+        kinds.AGENT: {"name": source.span_name, "agent": source.span_name},
+        (kinds.LLM, kinds.EMBEDDING): {
+            "model": "langfuse.observation.model.name",
+            "usage": "langfuse.observation.usage_details",
+            "cost_nano": source.converted(lambda value: _cost(mapping(value)), "langfuse.observation.cost_details"),
+            "input_messages": _INPUT,
+            "output_messages": _OUTPUT,
+            "tools": source.converted(_tools, _INPUT),
+        },
+        kinds.TOOL: {"tool": source.span_name, "arguments": source.converted(arguments_of, _INPUT), "result": _OUTPUT},
+        kinds.RETRIEVER: {
+            "query": source.converted(query_of, _INPUT),
+            "documents": source.converted(documents_of, _OUTPUT),
+        },
+    },
+)

@@ -12,10 +12,11 @@ from typing import Any
 
 from agents.record.schemas.events import ErrorInfo
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import mapping, text, text_or_json
-from agents.telemetry.reading.dialects.token_usage import usage_of
-from agents.telemetry.reading.facts import LazyMessages, SpanFacts
-from agents.telemetry.reading.messages import read_input, read_output
+from agents.telemetry.reading.coerce import mapping, sequence, text, text_or_json
+from agents.telemetry.reading.dialects import source
+from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
+from agents.telemetry.reading.dialects.source import Values
+from agents.telemetry.reading.facts import SpanFacts
 from agents.telemetry.reading.spans import Span
 
 ADVICE = (
@@ -24,93 +25,53 @@ ADVICE = (
 )
 
 
-def read(span: Span) -> SpanFacts | None:
+def reports_failures(_: Values, span: Span) -> bool:
+    """Whether a span shows that something below it failed: those of the SDK never do, whoever sends them."""
+    return "openai_agents" not in span.scope
+
+
+def _span_data(span: Span) -> Values:
+    data = span.attributes.get("span_data")
+    return data if isinstance(data, dict) else span.attributes
+
+
+def _sender_kind(values: Values, span: Span) -> str:
     attributes = span.attributes
-    if attributes.get("object") == "trace" or "workflow_name" in attributes:
-        name = text(attributes.get("workflow_name"))
-        return SpanFacts(kind=kinds.WORKFLOW, sender_kind="trace", name=name, reports_failures=False)
-    data = attributes.get("span_data")
-    data = data if isinstance(data, dict) else attributes
-    sender_kind = text(data.get("type"))
-    facts = SpanFacts(kind=kinds.kind_of(sender_kind) or "custom", sender_kind=sender_kind, reports_failures=False)
-    _FILLERS.get(sender_kind, _fill_other)(facts, data, span)
-    if facts.error is None:
-        facts.error = _error(attributes.get("error"))
-    return facts
+    is_trace = attributes.get("object") == "trace" or "workflow_name" in attributes
+    return "trace" if is_trace else text(values.get("type"))
 
 
-def _fill_agent(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
-    facts.name = facts.agent = text(data.get("name"))
-    names = data.get("tools")
-    facts.tools = [{"name": name} for name in names if isinstance(name, str)] if isinstance(names, list) else None
-    extra_names = ("handoffs",) if data.get("output_type") == "str" else ("handoffs", "output_type")  # text goes unsaid
-    facts.extra = _present(data, *extra_names)
+def _kind(sender_kind: str, _: Span) -> str:
+    return kinds.WORKFLOW if sender_kind == "trace" else kinds.kind_of(sender_kind) or "custom"
 
 
-def _fill_generation(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
-    facts.model = text(data.get("model"))
-    facts.usage = usage_of(data.get("usage"))
-    facts.input_messages, facts.output_messages = (
-        LazyMessages(data.get("input"), read_input),
-        LazyMessages(data.get("output"), read_output),
-    )
+def _agent_extra(values: Values, span: Span) -> Any:
+    """Return handoffs and the type of the output, which goes unsaid where it is text."""
+    names = ("handoffs",) if values.get("output_type") == "str" else ("handoffs", "output_type")
+    return source.present(*names)(values, span)
 
 
-def _fill_response(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
-    """Read a response. Older versions, and those so configured, send the messages as ``input`` and ``response``."""
-    response = mapping(data.get("response"))
-    facts.model = text(response.get("model") or data.get("model"))
-    facts.usage = usage_of(data.get("usage")) or usage_of(response.get("usage"))
-    if data.get("input"):
-        facts.input_messages = LazyMessages(data["input"], read_input)
-    if response.get("output"):
-        facts.output_messages = LazyMessages(response["output"], read_output)
-    facts.extra = _present(data, "response_id")
-    facts.advice = ADVICE
-
-
-def _fill_function(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
-    facts.tool = text(data.get("name"))
-    facts.arguments, facts.result = data.get("input"), data.get("output")
-    facts.label = "mcp" if data.get("mcp_data") else ""
-
-
-def _fill_handoff(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
-    facts.label = f"{text(data.get('from_agent'))} -> {text(data.get('to_agent'))}"
-    facts.input, facts.output = data.get("from_agent"), data.get("to_agent")
-
-
-def _fill_guardrail(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
+def _read_guardrail(facts: SpanFacts, values: Values, _: Span) -> None:
     """Read a guardrail. Only its name shows which side it guards."""
-    facts.tool = text(data.get("name"))
-    if data.get("triggered") is True:
+    if values.get("triggered") is True:
         facts.violation = f"{facts.tool or 'The guardrail'} was triggered."
     if "output" in facts.tool.lower():
         facts.touchpoint = "assistant-output"
 
 
-def _fill_custom(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
-    inner = mapping(data.get("data"))
-    own = inner.get("sdk_span_type")
-    facts.label = text(data.get("name"))
-    if own in ("task", "turn"):
+def _read_custom(facts: SpanFacts, values: Values, _: Span) -> None:
+    if not facts.sender_kind:
+        return  # of no type
+    inner = mapping(values.get("data"))
+    if inner.get("sdk_span_type") in ("task", "turn"):
         facts.kind, facts.agent = kinds.CHAIN, text(inner.get("agent_name"))
         facts.label = text(inner.get("name")) or " ".join(filter(None, (facts.label, text(inner.get("turn")))))
     facts.extra = {name: value for name, value in inner.items() if name != "sdk_span_type"} or None
 
 
-def _fill_other(facts: SpanFacts, data: dict[str, Any], span: Span) -> None:
-    facts.input, facts.output = data.get("input"), data.get("output")
-    facts.model = text(data.get("model"))
-    facts.extra = _present(data, "name", "server", "result", "first_content_at")
-
-
-def _present(data: dict[str, Any], *names: str) -> dict[str, Any] | None:
-    return {name: data[name] for name in names if data.get(name)} or None
-
-
-def _error(value: Any) -> ErrorInfo | None:
+def _error(_: Values, span: Span) -> ErrorInfo | None:
     """Read ``{"message", "data"}``: the data often has the real reason."""
+    value = span.attributes.get("error")
     if not isinstance(value, dict):
         return None
     inner = value.get("data")
@@ -119,12 +80,48 @@ def _error(value: Any) -> ErrorInfo | None:
     return ErrorInfo.model_construct(type="error", message=message or "error")
 
 
-_FILLERS = {
-    "agent": _fill_agent,
-    "generation": _fill_generation,
-    "response": _fill_response,
-    "function": _fill_function,
-    "handoff": _fill_handoff,
-    "guardrail": _fill_guardrail,
-    "custom": _fill_custom,
-}
+DIALECT = Dialect(
+    values=_span_data,
+    sender_kind=_sender_kind,
+    kinds=_kind,
+    facts={
+        EVERY: {"error": _error, "reports_failures": source.constant(False)},
+        kinds.WORKFLOW: {"name": "workflow_name"},
+        kinds.AGENT: {
+            "name": "name",
+            "agent": "name",
+            "tools": source.converted(
+                lambda names: [{"name": name} for name in sequence(names) if isinstance(name, str)], "tools"
+            ),
+            "extra": _agent_extra,
+        },
+        kinds.LLM: {  # ``generation``, and ``response``, which has its messages only if it is configured so
+            "model": ("response > model", "model"),
+            "usage": ("usage", "response > usage"),
+            "input_messages": "input",
+            "output_messages": ("output", "response > output"),
+            "extra": source.present("response_id"),
+            "advice": lambda values, _: ADVICE if values.get("type") == "response" else "",
+        },
+        kinds.TOOL: {
+            "tool": "name",
+            "arguments": "input",
+            "result": "output",
+            "label": source.converted(lambda value: "mcp" if value else "", "mcp_data"),
+        },
+        kinds.HANDOFF: {
+            "label": lambda values, _: f"{text(values.get('from_agent'))} -> {text(values.get('to_agent'))}",
+            "input": "from_agent",
+            "output": "to_agent",
+        },
+        kinds.GUARDRAIL: {"tool": "name"},
+        "custom": {"label": "name"},
+        But(kinds.WORKFLOW, kinds.AGENT, kinds.LLM, kinds.TOOL, kinds.HANDOFF, kinds.GUARDRAIL): {
+            "input": "input",
+            "output": "output",
+            "model": "model",
+            "extra": source.present("name", "server", "result", "first_content_at"),
+        },
+    },
+    finish={kinds.GUARDRAIL: _read_guardrail, "custom": _read_custom},
+)

@@ -13,38 +13,21 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import count, first_text, json_of, mapping, nano_dollars, text
-from agents.telemetry.reading.dialects.langchain import answer_of_tool
-from agents.telemetry.reading.dialects.token_usage import token_usage
-from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, SpanFacts
-from agents.telemetry.reading.messages import HIDDEN, messages_of, read_input, read_output
+from agents.telemetry.reading.coerce import json_of, mapping, text
+from agents.telemetry.reading.dialects import source
+from agents.telemetry.reading.dialects.langchain import read_tool_message
+from agents.telemetry.reading.dialects.openai_agents import reports_failures
+from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
+from agents.telemetry.reading.dialects.source import Values
+from agents.telemetry.reading.facts import HistoryMessage
+from agents.telemetry.reading.messages import HIDDEN, messages_of
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.unflatten import unflatten
 
 ADVICE = (
     "The sender hides the words. Unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS where the agent runs."
 )
-
-
-def read(span: Span) -> SpanFacts | None:
-    attributes = span.attributes
-    sender_kind = text(attributes.get("openinference.span.kind"))
-    if not sender_kind:
-        return None
-    facts = SpanFacts(
-        kind=_kind(sender_kind, span), sender_kind=sender_kind, reports_failures="openai_agents" not in span.scope
-    )
-    _fill_names(facts, attributes)
-    _fill_values(facts, attributes)
-    if facts.kind in (kinds.LLM, "embedding", kinds.AGENT):
-        _fill_model(facts, attributes)
-    if facts.kind == kinds.TOOL:
-        _fill_tool(facts, attributes, span)
-    elif facts.kind == kinds.RETRIEVER or sender_kind == "RERANKER":
-        _fill_retrieval(facts, attributes)
-    else:
-        _fill_messages(facts, attributes)
-    return facts
+_INPUT, _OUTPUT = "llm.input_messages.", "llm.output_messages."
 
 
 def _kind(sender_kind: str, span: Span) -> str:
@@ -53,110 +36,63 @@ def _kind(sender_kind: str, span: Span) -> str:
     return kinds.kind_of(sender_kind)
 
 
-def _fill_names(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    facts.agent = text(attributes.get("agent.name"))
-    if facts.kind == kinds.AGENT:
-        facts.name = facts.agent
-    if not facts.agent and isinstance(attributes.get("metadata"), str) and "lc_agent_name" in attributes["metadata"]:
-        facts.agent = text(mapping(attributes["metadata"]).get("lc_agent_name"))
+def _graph_agent(metadata: Any) -> str:
+    """Return the agent's name in the metadata of a graph's span."""
+    if isinstance(metadata, str) and "lc_agent_name" in metadata:
+        return text(mapping(metadata).get("lc_agent_name"))
+    return ""
 
 
-def _fill_values(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    facts.input, facts.output = attributes.get("input.value"), attributes.get("output.value")
-    if HIDDEN in (facts.input, facts.output):
-        facts.advice = ADVICE
-        facts.input = None if facts.input == HIDDEN else facts.input
-        facts.output = None if facts.output == HIDDEN else facts.output
+def _visible(span: Span) -> Values:
+    """Return the attributes without an input or output that is hidden."""
+    attributes = span.attributes
+    hidden = [name for name in ("input.value", "output.value") if attributes.get(name) == HIDDEN]
+    return {name: value for name, value in attributes.items() if name not in hidden} if hidden else attributes
 
 
-def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    facts.model = first_text(
-        attributes, "llm.response.model_name", "llm.model_name", "llm.request.model_name", "embedding.model_name"
-    )
-    facts.provider = first_text(attributes, "llm.provider", "llm.system")
-    facts.finish = text(attributes.get("llm.finish_reason"))
-    facts.cost_nano = nano_dollars(attributes.get("llm.cost.total"))
-    facts.usage = token_usage(
-        count(attributes.get("llm.token_count.prompt")),
-        count(attributes.get("llm.token_count.completion")),
-        count(attributes.get("llm.token_count.prompt_details.cache_read")),
-        count(attributes.get("llm.token_count.completion_details.reasoning")),
-        count(attributes.get("llm.token_count.prompt_details.cache_write")),
-    )
+def _advice(values: Values, span: Span) -> str:
+    return "" if values is span.attributes else ADVICE
 
 
-def _fill_tool(facts: SpanFacts, attributes: dict[str, Any], span: Span) -> None:
-    facts.tool = text(attributes.get("tool.name")) or span.name
-    facts.call_id = first_text(attributes, "tool.id", "tool_call.id")
-    arguments = json_of(facts.input)
-    if isinstance(arguments, dict) and "kwargs" in arguments and isinstance(arguments["kwargs"], dict):
-        arguments = arguments["kwargs"] or arguments.get("args")  # smolagents
-    facts.arguments = arguments
-    facts.result = facts.output
-    if isinstance(facts.output, str) and "tool_call_id" in facts.output:
-        answer_of_tool(facts, facts.output)
+def _arguments(value: Any) -> Any:
+    arguments = json_of(value)
+    if isinstance(arguments, dict) and isinstance(arguments.get("kwargs"), dict):
+        return arguments["kwargs"] or arguments.get("args")  # smolagents
+    return arguments
 
 
-def _fill_retrieval(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    reranked = attributes.get("reranker.query")
-    facts.query = text(reranked) or text(facts.input)
-    prefix = "retrieval.documents." if reranked is None else "reranker.output_documents."
-    rows = unflatten(attributes, prefix)
-    facts.documents = [_document(row["document"]) for row in rows if isinstance(row.get("document"), dict)]
-
-
-def _document(value: dict[str, Any]) -> dict[str, Any]:
-    return {name: json_of(field) if name == "metadata" else field for name, field in value.items()}
-
-
-def _fill_messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    has_input = has_output = False
-    for name in attributes:
-        if name.startswith("llm.input_messages."):
-            has_input = True
-        elif name.startswith("llm.output_messages."):
-            has_output = True
-        elif name == "llm.tools.0.tool.json_schema":
-            facts.tools = attributes
-    if has_input:
-        facts.input_messages = LazyMessages(attributes, _input_messages)
-    elif facts.kind == kinds.LLM and facts.input is not None:
-        facts.input_messages = LazyMessages(facts.input, read_input)
-    if has_output:
-        facts.output_messages = LazyMessages(attributes, _output_messages)
-    elif facts.kind == kinds.LLM and facts.output is not None:
-        facts.output_messages = LazyMessages(facts.output, read_output)
-    if facts.tools is attributes:
-        facts.tools = _tools(attributes)
-
-
-def _tools(attributes: dict[str, Any]) -> list[Any]:
-    rows = unflatten(attributes, "llm.tools.")
+def _documents(values: Values, _: Span) -> list[dict[str, Any]]:
+    reranked = "reranker.query" in values
+    rows = unflatten(values, "reranker.output_documents." if reranked else "retrieval.documents.")
     return [
-        row["tool"]["json_schema"] for row in rows if isinstance(row.get("tool"), dict) and "json_schema" in row["tool"]
+        {**row, "metadata": json_of(row["metadata"])} if "metadata" in row else row
+        for row in _objects(rows, "document")
     ]
 
 
-def _input_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
+def _tools(values: Values, _: Span) -> list[Any] | None:
+    if "llm.tools.0.tool.json_schema" not in values:
+        return None
+    tools = _objects(unflatten(values, "llm.tools."), "tool")
+    return [tool["json_schema"] for tool in tools if "json_schema" in tool]
+
+
+def _objects(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [row[name] for row in rows if isinstance(row.get(name), dict)]
+
+
+def _input_messages(values: Values) -> list[HistoryMessage]:
     """Read a history; where it has only roles and no text, the messages of ``input.value`` are used."""
-    messages = _unflattened_messages(attributes, "llm.input_messages.")
-    if messages and all(message.hidden for message in messages) and attributes.get("input.value") not in (None, HIDDEN):
-        from_input = messages_of(attributes["input.value"])
+    messages = _unflattened_messages(values, _INPUT)
+    if messages and all(message.hidden for message in messages) and values.get("input.value") not in (None, HIDDEN):
+        from_input = messages_of(values["input.value"])
         return from_input if any(message.text for message in from_input) else messages
     return messages
 
 
-def _output_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    return _unflattened_messages(attributes, "llm.output_messages.")
-
-
-def _unflattened_messages(attributes: dict[str, Any], prefix: str) -> list[HistoryMessage]:
-    messages: list[HistoryMessage] = []
-    for row in unflatten(attributes, prefix):
-        value = row.get("message")
-        if isinstance(value, dict):
-            messages.extend(messages_of(_chat_message(value)))
-    return messages
+def _unflattened_messages(values: Values, prefix: str) -> list[HistoryMessage]:
+    rows = _objects(unflatten(values, prefix), "message")
+    return [message for row in rows for message in messages_of(_chat_message(row))]
 
 
 def _chat_message(value: dict[str, Any]) -> dict[str, Any]:
@@ -186,3 +122,54 @@ def _part(value: Any) -> Any:
     if value.get("type") == "reasoning" and "text" in value:
         return {"type": "reasoning", "text": value["text"]}
     return value
+
+
+_RETRIEVERS = (kinds.RETRIEVER, "reranker")
+_INPUT_MESSAGES = source.gathered(_INPUT, _input_messages)
+_OUTPUT_MESSAGES = source.gathered(_OUTPUT, lambda values: _unflattened_messages(values, _OUTPUT))
+
+DIALECT = Dialect(
+    sender_kind="openinference.span.kind",
+    kinds=_kind,
+    values=_visible,
+    facts={
+        EVERY: {
+            "agent": ("agent.name", source.converted(_graph_agent, "metadata")),
+            "input": "input.value",
+            "output": "output.value",
+            "advice": _advice,
+            "reports_failures": reports_failures,
+        },
+        kinds.AGENT: {"name": "agent.name"},
+        (kinds.LLM, kinds.EMBEDDING, kinds.AGENT): {
+            "model": ("llm.response.model_name", "llm.model_name", "llm.request.model_name", "embedding.model_name"),
+            "provider": ("llm.provider", "llm.system"),
+            "finish": "llm.finish_reason",
+            "cost_nano": "llm.cost.total",
+            "usage": source.tokens(
+                input="llm.token_count.prompt",
+                output="llm.token_count.completion",
+                cached="llm.token_count.prompt_details.cache_read",
+                reasoning="llm.token_count.completion_details.reasoning",
+                written="llm.token_count.prompt_details.cache_write",
+            ),
+        },
+        kinds.TOOL: {
+            "tool": ("tool.name", source.span_name),
+            "call_id": ("tool.id", "tool_call.id"),
+            "arguments": source.converted(_arguments, "input.value"),
+            "result": "output.value",
+        },
+        _RETRIEVERS: {"query": ("reranker.query", "input.value"), "documents": _documents},
+        But(kinds.TOOL, *_RETRIEVERS): {
+            "input_messages": _INPUT_MESSAGES,
+            "output_messages": _OUTPUT_MESSAGES,
+            "tools": _tools,
+        },
+        kinds.LLM: {
+            "input_messages": (_INPUT_MESSAGES, "input.value"),
+            "output_messages": (_OUTPUT_MESSAGES, "output.value"),
+        },
+    },
+    finish={kinds.TOOL: read_tool_message},
+)

@@ -9,32 +9,35 @@ later; a run makes up a ``conversation.id`` of its own, also one inside a tool; 
 from __future__ import annotations
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import mapping, text
-from agents.telemetry.reading.dialects.token_usage import usage_of
-from agents.telemetry.reading.facts import LazyMessages, SpanFacts
-from agents.telemetry.reading.messages import read_input, read_output
+from agents.telemetry.reading.coerce import mapping
+from agents.telemetry.reading.dialects.reader import EVERY, Dialect
+from agents.telemetry.reading.dialects.source import Values
 from agents.telemetry.reading.spans import Span
-
-
-def read(span: Span) -> SpanFacts | None:
-    attributes = span.attributes
-    if "request_data" not in attributes:
-        return None
-    request, response = mapping(attributes["request_data"]), mapping(attributes.get("response_data"))
-    if "model" not in request:
-        return None
-    facts = SpanFacts(kind=kinds.LLM, sender_kind="request", model=text(request["model"]))
-    history = [request.get(name) for name in ("messages", "input") if request.get(name)]
-    if history:
-        facts.input_messages = LazyMessages(history, read_input)
-    answer = response.get("message") or response.get("output")
-    if answer is not None:
-        facts.output_messages = LazyMessages(answer, read_output)
-    facts.usage = usage_of(response.get("usage"))
-    facts.instructions = request.get("instructions")
-    facts.tools = request.get("tools")
-    return facts
 
 
 def is_pending(span: Span) -> bool:
     return span.attributes.get("logfire.span_type") == "pending_span"
+
+
+def _call(span: Span) -> Values:
+    """Return the request, with the response under a name in it."""
+    attributes = span.attributes
+    return {**mapping(attributes["request_data"]), "response": mapping(attributes.get("response_data"))}
+
+
+DIALECT = Dialect(
+    markers=("request_data",),
+    values=_call,
+    sender_kind=lambda values, _: "request" if "model" in values else None,
+    kinds={"request": kinds.LLM},
+    facts={
+        EVERY: {
+            "model": "model",
+            "input_messages": ("messages", "input"),
+            "output_messages": ("response > message", "response > output"),
+            "usage": "response > usage",
+            "instructions": "instructions",
+            "tools": "tools",
+        }
+    },
+)

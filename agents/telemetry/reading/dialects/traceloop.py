@@ -14,81 +14,41 @@ from typing import Any
 
 from agents.telemetry.reading import kinds
 from agents.telemetry.reading.coerce import first_text, json_of, text
+from agents.telemetry.reading.dialects import source
+from agents.telemetry.reading.dialects.langchain import read_tool_message
 from agents.telemetry.reading.dialects.langfuse import arguments_of
-from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, SpanFacts
+from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
+from agents.telemetry.reading.dialects.source import Values
+from agents.telemetry.reading.facts import HistoryMessage
 from agents.telemetry.reading.messages import messages_of
 from agents.telemetry.reading.spans import Span
 from agents.telemetry.reading.unflatten import unflatten
 
+_INPUT, _OUTPUT = "traceloop.entity.input", "traceloop.entity.output"
 _PROMPT, _COMPLETION = "gen_ai.prompt.", "gen_ai.completion."
+_REQUESTS = {"embedding": kinds.EMBEDDING, "rerank": "reranker"}
 
 
-def read(span: Span) -> SpanFacts | None:
-    attributes = span.attributes
-    sender_kind = text(attributes.get("traceloop.span.kind"))
-    request = text(attributes.get("llm.request.type"))
-    if not sender_kind and not request and not _is_flattened(attributes):
-        return None
-    facts = SpanFacts(
-        kind=kinds.kind_of(sender_kind) if sender_kind else _kind_of_request(request),
-        sender_kind=sender_kind or request,
-    )
-    name = text(attributes.get("traceloop.entity.name"))
-    if facts.kind in (kinds.AGENT, kinds.WORKFLOW):
-        facts.name = name or text(attributes.get("traceloop.workflow.name"))
-    if facts.kind == kinds.AGENT:
-        facts.agent = facts.name
-    _fill_entity(facts, attributes, name)
-    _fill_messages(facts, attributes)
-    return facts
+def _kind(sender_kind: str, span: Span) -> str:
+    """Return our kind: by the type of the request where it is a model's span, which has no kind."""
+    if text(span.attributes.get("traceloop.span.kind")):
+        return kinds.kind_of(sender_kind)
+    return _REQUESTS.get(sender_kind, kinds.LLM)
 
 
-def _is_flattened(attributes: dict[str, Any]) -> bool:
-    return "gen_ai.prompt.0.role" in attributes or "gen_ai.completion.0.content" in attributes
+def _arguments(value: Any) -> Any:
+    """Return the arguments of a decorated function, or of LangChain's tool."""
+    inputs = arguments_of(value)
+    return inputs.get("inputs") or inputs["input_str"] if isinstance(inputs, dict) and "input_str" in inputs else inputs
 
 
-def _kind_of_request(request_type: str) -> str:
-    return {"embedding": "embedding", "rerank": "reranker"}.get(request_type, kinds.LLM)
+def _result(value: Any) -> Any:
+    output = json_of(value)
+    return output.get("output", value) if isinstance(output, dict) else value
 
 
-def _fill_entity(facts: SpanFacts, attributes: dict[str, Any], name: str) -> None:
-    entity_input, entity_output = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
-    if facts.kind != kinds.TOOL:
-        facts.input, facts.output = entity_input, entity_output
-        return
-    facts.tool = name
-    inputs = arguments_of(entity_input)
-    facts.arguments = inputs
-    if isinstance(inputs, dict) and "input_str" in inputs:
-        facts.arguments = inputs.get("inputs") or inputs["input_str"]
-    output = json_of(entity_output)
-    facts.result = output.get("output", entity_output) if isinstance(output, dict) else entity_output
-    answers = [message for message in messages_of(facts.result) if message.role == "tool" and message.answered_call]
-    if answers:
-        facts.call_id, facts.result = answers[0].answered_call, answers[0].text
-
-
-def _fill_messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    for name in attributes:
-        if name.startswith(_PROMPT):
-            facts.input_messages = LazyMessages(attributes, _input_messages)
-        elif name.startswith(_COMPLETION):
-            facts.output_messages = LazyMessages(attributes, _output_messages)
-    if facts.kind == kinds.LLM:
-        facts.model = first_text(attributes, "gen_ai.response.model", "gen_ai.request.model")
-        facts.finish = first_text(attributes, "gen_ai.completion.0.finish_reason")
-
-
-def _input_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    return [message for row in unflatten(attributes, _PROMPT) for message in messages_of(_chat_message(row, "user"))]
-
-
-def _output_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    return [
-        message
-        for row in unflatten(attributes, _COMPLETION)
-        for message in messages_of(_chat_message(row, "assistant"))
-    ]
+def _messages(values: Values, prefix: str, role: str) -> list[HistoryMessage]:
+    return [message for row in unflatten(values, prefix) for message in messages_of(_chat_message(row, role))]
 
 
 def _chat_message(value: dict[str, Any], role: str) -> dict[str, Any]:
@@ -98,3 +58,29 @@ def _chat_message(value: dict[str, Any], role: str) -> dict[str, Any]:
     if isinstance(content, str) and content.startswith('[{"type"'):
         content = json_of(content)
     return {**value, "role": value.get("role", role), "content": content}
+
+
+DIALECT = Dialect(
+    markers=("traceloop.span.kind", "llm.request.type", "gen_ai.prompt.0.role", "gen_ai.completion.0.content"),
+    sender_kind=lambda values, _: first_text(values, "traceloop.span.kind", "llm.request.type"),
+    kinds=_kind,
+    facts={
+        EVERY: {
+            "input_messages": source.gathered(_PROMPT, lambda values: _messages(values, _PROMPT, "user")),
+            "output_messages": source.gathered(_COMPLETION, lambda values: _messages(values, _COMPLETION, "assistant")),
+        },
+        (kinds.AGENT, kinds.WORKFLOW): {"name": ("traceloop.entity.name", "traceloop.workflow.name")},
+        kinds.AGENT: {"agent": ("traceloop.entity.name", "traceloop.workflow.name")},
+        kinds.LLM: {
+            "model": ("gen_ai.response.model", "gen_ai.request.model"),
+            "finish": "gen_ai.completion.0.finish_reason",
+        },
+        kinds.TOOL: {
+            "tool": "traceloop.entity.name",
+            "arguments": source.converted(_arguments, _INPUT),
+            "result": source.converted(_result, _OUTPUT),
+        },
+        But(kinds.TOOL): {"input": _INPUT, "output": _OUTPUT},
+    },
+    finish={kinds.TOOL: read_tool_message},
+)

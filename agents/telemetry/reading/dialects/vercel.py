@@ -11,77 +11,23 @@ from __future__ import annotations
 from typing import Any
 
 from agents.telemetry.reading import kinds
-from agents.telemetry.reading.coerce import (
-    count,
-    first_text,
-    first_value,
-    json_of,
-    mapping,
-    microseconds,
-    sequence,
-    text,
-)
-from agents.telemetry.reading.dialects.token_usage import token_usage
-from agents.telemetry.reading.facts import HistoryMessage, LazyMessages, RequestedCall, SpanFacts
+from agents.telemetry.reading.coerce import first_text, first_value, json_of, mapping, sequence, text
+from agents.telemetry.reading.dialects import source
+from agents.telemetry.reading.dialects.reader import EVERY, But, Dialect
+from agents.telemetry.reading.dialects.source import Values
+from agents.telemetry.reading.facts import HistoryMessage, RequestedCall
 from agents.telemetry.reading.messages import read_input
 from agents.telemetry.reading.spans import Span
 
 
-def read(span: Span) -> SpanFacts | None:
-    attributes = span.attributes
-    sender_kind = text(attributes.get("ai.operationId"))
-    if not sender_kind:
-        return None
-    facts = SpanFacts(
-        kind=_kind(sender_kind), sender_kind=sender_kind, agent=text(attributes.get("ai.telemetry.functionId"))
-    )
-    if facts.kind == kinds.TOOL:
-        facts.tool = text(attributes.get("ai.toolCall.name"))
-        facts.call_id = text(attributes.get("ai.toolCall.id"))
-        facts.arguments = attributes.get("ai.toolCall.args")
-        facts.result = attributes.get("ai.toolCall.result")
-        return facts
-    if facts.kind == kinds.AGENT:
-        facts.name = facts.agent
-        facts.kind = kinds.AGENT if facts.name else kinds.WORKFLOW
-    _fill_model(facts, attributes)
-    _fill_messages(facts, attributes)
-    return facts
-
-
-def _kind(sender_kind: str) -> str:
+def _kind(sender_kind: str, span: Span) -> str:
     if sender_kind == "ai.toolCall":
         return kinds.TOOL
     if sender_kind.startswith("ai.embed"):
-        return "embedding" if sender_kind.endswith(".doEmbed") else kinds.CHAIN
-    return kinds.LLM if ".do" in sender_kind else kinds.AGENT
-
-
-def _fill_model(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    facts.model = first_text(attributes, "ai.response.model", "ai.model.id")
-    facts.provider = text(attributes.get("ai.model.provider"))
-    facts.finish = text(attributes.get("ai.response.finishReason"))
-    chunk = first_value(attributes, "ai.response.msToFirstChunk", "ai.stream.msToFirstChunk")
-    facts.ttft_us = microseconds(chunk, 1e3)
-    facts.usage = token_usage(
-        count(first_value(attributes, "ai.usage.inputTokens", "ai.usage.promptTokens", "ai.usage.tokens")),
-        count(first_value(attributes, "ai.usage.outputTokens", "ai.usage.completionTokens")),
-        count(attributes.get("ai.usage.cachedInputTokens")),
-        count(attributes.get("ai.usage.reasoningTokens")),
-    )
-
-
-def _fill_messages(facts: SpanFacts, attributes: dict[str, Any]) -> None:
-    history = attributes.get("ai.prompt.messages")
-    if history is not None:
-        facts.input_messages = LazyMessages(history, read_input)
-    elif "ai.prompt" in attributes:
-        facts.input_messages = LazyMessages(attributes["ai.prompt"], _prompt_messages)
-    if "ai.response.text" in attributes or "ai.response.toolCalls" in attributes or "ai.response.object" in attributes:
-        facts.output_messages = LazyMessages(attributes, _output_messages)
-    tools = attributes.get("ai.prompt.tools")
-    if isinstance(tools, list):
-        facts.tools = [json_of(tool) for tool in tools]
+        return kinds.EMBEDDING if sender_kind.endswith(".doEmbed") else kinds.CHAIN
+    if ".do" in sender_kind:
+        return kinds.LLM
+    return kinds.AGENT if text(span.attributes.get("ai.telemetry.functionId")) else kinds.WORKFLOW
 
 
 def _prompt_messages(value: Any) -> list[HistoryMessage]:
@@ -92,13 +38,46 @@ def _prompt_messages(value: Any) -> list[HistoryMessage]:
     return messages + read_input(prompt.get("messages") or prompt.get("prompt"))
 
 
-def _output_messages(attributes: dict[str, Any]) -> list[HistoryMessage]:
-    content = first_text(attributes, "ai.response.text", "ai.response.object")
+def _output_messages(values: Values) -> list[HistoryMessage]:
+    content = first_text(values, "ai.response.text", "ai.response.object")
     message = HistoryMessage(
-        "assistant", [content] if content else [], reasoning=text(attributes.get("ai.response.reasoning"))
+        "assistant", [content] if content else [], reasoning=text(values.get("ai.response.reasoning"))
     )
-    for call in sequence(attributes.get("ai.response.toolCalls")):
+    for call in sequence(values.get("ai.response.toolCalls")):
         if isinstance(call, dict):
             arguments = first_value(call, "input", "args")
             message.calls.append(RequestedCall(text(call.get("toolCallId")), text(call.get("toolName")), arguments))
     return [message]
+
+
+DIALECT = Dialect(
+    sender_kind="ai.operationId",
+    kinds=_kind,
+    facts={
+        EVERY: {"agent": "ai.telemetry.functionId"},
+        kinds.AGENT: {"name": "ai.telemetry.functionId"},
+        kinds.TOOL: {
+            "tool": "ai.toolCall.name",
+            "call_id": "ai.toolCall.id",
+            "arguments": "ai.toolCall.args",
+            "result": "ai.toolCall.result",
+        },
+        But(kinds.TOOL): {
+            "model": ("ai.response.model", "ai.model.id"),
+            "provider": "ai.model.provider",
+            "finish": "ai.response.finishReason",
+            "ttft_us": ("ai.response.msToFirstChunk", "ai.stream.msToFirstChunk"),
+            "usage": source.tokens(
+                input=("ai.usage.inputTokens", "ai.usage.promptTokens", "ai.usage.tokens"),
+                output=("ai.usage.outputTokens", "ai.usage.completionTokens"),
+                cached="ai.usage.cachedInputTokens",
+                reasoning="ai.usage.reasoningTokens",
+            ),
+            "input_messages": ("ai.prompt.messages", source.messages("ai.prompt", read=_prompt_messages)),
+            "output_messages": source.gathered(
+                ("ai.response.text", "ai.response.toolCalls", "ai.response.object"), _output_messages
+            ),
+            "tools": source.converted(lambda tools: [json_of(tool) for tool in sequence(tools)], "ai.prompt.tools"),
+        },
+    },
+)
