@@ -156,7 +156,7 @@ class VectorDBAdmin(TimestampColumns, OwnershipColumns, StoreAdmin):
             db.pk, db.identifier, db.embedding_model, db.embedding_dimension, db.provider_id, db.version
         )
         try:
-            described = service().providers.part(Library).how(record)
+            described = service().providers.part(Library).search_description(record)
         except Unavailable:
             return cell_html.NOTHING
         return ", ".join(

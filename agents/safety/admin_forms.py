@@ -57,9 +57,9 @@ class ShieldForm(NamedForm):
     registration: Registration
 
     def check(self, cleaned: dict[str, Any]) -> None:
-        given = {"shield_id": cleaned.get("identifier") or self.instance.identifier, "params": cleaned["params"]}
-        given |= {"provider_id": cleaned["provider"], "provider_shield_id": cleaned["resource"]}
-        body = read_body(RegisterShield, given)
+        values = {"shield_id": cleaned.get("identifier") or self.instance.identifier, "params": cleaned["params"]}
+        values |= {"provider_id": cleaned["provider"], "provider_shield_id": cleaned["resource"]}
+        body = read_body(RegisterShield, values)
         new = Registration(body.shield_id, body.provider_id, body.provider_shield_id, body.params)
         shields.check_new(service().providers, ShieldSpec(new.identifier, new.provider, new.resource, dict(new.params)))
         if self.is_new and registered_shields.find(self.actor, new.identifier):

@@ -29,11 +29,11 @@ from agents.safety.schemas import (
     ShieldVerdict,
 )
 
-AT_ONCE = 8
+MAX_CONCURRENT_TEXTS = 8
 """Texts of one moderation that are looked at together."""
 
 
-def _shown(spec: ShieldSpec) -> ShieldObject:
+def _shield_object(spec: ShieldSpec) -> ShieldObject:
     return ShieldObject(
         identifier=spec.name,
         provider_id=spec.provider,
@@ -47,16 +47,16 @@ class ShieldList(ApiView):
 
     @extend_schema(operation_id="list_shields", responses=ShieldPage)
     def get(self, request: Request) -> HttpResponseBase:
-        return data_list(_shown(spec).model_dump() for spec in guards.listing(service().providers, self.actor))
+        return data_list(_shield_object(spec).model_dump() for spec in guards.listing(service().providers, self.actor))
 
     @extend_schema(operation_id="register_shield", request=RegisterShield, responses=ShieldObject)
     def post(self, request: Request) -> HttpResponseBase:
         body: RegisterShield = self.body(RegisterShield)
         spec = ShieldSpec(body.shield_id, body.provider_id, body.provider_shield_id, body.params)
-        return answer(_shown(guards.register(service().providers, self.actor, spec)))
+        return answer(_shield_object(guards.register(service().providers, self.actor, spec)))
 
 
-class ShieldDetail(ApiView):
+class ShieldDetailView(ApiView):
     actions = {"get": "read", "delete": "manage"}
 
     @extend_schema(operation_id="get_shield", responses=ShieldObject)
@@ -64,7 +64,7 @@ class ShieldDetail(ApiView):
         spec = guards.find(service().providers, self.actor, shield_id)
         if spec is None:
             raise NotFound(f"Shield '{shield_id[:200]}' not found.")
-        return answer(_shown(spec))
+        return answer(_shield_object(spec))
 
     @extend_schema(operation_id="unregister_shield", responses={204: None})
     def delete(self, request: Request, shield_id: str) -> HttpResponseBase:
@@ -75,7 +75,7 @@ class ShieldDetail(ApiView):
 # ------------------------------------------------------------------------------------------- running
 
 
-def _said(message: Message) -> ShieldInput:
+def _shield_input(message: Message) -> ShieldInput:
     return ShieldInput("assistant" if isinstance(message, CompletionMessage) else "user", text_of(message.content))
 
 
@@ -88,13 +88,13 @@ class ShieldRun(ApiView):
     @extend_schema(operation_id="run_shield", request=RunShield, responses=ShieldVerdict)
     def post(self, request: Request) -> HttpResponseBase:
         body: RunShield = self.body(RunShield)
-        chosen = [guards.for_a_run(service().providers, self.actor, body.shield_id, body.params)]
-        said = [_said(message) for message in body.messages]
-        touchpoint: Touchpoint = "assistant-output" if said[-1].role == "assistant" else "user-input"
+        chosen = [guards.shield_for_run(service().providers, self.actor, body.shield_id, body.params)]
+        messages = [_shield_input(message) for message in body.messages]
+        touchpoint: Touchpoint = "assistant-output" if messages[-1].role == "assistant" else "user-input"
 
         async def work() -> HttpResponseBase:
             with errors_for_caller():
-                return answer(ShieldVerdict(violation=await check_shields.check(chosen, said, touchpoint)))
+                return answer(ShieldVerdict(violation=await check_shields.check(chosen, messages, touchpoint)))
 
         return Awaited(work)
 
@@ -126,13 +126,13 @@ class Moderations(ApiView):
 
 
 async def _moderated(shields: Sequence[ShieldProtocol], texts: Sequence[str]) -> list[ModerationResult]:
-    gate = asyncio.Semaphore(AT_ONCE)
+    gate = asyncio.Semaphore(MAX_CONCURRENT_TEXTS)
 
-    async def one(text: str) -> ModerationResult:
+    async def moderate(text: str) -> ModerationResult:
         async with gate:
             return _result(await check_shields.check(shields, [ShieldInput("user", text)], "user-input"))
 
-    return list(await asyncio.gather(*map(one, texts)))
+    return list(await asyncio.gather(*map(moderate, texts)))
 
 
 def _result(violation: SafetyViolation | None) -> ModerationResult:

@@ -10,7 +10,7 @@ from agents.loop.embeddings.registry import EmbeddingModels
 from agents.loop.inference.registry import Endpoints
 from agents.loop.protocols.shields import ShieldSpec
 from agents.loop.provider_set import SubjectProviders
-from agents.safety.providers.registry import PROVIDERS, Shields
+from agents.safety.providers.registry import PROVIDERS, ShieldRegistry
 
 DEMO_SHIELD = "demo_guard"
 
@@ -20,24 +20,24 @@ def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> Subjec
     return SubjectProviders(parts=(shields(models, pace),))
 
 
-def shields(models: Endpoints, pace: float) -> Shields:
+def shields(models: Endpoints, pace: float) -> ShieldRegistry:
     """The shields of the settings, and the demo's unless its name is taken. Raises
     ImproperlyConfigured for one that could not check."""
     specs = {name: _shield(name, raw) for name, raw in settings.SHIELDS.items()}
     specs.setdefault(DEMO_SHIELD, ShieldSpec(DEMO_SHIELD, "scripted", DEMO_SHIELD))
-    maker, made = Shields(models, pace=pace), {}
+    registry, instances = ShieldRegistry(models, pace=pace), {}
     for name, spec in specs.items():
         try:
-            made[name] = maker.make(spec)
+            instances[name] = registry.make(spec)
         except InvalidRequest as error:
             raise ImproperlyConfigured(f"SHIELDS: {name}: {error.message}") from error
-    return Shields(models, specs, made, pace)
+    return ShieldRegistry(models, specs, instances, pace)
 
 
 def _shield(name: str, raw: object) -> ShieldSpec:
     """``{"provider": …, "model": "endpoint/model", …}``; all else are the provider's parameters."""
     if not isinstance(raw, dict) or raw.get("provider") not in PROVIDERS:
-        words = f"SHIELDS: {name}: an object with a provider is needed, one of {', '.join(PROVIDERS)}"
-        raise ImproperlyConfigured(words)
+        message = f"SHIELDS: {name}: an object with a provider is needed, one of {', '.join(PROVIDERS)}"
+        raise ImproperlyConfigured(message)
     params = {key: value for key, value in raw.items() if key not in ("provider", "model")}
     return ShieldSpec(name, raw["provider"], str(raw.get("model", "")), params)

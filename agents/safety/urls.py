@@ -11,7 +11,7 @@ API = Routes(
     openai=[("moderations", safety.Moderations)],
     rest=[
         ("shields", safety.ShieldList),
-        ("shields/<path:shield_id>", safety.ShieldDetail),
+        ("shields/<path:shield_id>", safety.ShieldDetailView),
         ("safety/run-shield", safety.ShieldRun),
     ],
 )

@@ -29,7 +29,7 @@ from agents.uikit.admin.column_mixins import OwnershipColumns, TimestampColumns
 from agents.uikit.admin.current_actor import actor_of
 from agents.uikit.templates import fragment
 
-ASKED_AT_ONCE = 20
+MAX_REFRESHED = 20
 """Servers that one action asks, one after the other: each may take its time."""
 
 
@@ -66,22 +66,22 @@ class ToolGroupAdmin(TimestampColumns, OwnershipColumns, ManagedAdmin):
             self.message_user(request, f"“{obj.name}”: {note}", messages.WARNING)
 
     def delete_record(self, actor: Actor, key: int) -> None:
-        toolgroups.drop(actor, key)
+        toolgroups.delete(actor, key)
 
     @admin.action(permissions=["change"], description=_("Ask selected groups what they have"))
     def ask_again(self, request: HttpRequest, queryset: Any) -> None:
-        chosen = list(queryset[: ASKED_AT_ONCE + 1])
-        if len(chosen) > ASKED_AT_ONCE:
-            words = _now("At most %(count)s at once: choose fewer.") % {"count": ASKED_AT_ONCE}
-            self.message_user(request, words, messages.ERROR)
+        chosen = list(queryset[: MAX_REFRESHED + 1])
+        if len(chosen) > MAX_REFRESHED:
+            message = _now("At most %(count)s at once: choose fewer.") % {"count": MAX_REFRESHED}
+            self.message_user(request, message, messages.ERROR)
             return
         faults = [run_on_loop(asking.ask_again(service().providers, actor_of(request), group.pk)) for group in chosen]
         for group, fault in zip(chosen, faults, strict=True):
             if fault:
-                self.message_user(request, f"“{group.name}”: {fault.words}", messages.WARNING)
+                self.message_user(request, f"“{group.name}”: {fault.message}", messages.WARNING)
         answered = faults.count(None)
-        words = ngettext("%(count)d group has answered.", "%(count)d groups have answered.", answered)
-        self.message_user(request, words % {"count": answered}, messages.SUCCESS if answered else messages.INFO)
+        message = ngettext("%(count)d group has answered.", "%(count)d groups have answered.", answered)
+        self.message_user(request, message % {"count": answered}, messages.SUCCESS if answered else messages.INFO)
 
     # ----------------------------------------------------------------------------------------- cells
 
@@ -124,8 +124,8 @@ class ToolGroupAdmin(TimestampColumns, OwnershipColumns, ManagedAdmin):
 
     @admin.display(description=_("headers"))
     def header_names(self, group: ToolGroup) -> str:
-        opened = toolgroups.opened(group)
-        return cell_html.text_cell(", ".join(f"{name}: ***" for name in opened.headers))
+        record = toolgroups.record_of(group)
+        return cell_html.text_cell(", ".join(f"{name}: ***" for name in record.headers))
 
     @admin.display(description=_("tools"))
     def its_tools(self, group: ToolGroup) -> str:
@@ -140,6 +140,8 @@ def _parameters(tool: ToolDef) -> str:
     """The names of a tool's parameters, those it needs with a star."""
     schema = tool.input_schema or {}
     properties, required = schema.get("properties"), schema.get("required")
-    names = list(properties) if isinstance(properties, dict) else [one.name for one in tool.parameters or ()]
+    names = (
+        list(properties) if isinstance(properties, dict) else [parameter.name for parameter in tool.parameters or ()]
+    )
     needed = required if isinstance(required, list) else []
     return ", ".join(f"{name}*" if name in needed else name for name in names)

@@ -65,13 +65,13 @@ class ToolGroupForm(NamedForm):
         instance = options.get("instance")
         if instance is not None and instance.pk:
             options["initial"] = {"args": msgspec.json.decode(instance.args or "{}") or None}
-            self._stored = stored_groups.opened(instance)
+            self._stored = stored_groups.record_of(instance)
         super().__init__(*args, **options)
 
     def check(self, cleaned: dict[str, Any]) -> None:
         name = cleaned["name"] if self.is_new else self._stored.name
-        given = {"toolgroup_id": name, "provider_id": cleaned["provider_id"], "args": cleaned["args"]}
-        body = read_body(RegisterToolGroup, {**given, "mcp_endpoint": {"uri": cleaned["uri"]}})
+        values = {"toolgroup_id": name, "provider_id": cleaned["provider_id"], "args": cleaned["args"]}
+        body = read_body(RegisterToolGroup, {**values, "mcp_endpoint": {"uri": cleaned["uri"]}})
         providers = service().providers
         args = {**body.args, "headers": self._headers(cleaned, body.args)}
         group = toolgroups.check_new(providers, body.toolgroup_id, body.provider_id, cleaned["uri"], args)
@@ -89,12 +89,12 @@ class ToolGroupForm(NamedForm):
         if self.is_new or "headers" in args:
             return args.get("headers")
         if self._stored.headers and cleaned["uri"] != self._stored.uri:
-            words = _("The headers that are stored are for the former URL: give those for this one, or {} for none.")
-            raise InvalidRequest(words, param="args.headers")
+            message = _("The headers that are stored are for the former URL: give those for this one, or {} for none.")
+            raise InvalidRequest(message, param="args.headers")
         return dict(self._stored.headers)
 
     def _check_url(self, uri: str) -> None:
         try:
-            run_on_loop(service().providers.part(mcp.Mcp).check(uri))
+            run_on_loop(service().providers.part(mcp.McpClient).check(uri))
         except InvalidRequest as error:
             raise InvalidRequest(error.message, param="mcp_endpoint") from error

@@ -24,7 +24,7 @@ from agents.base.timestamps import to_datetime, us_or_none
 from agents.record.schemas.content import ToolDef
 from agents.tools.models import ToolGroup
 
-LISTED = 1000
+MAX_LISTED = 1000
 _DEFINITIONS = TypeAdapter(list[ToolDef])
 
 
@@ -58,15 +58,15 @@ class GroupRecord:
 def find(actor: Actor, name: str, action: Action = "read") -> GroupRecord | None:
     """The group of this name that the actor may see."""
     row = _rows(actor, action).filter(name=name).order_by("id").first()
-    return opened(row) if row else None
+    return record_of(row) if row else None
 
 
 def listing(actor: Actor, action: Action = "read") -> list[GroupRecord]:
     """The groups the actor may see, the oldest first, each name once; at most `LISTED` rows."""
-    found: dict[str, GroupRecord] = {}
-    for row in _rows(actor, action).order_by("id")[:LISTED]:
-        found.setdefault(row.name, opened(row))
-    return list(found.values())
+    records: dict[str, GroupRecord] = {}
+    for row in _rows(actor, action).order_by("id")[:MAX_LISTED]:
+        records.setdefault(row.name, record_of(row))
+    return list(records.values())
 
 
 def register(actor: Actor, new: NewGroup) -> GroupRecord:
@@ -74,19 +74,19 @@ def register(actor: Actor, new: NewGroup) -> GroupRecord:
     try:
         writer.write(lambda: _register(actor, new))
     except IntegrityError as error:  # another process was first
-        raise _taken(new.name) from error
+        raise _name_conflict(new.name) from error
     record = find(actor, new.name, "manage")
     if record is None:
-        raise _missing(new.name)
+        raise _not_found(new.name)
     return record
 
 
 def _register(actor: Actor, new: NewGroup) -> None:
-    there = find(actor, new.name, "manage")
-    if there is not None:
-        same = (there.provider_id, there.uri, dict(there.args), dict(there.headers))
+    existing = find(actor, new.name, "manage")
+    if existing is not None:
+        same = (existing.provider_id, existing.uri, dict(existing.args), dict(existing.headers))
         if same != (new.provider_id, new.uri, dict(new.args), dict(new.headers)):
-            raise _taken(new.name)
+            raise _name_conflict(new.name)
         return
     row = ToolGroup(
         name=new.name,
@@ -108,7 +108,7 @@ def revise(actor: Actor, key: int, new: NewGroup) -> GroupRecord:
     def job() -> None:
         row = _rows(actor, "manage").filter(pk=key).first()
         if row is None:
-            raise _missing(new.name)
+            raise _not_found(new.name)
         if row.uri != new.uri:
             row.tools, row.listed_at, row.note = "", None, ""
         row.provider_id, row.uri = new.provider_id, new.uri
@@ -124,30 +124,30 @@ def get(actor: Actor, key: int, action: Action = "read") -> GroupRecord:
     """One group. Raises NotFound."""
     row = _rows(actor, action).filter(pk=key).first()
     if row is None:
-        raise _missing("")
-    return opened(row)
+        raise _not_found("")
+    return record_of(row)
 
 
 def unregister(actor: Actor, name: str) -> None:
     """Forget a group. Raises NotFound."""
     keys = _rows(actor, "manage").filter(name=name).order_by("id").values_list("pk", flat=True)
-    _forget(keys[:1], name)
+    _delete(keys[:1], name)
 
 
-def drop(actor: Actor, key: int) -> None:
+def delete(actor: Actor, key: int) -> None:
     """Forget this group: of several of a name, it need not be the one that is used. Raises NotFound."""
-    _forget(_rows(actor, "manage").filter(pk=key).values_list("pk", flat=True), "")
+    _delete(_rows(actor, "manage").filter(pk=key).values_list("pk", flat=True), "")
 
 
-def _forget(found: Any, name: str) -> None:
+def _delete(keys: Any, name: str) -> None:
     def job() -> int:
-        return ToolGroup.objects.unscoped("checked by the caller").filter(pk__in=list(found.all())).delete()[0]
+        return ToolGroup.objects.unscoped("checked by the caller").filter(pk__in=list(keys.all())).delete()[0]
 
     if not writer.write(job):
-        raise _missing(name)
+        raise _not_found(name)
 
 
-def keep_listing(key: int, tools: Sequence[ToolDef] | None, note: str) -> None:
+def store_listing(key: int, tools: Sequence[ToolDef] | None, note: str) -> None:
     """What a group's server has said it has; None keeps what it said before."""
     changes: dict[str, Any] = {"note": note[:1000]}
     if tools is not None:
@@ -171,10 +171,10 @@ def tools_of(row: ToolGroup) -> Sequence[ToolDef]:
     return _definitions(row.tools)
 
 
-def opened(row: ToolGroup) -> GroupRecord:
+def record_of(row: ToolGroup) -> GroupRecord:
     """The record of a row the actor was let into, its headers unsealed: not to be shown."""
     headers = sealed.unseal(row.uri, row.secrets)
-    lost = "" if headers is not None else "Its stored headers can no longer be read; register it anew. "
+    warning = "" if headers is not None else "Its stored headers can no longer be read; register it anew. "
     return GroupRecord(
         key=row.pk,
         name=row.name,
@@ -184,15 +184,15 @@ def opened(row: ToolGroup) -> GroupRecord:
         headers=headers or {},
         tools=tools_of(row),
         listed_at=us_or_none(row.listed_at),
-        note=lost + row.note,
+        note=warning + row.note,
     )
 
 
-def _missing(name: str) -> NotFound:
-    named = f"Tool group '{name[:200]}'" if name else "This tool group was"
-    return NotFound(f"{named} not found.", code="toolgroup_not_found")
+def _not_found(name: str) -> NotFound:
+    subject = f"Tool group '{name[:200]}'" if name else "This tool group was"
+    return NotFound(f"{subject} not found.", code="toolgroup_not_found")
 
 
-def _taken(name: str) -> Conflict:
-    words = f"toolgroup_id: '{name[:200]}' is registered already, otherwise than this; delete it first."
-    return Conflict(words, code="already_registered", param="toolgroup_id")
+def _name_conflict(name: str) -> Conflict:
+    message = f"toolgroup_id: '{name[:200]}' is registered already, otherwise than this; delete it first."
+    return Conflict(message, code="already_registered", param="toolgroup_id")

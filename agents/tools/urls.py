@@ -10,7 +10,7 @@ from agents.tools.api import tool_runtime, tools
 API = Routes(
     rest=[
         ("tools", tools.ToolList),
-        ("tools/<path:tool_name>", tools.ToolDetail),
+        ("tools/<path:tool_name>", tools.ToolDetailView),
         ("toolgroups", tools.ToolGroupList),
         ("toolgroups/<path:toolgroup_id>", tools.ToolGroupDetail),
         ("tool-runtime/list-tools", tool_runtime.RuntimeTools),

@@ -24,7 +24,7 @@ from agents.logs.api.saved_views import ViewAll, ViewOne
 from agents.loop.api import ModelDetail
 from agents.record.store import agents
 from agents.responses.api.responses import ResponseCancel, ResponseCreate
-from agents.safety.api import ShieldDetail
+from agents.safety.api import ShieldDetailView
 from agents.server.api.urls import routes
 from agents.telemetry.api.imports import ImportList
 from agents.telemetry.api.reports import (
@@ -127,7 +127,7 @@ DONE: dict[tuple[str, type[ApiView]], int] = {
     ("post", ViewAll): 201,
     ("delete", ViewOne): 204,
     ("delete", VectorDBDetail): 204,
-    ("delete", ShieldDetail): 204,
+    ("delete", ShieldDetailView): 204,
     ("delete", ModelDetail): 204,
     **dict.fromkeys([("post", view) for view in (VectorInsertion, VectorSearch, RagInsertion, RagSearch)], 404),
     ("post", FileListView): 415,

@@ -81,7 +81,7 @@ def _place(owner: Actor) -> Place:
     registered_models.add(owner, Registration("vectors", "scripted", "embed", {"model_type": "embedding"}))
     registered_shields.add(owner, Registration("guard", "scripted", "x", {"phrases": ["pineapple"]}))
     group = toolgroups.register(owner, NewGroup("mcp::one", "model-context-protocol", "http://192.0.2.1/mcp"))
-    toolgroups.keep_listing(group.key, [TOOL], "")
+    toolgroups.store_listing(group.key, [TOOL], "")
     vector_dbs.register(owner, "handbook", embedding_model="keyword", embedding_dimension=4, provider_id="builtin")
     agent = make_agent(owner, model="alias", toolgroups=["mcp::one"], input_shields=["guard"])
     session = ids.public(ids.Kind.SESSION, make_session(owner, agent))

@@ -22,7 +22,7 @@ def group(world: World) -> NewGroup:
     """A group of the owner's, with a tool."""
     new = NewGroup(NAME, "model-context-protocol", URL, {}, {"Authorization": "kanarieslot"})
     record = toolgroups.register(world.owner, new)
-    toolgroups.keep_listing(record.key, [ToolDef(name=TOOL, description="kanarie", input_schema={})], "")
+    toolgroups.store_listing(record.key, [ToolDef(name=TOOL, description="kanarie", input_schema={})], "")
     return new
 
 

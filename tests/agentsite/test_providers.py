@@ -21,7 +21,7 @@ def test_shields_are_made_of_the_settings(settings: Any) -> None:
     assert list(made.fixed) == ["words", "guard", "demo_guard"]
     assert made.fixed["words"] == ShieldSpec("words", "rules", "", {"rules": WORDS["rules"]})
     assert made.fixed["guard"].resource == "scripted/fast"
-    assert made.make(made.fixed["words"]) is made.made["words"]
+    assert made.make(made.fixed["words"]) is made.instances["words"]
 
 
 def test_the_demos_name_can_be_taken(settings: Any) -> None:

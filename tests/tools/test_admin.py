@@ -132,7 +132,7 @@ def test_a_stored_secret_is_never_sent_elsewhere(boss: Browser) -> None:
 
 def test_another_url_has_no_listing_yet(boss: Browser) -> None:
     key = registered()
-    toolgroups.keep_listing(key, [GREET], "")
+    toolgroups.store_listing(key, [GREET], "")
     boss.post(url(key), given(headers={}))
     assert [tool.name for tool in toolgroups.get(SERVER, key).tools] == ["greet"]
     boss.post(url(key), given(headers={}, uri=OTHER))
@@ -150,7 +150,7 @@ def test_its_name_stays(boss: Browser) -> None:
 
 def test_its_tools_are_shown_and_its_secrets_never(boss: Browser, staff: Callable[..., Browser]) -> None:
     key = registered()
-    toolgroups.keep_listing(key, [GREET], "2 of its tools cannot be offered to a model.")
+    toolgroups.store_listing(key, [GREET], "2 of its tools cannot be offered to a model.")
     token = ToolGroup.objects.unscoped("a test's").get(pk=key).secrets
     for browser in (boss, staff("ruth", "view_toolgroup", roles=["admin"])):
         for path in (LIST, url(key), url(key, "history")):

@@ -79,13 +79,13 @@ def test_it_is_changed_and_dropped_by_those_who_may(owner: Actor, make_user: Mak
         with pytest.raises(refusal):
             toolgroups.revise(actor, key, NewGroup("mcp::one", "model-context-protocol", "https://evil.example/"))
         with pytest.raises(refusal):
-            toolgroups.drop(actor, key)
+            toolgroups.delete(actor, key)
     assert toolgroups.get(owner, key).headers == HEADERS
 
     other = NewGroup("mcp::one", "model-context-protocol", "https://mcp.example/other", {}, {"X-Key": "new"})
     changed = toolgroups.revise(make_user("mate", teams=["red"]), key, other)
     assert (changed.key, changed.uri, changed.headers) == (key, other.uri, other.headers)
-    toolgroups.drop(owner, key)
+    toolgroups.delete(owner, key)
     with pytest.raises(NotFound, match="This tool group was not found"):
         toolgroups.get(owner, key)
 
@@ -101,8 +101,8 @@ def test_it_is_gone_once_unregistered(owner: Actor) -> None:
 def test_a_bad_listing_keeps_the_good_one(owner: Actor) -> None:
     key = toolgroups.register(owner, NEW).key
     tool = ToolDef(name="greet", description="NUL \0 too", input_schema={"type": "object", "properties": {}})
-    toolgroups.keep_listing(key, [tool], "")
-    toolgroups.keep_listing(key, None, "it cannot be reached " * 100)
+    toolgroups.store_listing(key, [tool], "")
+    toolgroups.store_listing(key, None, "it cannot be reached " * 100)
 
     record = toolgroups.find(owner, "mcp::one")
     assert record is not None

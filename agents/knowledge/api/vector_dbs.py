@@ -42,7 +42,7 @@ def _object(db: VectorDBRecord) -> VectorDBObject:
         embedding_dimension=db.embedding_dimension,
         provider_id=db.provider_id,
         provider_resource_id=db.identifier,
-        metadata=service().providers.part(Library).how(db),
+        metadata=service().providers.part(Library).search_description(db),
     )
 
 
@@ -153,5 +153,5 @@ class RagSearch(_LibraryView):
 
 
 def _notes_of(library: Library, dbs: list[VectorDBRecord]) -> dict[str, Any]:
-    notes = [note for db in dbs if (note := library.how(db).get("note"))]
+    notes = [note for db in dbs if (note := library.search_description(db).get("note"))]
     return {"notes": notes} if notes else {}

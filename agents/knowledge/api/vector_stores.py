@@ -12,7 +12,7 @@ from agents.base import ids
 from agents.base.api.cursors import CURSOR_PARAMETERS, cursor
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.knowledge.runner import file_search
-from agents.knowledge.runner.file_search import Found
+from agents.knowledge.runner.file_search import FileSearchHit
 from agents.knowledge.runner.indexing import Indexer
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas import filters
@@ -149,7 +149,7 @@ class VectorStoreSearch(ApiView):
         return Awaited(work)
 
 
-def _hit(hit: Found) -> SearchHit:
+def _hit(hit: FileSearchHit) -> SearchHit:
     return SearchHit(
         file_id=hit.file_id,
         filename=hit.filename,

@@ -27,7 +27,7 @@ Mode = Literal["keyword", "vector", "hybrid"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FileSearchHit:
     """A chunk of a file that was found; of a document that is no file, its name for an id."""
 
     file_id: str
@@ -47,10 +47,10 @@ async def search(
     max_results: int = 10,
     score_threshold: float = 0.0,
     mode: Mode | None = None,
-) -> list[Found]:
+) -> list[FileSearchHit]:
     """The best chunks of these stores (or vector databases) for any of the queries, best first, each once. Raises
     NotFound for one the actor may not search, InvalidRequest for one that has expired, ProviderError."""
-    best: dict[int, Found] = {}
+    best: dict[int, FileSearchHit] = {}
     for db in [await library.find(actor, name) for name in dict.fromkeys(vector_store_ids)]:
         await read(vector_stores.use, db.key)
         within = await read(_matching, db.key, filters)
@@ -58,30 +58,33 @@ async def search(
             params = SearchParams(max_chunks=max_results, mode=mode)
             chunks = [] if within == [] else await library.search(db, query, params, within)
             scored = list(zip(chunks, _scores(library, db, query, chunks, mode), strict=True))
-            for key, found in await read(_described, db.key, scored):
-                if found.score >= score_threshold and (key not in best or best[key].score < found.score):
-                    best[key] = found
-    return sorted(best.values(), key=lambda one: -one.score)[:max_results]
+            for key, hit in await read(_hits, db.key, scored):
+                if hit.score >= score_threshold and (key not in best or best[key].score < hit.score):
+                    best[key] = hit
+    return sorted(best.values(), key=lambda best_hit: -best_hit.score)[:max_results]
 
 
 def _matching(db: int, filters: Filter | None) -> list[int] | None:
     """The documents that a filter lets through; None where there is none."""
     if filters is None:
         return None
-    return [one.key for one in documents.attributes_of(db) if filters.matches(one.attributes)]
+    return [document.key for document in documents.attributes_of(db) if filters.matches(document.attributes)]
 
 
-def _described(db: int, scored: Sequence[tuple[Chunk, float]]) -> list[tuple[int, Found]]:
-    known = {one.document_id: one for one in documents.attributes_of(db, [chunk.document_id for chunk, _ in scored])}
+def _hits(db: int, scored: Sequence[tuple[Chunk, float]]) -> list[tuple[int, FileSearchHit]]:
+    by_id = {
+        document.document_id: document
+        for document in documents.attributes_of(db, [chunk.document_id for chunk, _ in scored])
+    }
     return [
-        (chunk.key, _found(known[chunk.document_id], chunk.text, score))
+        (chunk.key, _hit(by_id[chunk.document_id], chunk.text, score))
         for chunk, score in scored
-        if chunk.document_id in known
+        if chunk.document_id in by_id
     ]
 
 
-def _found(document: DocumentAttributes, text: str, score: float) -> Found:
-    return Found(document.document_id, document.name or document.document_id, score, document.attributes, text)
+def _hit(document: DocumentAttributes, text: str, score: float) -> FileSearchHit:
+    return FileSearchHit(document.document_id, document.name or document.document_id, score, document.attributes, text)
 
 
 # ----------------------------------------------------------------------------------------------- scores
@@ -103,5 +106,5 @@ def _scores(
 
 
 def _share(query: str, text: str) -> float:
-    asked = set(tokens(query))
-    return len(asked & set(tokens(text))) / len(asked) if asked else 0.0
+    question_words = set(tokens(query))
+    return len(question_words & set(tokens(text))) / len(question_words) if question_words else 0.0

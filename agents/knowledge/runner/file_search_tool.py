@@ -8,7 +8,7 @@ from typing import Any
 from agents.base.access import Actor
 from agents.base.errors import AgentsError
 from agents.knowledge.runner import file_search
-from agents.knowledge.runner.file_search import Found
+from agents.knowledge.runner.file_search import FileSearchHit
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.filters import Filter, parse
 from agents.loop.protocols.tools import HostedTool, ToolContext, ToolResult, failure
@@ -35,7 +35,7 @@ class FileSearch:
 
     library: Library
     actor: Actor
-    asked: FileSearchTool
+    params: FileSearchTool
     filters: Filter | None = None
     definition: ToolDef = _DEFINITION
     group: str = "file_search"
@@ -44,43 +44,43 @@ class FileSearch:
         query = arguments.get("query")
         if not isinstance(query, str) or not query.strip():
             return failure("query: a text to search for is needed.")
-        ranking = self.asked.ranking_options
+        ranking = self.params.ranking_options
         try:
-            found = await file_search.search(
+            hits = await file_search.search(
                 self.library,
                 self.actor,
-                self.asked.vector_store_ids,
+                self.params.vector_store_ids,
                 [query.strip()],
                 filters=self.filters,
-                max_results=self.asked.max_num_results,
+                max_results=self.params.max_num_results,
                 score_threshold=ranking.score_threshold if ranking else 0.0,
             )
         except AgentsError as error:
             return failure(error.message)
-        return ToolResult(content=_told(found), metadata={"results": [_shown(one) for one in found]})
+        return ToolResult(content=_result_text(hits), metadata={"results": [_hit_object(hit) for hit in hits]})
 
 
-def _told(found: list[Found]) -> str:
-    if not found:
+def _result_text(hits: list[FileSearchHit]) -> str:
+    if not hits:
         return "Nothing was found."
-    pieces = [
-        f"[{number}] {one.filename} {citations.file_mark(one.file_id)}\n{one.text}"
-        for number, one in enumerate(found, 1)
+    texts = [
+        f"[{number}] {hit.filename} {citations.file_mark(hit.file_id)}\n{hit.text}"
+        for number, hit in enumerate(hits, 1)
     ]
-    return "\n\n".join([f"{len(found)} pieces were found. {_CITE}", *pieces])
+    return "\n\n".join([f"{len(hits)} pieces were found. {_CITE}", *texts])
 
 
-def _shown(one: Found) -> dict[str, Any]:
+def _hit_object(hit: FileSearchHit) -> dict[str, Any]:
     return {
-        "file_id": one.file_id,
-        "filename": one.filename,
-        "score": one.score,
-        "text": one.text,
-        "attributes": dict(one.attributes),
+        "file_id": hit.file_id,
+        "filename": hit.filename,
+        "score": hit.score,
+        "text": hit.text,
+        "attributes": dict(hit.attributes),
     }
 
 
-def file_search_tool(providers: Providers, actor: Actor, asked: FileSearchTool, where: str) -> HostedTool:
+def file_search_tool(providers: Providers, actor: Actor, params: FileSearchTool, where: str) -> HostedTool:
     """The tool of a request. Raises InvalidRequest for filters that are none, naming the place."""
-    filters = parse(asked.filters, f"{where}.filters")
-    return HostedTool(FileSearch(providers.part(Library), actor, asked, filters), "file_search")
+    filters = parse(params.filters, f"{where}.filters")
+    return HostedTool(FileSearch(providers.part(Library), actor, params, filters), "file_search")

@@ -25,11 +25,11 @@ from agents.loop.provider_set import Providers
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 2
+MAX_CONCURRENT_FILES = 2
 """Files that are read at the same time: each is in memory meanwhile."""
 
 
-class Apart(Protocol):
+class TaskRunner(Protocol):
     """Who runs it: ``owner`` is the process's name."""
 
     owner: str
@@ -42,9 +42,9 @@ class Apart(Protocol):
 class Indexer:
     """The files that this process reads, or is about to."""
 
-    def __init__(self, runner: Apart, library: Library) -> None:
+    def __init__(self, runner: TaskRunner, library: Library) -> None:
         self._runner, self._library = runner, library
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT_FILES)
         self._waiting: dict[int, int] = {}
 
     @property
@@ -59,7 +59,7 @@ class Indexer:
     def start(self, work: Sequence[Work]) -> None:
         """Read files, in order. From any thread; returns at once."""
         if work:
-            self._waiting.update({one.document: one.number for one in work})
+            self._waiting.update({attempt.document: attempt.number for attempt in work})
             self._runner.run_in_background(partial(self._all, work))
 
     async def renew(self) -> None:
@@ -69,19 +69,19 @@ class Indexer:
 
     async def _all(self, work: Sequence[Work]) -> None:
         try:
-            for one in work:
-                async with self._places:
-                    await self._index(one)
-                self._waiting.pop(one.document, None)
+            for attempt in work:
+                async with self._slots:
+                    await self._index(attempt)
+                self._waiting.pop(attempt.document, None)
         finally:
-            for one in work:
-                self._waiting.pop(one.document, None)
+            for attempt in work:
+                self._waiting.pop(attempt.document, None)
 
     async def _index(self, work: Work) -> None:
         try:
-            begun = await read(indexing.begin, work)
-            if begun is not None:
-                await self._fill(work, begun)
+            indexing_input = await read(indexing.begin, work)
+            if indexing_input is not None:
+                await self._fill(work, indexing_input)
         except ProviderError as error:
             await read(indexing.fail, work, "server_error", error.message)
         except InvalidRequest as error:
@@ -89,23 +89,30 @@ class Indexer:
         except Exception as error:
             # the indexer's edge: a mistake of ours fails this file, not the server
             log.exception("document=%s: a file could not be read", work.document)
-            words = error.message if isinstance(error, AgentsError) else "The server made a mistake; see its log."
-            await read(indexing.fail, work, "server_error", words)
+            message = error.message if isinstance(error, AgentsError) else "The server made a mistake; see its log."
+            await read(indexing.fail, work, "server_error", message)
 
-    async def _fill(self, work: Work, begun: IndexingInput) -> None:
-        text = await self._text(begun)
-        sizes = begun.chunk_tokens, begun.chunk_overlap
-        pieces = await read(partial(chunking.chunks, text, *sizes, limit=MAX_CHUNKS + 1))
-        if len(pieces) > MAX_CHUNKS:
-            raise InvalidRequest(f"{begun.filename}: it makes more than {MAX_CHUNKS:,} chunks; use larger ones.")
-        packed = await self._library.embedded(begun.db, [piece.text for piece in pieces])
-        chunks = [NewChunk(piece.text, piece.tokens, {}, one) for piece, one in zip(pieces, packed, strict=True)]
-        await read(indexing.fill, work, begun.db.key, chunks, len(text.encode()))
+    async def _fill(self, work: Work, indexing_input: IndexingInput) -> None:
+        text = await self._text(indexing_input)
+        sizes = indexing_input.chunk_tokens, indexing_input.chunk_overlap
+        text_chunks = await read(partial(chunking.chunks, text, *sizes, limit=MAX_CHUNKS + 1))
+        if len(text_chunks) > MAX_CHUNKS:
+            raise InvalidRequest(
+                f"{indexing_input.filename}: it makes more than {MAX_CHUNKS:,} chunks; use larger ones."
+            )
+        packed = await self._library.embedded(indexing_input.db, [chunk.text for chunk in text_chunks])
+        chunks = [
+            NewChunk(chunk.text, chunk.tokens, {}, embedding)
+            for chunk, embedding in zip(text_chunks, packed, strict=True)
+        ]
+        await read(indexing.fill, work, indexing_input.db.key, chunks, len(text.encode()))
 
-    async def _text(self, begun: IndexingInput) -> str:
-        data = await read(lambda: b"".join(files.blocks(begun.file)))
-        main, charset = texts.kind(kinds.of_file(begun.filename, begun.mime_type, data[: kinds.HEAD_BYTES]))
-        return await texts.text_of(Raw(data, main, charset), begun.filename)
+    async def _text(self, indexing_input: IndexingInput) -> str:
+        data = await read(lambda: b"".join(files.blocks(indexing_input.file)))
+        main, charset = texts.kind(
+            kinds.of_file(indexing_input.filename, indexing_input.mime_type, data[: kinds.HEAD_BYTES])
+        )
+        return await texts.text_of(Raw(data, main, charset), indexing_input.filename)
 
 
 def _code(error: InvalidRequest) -> str:
@@ -115,6 +122,6 @@ def _code(error: InvalidRequest) -> str:
     return "unsupported_file" if error.code == "document_type" else "invalid_file"
 
 
-def indexer(runner: Apart, providers: Providers) -> Indexer:
+def indexer(runner: TaskRunner, providers: Providers) -> Indexer:
     """The indexer of a process, with its library."""
     return Indexer(runner, providers.part(Library))

@@ -30,51 +30,53 @@ CHUNK_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RetrievalResult:
     """What was found as content for a model (None when nothing was), and where it came from."""
 
     content: Content | None
-    found: Sequence[RetrievedChunk]
+    chunks: Sequence[RetrievedChunk]
 
     @property
     def metadata(self) -> dict[str, Any]:
         return {
-            "document_ids": [one.document_id for one in self.found],
-            "chunks": [one.text for one in self.found],
-            "scores": [one.score for one in self.found],
+            "document_ids": [chunk.document_id for chunk in self.chunks],
+            "chunks": [chunk.text for chunk in self.chunks],
+            "scores": [chunk.score for chunk in self.chunks],
         }
 
 
-async def answer(library: Library, dbs: Sequence[VectorDBRecord], question: str, config: QueryConfig) -> Answer:
+async def answer(
+    library: Library, dbs: Sequence[VectorDBRecord], question: str, config: QueryConfig
+) -> RetrievalResult:
     """Search, and put what fits into ``max_tokens_in_context`` into words. Raises ProviderError."""
-    found = _fitting(await library.search_all(dbs, question, config), config.max_tokens_in_context)
-    if not found:
-        return Answer(None, [])
-    parts = [f"knowledge_search tool found {len(found)} chunks:\nBEGIN of knowledge_search tool results.\n"]
-    parts += [filled(config.chunk_template, place, one) for place, one in enumerate(found, start=1)]
+    chunks = _fit_tokens(await library.search_all(dbs, question, config), config.max_tokens_in_context)
+    if not chunks:
+        return RetrievalResult(None, [])
+    parts = [f"knowledge_search tool found {len(chunks)} chunks:\nBEGIN of knowledge_search tool results.\n"]
+    parts += [render_chunk(config.chunk_template, index, chunk) for index, chunk in enumerate(chunks, start=1)]
     parts += [
         "END of knowledge_search tool results.\n",
         f'The above results were retrieved to help answer the user\'s query: "{question}". '
         "Use them as supporting information only in answering this query.\n",
     ]
-    return Answer([TextItem(text=part) for part in parts], found)
+    return RetrievalResult([TextItem(text=part) for part in parts], chunks)
 
 
-def _fitting(found: Sequence[RetrievedChunk], tokens: int) -> list[RetrievedChunk]:
+def _fit_tokens(chunks: Sequence[RetrievedChunk], tokens: int) -> list[RetrievedChunk]:
     """The best ones that together have no more tokens; one that alone has more is left out."""
-    kept: list[RetrievedChunk] = []
-    for one in found:
-        tokens -= one.tokens
+    fitting: list[RetrievedChunk] = []
+    for chunk in chunks:
+        tokens -= chunk.tokens
         if tokens < 0:
             break
-        kept.append(one)
-    return kept
+        fitting.append(chunk)
+    return fitting
 
 
-def filled(template: str, index: int, found: RetrievedChunk) -> str:
+def render_chunk(template: str, index: int, chunk: RetrievedChunk) -> str:
     """A chunk by its template. No ``str.format``: a template is somebody else's, and could look around."""
-    metadata = json.dumps(dict(found.metadata), ensure_ascii=False)
-    values = {"index": str(index), "chunk.content": found.text, "metadata": metadata}
+    metadata = json.dumps(dict(chunk.metadata), ensure_ascii=False)
+    values = {"index": str(index), "chunk.content": chunk.text, "metadata": metadata}
     return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
 
 
@@ -82,27 +84,27 @@ def config_of(arguments: Mapping[str, Any]) -> QueryConfig:
     """The query's settings among a group's args: at the top, or in ``query_config``. Raises
     InvalidRequest."""
     inner = arguments.get("query_config")
-    given = {name: value for name, value in arguments.items() if name in QueryConfig.model_fields}
+    fields = {name: value for name, value in arguments.items() if name in QueryConfig.model_fields}
     try:
-        return QueryConfig.model_validate({**(inner if isinstance(inner, dict) else {}), **given})
+        return QueryConfig.model_validate({**(inner if isinstance(inner, dict) else {}), **fields})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InvalidRequest(f"{place}: {first['msg']}", param="toolgroups") from error
+        path = ".".join(map(str, first["loc"]))
+        raise InvalidRequest(f"{path}: {first['msg']}", param="toolgroups") from error
 
 
 def names_of(arguments: Mapping[str, Any]) -> list[str]:
     """The databases that args name: a list, or a text with commas."""
-    named = arguments.get("vector_db_ids") or arguments.get("vector_db_id") or []
-    listed = named.split(",") if isinstance(named, str) else named if isinstance(named, list) else []
-    return [str(one).strip() for one in listed if str(one).strip()][:100]
+    value = arguments.get("vector_db_ids") or arguments.get("vector_db_id") or []
+    names = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    return [str(name).strip() for name in names if str(name).strip()][:100]
 
 
 async def databases(library: Library, actor: Actor, names: Sequence[str], session: int | None) -> list[VectorDBRecord]:
     """Those named, and the session's own. Raises NotFound."""
-    found = [await library.find(actor, name) for name in names]
-    own = await library.of_session(session) if session is not None else None
-    return [*found, own] if own and own.key not in {one.key for one in found} else found
+    dbs = [await library.find(actor, name) for name in names]
+    session_db = await library.of_session(session) if session is not None else None
+    return [*dbs, session_db] if session_db and session_db.key not in {db.key for db in dbs} else dbs
 
 
 # ------------------------------------------------------------------------------------------------ tools
@@ -149,10 +151,10 @@ class KnowledgeSearch:
             dbs = await databases(self.library, self.actor, names_of(arguments), session)
             if not dbs:
                 return failure("No vector DBs were provided to the knowledge search tool, and the session has none.")
-            found = await answer(self.library, dbs, question, config_of(arguments))
+            result = await answer(self.library, dbs, question, config_of(arguments))
         except AgentsError as error:
             return failure(error.message)
-        return ToolResult(found.content or "knowledge_search tool found nothing.", metadata=found.metadata)
+        return ToolResult(result.content or "knowledge_search tool found nothing.", metadata=result.metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +211,12 @@ class SessionMemory:
         if not dbs or not query.strip():
             return RetrievedContext(context="", vector_db_ids=_joined(dbs))
         config = config_of(self.args)
-        found = _fitting(await self.library.search_all(dbs, query, config), config.max_tokens_in_context)
-        parts = [filled(config.chunk_template, place, one) for place, one in enumerate(found, start=1)]
-        chunks = [{"document_id": one.document_id, "score": round(one.score, 4), "content": one.text} for one in found]
+        retrieved = _fit_tokens(await self.library.search_all(dbs, query, config), config.max_tokens_in_context)
+        parts = [render_chunk(config.chunk_template, index, chunk) for index, chunk in enumerate(retrieved, start=1)]
+        chunks = [
+            {"document_id": chunk.document_id, "score": round(chunk.score, 4), "content": chunk.text}
+            for chunk in retrieved
+        ]
         return RetrievedContext(context="\n".join(parts), vector_db_ids=_joined(dbs), chunks=chunks)
 
 

@@ -24,8 +24,8 @@ async def read_part(providers: Providers, actor: Actor, part: FilePart | ImagePa
     raw, name = await _document(providers.part(Library), actor, part, where)
     if texts.is_image(raw.mime_type):
         return ImagePart(type="input_image", image_url=texts.data_url(raw))
-    words = await texts.text_of(raw, where)
-    return TextPart(type="input_text", text=f"File {name}:\n\n{words}")
+    text = await texts.text_of(raw, where)
+    return TextPart(type="input_text", text=f"File {name}:\n\n{text}")
 
 
 async def _image(actor: Actor, part: ImagePart, where: str) -> ImagePart:
@@ -39,8 +39,8 @@ async def _image(actor: Actor, part: ImagePart, where: str) -> ImagePart:
 
 async def _document(library: Library, actor: Actor, part: FilePart, where: str) -> tuple[Raw, str]:
     """A file part's bytes and name. Exactly one of its three ways must be given."""
-    given = [name for name in ("file_id", "file_data", "file_url") if getattr(part, name)]
-    if len(given) != 1:
+    sources = [name for name in ("file_id", "file_data", "file_url") if getattr(part, name)]
+    if len(sources) != 1:
         raise InvalidRequest(f"{where}: give one of file_id, file_data and file_url.", param=where)
     if part.file_id:
         return await read(_stored, actor, part.file_id)

@@ -24,27 +24,27 @@ def context(providers: Providers, groups: Sequence[AgentToolGroup], documents: S
     """The text of a turn's documents where that is all there is to them. Raises InvalidRequest."""
     for number, document in enumerate(documents):
         _check(providers.part(Library), document, f"documents.{number}")
-    if _takes_a_while(groups, documents):
+    if _is_slow(groups, documents):
         return ""
-    return "\n\n".join(text_of(one.content) for one in documents if not isinstance(one.content, Url))
+    return "\n\n".join(text_of(document.content) for document in documents if not isinstance(document.content, Url))
 
 
 def documents(
-    providers: Providers, session: int, turn: int, groups: Sequence[AgentToolGroup], given: Sequence[Document]
+    providers: Providers, session: int, turn: int, groups: Sequence[AgentToolGroup], attached: Sequence[Document]
 ) -> DocumentPreparation | None:
     """Those of a turn that have to be fetched, read or put into the session's database first."""
-    if not _takes_a_while(groups, given):
+    if not _is_slow(groups, attached):
         return None
-    return TurnDocuments(providers.part(Library), session, turn, given, searched=_searches(groups))
+    return TurnDocuments(providers.part(Library), session, turn, attached, searched=_searches(groups))
 
 
-def _takes_a_while(groups: Sequence[AgentToolGroup], given: Sequence[Document]) -> bool:
-    plain = all(
-        not url_of(one.content)
-        and texts.kind(one.mime_type)[0] in {"text/plain", "text/markdown", "application/json", "application/yaml"}
-        for one in given
+def _is_slow(groups: Sequence[AgentToolGroup], documents: Sequence[Document]) -> bool:
+    all_plain = all(
+        not url_of(document.content)
+        and texts.kind(document.mime_type)[0] in {"text/plain", "text/markdown", "application/json", "application/yaml"}
+        for document in documents
     )
-    return bool(given) and (_searches(groups) or not plain)
+    return bool(documents) and (_searches(groups) or not all_plain)
 
 
 def _searches(groups: Sequence[AgentToolGroup]) -> bool:
@@ -61,13 +61,13 @@ def _check(library: Library, document: Document, where: str) -> None:
         check_url(url, where, allow_private=library.fetcher.allow_private)
     if texts.is_image(document.mime_type):
         if not url and _image(document) is None:
-            words = f"{where}: an image is given as an image item, a URL or a data URL."
-            raise InvalidRequest(words, param="documents")
+            message = f"{where}: an image is given as an image item, a URL or a data URL."
+            raise InvalidRequest(message, param="documents")
         return
     check_type(document.mime_type, where)
     if not url and not texts.is_text(document.mime_type):
-        words = f"{where}: a document of type '{document.mime_type[:80]}' is given as a URL or a data URL."
-        raise InvalidRequest(words, param="documents", code="document_type")
+        message = f"{where}: a document of type '{document.mime_type[:80]}' is given as a URL or a data URL."
+        raise InvalidRequest(message, param="documents", code="document_type")
 
 
 def _image(document: Document) -> ImageItem | None:
@@ -88,15 +88,15 @@ class TurnDocuments:
     library: Library
     session: int
     turn: int
-    given: Sequence[Document]
+    documents: Sequence[Document]
     searched: bool
 
     def named_by(self, turn: int) -> TurnDocuments:
         return replace(self, turn=turn)
 
     async def prepare(self) -> PreparedDocuments:
-        images, words, stored = [], [], []
-        for number, document in enumerate(self.given):
+        images, text_parts, stored = [], [], []
+        for number, document in enumerate(self.documents):
             where = f"documents.{number}"
             if texts.is_image(document.mime_type):
                 images.append(await self._picture(document, where))
@@ -105,11 +105,11 @@ class TurnDocuments:
             if self.searched:
                 stored.append(self._named(number, document, text))
             else:
-                words.append(text)
+                text_parts.append(text)
         if stored:
             await self._store(stored)
-            words.append(_note([one.document_id for one in stored]))
-        return PreparedDocuments("\n\n".join(words), images)
+            text_parts.append(_note([stored_document.document_id for stored_document in stored]))
+        return PreparedDocuments("\n\n".join(text_parts), images)
 
     async def _picture(self, document: Document, where: str) -> ImageItem:
         url = url_of(document.content)

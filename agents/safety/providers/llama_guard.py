@@ -39,7 +39,7 @@ _CONCLUSION = """Provide your safety assessment for ONLY THE LAST {role} message
  - If unsafe, a second line must include a comma-separated list of violated categories."""
 _SPEAKERS = {"user": "User", "assistant": "Agent"}
 _MARK = re.compile(r"<(?=\s*(?:BEGIN|END)\s)", re.IGNORECASE)
-_FOURTH = re.compile(r"guard[-_.]?4", re.IGNORECASE)
+_VERSION_4 = re.compile(r"guard[-_.]?4", re.IGNORECASE)
 _VERDICT = re.compile(r"(safe|unsafe)[^\S\n]*(?:\n\s*+(S\d{1,2}(?:\s*+,\s*+S\d{1,2})*))?", re.IGNORECASE)
 
 
@@ -51,38 +51,40 @@ class LlamaGuard:
         self.name = name
         self._inference, self._model = inference, model
         self._excluded = frozenset(excluded)
-        known = CATEGORIES_4 if _FOURTH.search(model) else CATEGORIES
-        self.categories = {code: title for code, title in known.items() if code not in excluded}
+        categories = CATEGORIES_4 if _VERSION_4.search(model) else CATEGORIES
+        self.categories = {code: title for code, title in categories.items() if code not in excluded}
 
-    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
-        if not any(text.strip() for text in checked_texts(said, touchpoint)):
+    async def check(self, messages: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
+        if not any(text.strip() for text in checked_texts(messages, touchpoint)):
             return None  # nothing was said, calls of tools only
-        codes = self._read(await self._ask(self._prompt(said, touchpoint)))
+        codes = self._read(await self._ask(self._prompt(messages, touchpoint)))
         if codes is None:
             return None
         # a category that nobody knows is none that somebody excluded
-        found = [code for code in codes if code not in self._excluded]
-        if codes and not found:
+        violated = [code for code in codes if code not in self._excluded]
+        if codes and not violated:
             return None
         return SafetyViolation(
             violation_level="error",
             user_message=USER_MESSAGE,
             metadata={
-                "violation_type": ",".join(found),
-                "categories": {code: self.categories.get(code, code) for code in found},
+                "violation_type": ",".join(violated),
+                "categories": {code: self.categories.get(code, code) for code in violated},
             },
         )
 
-    def _prompt(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> str:
+    def _prompt(self, messages: Sequence[ShieldInput], touchpoint: Touchpoint) -> str:
         role = _SPEAKERS["user" if touchpoint == "user-input" else "assistant"]
         policy = "\n".join(f"{code}: {title}." for code, title in self.categories.items())
         # a message could else close the conversation itself and write the verdict
-        talk = "\n\n".join(f"{_SPEAKERS[one.role]}: {_MARK.sub('< ', one.text)}" for one in said if one.text)
+        conversation = "\n\n".join(
+            f"{_SPEAKERS[message.role]}: {_MARK.sub('< ', message.text)}" for message in messages if message.text
+        )
         return "\n\n".join(
             (
                 _TASK.format(role=role),
                 f"<BEGIN UNSAFE CONTENT CATEGORIES>\n{policy}\n<END UNSAFE CONTENT CATEGORIES>",
-                f"<BEGIN CONVERSATION>\n\n{talk}\n\n<END CONVERSATION>",
+                f"<BEGIN CONVERSATION>\n\n{conversation}\n\n<END CONVERSATION>",
                 _CONCLUSION.format(role=role),
             )
         )
@@ -99,8 +101,10 @@ class LlamaGuard:
         """None for safe, else the codes named (there may be none). Raises ProviderError."""
         match = _VERDICT.fullmatch(verdict.strip())
         if match is None or (match[1].lower() == "safe" and match[2]):
-            words = f"{self._inference.name} answered shield '{self.name}' with no verdict: {verdict.strip()[:100]!r}"
-            raise ProviderError(words, provider=self._inference.name, code="unreadable_verdict")
+            error_text = (
+                f"{self._inference.name} answered shield '{self.name}' with no verdict: {verdict.strip()[:100]!r}"
+            )
+            raise ProviderError(error_text, provider=self._inference.name, code="unreadable_verdict")
         if match[1].lower() == "safe":
             return None
         return [code.strip().upper() for code in (match[2] or "").split(",") if code.strip()]

@@ -33,21 +33,23 @@ class ModerationShield:
         self.name = name
         self._endpoint, self._model, self._excluded = endpoint, model, frozenset(excluded)
 
-    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
-        texts = [text for text in checked_texts(said, touchpoint) if text.strip()]
+    async def check(self, messages: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
+        texts = [text for text in checked_texts(messages, touchpoint) if text.strip()]
         if not texts:
             return None
         results = self._read(await self._ask(texts), len(texts))
-        named = {name for one in results for name, is_so in one.categories.items() if is_so is True}
-        unnamed = any(one.flagged and True not in one.categories.values() for one in results)
-        minded = sorted(named - self._excluded)
-        if not any(one.flagged for one in results) or not (minded or unnamed):
+        flagged_names = {
+            name for result in results for name, is_violated in result.categories.items() if is_violated is True
+        }
+        is_unnamed = any(result.flagged and True not in result.categories.values() for result in results)
+        violated = sorted(flagged_names - self._excluded)
+        if not any(result.flagged for result in results) or not (violated or is_unnamed):
             return None
-        scores = {name: _highest(results, name) for name in minded}
+        scores = {name: _highest(results, name) for name in violated}
         return SafetyViolation(
             violation_level="error",
             user_message=USER_MESSAGE,
-            metadata={"violation_type": ",".join(minded), "category_scores": scores},
+            metadata={"violation_type": ",".join(violated), "category_scores": scores},
         )
 
     async def _ask(self, texts: Sequence[str]) -> bytes:
@@ -56,18 +58,18 @@ class ModerationShield:
             body["model"] = self._model
         return await self._endpoint.document("/moderations", msgspec.json.encode(body), model=self._model)
 
-    def _read(self, body: bytes, wanted: int) -> list[_Result]:
+    def _read(self, body: bytes, count: int) -> list[_Result]:
         """One result per text. Raises ProviderError."""
         try:
             results = msgspec.json.decode(body, type=_Answer).results
         except (ValueError, RecursionError):
             results = []
-        if len(results) != wanted:
-            words = f"{self._endpoint.name} answered shield '{self.name}' with no verdict on {wanted} texts"
-            raise ProviderError(words, provider=self._endpoint.name, code="unreadable_verdict")
+        if len(results) != count:
+            message = f"{self._endpoint.name} answered shield '{self.name}' with no verdict on {count} texts"
+            raise ProviderError(message, provider=self._endpoint.name, code="unreadable_verdict")
         return results
 
 
 def _highest(results: Sequence[_Result], name: str) -> float:
-    scores = [one.category_scores.get(name) for one in results]
+    scores = [result.category_scores.get(name) for result in results]
     return max((float(score) for score in scores if isinstance(score, int | float)), default=0.0)

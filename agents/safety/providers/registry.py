@@ -22,7 +22,7 @@ from agents.safety.providers.moderation import ModerationShield
 from agents.safety.providers.rules import RuleParams, RuleShield
 from agents.safety.providers.scripted import PHRASES, PhraseShield
 
-_OF_A_RUN = {
+_RUN_PARAMETERS = {
     "llama-guard": ("excluded_categories",),
     "moderation": ("excluded_categories",),
     "scripted": ("phrases",),
@@ -43,44 +43,46 @@ class _Phrases(Wire):
 
 
 @dataclass(frozen=True, slots=True)
-class Shields:
+class ShieldRegistry:
     """``fixed`` are the shields of the settings, by name, and ``made`` those of them that exist
     already; ``make`` makes one of a description. ``pace`` 0 makes what is scripted answer at once."""
 
     endpoints: Endpoints
     fixed: Mapping[str, ShieldSpec] = field(default_factory=dict)
-    made: Mapping[str, ShieldProtocol] = field(default_factory=dict)
+    instances: Mapping[str, ShieldProtocol] = field(default_factory=dict)
     pace: float = 1.0
 
     def make(self, spec: ShieldSpec) -> ShieldProtocol:
         """Raises InvalidRequest naming the field, for a provider that is none, an endpoint that
         cannot, parameters that are wrong."""
-        if spec.name in self.made and self.fixed.get(spec.name) == spec:
-            return self.made[spec.name]
+        if spec.name in self.instances and self.fixed.get(spec.name) == spec:
+            return self.instances[spec.name]
         try:
-            return self._made(spec)
+            return self._new_shield(spec)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            place = ".".join(["params", *(str(part)[:80] for part in first["loc"])])
-            words = first["msg"].removeprefix("Value error, ")
-            raise InvalidRequest(f"{place}: {words}", param=place) from None
+            path = ".".join(["params", *(str(part)[:80] for part in first["loc"])])
+            message = first["msg"].removeprefix("Value error, ")
+            raise InvalidRequest(f"{path}: {message}", param=path) from None
         except ValueError as error:
             raise InvalidRequest(f"params: {error}", param="params") from None
 
-    def for_a_run(self, spec: ShieldSpec, params: Mapping[str, Any]) -> ShieldProtocol:
+    def make_for_run(self, spec: ShieldSpec, params: Mapping[str, Any]) -> ShieldProtocol:
         """The shield with these parameters in place of its own, for one run of it. Raises InvalidRequest
         naming the one that cannot be changed, or is wrong."""
-        known = _OF_A_RUN.get(spec.provider, ())
+        allowed = _RUN_PARAMETERS.get(spec.provider, ())
         for name in params:
-            if name not in known:
-                words = (
-                    f"those of a run of '{spec.provider}' are {', '.join(known)}" if known else "it has none of a run"
+            if name not in allowed:
+                hint = (
+                    f"those of a run of '{spec.provider}' are {', '.join(allowed)}"
+                    if allowed
+                    else "it has none of a run"
                 )
-                place = f"params.{name[:80]}"
-                raise InvalidRequest(f"{place}: not a parameter this shield can be run with; {words}.", param=place)
+                path = f"params.{name[:80]}"
+                raise InvalidRequest(f"{path}: not a parameter this shield can be run with; {hint}.", param=path)
         return self.make(replace(spec, params={**spec.params, **params}) if params else spec)
 
-    def _made(self, spec: ShieldSpec) -> ShieldProtocol:
+    def _new_shield(self, spec: ShieldSpec) -> ShieldProtocol:
         match spec.provider:
             case "llama-guard":
                 return self._llama_guard(spec)
@@ -91,8 +93,8 @@ class Shields:
             case "scripted":
                 phrases = [phrase.casefold() for phrase in _Phrases.model_validate(spec.params).phrases]
                 return PhraseShield(spec.name, phrases, takes_s=0.08 * self.pace)
-        words = f"provider_id: there is no '{spec.provider[:100]}'; there are {', '.join(PROVIDERS)}."
-        raise InvalidRequest(words, param="provider_id")
+        message = f"provider_id: there is no '{spec.provider[:100]}'; there are {', '.join(PROVIDERS)}."
+        raise InvalidRequest(message, param="provider_id")
 
     def _llama_guard(self, spec: ShieldSpec) -> ShieldProtocol:
         excluded = _Categories.model_validate(spec.params).excluded_categories
@@ -105,6 +107,6 @@ class Shields:
         excluded = _Categories.model_validate(spec.params).excluded_categories
         endpoint, model = self.endpoints.resolve(spec.resource)
         if not isinstance(endpoint, RelayEndpoint):
-            words = f"provider_shield_id: the endpoint '{endpoint.name}' has no /moderations; say endpoint/model."
-            raise InvalidRequest(words, param="provider_shield_id")
+            message = f"provider_shield_id: the endpoint '{endpoint.name}' has no /moderations; say endpoint/model."
+            raise InvalidRequest(message, param="provider_shield_id")
         return ModerationShield(spec.name, endpoint, model, excluded)

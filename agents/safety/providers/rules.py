@@ -21,13 +21,13 @@ from agents.loop.protocols.shields import ShieldInput, Touchpoint, checked_texts
 from agents.record.schemas.content import SafetyViolation
 
 MAX_RULES, MAX_KEYWORDS, MAX_PATTERN = 100, 1000, 2000
-PATTERN_MEMORY = 8 << 20
+MAX_PATTERN_BYTES = 8 << 20
 """Bytes RE2 may use for one pattern, and keep while it is remembered."""
-REMEMBERED = 64
+MAX_CACHED_PATTERNS = 64
 """Patterns that are kept ready."""
-SHORT = 10_000
+MAX_INLINE_CHARS = 10_000
 """Characters up to which looking takes less than handing it to a thread."""
-LONGEST_S = 30.0
+MAX_CHECK_S = 30.0
 USER_MESSAGE = "I can't answer that. Can I help with something else?"
 
 _ORDER = {"info": 0, "warn": 1, "error": 2}
@@ -46,20 +46,20 @@ class Rule(Wire):
 
     @field_validator("keywords")
     @classmethod
-    def _words(cls, value: list[str]) -> list[str]:
+    def _check_keywords(cls, value: list[str]) -> list[str]:
         if not all(0 < len(folded(word).strip()) <= 200 for word in value):
             raise ValueError("a keyword has 1 to 200 characters")
         return value
 
     @field_validator("pattern")
     @classmethod
-    def _compiles(cls, value: str | None) -> str | None:
+    def _check_pattern(cls, value: str | None) -> str | None:
         if value is not None:
             compiled(value)
         return value
 
     @model_validator(mode="after")
-    def _looks_for_something(self) -> Rule:
+    def _check_not_empty(self) -> Rule:
         if not self.keywords and self.pattern is None:
             raise ValueError("a rule needs keywords or a pattern")
         return self
@@ -71,19 +71,19 @@ class RuleParams(Wire):
     rules: list[Rule] = Field(min_length=1, max_length=MAX_RULES)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=MAX_CACHED_PATTERNS)
 def compiled(pattern: str) -> Any:
     """The pattern, ready to search. Raises ValueError."""
     import re2  # only servers with such rules need its library
 
     options = re2.Options()
-    options.log_errors, options.max_mem = False, PATTERN_MEMORY
+    options.log_errors, options.max_mem = False, MAX_PATTERN_BYTES
     try:
         return re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
-        told = error.args[0] if error.args else error
-        words = told.decode(errors="replace") if isinstance(told, bytes) else str(told)
-        raise ValueError(f"not a pattern of RE2: {words[:200]}") from None
+        detail = error.args[0] if error.args else error
+        message = detail.decode(errors="replace") if isinstance(detail, bytes) else str(detail)
+        raise ValueError(f"not a pattern of RE2: {message[:200]}") from None
 
 
 def folded(text: str) -> str:
@@ -91,21 +91,23 @@ def folded(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text)
     if plain.isascii():
         return plain
-    return plain.translate({ord(one): None for one in set(plain) if unicodedata.category(one) in ("Cf", "Cs")})
+    return plain.translate(
+        {ord(character): None for character in set(plain) if unicodedata.category(character) in ("Cf", "Cs")}
+    )
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _keywords(words: tuple[str, ...]) -> str:
+@lru_cache(maxsize=MAX_CACHED_PATTERNS)
+def _keyword_pattern(keywords: tuple[str, ...]) -> str:
     """A pattern for any of these words, none of them as a part of a longer one."""
     import re2
 
-    some = "|".join(re2.escape(folded(word).strip()) for word in words)
-    return rf"(?i)(?:^|[^\pL\pN_])(?:{some})(?:$|[^\pL\pN_])"
+    alternatives = "|".join(re2.escape(folded(word).strip()) for word in keywords)
+    return rf"(?i)(?:^|[^\pL\pN_])(?:{alternatives})(?:$|[^\pL\pN_])"
 
 
 def _patterns(rule: Rule) -> list[Any]:
     """What finds a rule's words, ready to search. Raises ValueError."""
-    texts = [_keywords(tuple(rule.keywords))] if rule.keywords else []
+    texts = [_keyword_pattern(tuple(rule.keywords))] if rule.keywords else []
     return [compiled(text) for text in (*texts, *([rule.pattern] if rule.pattern else []))]
 
 
@@ -117,23 +119,23 @@ class RuleShield:
         self.name = name
         self._rules = [(rule, _patterns(rule)) for rule in params.rules]
 
-    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
-        texts = checked_texts(said, touchpoint)
-        if sum(map(len, texts)) <= SHORT:
+    async def check(self, messages: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
+        texts = checked_texts(messages, touchpoint)
+        if sum(map(len, texts)) <= MAX_INLINE_CHARS:
             return self._look(texts, touchpoint)
         return await asyncio.to_thread(self._look, texts, touchpoint)
 
     def _look(self, texts: Sequence[str], touchpoint: Touchpoint) -> SafetyViolation | None:
-        plain, until = [folded(text) for text in texts], time.monotonic() + LONGEST_S
-        found = []
+        plain, until = [folded(text) for text in texts], time.monotonic() + MAX_CHECK_S
+        matches = []
         for number, (rule, patterns) in enumerate(self._rules):
             if time.monotonic() > until:
                 raise TimeoutError  # nobody waits any more: the thread is not to go on
-            if touchpoint in rule.touchpoints and any(one.search(text) for one in patterns for text in plain):
-                found.append((number, rule))
-        if not found:
+            if touchpoint in rule.touchpoints and any(pattern.search(text) for pattern in patterns for text in plain):
+                matches.append((number, rule))
+        if not matches:
             return None
-        number, rule = max(found, key=lambda one: _ORDER[one[1].level])
+        number, rule = max(matches, key=lambda numbered: _ORDER[numbered[1].level])
         name = rule.name or f"rule {number}"
         return SafetyViolation(
             violation_level=rule.level, user_message=rule.message, metadata={"violation_type": name, "rule": name}

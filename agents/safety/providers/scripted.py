@@ -20,10 +20,10 @@ class PhraseShield:
     phrases: Sequence[str] = PHRASES
     takes_s: float = 0.0
 
-    async def check(self, said: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
+    async def check(self, messages: Sequence[ShieldInput], touchpoint: Touchpoint) -> SafetyViolation | None:
         if self.takes_s:
             await asyncio.sleep(self.takes_s)
-        for text in (one.text.casefold() for one in said):
+        for text in (message.text.casefold() for message in messages):
             for phrase in self.phrases:
                 if phrase in text:
                     return SafetyViolation(

@@ -38,7 +38,7 @@ from agents.record.store.start_turn import NewResponse, NewTurn, Resumption
 from agents.responses.runner import input
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.wire.settings import settings_json
-from agents.safety.providers.registry import Shields
+from agents.safety.providers.registry import ShieldRegistry
 from agents.safety.providers.scripted import PhraseShield
 from agents.server.demo.concierge import CONCIERGE
 from agents.server.demo.play_scene import SceneClock, ScenePrompter, SceneRecording, play, resumed_run
@@ -146,7 +146,7 @@ class _ScenePlayer:
                 )
             },
             parts={
-                Shields: Shields(
+                ShieldRegistry: ShieldRegistry(
                     models,
                     {shield.name: ShieldSpec(shield.name, "scripted")},
                     {shield.name: _PacedShield(shield, self.clock)},

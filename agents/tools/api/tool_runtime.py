@@ -18,9 +18,9 @@ from agents.loop.current_service import service
 from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolWithArgs
 from agents.loop.run_tool import run_tool
 from agents.record.schemas.content import Url
-from agents.tools.api.tools import JSON, find_tool, shown
+from agents.tools.api.tools import JSON, find_tool, tool_objects
 from agents.tools.providers import mcp
-from agents.tools.providers.mcp import Mcp, McpFault, Server
+from agents.tools.providers.mcp import McpClient, McpFault, Server
 from agents.tools.runner import toolgroups
 from agents.tools.schemas import InvokeTool, ToolInvocation
 
@@ -43,12 +43,14 @@ class RuntimeTools(ApiView):
         sent = provider_data(request._request)
         if not name and not uri:
             groups = toolset.listing(service().providers, self.actor, "run")
-            return data_list(tool for group in groups for tool in shown(group))
+            return data_list(tool for group in groups for tool in tool_objects(group))
 
         async def work() -> HttpResponseBase:
             providers = service().providers
-            named = toolgroups.listed(providers, self.actor, name, sent, "run") if name else _of_server(uri, sent)
-            return data_list(shown(await named))
+            listed_group = (
+                toolgroups.listed_group(providers, self.actor, name, sent, "run") if name else _of_server(uri, sent)
+            )
+            return data_list(tool_objects(await listed_group))
 
         return Awaited(work)
 
@@ -66,12 +68,12 @@ def _endpoint(request: HttpRequest) -> str:
 
 async def _of_server(uri: str, sent: dict[str, Any]) -> ServerToolGroup:
     providers, server = service().providers, Server(uri)
-    await providers.part(Mcp).check(uri)
+    await providers.part(McpClient).check(uri)
     try:
-        found = await providers.part(Mcp).list(server, sent)
+        listing = await providers.part(McpClient).list(server, sent)
     except McpFault as fault:
-        raise toolgroups.refused(uri, fault) from None
-    return mcp.group(uri, server, providers.part(Mcp), found.tools, args={}, note=found.note)
+        raise toolgroups.listing_error(uri, fault) from None
+    return mcp.group(uri, server, providers.part(McpClient), listing.tools, args={}, note=listing.note)
 
 
 class Invocation(ApiView):
@@ -82,11 +84,11 @@ class Invocation(ApiView):
         body: InvokeTool = self.body(InvokeTool)
         sent = provider_data(request._request)
         group, tool = find_tool(self.actor, body.tool_name, "run")
-        called = ToolWithArgs(tool, group.args) if group.args else tool
+        bound_tool = ToolWithArgs(tool, group.args) if group.args else tool
         context = ToolContext("", "", self.actor.name, sent)
 
         async def work() -> HttpResponseBase:
-            result = await run_tool(called, body.kwargs, context, service().providers.tool_timeout_s)
+            result = await run_tool(bound_tool, body.kwargs, context, service().providers.tool_timeout_s)
             return answer(
                 ToolInvocation(
                     content=result.content,

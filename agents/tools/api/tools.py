@@ -27,7 +27,7 @@ from agents.tools.schemas import RegisterToolGroup
 JSON = {200: dict[str, Any]}
 
 
-def shown(group: ServerToolGroup) -> list[dict[str, Any]]:
+def tool_objects(group: ServerToolGroup) -> list[dict[str, Any]]:
     """The tools of a group, as lists show them."""
     return [_tool(group, tool) for tool in group.tools]
 
@@ -105,19 +105,21 @@ class ToolList(ApiView):
 
     @extend_schema(operation_id="list_tools", parameters=[OpenApiParameter("toolgroup_id", str)], responses=JSON)
     def get(self, request: Request) -> HttpResponseBase:
-        wanted = request._request.GET.get("toolgroup_id") or request._request.GET.get("toolgroup_id[name]")
-        if not wanted:
+        group_name = request._request.GET.get("toolgroup_id") or request._request.GET.get("toolgroup_id[name]")
+        if not group_name:
             groups = toolset.listing(service().providers, self.actor)
-            return data_list(tool for group in groups for tool in shown(group))
+            return data_list(tool for group in groups for tool in tool_objects(group))
         sent = provider_data(request._request)
 
         async def work() -> HttpResponseBase:
-            return data_list(shown(await toolgroups.listed(service().providers, self.actor, wanted, sent)))
+            return data_list(
+                tool_objects(await toolgroups.listed_group(service().providers, self.actor, group_name, sent))
+            )
 
         return Awaited(work)
 
 
-class ToolDetail(ApiView):
+class ToolDetailView(ApiView):
     actions = {"get": "read"}
 
     @extend_schema(operation_id="get_tool", responses=JSON)
@@ -129,11 +131,11 @@ class ToolDetail(ApiView):
 def find_tool(actor: Actor, name: str, action: Action = "read") -> tuple[ServerToolGroup, Tool]:
     """A tool by its name, or as ``group/tool``, and the group it is of. Raises NotFound."""
     providers = service().providers
-    group_id, slash, rest = name.partition("/")
-    named = toolset.find(providers, actor, group_id, action) if slash else None
-    groups = [named] if named else toolset.listing(providers, actor, action)
+    group_id, slash, tool_name = name.partition("/")
+    chosen_group = toolset.find(providers, actor, group_id, action) if slash else None
+    groups = [chosen_group] if chosen_group else toolset.listing(providers, actor, action)
     for group in groups:
-        tool = group.find(rest if named else name)
+        tool = group.find(tool_name if chosen_group else name)
         if tool:
             return group, tool
     raise NotFound(f"Tool '{name[:200]}' not found.", code="tool_not_found")
@@ -149,7 +151,7 @@ class ToolGroupList(ApiView):
     def get(self, request: Request) -> HttpResponseBase:
         providers = service().providers
         fixed = [_fixed_group(name, providers.tools.get(name)) for name in {**providers.tools, **providers.retrievers}]
-        return data_list([*fixed, *(_mcp_group(one) for one in toolgroups.mcp_listing(providers, self.actor))])
+        return data_list([*fixed, *(_mcp_group(group) for group in toolgroups.mcp_listing(providers, self.actor))])
 
     @extend_schema(operation_id="register_toolgroup", request=RegisterToolGroup, responses={200: {"type": "null"}})
     def post(self, request: Request) -> HttpResponseBase:
@@ -174,10 +176,10 @@ class ToolGroupDetail(ApiView):
         fixed = providers.tools.get(toolgroup_id)
         if fixed or toolgroup_id in providers.retrievers:
             return json_response(msgspec.json.encode(_fixed_group(toolgroup_id, fixed)))
-        found = toolgroups.find_mcp(providers, self.actor, toolgroup_id)
-        if found is None:
-            raise toolgroups.missing(toolgroup_id)
-        return json_response(msgspec.json.encode(_mcp_group(found)))
+        group = toolgroups.find_mcp(providers, self.actor, toolgroup_id)
+        if group is None:
+            raise toolgroups.not_found(toolgroup_id)
+        return json_response(msgspec.json.encode(_mcp_group(group)))
 
     @extend_schema(operation_id="unregister_toolgroup", responses={204: None})
     def delete(self, request: Request, toolgroup_id: str) -> HttpResponseBase:

@@ -15,19 +15,19 @@ from pathlib import Path
 
 from agents.tools.providers import python_copy
 
-CPU_S = 10
-MEMORY, FILE, FOLDER = 512 * 2**20, 16 * 2**20, 64 * 2**20
+MAX_CPU_S = 10
+MAX_MEMORY_BYTES, MAX_FILE_BYTES, MAX_FOLDER_BYTES = 512 * 2**20, 16 * 2**20, 64 * 2**20
 """Bytes of memory, of one file, and of all files together (they are in memory too)."""
-FILES = 16_384
-THREADS, DESCRIPTORS, SIGNALS = 64, 64, 1024
+MAX_FILES = 16_384
+MAX_THREADS, MAX_DESCRIPTORS, MAX_SIGNALS = 64, 64, 1024
 LIMITS = {
-    "RLIMIT_CPU": CPU_S,
-    "RLIMIT_AS": MEMORY,
-    "RLIMIT_FSIZE": FILE,
-    "RLIMIT_NOFILE": DESCRIPTORS,
-    "RLIMIT_SIGPENDING": SIGNALS,  # timers count here
+    "RLIMIT_CPU": MAX_CPU_S,
+    "RLIMIT_AS": MAX_MEMORY_BYTES,
+    "RLIMIT_FSIZE": MAX_FILE_BYTES,
+    "RLIMIT_NOFILE": MAX_DESCRIPTORS,
+    "RLIMIT_SIGPENDING": MAX_SIGNALS,  # timers count here
     "RLIMIT_CORE": 0,
-    "RLIMIT_NPROC": THREADS,
+    "RLIMIT_NPROC": MAX_THREADS,
 }
 
 _BOOT = f"""
@@ -55,7 +55,7 @@ exec "$@"
 """
 
 
-def command(bwrap: str, home: Path, given: Sequence[str]) -> list[str]:
+def command(bwrap: str, home: Path, options: Sequence[str]) -> list[str]:
     """The whole command. ``given`` are the options of what is handed in by descriptor."""
     memory = str(home / python_copy.MEMORY)
     mount = shutil.which("mount") or "/bin/mount"
@@ -63,13 +63,13 @@ def command(bwrap: str, home: Path, given: Sequence[str]) -> list[str]:
         *(bwrap, "--unshare-user", "--uid", "0", "--gid", "0", "--die-with-parent", "--dev-bind", "/", "/"),
         # to mount, and to let the inner one begin a user namespace of its own (from Linux 5.12)
         *("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETFCAP"),
-        *("/bin/sh", "-c", _MOUNT, "sh", mount, str(FOLDER), str(FILES), memory),
-        *_sandbox(bwrap, str(home / python_copy.PYTHON), memory, given),
+        *("/bin/sh", "-c", _MOUNT, "sh", mount, str(MAX_FOLDER_BYTES), str(MAX_FILES), memory),
+        *_sandbox(bwrap, str(home / python_copy.PYTHON), memory, options),
         *("/py/bin/python3", "-E", "-s", "-P", "-u", "-X", "utf8", "-c", _BOOT),
     ]
 
 
-def _sandbox(bwrap: str, python: str, memory: str, given: Sequence[str]) -> list[str]:
+def _sandbox(bwrap: str, python: str, memory: str, options: Sequence[str]) -> list[str]:
     return [
         *(bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
         *("--uid", "65534", "--gid", "65534", "--hostname", "sandbox", "--cap-drop", "ALL", "--clearenv"),
@@ -78,7 +78,7 @@ def _sandbox(bwrap: str, python: str, memory: str, given: Sequence[str]) -> list
         *("--proc", "/proc", "--dev", "/dev"),
         *("--bind", f"{memory}/shm", "/dev/shm"),  # noqa: S108 the sandbox's own
         *("--bind", f"{memory}/box", "/box", "--chdir", "/box"),
-        *given,
+        *options,
         *("--remount-ro", "/dev", "--remount-ro", "/"),
     ]
 
@@ -88,7 +88,7 @@ def _libraries() -> list[str]:
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
     folder = f"/usr/lib/{multiarch}" if multiarch and os.path.isdir(f"/usr/lib/{multiarch}") else "/usr/lib"
     out = ["--ro-bind", folder, folder, "--ro-bind-try", "/usr/lib64", "/usr/lib64"]
-    for place in ("/lib", "/lib64"):
-        link = os.path.islink(place)
-        out += ["--symlink", os.readlink(place), place] if link else ["--ro-bind-try", place, place]
+    for path in ("/lib", "/lib64"):
+        link = os.path.islink(path)
+        out += ["--symlink", os.readlink(path), path] if link else ["--ro-bind-try", path, path]
     return out

@@ -13,13 +13,13 @@ from typing import Any
 from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure
 from agents.record.schemas.content import ToolDef
 from agents.tools.providers import walls
-from agents.tools.providers.sandbox import Outcome, Sandbox, Unavailable
+from agents.tools.providers.sandbox import ProgramResult, Sandbox, SandboxUnavailable
 
 log = logging.getLogger(__name__)
 
 GROUP = "builtin::code_interpreter"
-AT_ONCE = 2
-CHECKED_S = 3600.0
+MAX_RUNNING = 2
+CHECK_INTERVAL_S = 3600.0
 """How long a check of the walls is good for."""
 
 
@@ -42,33 +42,33 @@ class CodeInterpreter:
 
     def __init__(self, sandbox: Sandbox | None = None) -> None:
         self.sandbox = sandbox or Sandbox()
-        self.trouble: str | None = None
+        self.problem: str | None = None
         self._checked_at = float("-inf")
         self._checking = asyncio.Lock()
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_RUNNING)
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         code = arguments.get("code")
         if not isinstance(code, str) or not code.strip():
             return failure("code: a program is needed, as a text.")
-        trouble = await self.check()
-        if trouble:
-            return failure(f"The code interpreter is off on this server: {trouble}.")
-        async with self._places:
+        problem = await self.check()
+        if problem:
+            return failure(f"The code interpreter is off on this server: {problem}.")
+        async with self._slots:
             try:
-                return _told(await self.sandbox.run(code))
-            except (Unavailable, OSError) as error:
+                return _result(await self.sandbox.run(code))
+            except (SandboxUnavailable, OSError) as error:
                 return failure(f"The code interpreter could not be started: {error}")
 
     async def check(self) -> str | None:
         """Prove the walls, at most once an hour; what is wrong with them, or None."""
         async with self._checking:
-            if time.monotonic() - self._checked_at > CHECKED_S:
-                self.trouble = await walls.trouble(self.sandbox)
+            if time.monotonic() - self._checked_at > CHECK_INTERVAL_S:
+                self.problem = await walls.sandbox_problem(self.sandbox)
                 self._checked_at = time.monotonic()
-                if self.trouble:
-                    log.warning("the code interpreter is off: %s", self.trouble)
-        return self.trouble
+                if self.problem:
+                    log.warning("the code interpreter is off: %s", self.problem)
+        return self.problem
 
     def close(self) -> None:
         self.sandbox.close()
@@ -80,14 +80,14 @@ def group() -> ServerToolGroup:
     return ServerToolGroup(GROUP, provider_id="code-interpreter", tools=[tool], check=tool.check)
 
 
-def _told(outcome: Outcome) -> ToolResult:
+def _result(outcome: ProgramResult) -> ToolResult:
     """The words of upstream's tool: how it ended, then what was written."""
     parts = ["completed" if outcome.status == 0 and not outcome.stopped else "error"]
     parts += [
         f"[{name}]\n{text}\n[/{name}]" for name, text in (("stdout", outcome.out), ("stderr", outcome.err)) if text
     ]
-    words = "\n".join(parts)
+    output = "\n".join(parts)
     if outcome.stopped:
-        return ToolResult(content=f"{words}\nThe program was stopped: {outcome.stopped}.", error=outcome.stopped)
+        return ToolResult(content=f"{output}\nThe program was stopped: {outcome.stopped}.", error=outcome.stopped)
     error = f"the program ended with status {outcome.status}" if outcome.status else None
-    return ToolResult(content=words, error=error, metadata={"exit_status": outcome.status})
+    return ToolResult(content=output, error=error, metadata={"exit_status": outcome.status})

@@ -47,10 +47,12 @@ class FunctionTool:
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         try:
-            given = self.arguments.model_validate(arguments)
+            validated = self.arguments.model_validate(arguments)
         except ValidationError as error:
-            return failure(_told(self.definition.name, error))
-        values = {name: getattr(given, field) for field, name in self._fields() if field in given.model_fields_set}
+            return failure(_argument_error(self.definition.name, error))
+        values = {
+            name: getattr(validated, field) for field, name in self._fields() if field in validated.model_fields_set
+        }
         if self.context_name:
             values[self.context_name] = context
         try:
@@ -70,8 +72,8 @@ class FunctionTool:
 def load(paths: Mapping[str, Sequence[str]]) -> list[ServerToolGroup]:
     """Groups of tools from ``{group: ["package.module:function"]}``. Raises FunctionError."""
     return [
-        ServerToolGroup(name, PROVIDER, [tool(_imported(path), group=name) for path in some])
-        for name, some in paths.items()
+        ServerToolGroup(name, PROVIDER, [tool(_imported(path), group=name) for path in functions])
+        for name, functions in paths.items()
     ]
 
 
@@ -80,18 +82,18 @@ def _imported(path: str) -> Callable[..., Any]:
     if not (module and colon and name):
         raise FunctionError(f"{path!r}: write package.module:function")
     try:
-        found = getattr(importlib.import_module(module), name)
+        function = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise FunctionError(f"{path!r}: {error}") from error
-    if not callable(found):
+    if not callable(function):
         raise FunctionError(f"{path!r} is not a function")
-    return found  # type: ignore[no-any-return]  # as far as can be seen
+    return function  # type: ignore[no-any-return]  # as far as can be seen
 
 
 def tool(function: Callable[..., Any], group: str = GROUP) -> FunctionTool:
     """A function as a tool. Raises FunctionError where its signature is not one of named values."""
     name = function.__name__
-    described = _described(inspect.getdoc(function) or "")
+    descriptions = _descriptions(inspect.getdoc(function) or "")
     context, fields = "", {}
     hints = get_type_hints(function, include_extras=True)
     for number, parameter in enumerate(inspect.signature(function).parameters.values()):
@@ -102,11 +104,11 @@ def tool(function: Callable[..., Any], group: str = GROUP) -> FunctionTool:
             context = parameter.name
             continue
         default = ... if parameter.default is parameter.empty else parameter.default
-        words = described.get(parameter.name)
+        description = descriptions.get(parameter.name)
         # under a name of ours: a model has names of its own, and takes none with an underscore
-        fields[f"argument_{number}"] = (kind, Field(default, alias=parameter.name, description=words))
+        fields[f"argument_{number}"] = (kind, Field(default, alias=parameter.name, description=description))
     arguments = _model(name, fields)
-    definition = ToolDef(name=name, description=described[""], input_schema=_schema(name, arguments))
+    definition = ToolDef(name=name, description=descriptions[""], input_schema=_schema(name, arguments))
     return FunctionTool(function, definition, arguments, context, group)
 
 
@@ -130,15 +132,15 @@ def _schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
     return {"type": "object", "properties": {}, **{key: value for key, value in schema.items() if key != "title"}}
 
 
-def _described(doc: str) -> dict[str, str]:
+def _descriptions(doc: str) -> dict[str, str]:
     """What a docstring says: of the function under "", of each parameter under its name."""
     cut = _FIELD.search(doc)
-    whole = doc[: cut.start()] if cut else doc
-    return {"": whole.strip(), **{name: " ".join(words.split()) for name, words in _PARAM.findall(doc)}}
+    description = doc[: cut.start()] if cut else doc
+    return {"": description.strip(), **{name: " ".join(text.split()) for name, text in _PARAM.findall(doc)}}
 
 
-def _told(name: str, error: ValidationError) -> str:
-    parts = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)[:5]]
+def _argument_error(name: str, error: ValidationError) -> str:
+    parts = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors(include_url=False)[:5]]
     return f"{name} was not called: {'; '.join(parts)}"[:2000]
 
 
@@ -148,7 +150,7 @@ def _result(value: Any) -> ToolResult:
         return value
     if isinstance(value, str | TextItem | ImageItem):
         return ToolResult(content=value)
-    if isinstance(value, list) and value and all(isinstance(one, TextItem | ImageItem) for one in value):
+    if isinstance(value, list) and value and all(isinstance(part, TextItem | ImageItem) for part in value):
         return ToolResult(content=value)
     return ToolResult(content=to_json(value, fallback=str, inf_nan_mode="strings").decode())
 
@@ -156,25 +158,25 @@ def _result(value: Any) -> ToolResult:
 async def _in_thread(work: Callable[[], Any]) -> Any:
     """Run ``work`` in a thread of its own: one that never ends is left behind, and neither a pool nor
     the server's stop waits for it."""
-    room = _threads
-    if not room.acquire(blocking=False):
+    slots = _threads
+    if not slots.acquire(blocking=False):
         raise RuntimeError(f"{MAX_THREADS} functions are running already")
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
-    threading.Thread(target=_work, args=(work, loop, future, room), name="tool", daemon=True).start()
+    threading.Thread(target=_work, args=(work, loop, future, slots), name="tool", daemon=True).start()
     return await future
 
 
 def _work(
-    work: Callable[[], Any], loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], room: threading.Semaphore
+    work: Callable[[], Any], loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], slots: threading.Semaphore
 ) -> None:
     value, error = None, None
     try:
         value = work()
-    except BaseException as caught:  # noqa: BLE001 - handed to the caller; sys.exit() in a tool ends only the tool
-        error = caught if isinstance(caught, Exception) else RuntimeError(f"{type(caught).__name__}: {caught}")
+    except BaseException as raised:  # noqa: BLE001 - handed to the caller; sys.exit() in a tool ends only the tool
+        error = raised if isinstance(raised, Exception) else RuntimeError(f"{type(raised).__name__}: {raised}")
     finally:
-        room.release()
+        slots.release()
     if not loop.is_closed():
         loop.call_soon_threadsafe(_settle, future, value, error)
 

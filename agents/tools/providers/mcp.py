@@ -41,7 +41,7 @@ class Server:
     trusted: bool = False
 
     @property
-    def place(self) -> str:
+    def label(self) -> str:
         """What it is called in messages."""
         return _canonical(self.url) if self.url else f"the command {self.command[0]}"
 
@@ -49,17 +49,17 @@ class Server:
 class McpFault(Exception):
     """A server did not do what it was asked. ``status`` is the last HTTP status that refused."""
 
-    def __init__(self, words: str, status: int | None = None) -> None:
-        super().__init__(words)
-        self.words, self.status = words, status
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.message, self.status = message, status
 
-    def without(self, secrets: Sequence[str]) -> McpFault:
+    def redacted(self, secrets: Sequence[str]) -> McpFault:
         """The same fault, whose words do not tell them."""
-        return McpFault(redaction.redact_error(self.words, secrets), self.status)
+        return McpFault(redaction.redact_error(self.message, secrets), self.status)
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ToolListing:
     """What a server said it has. ``note`` tells what of it was left out."""
 
     tools: Sequence[ToolDef]
@@ -67,7 +67,7 @@ class Listing:
 
 
 @dataclass(slots=True)
-class Configured:
+class ConfiguredServer:
     """A server of the operator's, and what it last said it has: ``listed_at`` is microseconds, None
     before the first answer."""
 
@@ -77,7 +77,7 @@ class Configured:
     listed_at: int | None = None
 
 
-class Mcp:
+class McpClient:
     """The way to MCP servers. ``configured`` are the operator's, by group; ``allow_private`` lets URLs
     that users name lead into private networks; ``call_s`` is how long a call may take."""
 
@@ -85,7 +85,7 @@ class Mcp:
         self,
         *,
         allow_private: bool = False,
-        configured: Mapping[str, Configured] | None = None,
+        configured: Mapping[str, ConfiguredServer] | None = None,
         call_s: float = CALL_S,
     ) -> None:
         self._allow_private, self._call_s = allow_private, call_s
@@ -96,15 +96,15 @@ class Mcp:
         """Whether a user may name this URL. Raises InvalidRequest."""
         await addresses.resolve(url, allow_private=self._allow_private)
 
-    async def list(self, server: Server, provider_data: Mapping[str, Any] | None = None) -> Listing:
+    async def list(self, server: Server, provider_data: Mapping[str, Any] | None = None) -> ToolListing:
         """What a server has now. Raises McpFault, InvalidRequest."""
         headers = headers_for(server, provider_data or {})
         client, secrets = await self._loaded(), secrets_of(server, headers)
         try:
-            found = await client.list_tools(server, headers, allow_private=self._allow_private, seconds=LIST_S)
+            entries = await client.list_tools(server, headers, allow_private=self._allow_private, seconds=LIST_S)
         except McpFault as fault:
-            raise fault.without(secrets) from None
-        return checked(redaction.redact_json(found, secrets))
+            raise fault.redacted(secrets) from None
+        return valid_tools(redaction.redact_json(entries, secrets))
 
     async def call(
         self, server: Server, name: str, arguments: dict[str, Any], provider_data: Mapping[str, Any]
@@ -117,7 +117,7 @@ class Mcp:
                 server, headers, name, arguments, allow_private=self._allow_private, seconds=self._call_s
             )
         except McpFault as fault:
-            raise fault.without(secrets) from None
+            raise fault.redacted(secrets) from None
         return redact_result(result, secrets)
 
     async def _loaded(self) -> Any:
@@ -134,34 +134,34 @@ class McpTool:
     group: str
     definition: ToolDef
     server: Server
-    mcp: Mcp
+    mcp: McpClient
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         try:
             return await self.mcp.call(self.server, self.definition.name, arguments, context.provider_data)
         except McpFault as fault:
-            return failure(fault.words)
+            return failure(fault.message)
         except InvalidRequest as error:
             return failure(error.message)
 
 
 def group(
-    name: str, server: Server, mcp: Mcp, tools: Sequence[ToolDef], *, args: Mapping[str, Any], note: str
+    name: str, server: Server, mcp: McpClient, tools: Sequence[ToolDef], *, args: Mapping[str, Any], note: str
 ) -> ServerToolGroup:
     """A server's tools as a group."""
-    made = [McpTool(name, definition, server, mcp) for definition in tools]
-    return ServerToolGroup(name, PROVIDER, made, args, server.url or None, note=note)
+    mcp_tools = [McpTool(name, definition, server, mcp) for definition in tools]
+    return ServerToolGroup(name, PROVIDER, mcp_tools, args, server.url or None, note=note)
 
 
-def configured(raw: Mapping[str, Any]) -> dict[str, Configured]:
+def configured(raw: Mapping[str, Any]) -> dict[str, ConfiguredServer]:
     """The operator's servers: ``{"group": {"url": …, "headers": {…}} or {"command": […]}}``. Raises
     ValueError."""
-    return {name: Configured(_server(name, one)) for name, one in raw.items()}
+    return {name: ConfiguredServer(_server(name, entry)) for name, entry in raw.items()}
 
 
 def _server(name: str, raw: Any) -> Server:
-    known = isinstance(raw, dict) and set(raw) <= {"url", "headers", "command"}
-    if not known or ("url" in raw) == ("command" in raw) or "/" in name:
+    is_valid = isinstance(raw, dict) and set(raw) <= {"url", "headers", "command"}
+    if not is_valid or ("url" in raw) == ("command" in raw) or "/" in name:
         raise ValueError(f"MCP_SERVERS: {name}: give either a url (and headers) or a command")
     try:
         if "url" in raw:
@@ -180,22 +180,24 @@ def _server(name: str, raw: Any) -> Server:
 # ------------------------------------------------------------------------------------------ listings
 
 
-def checked(found: Sequence[Mapping[str, Any]]) -> Listing:
+def valid_tools(entries: Sequence[Mapping[str, Any]]) -> ToolListing:
     """Tools as a server describes them: those that can be offered to a model, once each."""
     tools: dict[str, ToolDef] = {}
     left_out = 0
-    for one in found[:MAX_TOOLS]:
-        definition = _definition(one)
+    for entry in entries[:MAX_TOOLS]:
+        definition = _definition(entry)
         if definition is None or definition.name in tools:
             left_out += 1
         else:
             tools[definition.name] = definition
-    left_out += max(0, len(found) - MAX_TOOLS)
-    return Listing(list(tools.values()), f"{left_out} of its tools cannot be offered to a model." if left_out else "")
+    left_out += max(0, len(entries) - MAX_TOOLS)
+    return ToolListing(
+        list(tools.values()), f"{left_out} of its tools cannot be offered to a model." if left_out else ""
+    )
 
 
-def _definition(one: Mapping[str, Any]) -> ToolDef | None:
-    name, schema = str(one.get("name", "")), one.get("input_schema")
+def _definition(entry: Mapping[str, Any]) -> ToolDef | None:
+    name, schema = str(entry.get("name", "")), entry.get("input_schema")
     if not _NAME.fullmatch(name) or not isinstance(schema, dict):
         return None
     try:
@@ -204,8 +206,8 @@ def _definition(one: Mapping[str, Any]) -> ToolDef | None:
         return None
     if size > MAX_SCHEMA or schema.get("type", "object") != "object":
         return None
-    words = str(one.get("description") or "")[:MAX_DESCRIPTION]
-    return ToolDef(name=name, description=words, input_schema={"type": "object", "properties": {}, **schema})
+    description = str(entry.get("description") or "")[:MAX_DESCRIPTION]
+    return ToolDef(name=name, description=description, input_schema={"type": "object", "properties": {}, **schema})
 
 
 # ------------------------------------------------------------------------------------------- headers

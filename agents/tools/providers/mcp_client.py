@@ -31,39 +31,39 @@ from agents.tools.providers.mcp import MAX_TOOLS, McpFault, Server
 T = TypeVar("T")
 
 CONNECT_S = 5.0
-MAX_ANSWER = 64 * 2**20
+MAX_ANSWER_BYTES = 64 * 2**20
 """Bytes of one answer."""
-PAGES = 20
-WORDS = 500
+MAX_PAGES = 20
+MAX_ERROR_CHARS = 500
 """Characters of a server's own words in our errors."""
 _INFO = types.Implementation(name="agents", version="0.2.12")
-_NO_SUCH_WAY = frozenset({400, 404, 405, 406, 415, 501})
+_WRONG_TRANSPORT_STATUSES = frozenset({400, 404, 405, 406, 415, 501})
 """What servers that speak SSE only answer to a POST."""
 MAX_KNOWN = 1000
 """Servers that something is remembered of."""
 _speaks_sse: dict[str, bool] = {}
-_eras: dict[str, tuple[str, types.DiscoverResult | None]] = {}
+_protocols: dict[str, tuple[str, types.DiscoverResult | None]] = {}
 
-Ask = Callable[[Client], Awaitable[T]]
+McpCall = Callable[[Client], Awaitable[T]]
 
 
 async def list_tools(
     server: Server, headers: Mapping[str, str], *, allow_private: bool, seconds: float
 ) -> list[dict[str, Any]]:
     """What a server lists, over all its pages. Raises McpFault, InvalidRequest."""
-    return await _ask(server, headers, _list, allow_private=allow_private, seconds=seconds)
+    return await _connect(server, headers, _list, allow_private=allow_private, seconds=seconds)
 
 
 async def _list(client: Client) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     cursor: str | None = None
-    for _ in range(PAGES):
+    for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
-        found += [tool.model_dump(include={"name", "description", "input_schema"}) for tool in page.tools]
+        entries += [tool.model_dump(include={"name", "description", "input_schema"}) for tool in page.tools]
         cursor = page.next_cursor
-        if not cursor or len(found) > MAX_TOOLS:
+        if not cursor or len(entries) > MAX_TOOLS:
             break
-    return found
+    return entries
 
 
 async def call_tool(
@@ -82,15 +82,15 @@ async def call_tool(
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
         return await client.session.send_request(request, types.CallToolResult)
 
-    return _result(await _ask(server, headers, ask, allow_private=allow_private, seconds=seconds))
+    return _result(await _connect(server, headers, ask, allow_private=allow_private, seconds=seconds))
 
 
-def _result(found: types.CallToolResult) -> ToolResult:
-    content = [_item(block) for block in found.content]
-    if not content and found.structured_content is not None:
-        content = [TextItem(text=to_json(found.structured_content).decode())]
-    words = text_of(content)[:2000] or "The tool failed and did not say why."
-    return ToolResult(content=content, error=words if found.is_error else None)
+def _result(answer: types.CallToolResult) -> ToolResult:
+    content = [_item(block) for block in answer.content]
+    if not content and answer.structured_content is not None:
+        content = [TextItem(text=to_json(answer.structured_content).decode())]
+    text = text_of(content)[:2000] or "The tool failed and did not say why."
+    return ToolResult(content=content, error=text if answer.is_error else None)
 
 
 def _item(block: types.ContentBlock) -> ContentItem:
@@ -110,29 +110,31 @@ def _item(block: types.ContentBlock) -> ContentItem:
 # ---------------------------------------------------------------------------------------- connecting
 
 
-async def _ask(server: Server, headers: Mapping[str, str], ask: Ask[T], *, allow_private: bool, seconds: float) -> T:
+async def _connect(
+    server: Server, headers: Mapping[str, str], ask: McpCall[T], *, allow_private: bool, seconds: float
+) -> T:
     if server.command:
         program, *arguments = server.command
         transport = StdioServerParameters(command=program, args=arguments)
-        return await _through(Client(transport, client_info=_INFO, cache=None), ask, server, Way(), seconds)
+        return await _run(Client(transport, client_info=_INFO, cache=None), ask, server, PinnedTransport(), seconds)
     try:
         target = await addresses.resolve(server.url, allow_private=allow_private or server.trusted)
     except InvalidRequest as error:
-        raise McpFault(f"{server.place}: {error.message}") from None
-    first = _speaks_sse.get(server.url, target.url.split("?")[0].rstrip("/").endswith("/sse"))
+        raise McpFault(f"{server.label}: {error.message}") from None
+    sse = _speaks_sse.get(server.url, target.url.split("?")[0].rstrip("/").endswith("/sse"))
     try:
-        return await _over_http(target, headers, ask, server, sse=first, seconds=seconds)
+        return await _over_http(target, headers, ask, server, sse=sse, seconds=seconds)
     except McpFault as fault:
-        if fault.status not in _NO_SUCH_WAY:
+        if fault.status not in _WRONG_TRANSPORT_STATUSES:
             raise
         refused = fault
-    return await _other_way(target, headers, ask, server, refused, sse=not first, seconds=seconds)
+    return await _over_other_transport(target, headers, ask, server, refused, sse=not sse, seconds=seconds)
 
 
-async def _other_way(
+async def _over_other_transport(
     target: addresses.ResolvedUrl,
     headers: Mapping[str, str],
-    ask: Ask[T],
+    ask: McpCall[T],
     server: Server,
     refused: McpFault,
     *,
@@ -140,82 +142,94 @@ async def _other_way(
     seconds: float,
 ) -> T:
     try:
-        found = await _over_http(target, headers, ask, server, sse=sse, seconds=seconds)
+        answer = await _over_http(target, headers, ask, server, sse=sse, seconds=seconds)
     except McpFault as fault:
         raise (fault if fault.status == 401 else refused) from None
     if len(_speaks_sse) < MAX_KNOWN:
         _speaks_sse[server.url] = sse
-    return found
+    return answer
 
 
 async def _over_http(
-    target: addresses.ResolvedUrl, headers: Mapping[str, str], ask: Ask[T], server: Server, *, sse: bool, seconds: float
+    target: addresses.ResolvedUrl,
+    headers: Mapping[str, str],
+    ask: McpCall[T],
+    server: Server,
+    *,
+    sse: bool,
+    seconds: float,
 ) -> T:
-    way = Way(target)
+    transport = PinnedTransport(target)
     if sse:
-        made = way.client(headers, seconds)
-        old = sse_client(target.url, httpx_client_factory=lambda headers=None, timeout=None, auth=None: made)
-        return await _through(Client(old, client_info=_INFO, cache=None, mode="legacy"), ask, server, way, seconds)
-    era, discovered = _eras.get(server.url, ("auto", None))
-    async with way.client(headers, seconds) as http:
-        new = streamable_http_client(target.url, http_client=http)
-        client = Client(new, client_info=_INFO, cache=None, mode=era, prior_discover=discovered)
+        http_client = transport.client(headers, seconds)
+        sse_streams = sse_client(
+            target.url, httpx_client_factory=lambda headers=None, timeout=None, auth=None: http_client
+        )
+        return await _run(
+            Client(sse_streams, client_info=_INFO, cache=None, mode="legacy"), ask, server, transport, seconds
+        )
+    protocol, discovered = _protocols.get(server.url, ("auto", None))
+    async with transport.client(headers, seconds) as http:
+        http_streams = streamable_http_client(target.url, http_client=http)
+        client = Client(http_streams, client_info=_INFO, cache=None, mode=protocol, prior_discover=discovered)
         try:
-            return await _through(client, _noting(server.url, ask), server, way, seconds)
+            return await _run(client, _remembering_protocol(server.url, ask), server, transport, seconds)
         except McpFault:
-            _eras.pop(server.url, None)
+            _protocols.pop(server.url, None)
             raise
 
 
-def _noting(url: str, ask: Ask[T]) -> Ask[T]:
+def _remembering_protocol(url: str, ask: McpCall[T]) -> McpCall[T]:
     """Ask, and remember which revision of the protocol the server speaks: the next request need not
     find out."""
 
-    async def noted(client: Client) -> T:
-        found = client.session.discover_result
-        if len(_eras) < MAX_KNOWN:
-            _eras[url] = (client.protocol_version, found) if found else ("legacy", None)
+    async def remembering(client: Client) -> T:
+        discovered = client.session.discover_result
+        if len(_protocols) < MAX_KNOWN:
+            _protocols[url] = (client.protocol_version, discovered) if discovered else ("legacy", None)
         return await ask(client)
 
-    return noted
+    return remembering
 
 
-async def _through(client: Client, ask: Ask[T], server: Server, way: Way, seconds: float) -> T:
+async def _run(client: Client, ask: McpCall[T], server: Server, transport: PinnedTransport, seconds: float) -> T:
     """Ask, and say in one kind of error what went wrong; an answer counts, however its connection ends."""
     answers: list[T] = []
     try:
         async with asyncio.timeout(seconds), client:
-            way.connected = True
+            transport.connected = True
             answers.append(await ask(client))
     except Exception as error:  # noqa: BLE001 - task groups raise groups, of anything
         if not answers:
-            raise _fault(error, server, way, seconds) from None
+            raise _fault(error, server, transport, seconds) from None
     return answers[0]
 
 
-def _fault(error: BaseException, server: Server, way: Way, seconds: float) -> McpFault:
+def _fault(error: BaseException, server: Server, transport: PinnedTransport, seconds: float) -> McpFault:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if way.status in (401, 403):
-        word = "Unauthorized" if way.status == 401 else "Forbidden"
-        return McpFault(f"{server.place}: {word} ({way.status}).", way.status)
+    if transport.status in (401, 403):
+        reason = "Unauthorized" if transport.status == 401 else "Forbidden"
+        return McpFault(f"{server.label}: {reason} ({transport.status}).", transport.status)
     # what was connected is not asked again in another way: the tool may have run
-    return McpFault(f"{server.place} {_words(error, way, seconds)}", None if way.connected else way.status)
+    return McpFault(
+        f"{server.label} {_error_message(error, transport, seconds)}", None if transport.connected else transport.status
+    )
 
 
-def _words(error: BaseException, way: Way, seconds: float) -> str:
+def _error_message(error: BaseException, transport: PinnedTransport, seconds: float) -> str:
     if isinstance(error, TimeoutError | httpx2.TimeoutException):  # whichever clock was first
         return f"did not answer within {seconds:g} s."
-    if way.too_large:
-        return f"answered with more than {MAX_ANSWER} bytes."
+    if transport.too_large:
+        return f"answered with more than {MAX_ANSWER_BYTES} bytes."
     if isinstance(error, MCPError):
-        return f"answered with an error: {str(error)[:WORDS]}"
+        return f"answered with an error: {str(error)[:MAX_ERROR_CHARS]}"
     if isinstance(error, OSError | httpx2.TransportError):
         return "cannot be reached, or hung up."
     return f"answered with what is not MCP ({type(error).__name__})."
 
 
-class Way(httpx2.AsyncBaseTransport):
+class PinnedTransport(httpx2.AsyncBaseTransport):
     """HTTP to the checked addresses of one target, and to nowhere else. Remembers the last status that
     refused, which the SDK keeps to itself."""
 
@@ -241,7 +255,7 @@ class Way(httpx2.AsyncBaseTransport):
         response = await self._first_that_connects(inner, target, request)
         if response.status_code >= 400:
             self.status = response.status_code
-        response.stream = _Bounded(response.stream, self)  # type: ignore[arg-type]  # an async stream, by our transport
+        response.stream = _BoundedStream(response.stream, self)  # type: ignore[arg-type]  # an async stream, by our transport
         return response
 
     async def _first_that_connects(
@@ -271,17 +285,17 @@ def _pinned(request: httpx2.Request, address: str, host: str) -> httpx2.Request:
     )
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     """A body that ends with an error when it is too large."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, way: Way) -> None:
-        self._stream, self._way = stream, way
+    def __init__(self, stream: httpx2.AsyncByteStream, transport: PinnedTransport) -> None:
+        self._stream, self._way = stream, transport
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for chunk in self._stream:
             size += len(chunk)
-            if size > MAX_ANSWER:
+            if size > MAX_ANSWER_BYTES:
                 self._way.too_large = True
                 raise httpx2.ReadError("the answer is too large")
             yield chunk

@@ -24,7 +24,17 @@ log = logging.getLogger(__name__)
 PREFIX = "agents-sandbox-"
 PYTHON, MEMORY = "py", "memory"
 """In a folder: the copy, and where each run mounts what it may write to."""
-_SPARE = ("test", "tests", "site-packages", "dist-packages", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3")
+_LEFT_OUT = (
+    "test",
+    "tests",
+    "site-packages",
+    "dist-packages",
+    "idlelib",
+    "tkinter",
+    "turtledemo",
+    "ensurepip",
+    "lib2to3",
+)
 
 
 class PythonCopy:
@@ -38,25 +48,25 @@ class PythonCopy:
         for folder in (self.home, self.home / MEMORY):
             folder.chmod(0o755)
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether nobody has tidied it away."""
         return (self.home / PYTHON / "bin" / "python3").exists()
 
 
 def remove_leftovers() -> None:
     """Remove the copies of servers that are gone; those of others, and of other users, stay."""
-    found = [folder for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*") if _is_ours(folder)]
-    removed = sum(_remove_unlocked(folder) for folder in found)
+    folders = [folder for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*") if _is_ours(folder)]
+    removed = sum(_remove_unlocked(folder) for folder in folders)
     if removed:
         log.info("removed copies of Python that killed servers left in %s: %d", tempfile.gettempdir(), removed)
 
 
 def _is_ours(folder: Path) -> bool:
     try:
-        seen = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.geteuid()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def _remove_unlocked(folder: Path) -> bool:
@@ -96,8 +106,8 @@ def _remove(folder: Path, lock: int) -> None:
 
 def _copy(home: Path) -> None:
     library = Path(sysconfig.get_paths()["stdlib"])
-    leave = shutil.ignore_patterns("__pycache__", "config-*", *_SPARE)
-    shutil.copytree(library, home / "lib" / library.name, ignore=leave)
+    ignored = shutil.ignore_patterns("__pycache__", "config-*", *_LEFT_OUT)
+    shutil.copytree(library, home / "lib" / library.name, ignore=ignored)
     (home / "bin").mkdir()
     shutil.copy(os.path.realpath(sys.executable), home / "bin" / "python3")
     for shared in Path(sysconfig.get_config_var("LIBDIR") or "/usr/lib").glob("libpython3*.so*"):

@@ -22,19 +22,19 @@ from typing import Any
 from agents.tools.providers import bubblewrap, seccomp
 from agents.tools.providers.python_copy import PythonCopy
 
-WALL_S = 30.0
-OUTPUT = 256 * 2**10
+MAX_RUN_S = 30.0
+MAX_OUTPUT_BYTES = 256 * 2**10
 """Bytes of output that are kept; four times as much, and the program is stopped."""
-UID = 61_184
+SANDBOX_UID = 61_184
 """Whom it runs as where the server is root: of no user, so that limits by user count only this."""
 
 
-class Unavailable(Exception):
+class SandboxUnavailable(Exception):
     """The sandbox cannot be had here; says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProgramResult:
     """``status`` is the exit status, negative for a signal; ``stopped`` says why it was stopped."""
 
     status: int
@@ -50,9 +50,9 @@ class Sandbox:
         self._bwrap = bwrap or shutil.which("bwrap")
         self._copy: PythonCopy | None = None
 
-    async def run(self, source: str, wall_s: float = WALL_S) -> Outcome:
+    async def run(self, source: str, wall_s: float = MAX_RUN_S) -> ProgramResult:
         """Run a program to its end. Raises Unavailable."""
-        bwrap, filter_ = self._needed()
+        bwrap, filter_ = self._requirements()
         copy = await asyncio.to_thread(self._python)
         with _Files(source.encode(errors="replace"), filter_) as files:
             process = await asyncio.create_subprocess_exec(
@@ -74,17 +74,17 @@ class Sandbox:
             self._copy.remove()
         self._copy = None
 
-    def _needed(self) -> tuple[str, bytes]:
+    def _requirements(self) -> tuple[str, bytes]:
         """What the machine must have: the program, and a processor whose calls can be filtered."""
         filter_ = seccomp.program()
         if self._bwrap is None:
-            raise Unavailable("the program bwrap (package bubblewrap) is not installed")
+            raise SandboxUnavailable("the program bwrap (package bubblewrap) is not installed")
         if filter_ is None:
-            raise Unavailable(f"there is no filter of system calls for this processor, {platform.machine()}")
+            raise SandboxUnavailable(f"there is no filter of system calls for this processor, {platform.machine()}")
         return self._bwrap, filter_
 
     def _python(self) -> PythonCopy:
-        if self._copy is None or not self._copy.is_whole():
+        if self._copy is None or not self._copy.is_complete():
             self.close()
             self._copy = PythonCopy()
         return self._copy
@@ -92,7 +92,7 @@ class Sandbox:
 
 def _identity() -> dict[str, Any]:
     """Never as root: a limit on processes does not hold for it."""
-    return {"user": UID, "group": UID, "extra_groups": []} if os.geteuid() == 0 else {}
+    return {"user": SANDBOX_UID, "group": SANDBOX_UID, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 class _Files:
@@ -120,15 +120,15 @@ def _memory(name: str, data: bytes) -> int:
 # ---------------------------------------------------------------------------------------- watching it
 
 
-async def _watch(process: asyncio.subprocess.Process, wall_s: float) -> Outcome:
+async def _watch(process: asyncio.subprocess.Process, wall_s: float) -> ProgramResult:
     """Read what a program says until it ends, or has to be stopped."""
     assert process.stdout
     assert process.stderr
     too_much = asyncio.Event()
-    out, err = _Kept(process.stdout, too_much), _Kept(process.stderr, too_much)
+    out, err = _BoundedOutput(process.stdout, too_much), _BoundedOutput(process.stderr, too_much)
     ends = [asyncio.create_task(work) for work in (out.read(), err.read(), too_much.wait())]
     try:
-        over = await _first(ends[2], asyncio.gather(*ends[:2]), wall_s)
+        end = await _first(ends[2], asyncio.gather(*ends[:2]), wall_s)
     finally:
         # what it said last is still in the pipes, and they end with it
         if process.returncode is None and (not ends[0].done() or not ends[1].done()):
@@ -136,8 +136,11 @@ async def _watch(process: asyncio.subprocess.Process, wall_s: float) -> Outcome:
         too_much.set()
         status = await process.wait()
         await asyncio.gather(*ends, return_exceptions=True)
-    stopped = {"time": f"it did not end within {wall_s:g} s", "size": f"it wrote more than {4 * OUTPUT // 1024} KiB"}
-    return Outcome(status, out.text, err.text, stopped.get(over) or _why(status))
+    stopped = {
+        "time": f"it did not end within {wall_s:g} s",
+        "size": f"it wrote more than {4 * MAX_OUTPUT_BYTES // 1024} KiB",
+    }
+    return ProgramResult(status, out.text, err.text, stopped.get(end) or _limit_message(status))
 
 
 async def _first(too_much: asyncio.Task[Any], reading: asyncio.Future[Any], wall_s: float) -> str:
@@ -148,7 +151,7 @@ async def _first(too_much: asyncio.Task[Any], reading: asyncio.Future[Any], wall
     return "size" if too_much in done else "time"
 
 
-class _Kept:
+class _BoundedOutput:
     """The first bytes of a stream; what follows is read and dropped, and tells when it is far too much."""
 
     def __init__(self, stream: asyncio.StreamReader, too_much: asyncio.Event) -> None:
@@ -159,8 +162,8 @@ class _Kept:
         size = 0
         while part := await self._stream.read(65_536):
             size += len(part)
-            self._bytes += part[: OUTPUT - len(self._bytes)]
-            if size > 4 * OUTPUT:
+            self._bytes += part[: MAX_OUTPUT_BYTES - len(self._bytes)]
+            if size > 4 * MAX_OUTPUT_BYTES:
                 self._too_much.set()
 
     @property
@@ -173,7 +176,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
         process.kill()
 
 
-def _why(status: int) -> str:
+def _limit_message(status: int) -> str:
     if status in {128 + 9, 128 + 24, -9, -24}:
-        return f"it used more than {bubblewrap.CPU_S} s of processor time, or too much memory"
+        return f"it used more than {bubblewrap.MAX_CPU_S} s of processor time, or too much memory"
     return ""

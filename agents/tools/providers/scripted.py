@@ -44,8 +44,8 @@ def _number(text: str, below: int) -> int:
 def _lookup_order(arguments: dict[str, Any]) -> ToolResult:
     order = str(arguments.get("order", "")).strip()
     if not order.isdecimal():
-        words = f"There is no order {order[:40]!r}: an order is a number."
-        return ToolResult(content=words, error=words)
+        message = f"There is no order {order[:40]!r}: an order is a number."
+        return ToolResult(content=message, error=message)
     total = 20 + _number(order, 18_000) / 100
     states = ("paid", "shipped", "delivered", "returned")
     return _json(order=int(order[:9]), status=states[_number(order, 4)], total=round(total, 2), currency="EUR")
@@ -60,8 +60,8 @@ def _get_weather(arguments: dict[str, Any]) -> ToolResult:
 def _web_search(arguments: dict[str, Any]) -> ToolResult:
     query = str(arguments.get("query", ""))[:200]
     if "timeout" in query.lower():
-        words = "504 from the search provider after 20 s"
-        return ToolResult(content=words, error=words)
+        message = "504 from the search provider after 20 s"
+        return ToolResult(content=message, error=message)
     results = [
         {"title": f"{query.title()} explained", "url": "https://example.org/guide", "snippet": f"All about {query}."},
         {"title": f"A short history of {query}", "url": "https://example.org/history", "snippet": "It began long ago."},

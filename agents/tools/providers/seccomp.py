@@ -116,7 +116,7 @@ _DENIED = {
     },
 }
 
-_LOOKED_AT = {
+_FILTERED = {
     "x86_64": {"socket": 41, "socketpair": 53, "clone": 56, "prctl": 157, "clone3": 435},
     "aarch64": {"socket": 198, "socketpair": 199, "clone": 220, "prctl": 167, "clone3": 435},
 }
@@ -127,7 +127,7 @@ def refused() -> dict[str, tuple[int, ...]]:
     machine = platform.machine()
     if machine not in _DENIED:
         return {}
-    call = _LOOKED_AT[machine]
+    call = _FILTERED[machine]
     always = {**_DENIED[machine], "clone3": call["clone3"]}
     return {name: (number,) for name, number in always.items()} | {"prctl": (call["prctl"], _PR_FUTEX_HASH)}
 
@@ -137,7 +137,7 @@ def program(machine: str | None = None) -> bytes | None:
     machine = machine or platform.machine()
     if machine not in _DENIED:
         return None
-    call = _LOOKED_AT[machine]
+    call = _FILTERED[machine]
     steps = [
         _step(_LOAD, _ARCH),
         _step(_EQUAL, _AUDIT_ARCH[machine], 1, 0),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from agents.tools.providers import bubblewrap, seccomp
-from agents.tools.providers.sandbox import Sandbox, Unavailable
+from agents.tools.providers.sandbox import Sandbox, SandboxUnavailable
 
-_LIMITS = {"memory": bubblewrap.MEMORY, "folder": bubblewrap.FOLDER, "files": bubblewrap.FILES}
+_LIMITS = {"memory": bubblewrap.MAX_MEMORY_BYTES, "folder": bubblewrap.MAX_FOLDER_BYTES, "files": bubblewrap.MAX_FILES}
 
 _PROGRAM = """
 import ctypes, errno, itertools, json, mmap, os, socket, threading
@@ -92,12 +92,12 @@ os._exit(0)
 """
 
 
-async def trouble(sandbox: Sandbox) -> str | None:
+async def sandbox_problem(sandbox: Sandbox) -> str | None:
     """Which walls do not stand, or why there is no sandbox; None where it holds."""
     program = f"CALLS, LIMITS = {seccomp.refused()}, {_LIMITS}\n{_PROGRAM}"
     try:
         outcome = await sandbox.run(program, wall_s=10)
-    except (Unavailable, OSError) as error:
+    except (SandboxUnavailable, OSError) as error:
         return str(error)
     try:
         holes = [name for name, open_ in json.loads(outcome.out).items() if open_]

@@ -17,10 +17,10 @@ import msgspec
 from agents.loop.protocols.tools import ServerToolGroup, ToolContext, ToolResult, failure
 from agents.record.schemas.content import ToolDef, ToolParameter
 
-GROUP, TOOL, LISTED = "builtin::websearch", "brave_search", "web_search"
+GROUP, TOOL, LISTED_NAME = "builtin::websearch", "brave_search", "web_search"
 SEARCH_S = 20.0
-MAX_QUERY, MAX_ANSWER, MAX_CONTENT = 400, 2 * 2**20, 4000
-RESULTS = 5
+MAX_QUERY_CHARS, MAX_ANSWER_BYTES, MAX_CONTENT_CHARS = 400, 2 * 2**20, 4000
+DEFAULT_RESULTS = 5
 
 
 class SearchError(Exception):
@@ -28,7 +28,7 @@ class SearchError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WebPage:
     title: str
     url: str
     content: str
@@ -46,7 +46,7 @@ class Engine(Protocol):
     @property
     def setting(self) -> str: ...
 
-    async def search(self, session: aiohttp.ClientSession, query: str, limit: int, key: str) -> list[Found]:
+    async def search(self, session: aiohttp.ClientSession, query: str, limit: int, key: str) -> list[WebPage]:
         """The best first. Raises SearchError, aiohttp.ClientError."""
         ...
 
@@ -58,13 +58,13 @@ class Brave:
     key_name: str = "brave_search_api_key"
     setting: str = "BRAVE_SEARCH_API_KEY"
 
-    async def search(self, session: aiohttp.ClientSession, query: str, limit: int, key: str) -> list[Found]:
+    async def search(self, session: aiohttp.ClientSession, query: str, limit: int, key: str) -> list[WebPage]:
         params = {"q": query, "count": str(limit)}
         headers = {"X-Subscription-Token": key, "Accept": "application/json"}
         url = f"{self.base_url}/res/v1/web/search"
         async with session.get(url, params=params, headers=headers, allow_redirects=False) as response:
             body = await _body(response)
-        return _found(_rows(body, "web", "results"), "description", limit)
+        return _pages(_rows(body, "web", "results"), "description", limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +74,24 @@ class Tavily:
     key_name: str = "tavily_search_api_key"
     setting: str = "TAVILY_SEARCH_API_KEY"
 
-    async def search(self, session: aiohttp.ClientSession, query: str, limit: int, key: str) -> list[Found]:
-        asked = {"query": query, "max_results": limit}
+    async def search(self, session: aiohttp.ClientSession, query: str, limit: int, key: str) -> list[WebPage]:
+        body_json = {"query": query, "max_results": limit}
         headers = {"Authorization": f"Bearer {key}"}
         url = f"{self.base_url}/search"
-        async with session.post(url, json=asked, headers=headers, allow_redirects=False) as response:
+        async with session.post(url, json=body_json, headers=headers, allow_redirects=False) as response:
             body = await _body(response)
-        return _found(_rows(body, "results"), "content", limit)
+        return _pages(_rows(body, "results"), "content", limit)
 
 
 async def _body(response: aiohttp.ClientResponse) -> Any:
     if response.status != 200:
-        why = "it refuses the key" if response.status in (401, 403) else f"status {response.status}"
-        raise SearchError(why)
+        reason = "it refuses the key" if response.status in (401, 403) else f"status {response.status}"
+        raise SearchError(reason)
     raw = bytearray()
     async for chunk in response.content.iter_any():
         raw += chunk
-        if len(raw) > MAX_ANSWER:
-            raise SearchError(f"more than {MAX_ANSWER} bytes")
+        if len(raw) > MAX_ANSWER_BYTES:
+            raise SearchError(f"more than {MAX_ANSWER_BYTES} bytes")
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -104,11 +104,15 @@ def _rows(body: Any, *path: str) -> Sequence[Any]:
     return body if isinstance(body, list) else []
 
 
-def _found(rows: Sequence[Any], content: str, limit: int) -> list[Found]:
-    good = [row for row in rows if isinstance(row, dict)]
+def _pages(rows: Sequence[Any], content: str, limit: int) -> list[WebPage]:
+    entries = [row for row in rows if isinstance(row, dict)]
     return [
-        Found(str(row.get("title", ""))[:500], str(row.get("url", ""))[:2000], str(row.get(content, ""))[:MAX_CONTENT])
-        for row in good[:limit]
+        WebPage(
+            str(row.get("title", ""))[:500],
+            str(row.get("url", ""))[:2000],
+            str(row.get(content, ""))[:MAX_CONTENT_CHARS],
+        )
+        for row in entries[:limit]
     ]
 
 
@@ -130,21 +134,21 @@ class WebSearch:
     group: str = GROUP
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-        query, limit = arguments.get("query"), arguments.get("max_results", RESULTS)
+        query, limit = arguments.get("query"), arguments.get("max_results", DEFAULT_RESULTS)
         if not isinstance(query, str) or not query.strip():
             return failure("query: a text to search for is needed.")
         if not isinstance(limit, int) or not 1 <= limit <= 20:
             return failure("max_results: must be a whole number from 1 to 20.")
         engine, key = self._engine(context.provider_data)
         if engine is None:
-            settings = " or ".join(one.setting for one in self.engines)
+            settings = " or ".join(candidate.setting for candidate in self.engines)
             return failure(f"The web cannot be searched here: no key is set. Set {settings}.")
-        return await self._search(engine, key, query.strip()[:MAX_QUERY], limit)
+        return await self._search(engine, key, query.strip()[:MAX_QUERY_CHARS], limit)
 
     def _engine(self, provider_data: Mapping[str, Any]) -> tuple[Engine | None, str]:
-        sent = [(one, provider_data.get(one.key_name)) for one in self.engines]
-        kept = [(one, self.keys.get(one.provider_id)) for one in self.engines]
-        for engine, key in (*sent, *kept):
+        sent_keys = [(candidate, provider_data.get(candidate.key_name)) for candidate in self.engines]
+        configured_keys = [(candidate, self.keys.get(candidate.provider_id)) for candidate in self.engines]
+        for engine, key in (*sent_keys, *configured_keys):
             if isinstance(key, str) and key and key.isascii() and key.isprintable():
                 return engine, key
         return None, ""
@@ -153,21 +157,21 @@ class WebSearch:
         name = engine.provider_id
         try:
             async with asyncio.timeout(SEARCH_S), aiohttp.ClientSession(trust_env=False) as session:
-                found = await engine.search(session, query, limit, key)
+                pages = await engine.search(session, query, limit, key)
         except SearchError as error:
             return failure(f"{name} could not search: {error}.")
         except TimeoutError:
             return failure(f"{name} did not answer within {SEARCH_S:g} s.")
         except (aiohttp.ClientError, OSError) as error:  # its words hold the request, and the key in it
             return failure(f"{name} cannot be reached ({type(error).__name__}).")
-        rows = [{"title": one.title, "url": one.url, "content": one.content} for one in found]
+        rows = [{"title": web_page.title, "url": web_page.url, "content": web_page.content} for web_page in pages]
         text = msgspec.json.encode({"query": query, "top_k": rows}).decode()
-        sources = [{"type": "url", "url": one.url} for one in found]
+        sources = [{"type": "url", "url": web_page.url} for web_page in pages]
         return ToolResult(content=text, metadata={"provider": name, "sources": sources})
 
 
 def group(tool: WebSearch) -> ServerToolGroup:
     """The tool as its group."""
-    ids = [one.provider_id for one in tool.engines]
-    first = next((one for one in ids if tool.keys.get(one)), ids[0])
-    return ServerToolGroup(GROUP, first, [tool], list_names={TOOL: LISTED}, provider_ids=ids)
+    ids = [engine.provider_id for engine in tool.engines]
+    first = next((name for name in ids if tool.keys.get(name)), ids[0])
+    return ServerToolGroup(GROUP, first, [tool], list_names={TOOL: LISTED_NAME}, provider_ids=ids)

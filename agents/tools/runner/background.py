@@ -7,7 +7,7 @@ import logging
 
 from agents.loop import background
 from agents.tools.providers import python_copy
-from agents.tools.providers.mcp import Mcp
+from agents.tools.providers.mcp import McpClient
 from agents.tools.runner import toolgroups
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ LISTING_S = 30.0
 class ToolsBackground(background.BackgroundWork):
     async def start(self) -> None:
         self._tasks = [asyncio.create_task(asyncio.to_thread(python_copy.remove_leftovers))]
-        if self.service.providers.part(Mcp).configured:
+        if self.service.providers.part(McpClient).configured:
             self._tasks.append(asyncio.create_task(self._listing()))
 
     async def stop(self) -> None:

@@ -33,10 +33,10 @@ def _groups(pace: float) -> list[ServerToolGroup]:
     return groups
 
 
-def _mcp_servers() -> mcp.Mcp:
+def _mcp_servers() -> mcp.McpClient:
     """The way to MCP servers, the operator's among them. Raises ImproperlyConfigured."""
     try:
         servers = mcp.configured(settings.MCP_SERVERS)
     except ValueError as error:
         raise ImproperlyConfigured(str(error)) from error
-    return mcp.Mcp(allow_private=settings.MCP_ALLOW_PRIVATE, configured=servers, call_s=settings.TOOL_TIMEOUT_S)
+    return mcp.McpClient(allow_private=settings.MCP_ALLOW_PRIVATE, configured=servers, call_s=settings.TOOL_TIMEOUT_S)

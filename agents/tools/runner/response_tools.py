@@ -25,12 +25,12 @@ from agents.responses.schemas.requests import McpToolParam as AskedTool
 from agents.tools.providers import code_interpreter as code
 from agents.tools.providers import mcp
 from agents.tools.providers import web_search as searching
-from agents.tools.providers.mcp import Mcp, McpFault, McpTool, Server
+from agents.tools.providers.mcp import McpClient, McpFault, McpTool, Server
 
 WEB_SEARCH = "web_search"
 FRESH_US = 300_000_000
 """How long a listing holds for the same server and the same headers."""
-MOST = 200
+MAX_LISTINGS = 200
 _listings: dict[bytes, tuple[int, Sequence[ToolDef]]] = {}
 
 
@@ -39,35 +39,35 @@ class McpSource:
     """A server of tools under its label."""
 
     label: str
-    asked: AskedTool
+    params: AskedTool
     server: Server
-    mcp: Mcp
+    mcp: McpClient
     provider_data: Mapping[str, Any]
 
     async def list_tools(self) -> ListedTools:
         """Raises AgentsError when the server does not say what it has."""
-        tools = [tool for tool in await self._listed() if self._is_allowed(tool.name)]
-        made = [
+        tools = [tool for tool in await self._tools() if self._is_allowed(tool.name)]
+        labelled = [
             HostedTool(
                 McpTool(self.label, tool, self.server, self.mcp),
                 "mcp",
                 self.label,
-                needs_approval=self._asks(tool.name),
+                needs_approval=self._needs_approval(tool.name),
             )
             for tool in tools
         ]
-        return ListedTools(made, [_shown(tool) for tool in tools])
+        return ListedTools(labelled, [_tool_object(tool) for tool in tools])
 
-    async def _listed(self) -> Sequence[ToolDef]:
+    async def _tools(self) -> Sequence[ToolDef]:
         key, now = self._key(), ids.now_us()
-        known = _listings.get(key)
-        if known and now - known[0] < FRESH_US:
-            return known[1]
+        cached = _listings.get(key)
+        if cached and now - cached[0] < FRESH_US:
+            return cached[1]
         try:
             listing = await self.mcp.list(self.server, self.provider_data)
         except McpFault as fault:
             raise _failure(self.label, fault) from fault
-        if len(_listings) >= MOST:
+        if len(_listings) >= MAX_LISTINGS:
             _listings.clear()
         _listings[key] = now, listing.tools
         return listing.tools
@@ -77,12 +77,12 @@ class McpSource:
         return blake2b(msgspec.json.encode([self.server.url, sorted(headers.items())])).digest()
 
     def _is_allowed(self, name: str) -> bool:
-        allowed = self.asked.allowed_tools
+        allowed = self.params.allowed_tools
         names = allowed.tool_names if isinstance(allowed, ToolNames) else allowed
         return names is None or name in names
 
-    def _asks(self, name: str) -> bool:
-        rule = self.asked.require_approval
+    def _needs_approval(self, name: str) -> bool:
+        rule = self.params.require_approval
         if not isinstance(rule, ApprovalFilter):
             return rule == "always"
         if rule.never and name in (rule.never.tool_names or ()):
@@ -90,39 +90,41 @@ class McpSource:
         return rule.always is not None and (rule.always.tool_names is None or name in rule.always.tool_names)
 
 
-def _shown(tool: ToolDef) -> dict[str, Any]:
+def _tool_object(tool: ToolDef) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema, "annotations": None}
 
 
 def _failure(label: str, fault: McpFault) -> AgentsError:
     """A server that does not list its tools: with the status that says whose fault it is."""
-    words = f"The MCP server '{label}' did not say what tools it has: {fault.words}"
+    message = f"The MCP server '{label}' did not say what tools it has: {fault.message}"
     refused = fault.status in (401, 403)
-    return AgentsError(words, code="authentication_required" if refused else "mcp_list_tools_failed")
+    return AgentsError(message, code="authentication_required" if refused else "mcp_list_tools_failed")
 
 
-def mcp_source(providers: Providers, asked: AskedTool, where: str, provider_data: Mapping[str, Any]) -> McpSource:
+def mcp_source(providers: Providers, params: AskedTool, where: str, provider_data: Mapping[str, Any]) -> McpSource:
     """A server as a source of tools. Raises InvalidRequest for a URL or headers that cannot be."""
-    url = asked.server_url or ""
+    url = params.server_url or ""
     try:
         addresses.check_syntax(url)
-        headers = validate_headers(dict(asked.headers or {}), f"{where}.headers")
-        if asked.authorization:
-            headers |= validate_headers({"Authorization": f"Bearer {asked.authorization}"}, f"{where}.authorization")
+        headers = validate_headers(dict(params.headers or {}), f"{where}.headers")
+        if params.authorization:
+            headers |= validate_headers({"Authorization": f"Bearer {params.authorization}"}, f"{where}.authorization")
     except InvalidRequest as error:
         raise InvalidRequest(f"{where}: {error.message}", param=error.param or where) from None
-    return McpSource(asked.server_label, asked, Server(url, headers=headers), providers.part(Mcp), provider_data)
+    return McpSource(
+        params.server_label, params, Server(url, headers=headers), providers.part(McpClient), provider_data
+    )
 
 
 # ------------------------------------------------------------------------------------------ built-in tools
 
 
-def web_search(providers: Providers, actor: Actor, asked: WebSearchTool, where: str) -> HostedTool:
+def web_search(providers: Providers, actor: Actor, params: WebSearchTool, where: str) -> HostedTool:
     """Raises InvalidRequest where this server has none."""
     return HostedTool(_group_tool(providers, actor, searching.GROUP, where), "web_search", name=WEB_SEARCH)
 
 
-def code_interpreter(providers: Providers, actor: Actor, asked: CodeInterpreterTool, where: str) -> HostedTool:
+def code_interpreter(providers: Providers, actor: Actor, params: CodeInterpreterTool, where: str) -> HostedTool:
     """Raises InvalidRequest where this server has none."""
     return HostedTool(_group_tool(providers, actor, code.GROUP, where), "code_interpreter")
 

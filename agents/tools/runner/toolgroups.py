@@ -24,12 +24,12 @@ from agents.loop.provider_set import Providers
 from agents.record.schemas.content import ToolDef
 from agents.tools import store as toolgroups
 from agents.tools.providers import mcp
-from agents.tools.providers.mcp import Mcp, McpFault, Server
+from agents.tools.providers.mcp import McpClient, McpFault, Server
 from agents.tools.store import GroupRecord, NewGroup
 
 log = logging.getLogger(__name__)
 
-OLD_US = 300_000_000
+MAX_LISTING_AGE_US = 300_000_000
 """Age of a listing from which it is read anew when someone looks at it."""
 _refreshing: dict[str, asyncio.Task[None]] = {}
 
@@ -48,15 +48,15 @@ class McpGroup:
 
     @property
     def is_old(self) -> bool:
-        return self.listed_at is not None and ids.now_us() - self.listed_at > OLD_US
+        return self.listed_at is not None and ids.now_us() - self.listed_at > MAX_LISTING_AGE_US
 
     def group(self, providers: Providers) -> ServerToolGroup:
-        return mcp.group(self.name, self.server, providers.part(Mcp), self.tools, args=self.args, note=self.note)
+        return mcp.group(self.name, self.server, providers.part(McpClient), self.tools, args=self.args, note=self.note)
 
 
 def find_mcp(providers: Providers, actor: Actor, name: str, action: Action = "read") -> McpGroup | None:
     """The MCP server of this name, if the actor sees one and may do this with it."""
-    fixed = providers.part(Mcp).configured.get(name)
+    fixed = providers.part(McpClient).configured.get(name)
     if fixed:
         return McpGroup(name, fixed.server, {}, fixed.tools, fixed.listed_at, fixed.note)
     if name in providers.tools:
@@ -68,22 +68,22 @@ def find_mcp(providers: Providers, actor: Actor, name: str, action: Action = "re
 def mcp_listing(providers: Providers, actor: Actor, action: Action = "read") -> list[McpGroup]:
     """All MCP servers the actor sees and may do this with."""
     fixed = [
-        McpGroup(name, one.server, {}, one.tools, one.listed_at, one.note)
-        for name, one in providers.part(Mcp).configured.items()
+        McpGroup(name, entry.server, {}, entry.tools, entry.listed_at, entry.note)
+        for name, entry in providers.part(McpClient).configured.items()
     ]
-    taken = {*providers.tools, *providers.part(Mcp).configured}
-    return [*fixed, *(_registered(one) for one in toolgroups.listing(actor, action) if one.name not in taken)]
+    reserved = {*providers.tools, *providers.part(McpClient).configured}
+    return [*fixed, *(_registered(entry) for entry in toolgroups.listing(actor, action) if entry.name not in reserved)]
 
 
 def mcp_group(providers: Providers, actor: Actor, name: str, action: Action) -> ServerToolGroup | None:
     """An MCP server as a group of tools, for `agents.loop.toolset`."""
-    found = find_mcp(providers, actor, name, action)
-    return found.group(providers) if found else None
+    group = find_mcp(providers, actor, name, action)
+    return group.group(providers) if group else None
 
 
 def mcp_groups(providers: Providers, actor: Actor, action: Action) -> list[ServerToolGroup]:
     """All MCP servers as groups of tools."""
-    return [one.group(providers) for one in mcp_listing(providers, actor, action)]
+    return [group.group(providers) for group in mcp_listing(providers, actor, action)]
 
 
 def _registered(record: GroupRecord) -> McpGroup:
@@ -100,28 +100,28 @@ def check_new(providers: Providers, name: str, provider_id: str, uri: str, args:
     fixed = providers.tools.get(name)
     if fixed and not uri and not args and provider_id in (fixed.provider_id, *fixed.provider_ids):
         return None
-    if fixed or name in providers.part(Mcp).configured or name in providers.retrievers:
-        words = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
-        raise Conflict(words, param="toolgroup_id", code="toolgroup_of_the_settings")
+    if fixed or name in providers.part(McpClient).configured or name in providers.retrievers:
+        message = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
+        raise Conflict(message, param="toolgroup_id", code="toolgroup_of_the_settings")
     if "/" in name:
         raise InvalidRequest(
             "toolgroup_id: must not hold a '/', which parts a group from a tool.", param="toolgroup_id"
         )
     if provider_id != mcp.PROVIDER:
-        words = f"provider_id: '{provider_id[:100]}' takes no groups; register MCP servers, with {mcp.PROVIDER}."
-        raise InvalidRequest(words, param="provider_id")
+        message = f"provider_id: '{provider_id[:100]}' takes no groups; register MCP servers, with {mcp.PROVIDER}."
+        raise InvalidRequest(message, param="provider_id")
     if not uri:
         raise InvalidRequest('mcp_endpoint: is needed: {"uri": …}.', param="mcp_endpoint")
-    plain = dict(args)
-    headers = validate_headers(plain.pop("headers", None) or {}, "args.headers")
-    return NewGroup(name, provider_id, uri, plain, headers)
+    plain_args = dict(args)
+    headers = validate_headers(plain_args.pop("headers", None) or {}, "args.headers")
+    return NewGroup(name, provider_id, uri, plain_args, headers)
 
 
 async def register(providers: Providers, actor: Actor, new: NewGroup, provider_data: Mapping[str, Any]) -> int:
     """Register a server and ask it what it has; returns its key. One that does not answer is
     registered all the same, with a note. Raises InvalidRequest for a URL that may not be asked,
     Conflict."""
-    await providers.part(Mcp).check(new.uri)
+    await providers.part(McpClient).check(new.uri)
     record = await read(toolgroups.register, actor, new)
     await refresh(providers, _registered(record), provider_data)
     return record.key
@@ -129,7 +129,7 @@ async def register(providers: Providers, actor: Actor, new: NewGroup, provider_d
 
 async def revise(providers: Providers, actor: Actor, key: int, new: NewGroup) -> None:
     """Change a registered server and ask it again, as `register` does. Raises NotFound too."""
-    await providers.part(Mcp).check(new.uri)
+    await providers.part(McpClient).check(new.uri)
     record = await read(toolgroups.revise, actor, key, new)
     await refresh(providers, _registered(record), {})
 
@@ -141,9 +141,9 @@ async def ask_again(providers: Providers, actor: Actor, key: int) -> McpFault | 
 
 def unregister(providers: Providers, actor: Actor, name: str) -> None:
     """Raises NotFound; InvalidRequest for a group of the settings."""
-    if name in providers.tools or name in providers.part(Mcp).configured or name in providers.retrievers:
-        words = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
-        raise InvalidRequest(words, param="toolgroup_id", code="toolgroup_of_the_settings")
+    if name in providers.tools or name in providers.part(McpClient).configured or name in providers.retrievers:
+        message = f"toolgroup_id: '{name[:200]}' is a group of this server's settings."
+        raise InvalidRequest(message, param="toolgroup_id", code="toolgroup_of_the_settings")
     toolgroups.unregister(actor, name)
 
 
@@ -154,38 +154,38 @@ async def refresh(providers: Providers, group: McpGroup, provider_data: Mapping[
     """Ask a server what it has, and remember it. Its fault is remembered as a note, and returned: the
     tools stay those of the last listing."""
     try:
-        found = await providers.part(Mcp).list(group.server, provider_data)
+        listing = await providers.part(McpClient).list(group.server, provider_data)
     except McpFault as fault:
-        await _keep(providers, group, None, fault.words)
+        await _store_listing(providers, group, None, fault.message)
         return fault
-    await _keep(providers, group, found.tools, found.note)
+    await _store_listing(providers, group, listing.tools, listing.note)
     return None
 
 
-async def listed(
+async def listed_group(
     providers: Providers, actor: Actor, name: str, provider_data: Mapping[str, Any], action: Action = "read"
 ) -> ServerToolGroup:
     """A group with its tools, by its name or that of one of its tools. An MCP server is asked only
     where it never answered; an old listing is read anew afterwards. Raises NotFound, and the server's
     fault where there is nothing to show."""
     group_id = name.partition("/")[0]
-    found = await read(find_mcp, providers, actor, group_id, action)
-    if found is None:
+    group = await read(find_mcp, providers, actor, group_id, action)
+    if group is None:
         return _fixed(providers, group_id, name)
-    if found.listed_at is None:
-        fault = await refresh(providers, found, provider_data)
+    if group.listed_at is None:
+        fault = await refresh(providers, group, provider_data)
         if fault:
-            raise refused(name, fault)
-        found = await read(find_mcp, providers, actor, group_id, action) or found
-    elif found.is_old:
-        _refresh_soon(providers, found, provider_data)
-    return found.group(providers)
+            raise listing_error(name, fault)
+        group = await read(find_mcp, providers, actor, group_id, action) or group
+    elif group.is_old:
+        _refresh_soon(providers, group, provider_data)
+    return group.group(providers)
 
 
 def _fixed(providers: Providers, group_id: str, name: str) -> ServerToolGroup:
     group = providers.tools.get(group_id)
     if group is None and group_id not in providers.retrievers:
-        raise missing(name)
+        raise not_found(name)
     return group or ServerToolGroup(group_id)
 
 
@@ -194,13 +194,13 @@ def _refresh_soon(providers: Providers, group: McpGroup, provider_data: Mapping[
     name = f"{group.key} {group.name}"
     if name in _refreshing:
         return
-    work = _refreshed(providers, group, provider_data)
+    work = _refresh_logged(providers, group, provider_data)
     task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
     _refreshing[name] = task
     task.add_done_callback(lambda _: _refreshing.pop(name, None))
 
 
-async def _refreshed(providers: Providers, group: McpGroup, provider_data: Mapping[str, Any]) -> None:
+async def _refresh_logged(providers: Providers, group: McpGroup, provider_data: Mapping[str, Any]) -> None:
     try:
         await refresh(providers, group, provider_data)
     except Exception:
@@ -210,30 +210,44 @@ async def _refreshed(providers: Providers, group: McpGroup, provider_data: Mappi
 
 async def refresh_configured(providers: Providers) -> None:
     """Ask those of the operator's servers that have not answered yet."""
-    silent = [(name, one) for name, one in providers.part(Mcp).configured.items() if one.listed_at is None]
-    groups = [McpGroup(name, one.server, {}, one.tools, one.listed_at, one.note) for name, one in silent]
+    unanswered = [
+        (name, configured_server)
+        for name, configured_server in providers.part(McpClient).configured.items()
+        if configured_server.listed_at is None
+    ]
+    groups = [
+        McpGroup(
+            name,
+            configured_server.server,
+            {},
+            configured_server.tools,
+            configured_server.listed_at,
+            configured_server.note,
+        )
+        for name, configured_server in unanswered
+    ]
     await asyncio.gather(*(refresh(providers, group, {}) for group in groups))
 
 
-async def _keep(providers: Providers, group: McpGroup, tools: Sequence[ToolDef] | None, note: str) -> None:
+async def _store_listing(providers: Providers, group: McpGroup, tools: Sequence[ToolDef] | None, note: str) -> None:
     if group.key is not None:
-        await read(toolgroups.keep_listing, group.key, tools, note)
+        await read(toolgroups.store_listing, group.key, tools, note)
         return
-    one = providers.part(Mcp).configured[group.name]
-    one.note = note
+    configured_server = providers.part(McpClient).configured[group.name]
+    configured_server.note = note
     if tools is not None:
-        one.tools, one.listed_at = tools, ids.now_us()
+        configured_server.tools, configured_server.listed_at = tools, ids.now_us()
 
 
-def refused(name: str, fault: McpFault) -> AgentsError:
+def listing_error(name: str, fault: McpFault) -> AgentsError:
     """A server's fault as an answer to who asked for its tools."""
-    words = f"Tool group '{name[:200]}': {fault.words}"
+    message = f"Tool group '{name[:200]}': {fault.message}"
     if fault.status == 401:
-        return NotAuthenticated(words, code="mcp_unauthorized")
-    error = ProviderError(words, provider=name[:200], upstream_status=fault.status)
+        return NotAuthenticated(message, code="mcp_unauthorized")
+    error = ProviderError(message, provider=name[:200], upstream_status=fault.status)
     error.headers["x-should-retry"] = "false"
     return error
 
 
-def missing(name: str) -> NotFound:
+def not_found(name: str) -> NotFound:
     return NotFound(f"Tool group '{name[:200]}' not found.", code="toolgroup_not_found")

@@ -13,7 +13,7 @@ from agents.loop.inference.openai_compatible import EndpointConfig
 from agents.loop.inference.registry import Endpoints
 from agents.loop.protocols.shields import ShieldInput, ShieldSpec, Touchpoint
 from agents.record.schemas.content import SafetyViolation
-from agents.safety.providers.registry import Shields
+from agents.safety.providers.registry import ShieldRegistry
 from tests.support.model_lab import ModelLab
 
 Judge = Callable[..., SafetyViolation | None]
@@ -30,7 +30,7 @@ def judge(lab: ModelLab) -> Judge:
         async def main() -> SafetyViolation | None:
             endpoints = Endpoints.from_config({"lab": EndpointConfig(lab.url)})
             try:
-                shield = Shields(endpoints, pace=0).make(ShieldSpec("s", provider, resource, params))
+                shield = ShieldRegistry(endpoints, pace=0).make(ShieldSpec("s", provider, resource, params))
                 touchpoint: Touchpoint = "user-input" if len(talk) % 2 else "assistant-output"
                 return await check_shields.check([shield], said, touchpoint)
             finally:

@@ -13,7 +13,7 @@ from agents.loop import check_shields
 from agents.loop.inference.registry import Endpoints
 from agents.loop.protocols.shields import ShieldInput, ShieldProtocol, ShieldSpec, Touchpoint
 from agents.record.schemas.content import SafetyViolation
-from agents.safety.providers.registry import Shields
+from agents.safety.providers.registry import ShieldRegistry
 from agents.safety.providers.rules import RuleParams, RuleShield
 
 SAID = [ShieldInput("user", "one two three")]
@@ -92,5 +92,5 @@ def test_a_shield_that_never_judges_has_failed() -> None:
 )
 def test_what_could_not_check_is_not_made(spec: ShieldSpec, param: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        Shields(Endpoints.from_config({})).make(spec)
+        ShieldRegistry(Endpoints.from_config({})).make(spec)
     assert caught.value.param == param

@@ -18,7 +18,7 @@ from agents.record.schemas.content import ToolDef
 from agents.tools import store as toolgroups
 from agents.tools.models import ToolGroup as Row
 from agents.tools.runner import toolgroups as groups
-from agents.tools.runner.toolgroups import OLD_US
+from agents.tools.runner.toolgroups import MAX_LISTING_AGE_US
 from agents.tools.store import NewGroup
 from tests.server.api.test_bad_input import Road
 
@@ -195,17 +195,17 @@ def test_an_old_listing_is_shown_at_once_and_read_anew_behind() -> None:
     actor = keys.local()
     new = NewGroup("mcp::old", PROVIDER, DEAD["uri"])
     key = toolgroups.register(actor, new).key
-    toolgroups.keep_listing(key, [ToolDef(name="greet", input_schema={"type": "object", "properties": {}})], "")
+    toolgroups.store_listing(key, [ToolDef(name="greet", input_schema={"type": "object", "properties": {}})], "")
 
     async def look() -> tuple[ServerToolGroup, int]:
-        group = await groups.listed(service().providers, actor, "mcp::old", {})
+        group = await groups.listed_group(service().providers, actor, "mcp::old", {})
         behind = list(groups._refreshing.values())
         await asyncio.gather(*behind)
         return group, len(behind)
 
     group, behind = asyncio.run(look())
     assert ([tool.definition.name for tool in group.tools], behind) == (["greet"], 0)
-    old = to_datetime(ids.now_us() - OLD_US - 1)
+    old = to_datetime(ids.now_us() - MAX_LISTING_AGE_US - 1)
     Row.objects.unscoped("the test").filter(pk=key).update(listed_at=old)
     group, behind = asyncio.run(look())
     assert ([tool.definition.name for tool in group.tools], behind) == (["greet"], 1)

@@ -103,7 +103,7 @@ def test_it_lets_work(run: Run, name: str) -> None:
 def test_it_stops_a_program_that_writes_without_end(run: Run) -> None:
     result = run("while True: print('x' * 1000)")
     assert result.error == "it wrote more than 1024 KiB"
-    assert len(str(result.content)) < places.OUTPUT + 1000
+    assert len(str(result.content)) < places.MAX_OUTPUT_BYTES + 1000
 
 
 def test_it_stops_a_program_that_does_not_end(run: Run) -> None:
@@ -155,7 +155,7 @@ def test_it_is_off_where_its_walls_do_not_stand(program: str) -> None:
     place.close()
     assert result.error
     assert result.error.startswith("The code interpreter is off on this server: ")
-    assert tool.trouble
+    assert tool.problem
 
 
 def test_it_is_off_where_calls_cannot_be_filtered(monkeypatch: pytest.MonkeyPatch) -> None:

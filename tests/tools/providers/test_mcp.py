@@ -9,7 +9,7 @@ import pytest
 
 from agents.base.errors import InvalidRequest
 from agents.base.forwarded_headers import validate_headers
-from agents.tools.providers.mcp import MAX_TOOLS, Mcp, McpFault, Server, checked, configured, headers_for
+from agents.tools.providers.mcp import MAX_TOOLS, McpClient, McpFault, Server, configured, headers_for, valid_tools
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}}
 
@@ -19,7 +19,7 @@ def one(name: str = "good", **more: Any) -> dict[str, Any]:
 
 
 def test_good_tools_are_kept_in_order() -> None:
-    listing = checked([one("b"), one("a.x-1_2")])
+    listing = valid_tools([one("b"), one("a.x-1_2")])
     assert [tool.name for tool in listing.tools] == ["b", "a.x-1_2"]
     assert listing.tools[0].input_schema == SCHEMA
     assert listing.note == ""
@@ -39,19 +39,19 @@ def test_good_tools_are_kept_in_order() -> None:
     ],
 )
 def test_what_no_model_can_be_offered_is_left_out_and_told(bad: dict[str, Any]) -> None:
-    listing = checked([one("good"), bad, one("good")])
+    listing = valid_tools([one("good"), bad, one("good")])
     assert [tool.name for tool in listing.tools] == ["good"]
     assert listing.note.startswith("2 of its tools")
 
 
 def test_a_server_of_a_million_tools_is_cut() -> None:
-    listing = checked([one(f"tool_{number}") for number in range(MAX_TOOLS + 3)])
+    listing = valid_tools([one(f"tool_{number}") for number in range(MAX_TOOLS + 3)])
     assert len(listing.tools) == MAX_TOOLS
     assert listing.note.startswith("3 of its tools")
 
 
 def test_long_words_are_cut() -> None:
-    [tool] = checked([one(description="w" * 100_000)]).tools
+    [tool] = valid_tools([one(description="w" * 100_000)]).tools
     assert len(tool.description or "") == 8000
 
 
@@ -118,11 +118,11 @@ def test_wrong_settings_are_told(raw: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize("url", ["http://169.254.169.254/mcp", "http://127.0.0.1:9/mcp"])
 def test_a_url_of_a_user_is_looked_at_each_time(url: str) -> None:
     with pytest.raises(InvalidRequest, match="may not be asked"):
-        asyncio.run(Mcp().check(url))
+        asyncio.run(McpClient().check(url))
     with pytest.raises(McpFault, match="may not be asked"):
-        asyncio.run(Mcp().list(Server(url)))
+        asyncio.run(McpClient().list(Server(url)))
 
 
 def test_a_command_that_is_not_there_is_a_fault() -> None:
     with pytest.raises(McpFault, match="the command no-such-program"):
-        asyncio.run(Mcp().list(Server(command=["no-such-program"])))
+        asyncio.run(McpClient().list(Server(command=["no-such-program"])))

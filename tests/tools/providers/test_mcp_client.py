@@ -98,8 +98,8 @@ def text(body: str, kind: str = "text/html", status: int = 200) -> web.Response:
 def test_what_is_no_listing_is_a_fault(odd: Odd, words: str) -> None:
     with pytest.raises(McpFault, match=words) as caught:
         odd.list(seconds=1.0)
-    assert "127.0.0.1" in caught.value.words
-    assert len(caught.value.words) < 800
+    assert "127.0.0.1" in caught.value.message
+    assert len(caught.value.message) < 800
 
 
 @pytest.mark.parametrize("seconds", [0.3])
@@ -114,11 +114,11 @@ def test_one_that_never_answers_is_given_up(seconds: float) -> None:
 def test_pages_without_end_are_cut() -> None:
     tool = {"name": "again", "inputSchema": {"type": "object"}}
     odd = at("tools/list", {"result": {"tools": [tool], "nextCursor": "more"}})
-    assert len(odd.list()) == mcp_client.PAGES
+    assert len(odd.list()) == mcp_client.MAX_PAGES
 
 
 def test_an_answer_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_client, "MAX_ANSWER", 2000)
+    monkeypatch.setattr(mcp_client, "MAX_ANSWER_BYTES", 2000)
     with pytest.raises(McpFault, match="more than 2000 bytes"):
         at("tools/list", {"result": {"tools": [], "_meta": {"x": "y" * 5000}}}).list()
 

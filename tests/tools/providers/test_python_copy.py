@@ -33,7 +33,7 @@ def test_what_nobody_holds_is_removed(place: Path) -> None:
 
 def test_what_a_server_holds_stays(place: Path, living: PythonCopy) -> None:
     remove_leftovers()
-    assert living.is_whole()
+    assert living.is_complete()
 
 
 def test_it_goes_with_its_server(place: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agents.tools.providers.bubblewrap import FILES, FOLDER, MEMORY
+from agents.tools.providers.bubblewrap import MAX_FILES, MAX_FOLDER_BYTES, MAX_MEMORY_BYTES
 from tests.tools.providers import attacks
 from tests.tools.providers.sandboxed import Run
 
-OWN, FILED = MEMORY // 2**20, FOLDER // 2**20
+OWN, FILED = MAX_MEMORY_BYTES // 2**20, MAX_FOLDER_BYTES // 2**20
 BUFFERED = 64
 """About 200 sockets can be had, and each holds 208 KiB unless a program may set its size."""
 
@@ -28,8 +28,8 @@ QUICK = {
     "connections that wait": (attacks.WAITING_CONNECTIONS, 0),
     "bytes in sockets": (attacks.SENT_SOCKETS, BUFFERED),
     "a table of futexes": (attacks.FUTEXES, 0),
-    "empty files in /box": (attacks.empty_files("/box"), FILES // 1024),
-    "empty files in /dev/shm": (attacks.empty_files("/dev/shm"), FILES // 1024),
+    "empty files in /box": (attacks.empty_files("/box"), MAX_FILES // 1024),
+    "empty files in /dev/shm": (attacks.empty_files("/dev/shm"), MAX_FILES // 1024),
 }
 
 
