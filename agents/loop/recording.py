@@ -212,8 +212,9 @@ class Recording:
         error_info = ErrorInfo(
             type="storage_error", message="The turn could not be recorded; the server's log says why."
         )
-        close = partial(closing.close_turn, self.turn_ref.turn, "failed", "storage_error", error=error_info)
-        closed = writer.submit(partial(close, statuses=closing.RUNNING, epoch=self.turn_ref.epoch))
+        ending = closing.TurnEnding("failed", "storage_error", error_info)
+        turn, epoch = self.turn_ref.turn, self.turn_ref.epoch
+        closed = writer.submit(partial(closing.close_turn, turn, ending, statuses=closing.RUNNING, epoch=epoch))
         closed.add_done_callback(lambda _: self._loop.call_soon_threadsafe(self.log.finish))
 
     def _publish(self, seq: int) -> None:

@@ -154,8 +154,9 @@ class Service:
             loop.with_history(*earlier())
         except Exception:
             error_info = ErrorInfo(type="server_error", message="The server could not read what was said before.")
-            close = partial(closing.close_turn, turn_ref.turn, "failed", "server_error", error=error_info)
-            writer.submit(partial(close, statuses=closing.RUNNING, epoch=turn_ref.epoch))
+            ending = closing.TurnEnding("failed", "server_error", error_info)
+            close = partial(closing.close_turn, turn_ref.turn, ending, statuses=closing.RUNNING, epoch=turn_ref.epoch)
+            writer.submit(close)
             raise
         self.runner.start(loop, turn_ref, opening, actor, slot)
 
@@ -271,8 +272,8 @@ class Service:
         if target.is_live and not target.is_abandoned(ids.now_us()):
             raise Conflict("The turn runs in another process; ask there.", code="runs_elsewhere")
         statuses = closing.RUNNING if target.is_live else closing.WAITING
-        close = partial(closing.close_turn, target.key, "cancelled", reason)
-        return writer.write(partial(close, statuses=statuses, epoch=target.epoch))
+        ending = closing.TurnEnding("cancelled", reason)
+        return writer.write(partial(closing.close_turn, target.key, ending, statuses=statuses, epoch=target.epoch))
 
     def config_of(self, actor: Actor, target: TurnTarget) -> AgentConfig:
         """Return the configuration of a turn, in a fork with the changes made for it."""

@@ -30,6 +30,7 @@ from agents.record.store.forks import NewFork
 from agents.record.store.retries import Retry
 from agents.record.store.start_turn import NewResponse, NewTurn
 from agents.record.store.turns import TurnTarget
+from agents.responses.runner.responses import ResponseRequest, response_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +221,10 @@ def _of_responses(service: Service, request: ForkRequest, source: ForkSource) ->
     sent = responses.sent_responses(request.actor, source.target)
     key, changes = ids.new_key(), request.body.changes
     bodies = [responses.changed_request(leg, changes) for leg in sent]
+    sent_requests = [ResponseRequest(request.actor, body, b"", None, request.provider_data) for body in bodies]
     runs = [
-        responses.run_of(
-            service, request.actor, body, request.provider_data, key, source.target.session, source.messages
-        )
-        for body in bodies
+        response_run(service, sent_request, key, source.target.session, source.messages)
+        for sent_request in sent_requests
     ]
     index = responses.response_index(sent, source.step.number)
     response, body = responses.combined_response(sent, index, bodies[index], changes)

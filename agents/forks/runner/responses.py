@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,10 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.forks.schemas.forks import ForkChanges
-from agents.loop.run import Run
-from agents.loop.service import Service
 from agents.record.models.choices import Api
-from agents.record.schemas.content import GreedyStrategy, SamplingParams, TopKStrategy, TurnMessage
+from agents.record.schemas.content import GreedyStrategy, SamplingParams, TopKStrategy
 from agents.record.store.start_turn import NewResponse
 from agents.record.store.turns import TurnTarget
-from agents.responses.runner import responses as runs
-from agents.responses.runner.responses import ResponseRequest
 from agents.responses.schemas.requests import CreateResponse
 from agents.responses.store import responses
 from agents.responses.store.responses import ResponseRecord
@@ -84,18 +80,6 @@ def _sampling(params: SamplingParams) -> JSON:
         else {"temperature": strategy.temperature, "top_p": strategy.top_p}
     )
     return {**temperature, "max_output_tokens": params.max_tokens or None}
-
-
-def run_of(
-    service: Service,
-    actor: Actor,
-    body: CreateResponse,
-    provider_data: Mapping[str, Any],
-    turn: int,
-    session: int,
-    messages: Sequence[TurnMessage],
-) -> Run:
-    return runs.response_run(service, ResponseRequest(actor, body, b"", None, provider_data), turn, session, messages)
 
 
 def combined_response(

@@ -12,7 +12,7 @@ from agents.base import ids
 from agents.base.api.cursors import CURSOR_PARAMETERS, cursor
 from agents.base.api.views import ApiView, Awaited, answer
 from agents.knowledge.runner import file_search
-from agents.knowledge.runner.file_search import FileSearchHit
+from agents.knowledge.runner.file_search import FileQuery, FileSearchHit
 from agents.knowledge.runner.indexing import Indexer
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas import filters
@@ -134,9 +134,7 @@ class VectorStoreSearch(ApiView):
         store = vector_stores.get(self.actor, vector_store_id, "run").public_id
 
         async def work() -> HttpResponseBase:
-            hits = await file_search.search(
-                service().providers.part(Library),
-                self.actor,
+            file_query = FileQuery(
                 [store],
                 queries,
                 filters=attribute_filter,
@@ -144,6 +142,7 @@ class VectorStoreSearch(ApiView):
                 score_threshold=body.ranking_options.score_threshold,
                 mode=body.search_mode,
             )
+            hits = await file_search.search(service().providers.part(Library), self.actor, file_query)
             return answer(SearchResults(search_query=queries, data=[_hit(hit) for hit in hits]))
 
         return Awaited(work)

@@ -37,31 +37,33 @@ class FileSearchHit:
     text: str
 
 
-async def search(
-    library: Library,
-    actor: Actor,
-    vector_store_ids: Sequence[str],
-    queries: Sequence[str],
-    *,
-    filters: Filter | None = None,
-    max_results: int = 10,
-    score_threshold: float = 0.0,
-    mode: Mode | None = None,
-) -> list[FileSearchHit]:
-    """The best chunks of these stores (or vector databases) for any of the queries, best first, each once. Raises
+@dataclass(frozen=True, slots=True)
+class FileQuery:
+    """What is searched for, in these stores (or vector databases); ``filters`` are on attributes of documents."""
+
+    vector_store_ids: Sequence[str]
+    queries: Sequence[str]
+    filters: Filter | None = None
+    max_results: int = 10
+    score_threshold: float = 0.0
+    mode: Mode | None = None
+
+
+async def search(library: Library, actor: Actor, sought: FileQuery) -> list[FileSearchHit]:
+    """The best chunks for any of the queries, best first, each once. Raises
     NotFound for one the actor may not search, InvalidRequest for one that has expired, ProviderError."""
     best: dict[int, FileSearchHit] = {}
-    for db in [await library.find(actor, name) for name in dict.fromkeys(vector_store_ids)]:
+    for db in [await library.find(actor, name) for name in dict.fromkeys(sought.vector_store_ids)]:
         await read(vector_stores.use, db.key)
-        within = await read(_matching, db.key, filters)
-        for query in dict.fromkeys(queries):
-            params = SearchParams(max_chunks=max_results, mode=mode)
+        within = await read(_matching, db.key, sought.filters)
+        for query in dict.fromkeys(sought.queries):
+            params = SearchParams(max_chunks=sought.max_results, mode=sought.mode)
             chunks = [] if within == [] else await library.search(db, query, params, within)
-            scored = list(zip(chunks, _scores(library, db, query, chunks, mode), strict=True))
+            scored = list(zip(chunks, _scores(library, db, query, chunks, sought.mode), strict=True))
             for key, hit in await read(_hits, db.key, scored):
-                if hit.score >= score_threshold and (key not in best or best[key].score < hit.score):
+                if hit.score >= sought.score_threshold and (key not in best or best[key].score < hit.score):
                     best[key] = hit
-    return sorted(best.values(), key=lambda best_hit: -best_hit.score)[:max_results]
+    return sorted(best.values(), key=lambda best_hit: -best_hit.score)[: sought.max_results]
 
 
 def _matching(db: int, filters: Filter | None) -> list[int] | None:

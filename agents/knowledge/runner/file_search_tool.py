@@ -8,7 +8,7 @@ from typing import Any
 from agents.base.access import Actor
 from agents.base.errors import AgentsError
 from agents.knowledge.runner import file_search
-from agents.knowledge.runner.file_search import FileSearchHit
+from agents.knowledge.runner.file_search import FileQuery, FileSearchHit
 from agents.knowledge.runner.knowledge_base import Library
 from agents.knowledge.schemas.filters import Filter, parse
 from agents.loop.protocols.tools import HostedTool, ToolContext, ToolResult, failure
@@ -46,15 +46,14 @@ class FileSearch:
             return failure("query: a text to search for is needed.")
         ranking = self.params.ranking_options
         try:
-            hits = await file_search.search(
-                self.library,
-                self.actor,
+            file_query = FileQuery(
                 self.params.vector_store_ids,
                 [query.strip()],
                 filters=self.filters,
                 max_results=self.params.max_num_results,
                 score_threshold=ranking.score_threshold if ranking else 0.0,
             )
+            hits = await file_search.search(self.library, self.actor, file_query)
         except AgentsError as error:
             return failure(error.message)
         return ToolResult(content=_result_text(hits), metadata={"results": [_hit_object(hit) for hit in hits]})

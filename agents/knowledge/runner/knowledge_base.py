@@ -131,8 +131,8 @@ class Library:
         fusion = Fusion(alpha=ranker.alpha) if isinstance(ranker, WeightedRanker) else Fusion()
         if ranker is not None and not isinstance(ranker, WeightedRanker):
             fusion = Fusion(impact=ranker.impact_factor)
-        search = partial(retrieval.search, limit=params.max_chunks, mode=params.mode or "hybrid", fusion=fusion)
-        chunks = await read(search, db, question, vector, within=within)
+        method = retrieval.SearchMethod(params.max_chunks, params.mode or "hybrid", fusion)
+        chunks = await read(retrieval.search, db, question, vector, method, within)
         return [chunk for chunk in chunks if params.score_threshold is None or chunk.score >= params.score_threshold]
 
     async def search_all(

@@ -38,26 +38,33 @@ class RetrievedChunk:
     metadata: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class SearchMethod:
+    """How many chunks are searched for, and by what; ``fusion`` counts for ``hybrid`` alone."""
+
+    limit: int
+    mode: Mode = "hybrid"
+    fusion: Fusion = Fusion()
+
+
 def search(
     db: VectorDBRecord,
     question: str,
     vector: Sequence[float] | None,
-    *,
-    limit: int,
-    mode: Mode = "hybrid",
-    fusion: Fusion | None = None,
+    method: SearchMethod,
     within: Sequence[int] | None = None,
 ) -> list[RetrievedChunk]:
     """The best chunks of a database the actor was let into, or of the documents ``within`` it. Where there is
     no ``vector`` words decide."""
-    if vector is None or mode == "keyword":
+    limit = method.limit
+    if vector is None or method.mode == "keyword":
         return _load(passages.search(db.key, question, limit, within))
-    if mode == "vector":
+    if method.mode == "vector":
         return _load(vectors.search(db.key, db.version, vector, limit, within))
     # at a right angle, a vector says nothing, and a rank among such would count
     similar = [hit for hit in vectors.search(db.key, db.version, vector, limit * FUSION_DEPTH, within) if hit[1] > 0]
     return _load(
-        _fused(passages.search(db.key, question, limit * FUSION_DEPTH, within), similar, fusion or Fusion())[:limit]
+        _fused(passages.search(db.key, question, limit * FUSION_DEPTH, within), similar, method.fusion)[:limit]
     )
 
 

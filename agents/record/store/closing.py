@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -36,16 +37,17 @@ OPEN = (StepStatus.IN_PROGRESS, StepStatus.AWAITING_INPUT)
 WAITING, RUNNING = (TurnStatus.AWAITING_INPUT,), tuple(LIVE)
 
 
-def close_turn(
-    key: int,
-    status: FinalStatus,
-    reason: str,
-    *,
-    statuses: Collection[TurnStatus],
-    epoch: int | None = None,
-    at_us: int | None = None,
-    error: ErrorInfo | None = None,
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class TurnEnding:
+    """How a turn is ended from outside; ``at_us`` is now unless it says otherwise."""
+
+    status: FinalStatus
+    reason: str
+    error: ErrorInfo | None = None
+    at_us: int | None = None
+
+
+def close_turn(key: int, ending: TurnEnding, *, statuses: Collection[TurnStatus], epoch: int | None = None) -> bool:
     """End a turn and its open steps, in the caller's transaction; the process that runs it, if any, loses it. The
     generated text of an open inference is kept. Returns False, and changes nothing, where the turn's status is none
     of ``statuses``, or its lease has changed since ``epoch`` was read."""
@@ -54,7 +56,7 @@ def close_turn(
         return False
     turn.lease_epoch += 1
     Turn.objects.unscoped("closing").filter(pk=key).update(lease_epoch=turn.lease_epoch)
-    closed_at = at_us or ids.now_us()
+    closed_at = ending.at_us or ids.now_us()
     events: list[Event] = []
     message, text_kept = None, None
     steps = Step.objects.unscoped("closing").filter(turn_id=key, status__in=OPEN).order_by("number")
@@ -62,15 +64,15 @@ def close_turn(
         detail = _detail(step)
         if isinstance(detail, InferenceDetail):
             message, text_kept = detail.model_response, len(str(detail.model_response.content))
-        events.append(_step_ended(turn.next_seq + len(events), closed_at, step, detail, status))
+        events.append(_step_ended(turn.next_seq + len(events), closed_at, step, detail, ending.status))
     end = TurnEnded(
         seq=turn.next_seq + len(events),
         at=closed_at,
-        status=status,
+        status=ending.status,
         output_message=message,
         iterations=turn.iterations,
-        error=error,
-        reason=reason,
+        error=ending.error,
+        reason=ending.reason,
         text_kept=text_kept,
     )
     recorder.record(TurnRef(key, turn.session_id, epoch=turn.lease_epoch), [*events, end])
@@ -140,13 +142,13 @@ def recover(now_us: int, own_turns: frozenset[int] = frozenset()) -> int:
         for key, epoch, owner, until in rows
         if key not in own_turns and (until is None or until < now or is_process_dead(owner))
     ]
-    close = partial(close_turn, status="interrupted", reason="the server stopped", statuses=RUNNING)
-    return sum(writer.write(partial(close, key, epoch=epoch)) for key, epoch in lost)
+    ending = TurnEnding("interrupted", "the server stopped")
+    return sum(writer.write(partial(close_turn, key, ending, statuses=RUNNING, epoch=epoch)) for key, epoch in lost)
 
 
 def expire_waiting(now_us: int) -> int:
     """Cancel the turns that waited too long for their client; returns how many."""
     rows = Turn.objects.unscoped("expiry").filter(status=TurnStatus.AWAITING_INPUT, expires_at__lt=to_datetime(now_us))
     late = list(rows.values_list("pk", "lease_epoch")[:100])
-    close = partial(close_turn, status="cancelled", reason="input_timeout", statuses=WAITING)
-    return sum(writer.write(partial(close, key, epoch=epoch)) for key, epoch in late)
+    ending = TurnEnding("cancelled", "input_timeout")
+    return sum(writer.write(partial(close_turn, key, ending, statuses=WAITING, epoch=epoch)) for key, epoch in late)

@@ -289,7 +289,8 @@ def _cancel_waiting(turn: int, at_us: int) -> bool:
     """Close the session's last turn if it waits for its client: a new message came."""
     if _STATUS.first(turn) != (TurnStatus.AWAITING_INPUT.value,):
         return False
-    return closing.close_turn(turn, "cancelled", "a new message came", statuses=closing.WAITING, at_us=at_us)
+    ending = closing.TurnEnding("cancelled", "a new message came", at_us=at_us)
+    return closing.close_turn(turn, ending, statuses=closing.WAITING)
 
 
 _STATUS = Select(Turn, "status", "id = %s")

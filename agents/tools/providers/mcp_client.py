@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import httpx2
@@ -122,31 +122,19 @@ async def _connect(
     except InvalidRequest as error:
         raise McpFault(f"{server.label}: {error.message}") from None
     sse = _speaks_sse.get(server.url, target.url.split("?")[0].rstrip("/").endswith("/sse"))
+    over_http = partial(_over_http, target, headers, ask, server, seconds=seconds)
     try:
-        return await _over_http(target, headers, ask, server, sse=sse, seconds=seconds)
+        return await over_http(sse=sse)
     except McpFault as fault:
         if fault.status not in _WRONG_TRANSPORT_STATUSES:
             raise
         refused = fault
-    return await _over_other_transport(target, headers, ask, server, refused, sse=not sse, seconds=seconds)
-
-
-async def _over_other_transport(
-    target: addresses.ResolvedUrl,
-    headers: Mapping[str, str],
-    ask: McpCall[T],
-    server: Server,
-    refused: McpFault,
-    *,
-    sse: bool,
-    seconds: float,
-) -> T:
     try:
-        answer = await _over_http(target, headers, ask, server, sse=sse, seconds=seconds)
+        answer = await over_http(sse=not sse)
     except McpFault as fault:
         raise (fault if fault.status == 401 else refused) from None
     if len(_speaks_sse) < MAX_KNOWN:
-        _speaks_sse[server.url] = sse
+        _speaks_sse[server.url] = not sse
     return answer
 
 

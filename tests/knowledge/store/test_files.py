@@ -14,6 +14,7 @@ from agents.knowledge.models.files import File, FileBlock
 from agents.knowledge.models.vector_dbs import Chunk, FileBatch, VectorDocument
 from agents.knowledge.store import files, indexing, retrieval, vector_dbs, vector_files, vector_stores, vectors
 from agents.knowledge.store.files import BLOCK_BYTES, FileRecord, NewFile
+from agents.knowledge.store.retrieval import SearchMethod
 from agents.knowledge.store.vector_dbs import NewChunk
 from agents.knowledge.store.vector_files import AddedFiles, NewStoreFile
 from agents.knowledge.store.vector_stores import NewStore
@@ -218,7 +219,7 @@ def test_other_attributes_are_told_with_the_chunks(ann: Actor) -> None:
     store, file = make_store(ann), make_file(ann).public_id
     fill(add(ann, store, file))
     vector_files.describe(ann, store, file, {"room": "kitchen"})
-    [found] = retrieval.search(vector_dbs.get(ann, store), "kettle", None, limit=5)
+    [found] = retrieval.search(vector_dbs.get(ann, store), "kettle", None, SearchMethod(5))
 
     assert found.metadata == {"room": "kitchen", "document_id": file, "filename": "kettle.txt"}
     assert vector_files.get(ann, store, file).attributes == {"room": "kitchen"}
@@ -240,7 +241,7 @@ def test_a_search_within_documents(mode: retrieval.Mode, ann: Actor) -> None:
     db = vector_dbs.get(ann, store)
 
     def found(within: list[int] | None) -> set[str]:
-        hits = retrieval.search(db, "kettle", [1.0, 0.1, 0.0, 0.0], limit=5, mode=mode, within=within)
+        hits = retrieval.search(db, "kettle", [1.0, 0.1, 0.0, 0.0], SearchMethod(5, mode), within)
         return {one.document_id for one in hits}
 
     keys = [work.document for work in added.work]

@@ -13,7 +13,7 @@ from agents.base.access import Actor
 from agents.base.errors import Conflict, NotFound
 from agents.knowledge.models.vector_dbs import Chunk, VectorDB, VectorDocument
 from agents.knowledge.store import retrieval, vector_dbs, vectors
-from agents.knowledge.store.retrieval import Fusion
+from agents.knowledge.store.retrieval import Fusion, SearchMethod
 from agents.knowledge.store.vector_dbs import NewChunk, NewDocument, VectorDBRecord
 from agents.record.store import sessions
 from tests.support.builders import make_session
@@ -44,7 +44,7 @@ def fill(db: VectorDBRecord, **texts: str | tuple[str, list[float]]) -> None:
 
 def found(actor: Actor, db: VectorDBRecord, question: str, vector: list[float] | None = None, **how: Any) -> list[str]:
     now = vector_dbs.get(actor, db.identifier)
-    return [one.document_id for one in retrieval.search(now, question, vector, **{"limit": 5, **how})]
+    return [one.document_id for one in retrieval.search(now, question, vector, SearchMethod(**{"limit": 5, **how}))]
 
 
 # ---------------------------------------------------------------------------------------------- databases
@@ -140,7 +140,7 @@ def test_words_of_all_scripts_are_found(ann: Actor) -> None:
 def test_nothing_is_found_in_a_strangers_database(ann: Actor) -> None:
     mine, other = make_db(ann, "mine"), make_db(ann, "other")
     fill(mine, one="the kettle is blue")
-    alone = retrieval.search(vector_dbs.get(ann, "mine"), "kettle", None, limit=5)
+    alone = retrieval.search(vector_dbs.get(ann, "mine"), "kettle", None, SearchMethod(5))
     fill(other, two="a kettle", three="another kettle", four="the last kettle", five=("a kettle", BLUE))
 
     assert found(ann, mine, "kettle", BLUE) == ["one"]
@@ -153,7 +153,7 @@ def test_nothing_is_found_in_a_strangers_database(ann: Actor) -> None:
 def test_the_nearest_vector_comes_first(ann: Actor) -> None:
     db = make_db(ann)
     fill(db, red=("x", RED), green=("y", GREEN), mixed=("z", [1.0, 1.0, 0.0, 0.0]), bare="x")
-    scores = [one.score for one in retrieval.search(vector_dbs.get(ann, "kb"), "", RED, limit=5, mode="vector")]
+    scores = [one.score for one in retrieval.search(vector_dbs.get(ann, "kb"), "", RED, SearchMethod(5, "vector"))]
 
     assert found(ann, db, "", [5.0, 1.0, 0.0, 0.0], mode="vector") == ["red", "mixed", "green"]
     assert scores == pytest.approx([1.0, 0.5**0.5, 0.0], abs=1e-6)
