@@ -74,5 +74,5 @@ def test_a_span_without_the_marker_is_not_of_the_dialect() -> None:
 
 
 def test_a_table_names_facts_that_there_are() -> None:
-    with pytest.raises(ValueError, match="modell"):
-        reader_of(Dialect(sender_kind="acme.span.kind", facts={EVERY: {"modell": "acme.model"}}))
+    with pytest.raises(ValueError, match="engine"):
+        reader_of(Dialect(sender_kind="acme.span.kind", facts={EVERY: {"engine": "acme.model"}}))
