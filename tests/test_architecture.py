@@ -217,6 +217,16 @@ def test_templates_escape_everything() -> None:
     assert found == []
 
 
+def test_lines_of_templates_can_be_read() -> None:
+    long = [
+        f"{name(path)}:{number}"
+        for path in sorted((ROOT / "templates").rglob("*.html"))
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if len(line) > 160
+    ]
+    assert long == []
+
+
 # ----------------------------------------------------------------------------------------- other places
 
 
