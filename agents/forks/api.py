@@ -27,10 +27,10 @@ class TurnFork(TurnView):
         operation_id="fork_turn", request=ForkTurn, responses={200: TurnObject, (200, "text/event-stream"): TurnChunk}
     )
     def post(self, request: Request, agent_id: str, session_id: str, turn_id: str) -> HttpResponseBase:
-        place = self._target(agent_id, session_id, turn_id, "run")
+        target = self._target(agent_id, session_id, turn_id, "run")
         body = self.body(ForkTurn)
         sent = provider_data(request._request)
-        started = fork.begin(service(), ForkRequest(self.actor, place.key, body, self.raw, self._retry(), sent))
+        started = fork.begin(service(), ForkRequest(self.actor, target.key, body, self.raw, self._retry(), sent))
         return self._answer(started, bool(body.stream))
 
 

@@ -14,7 +14,7 @@ from agents.responses.runner.extensions import extensions as responses
 def install() -> None:
     backgrounds["knowledge"] = lazy_import("agents.knowledge.runner.background.KnowledgeBackground")
     deletion_hooks.add("knowledge", DeletionHooks(sessions=vector_dbs.drop_of_sessions))
-    loop.make_providers["knowledge"] = lazy_import("agents.knowledge.runner.equipment.equip")
+    loop.make_providers["knowledge"] = lazy_import("agents.knowledge.runner.configured_providers.make_providers")
     loop.service_parts["knowledge"] = lazy_import("agents.knowledge.runner.indexing.indexer")
     loop.document_text = lazy_import("agents.knowledge.runner.turn_documents.context")
     loop.slow_documents = lazy_import("agents.knowledge.runner.turn_documents.documents")

@@ -7,5 +7,5 @@ from agents.loop.extensions import extensions as loop
 
 
 def install() -> None:
-    loop.make_providers["safety"] = lazy_import("agents.safety.equipment.equip")
+    loop.make_providers["safety"] = lazy_import("agents.safety.configured_providers.make_providers")
     loop.shields = lazy_import("agents.safety.shields.shields")

@@ -75,7 +75,9 @@ class ToolGroupAdmin(TimestampColumns, OwnershipColumns, ManagedAdmin):
             message = _now("At most %(count)s at once: choose fewer.") % {"count": MAX_REFRESHED}
             self.message_user(request, message, messages.ERROR)
             return
-        faults = [run_on_loop(asking.ask_again(service().providers, actor_of(request), group.pk)) for group in chosen]
+        faults = [
+            run_on_loop(asking.refresh_registered(service().providers, actor_of(request), group.pk)) for group in chosen
+        ]
         for group, fault in zip(chosen, faults, strict=True):
             if fault:
                 self.message_user(request, f"“{group.name}”: {fault.message}", messages.WARNING)

@@ -10,7 +10,7 @@ from agents.responses.runner.extensions import extensions as responses
 
 def install() -> None:
     backgrounds["tools"] = lazy_import("agents.tools.runner.background.ToolsBackground")
-    loop.make_providers["tools"] = lazy_import("agents.tools.runner.equipment.equip")
+    loop.make_providers["tools"] = lazy_import("agents.tools.runner.configured_providers.make_providers")
     loop.find_group = lazy_import("agents.tools.runner.toolgroups.mcp_group")
     loop.list_groups = lazy_import("agents.tools.runner.toolgroups.mcp_groups")
     responses.web_search = lazy_import("agents.tools.runner.response_tools.web_search")

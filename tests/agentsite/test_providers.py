@@ -1,4 +1,4 @@
-"""What the settings equip a server with: what could not work stops it, and says which setting it is."""
+"""The providers of the settings: what could not work stops it, and says which setting it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agents.identity import background as identity
 from agents.loop.protocols.shields import ShieldSpec
-from agents.safety.equipment import shields
+from agents.safety.configured_providers import shields
 from agentsite import providers
 
 WORDS = {"provider": "rules", "rules": [{"keywords": ["damn"]}]}

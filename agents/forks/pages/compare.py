@@ -163,7 +163,7 @@ def _signed(show: Callable[[Any], str], change: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class DiffRun:
+class ComparedRun:
     """A piece as it is shown: ``op`` as in `Piece`, or ``left`` for what is left out, which ``text`` names."""
 
     op: Literal["same", "deleted", "inserted", "left"]
@@ -177,8 +177,8 @@ class ComparedText:
     name: str
     same: bool
     cut: bool
-    first: Sequence[DiffRun]
-    second: Sequence[DiffRun]
+    first: Sequence[ComparedRun]
+    second: Sequence[ComparedRun]
 
 
 _NAMES = {
@@ -218,22 +218,22 @@ def _text_rows(name: str, parts: Sequence[DiffPart], *, same: bool, cut: bool = 
     return ComparedText(_name(name), same, cut, sides[0], sides[1])
 
 
-def _runs(parts: Iterable[DiffPart]) -> Iterator[DiffRun]:
+def _runs(parts: Iterable[DiffPart]) -> Iterator[ComparedRun]:
     """Pieces no longer than a page can bear, each cut said."""
     for part in parts:
         limit = 2 * CONTEXT_CHARS if part.op == "same" else MAX_DIFFERENCE_CHARS
-        left = len(part.text) - limit
-        if left < CONTEXT_CHARS:
-            yield DiffRun(part.op, part.text)
+        omitted = len(part.text) - limit
+        if omitted < CONTEXT_CHARS:
+            yield ComparedRun(part.op, part.text)
             continue
         end = CONTEXT_CHARS if part.op == "same" else 0
-        yield DiffRun(part.op, part.text[: limit - end])
+        yield ComparedRun(part.op, part.text[: limit - end])
         message = (
             gettext("%(count)s characters, the same") if part.op == "same" else gettext("%(count)s characters more")
         )
-        yield DiffRun("left", message % {"count": format.count(left)})
+        yield ComparedRun("left", message % {"count": format.count(omitted)})
         if end:
-            yield DiffRun(part.op, part.text[-end:])
+            yield ComparedRun(part.op, part.text[-end:])
 
 
 def _parameter(difference: Difference) -> ComparedText:
@@ -262,7 +262,7 @@ class RowSide:
 
 
 @dataclass(frozen=True, slots=True)
-class StepRow:
+class ComparedStepRow:
     """Steps that answer to each other, or several pairs that are the same. ``number`` counts the rows."""
 
     kind: str
@@ -273,21 +273,23 @@ class StepRow:
     second: RowSide | None = None
     texts: Sequence[ComparedText] = ()
     values: Sequence[ComparedText] = ()
-    folded: Sequence[StepRow] = ()
+    folded: Sequence[ComparedStepRow] = ()
     count: int = 0
 
 
-def _rows(comparison: Comparison, *, only: bool) -> Iterator[StepRow]:
+def _rows(comparison: Comparison, *, only: bool) -> Iterator[ComparedStepRow]:
     for same, group in itertools.groupby(comparison.steps, key=lambda pair: pair.kind == "same"):
         pairs = list(group)
         if not same:
             yield from (_row(comparison, pair) for pair in pairs)
         elif not only:
-            yield StepRow("same", "", "", "", folded=[_row(comparison, pair) for pair in pairs], count=len(pairs))
+            yield ComparedStepRow(
+                "same", "", "", "", folded=[_row(comparison, pair) for pair in pairs], count=len(pairs)
+            )
 
 
-def _row(comparison: Comparison, pair: StepPair) -> StepRow:
-    return StepRow(
+def _row(comparison: Comparison, pair: StepPair) -> ComparedStepRow:
+    return ComparedStepRow(
         kind=pair.kind,
         kind_label=gettext(_KINDS[pair.kind]) if pair.kind in _KINDS else "",
         type=pair.type,

@@ -35,40 +35,40 @@ Form = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class ForkPosition:
+class ForkChoice:
     """A turn with the step it is to be forked from, and the form as it is filled in before anything is
     changed. ``left_empty`` are fields that are too long for it."""
 
     turn: TurnSnapshot
     step: StepSnapshot
     form: Form
-    left_empty: frozenset[str] = field(default_factory=frozenset)
+    empty_fields: frozenset[str] = field(default_factory=frozenset)
 
 
 @page("run")
 def fork_page(request: PageRequest, turn_id: str) -> HttpResponse:
     """The form, and what became of it: leads to the new turn, or says what is wrong beside what was entered."""
-    position = _position(request.actor, turn_id, request.GET.get("step", "") or request.POST.get("step", ""))
+    choice = _choice(request.actor, turn_id, request.GET.get("step", "") or request.POST.get("step", ""))
     if request.method != "POST":
-        return _render(request, position, position.form)
+        return _render(request, choice, choice.form)
     posted = {name: str(text).replace("\r\n", "\n") for name, text in request.POST.items()}
     try:
-        body = _read(position, posted)
-        started = fork.begin(service(), ForkRequest(request.actor, position.turn.key, body))
+        body = _read(choice, posted)
+        started = fork.begin(service(), ForkRequest(request.actor, choice.turn.key, body))
     except NotFound:
         raise
     except AgentsError as error:
-        return _render(request, position, {**position.form, **posted}, error)
+        return _render(request, choice, {**choice.form, **posted}, error)
     return turn_reply(request, ids.public(ids.Kind.TURN, started.turn))
 
 
-def _position(actor: Actor, turn_id: str, step_id: str) -> ForkPosition:
+def _choice(actor: Actor, turn_id: str, step_id: str) -> ForkChoice:
     key = turns.key_of(turn_id)
     fork.check(actor, key)
     head = read_turns.head(actor, key, "run")
     step = _step(head, step_id)
-    form, left_empty = _initial_form(actor, head, step)
-    return ForkPosition(head, step, form, left_empty)
+    form, empty_fields = _initial_form(actor, head, step)
+    return ForkChoice(head, step, form, empty_fields)
 
 
 def _step(turn: TurnSnapshot, step_id: str) -> StepSnapshot:
@@ -123,16 +123,16 @@ def _question(turn: TurnSnapshot) -> str:
     return content.last_user_text(turn.input_messages)
 
 
-def _read(position: ForkPosition, posted: Form) -> ForkTurn:
+def _read(choice: ForkChoice, posted: Form) -> ForkTurn:
     """What is asked for: only what differs from how the form was. Raises InvalidRequest."""
-    form = {**position.form, **posted}
-    changed = {name: form[name] for name in position.form if form[name] != position.form[name]}
+    form = {**choice.form, **posted}
+    changed = {name: form[name] for name in choice.form if form[name] != choice.form[name]}
     changes: dict[str, Any] = {
         name: changed[name] for name in ("model", "instructions", "tool_result", "input") if name in changed
     }
     if changed.keys() & {"strategy", "temperature", "top_p", "top_k", "max_tokens"}:
         changes["sampling_params"] = _sampling_params(form)
-    body = {"step": ids.public(ids.Kind.STEP, position.step.key), "changes": changes, "tools": form["tools"]}
+    body = {"step": ids.public(ids.Kind.STEP, choice.step.key), "changes": changes, "tools": form["tools"]}
     try:
         return ForkTurn.model_validate(body)
     except ValidationError as error:
@@ -158,8 +158,8 @@ def _number(name: str, text: str) -> float | None:
     return int(number) if number.is_integer() else number
 
 
-def _render(request: PageRequest, position: ForkPosition, form: Form, error: AgentsError | None = None) -> HttpResponse:
-    turn, step = position.turn, position.step
+def _render(request: PageRequest, choice: ForkChoice, form: Form, error: AgentsError | None = None) -> HttpResponse:
+    turn, step = choice.turn, choice.step
     rows = turn_log.turn_rows(request.actor, [turn.key])
     context = {
         "turn_id": ids.public(ids.Kind.TURN, turn.key),
@@ -171,9 +171,9 @@ def _render(request: PageRequest, position: ForkPosition, form: Form, error: Age
         "type": type_label(step.type),
         "steps": _nearby_steps(turn, step),
         "form": form,
-        "left_empty": position.left_empty,
-        "asks_result": "tool_result" in position.form,
-        "asks_input": "input" in position.form,
+        "left_empty": choice.empty_fields,
+        "asks_result": "tool_result" in choice.form,
+        "asks_input": "input" in choice.form,
         "strategies": STRATEGIES,
         "models": sorted({*agents.models(request.actor), turn.model}),
         "error": error,

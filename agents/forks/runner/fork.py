@@ -220,7 +220,7 @@ def _of_agent(service: Service, request: ForkRequest, source: ForkSource) -> For
 def _of_responses(service: Service, request: ForkRequest, source: ForkSource) -> ForkPlan:
     sent = responses.sent_responses(request.actor, source.target)
     key, changes = ids.new_key(), request.body.changes
-    bodies = [responses.changed_request(leg, changes) for leg in sent]
+    bodies = [responses.changed_request(response, changes) for response in sent]
     sent_requests = [ResponseRequest(request.actor, body, b"", None, request.provider_data) for body in bodies]
     runs = [
         response_run(service, sent_request, key, source.target.session, source.messages)

@@ -48,14 +48,14 @@ def counts_of(counts: Any) -> FileCounts:
 def store_object(store: StoreRecord) -> VectorStoreObject:
     """A store as the API shows it."""
     expires = store.expires_at
-    is_over = expires is not None and expires <= ids.now_us()
+    is_expired = expires is not None and expires <= ids.now_us()
     return VectorStoreObject(
         id=store.public_id,
         created_at=store.created_at // 1_000_000,
         name=store.name,
         usage_bytes=store.usage,
         file_counts=counts_of(store.counts),
-        status="expired" if is_over else "in_progress" if store.counts.get("in_progress") else "completed",
+        status="expired" if is_expired else "in_progress" if store.counts.get("in_progress") else "completed",
         expires_after=None if store.expires_days is None else StoreExpiry(days=store.expires_days),
         expires_at=None if expires is None else expires // 1_000_000,
         last_active_at=store.last_active_at // 1_000_000,

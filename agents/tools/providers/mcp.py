@@ -183,17 +183,15 @@ def _server(name: str, raw: Any) -> Server:
 def valid_tools(entries: Sequence[Mapping[str, Any]]) -> ToolListing:
     """Tools as a server describes them: those that can be offered to a model, once each."""
     tools: dict[str, ToolDef] = {}
-    left_out = 0
+    omitted = 0
     for entry in entries[:MAX_TOOLS]:
         definition = _definition(entry)
         if definition is None or definition.name in tools:
-            left_out += 1
+            omitted += 1
         else:
             tools[definition.name] = definition
-    left_out += max(0, len(entries) - MAX_TOOLS)
-    return ToolListing(
-        list(tools.values()), f"{left_out} of its tools cannot be offered to a model." if left_out else ""
-    )
+    omitted += max(0, len(entries) - MAX_TOOLS)
+    return ToolListing(list(tools.values()), f"{omitted} of its tools cannot be offered to a model." if omitted else "")
 
 
 def _definition(entry: Mapping[str, Any]) -> ToolDef | None:

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 PREFIX = "agents-sandbox-"
 PYTHON, MEMORY = "py", "memory"
 """In a folder: the copy, and where each run mounts what it may write to."""
-_LEFT_OUT = (
+_EXCLUDED = (
     "test",
     "tests",
     "site-packages",
@@ -106,7 +106,7 @@ def _remove(folder: Path, lock: int) -> None:
 
 def _copy(home: Path) -> None:
     library = Path(sysconfig.get_paths()["stdlib"])
-    ignored = shutil.ignore_patterns("__pycache__", "config-*", *_LEFT_OUT)
+    ignored = shutil.ignore_patterns("__pycache__", "config-*", *_EXCLUDED)
     shutil.copytree(library, home / "lib" / library.name, ignore=ignored)
     (home / "bin").mkdir()
     shutil.copy(os.path.realpath(sys.executable), home / "bin" / "python3")

@@ -12,7 +12,7 @@ from agents.tools.runner import toolgroups
 
 log = logging.getLogger(__name__)
 
-LISTING_S = 30.0
+REFRESH_INTERVAL_S = 30.0
 """How often MCP servers of the settings that have not answered yet are asked."""
 
 
@@ -20,17 +20,17 @@ class ToolsBackground(background.BackgroundWork):
     async def start(self) -> None:
         self._tasks = [asyncio.create_task(asyncio.to_thread(python_copy.remove_leftovers))]
         if self.service.providers.part(McpClient).configured:
-            self._tasks.append(asyncio.create_task(self._listing()))
+            self._tasks.append(asyncio.create_task(self._refresh_listings()))
 
     async def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
 
-    async def _listing(self) -> None:
+    async def _refresh_listings(self) -> None:
         while True:
             try:
                 await toolgroups.refresh_configured(self.service.providers)
             except Exception:
                 # a round that fails is tried again at its next turn; the server goes on
                 log.exception("a round of the server failed")
-            await asyncio.sleep(LISTING_S)
+            await asyncio.sleep(REFRESH_INTERVAL_S)

@@ -134,7 +134,7 @@ async def revise(providers: Providers, actor: Actor, key: int, new: NewGroup) ->
     await refresh(providers, _registered(record), {})
 
 
-async def ask_again(providers: Providers, actor: Actor, key: int) -> McpFault | None:
+async def refresh_registered(providers: Providers, actor: Actor, key: int) -> McpFault | None:
     """Ask a registered server what it has now. Raises NotFound."""
     return await refresh(providers, _registered(await read(toolgroups.get, actor, key, "manage")), {})
 

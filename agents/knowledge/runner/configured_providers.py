@@ -1,4 +1,4 @@
-"""What the settings equip a process with: the library, its tools, and places that turns retrieve from."""
+"""Create from the settings: the library, its tools, and places that turns retrieve from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.loop.inference.registry import Endpoints
 from agents.loop.provider_set import SubjectProviders
 
 
-def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
+def make_providers(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
     library = Library(embeddings, Fetcher(allow_private=settings.FETCH_ALLOW_PRIVATE))
     policies = scripted.PolicyMemory(takes_s=0.25 * pace)
     return SubjectProviders(

@@ -1,4 +1,4 @@
-"""What the settings equip a process with: functions, web search, the code interpreter, the operator's MCP servers."""
+"""Create from the settings: functions, web search, the code interpreter, the operator's MCP servers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from agents.tools.providers import code_interpreter, functions, mcp, scripted, w
 from agents.tools.providers.web_search import Brave, Tavily, WebSearch
 
 
-def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
-    """Raises ImproperlyConfigured."""
+def make_providers(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
+    """Create the subject's providers. Raises ImproperlyConfigured."""
     return SubjectProviders(tools={group.name: group for group in _groups(pace)}, parts=(_mcp_servers(),))
 
 

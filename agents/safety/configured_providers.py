@@ -1,4 +1,4 @@
-"""What the settings equip a process with: shields."""
+"""Create from the settings: shields."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from agents.safety.providers.registry import PROVIDERS, ShieldRegistry
 DEMO_SHIELD = "demo_guard"
 
 
-def equip(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
-    """Raises ImproperlyConfigured."""
+def make_providers(models: Endpoints, embeddings: EmbeddingModels, pace: float) -> SubjectProviders:
+    """Create the subject's providers. Raises ImproperlyConfigured."""
     return SubjectProviders(parts=(shields(models, pace),))
 
 
