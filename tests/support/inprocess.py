@@ -53,7 +53,7 @@ def _collect_static(root: Path, path: Path) -> None:
 class IdleRunner(Runner):
     """Runs no turn; what belongs to none it does in the thread that starts it."""
 
-    def apart(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def run_in_background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         asyncio.run(work())
 
 

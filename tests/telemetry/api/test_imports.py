@@ -154,7 +154,7 @@ def test_who_has_too_many_waiting_is_told_to_come_later(home: Path, monkeypatch:
 class Dies(IdleRunner):
     """A process that ends before it comes to what it has accepted."""
 
-    def apart(self, work: Any) -> None:
+    def run_in_background(self, work: Any) -> None:
         import_queue._pending.clear()
 
 
