@@ -45,15 +45,17 @@ def _storable(row: Row) -> Row:
 
 class Insert:
     """``INSERT`` of these fields. With ``once``, an existing row is left as it is; with ``replace`` (a key
-    column), its other columns are overwritten."""
+    column), its other columns are overwritten, all but those of ``keep``."""
 
-    def __init__(self, model: type[models.Model], names: str, *, once: bool = False, replace: str = "") -> None:
+    def __init__(
+        self, model: type[models.Model], names: str, *, once: bool = False, replace: str = "", keep: str = ""
+    ) -> None:
         cols = columns(model, names)
         marks = ", ".join(["%s"] * len(cols))
         tail = " ON CONFLICT DO NOTHING" if once else ""
         if replace:
-            [key] = columns(model, replace)
-            changes = ", ".join(f"{col} = excluded.{col}" for col in cols if col != key)
+            [key], constant = columns(model, replace), columns(model, f"{replace} {keep}")
+            changes = ", ".join(f"{col} = excluded.{col}" for col in cols if col not in constant)
             tail = f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
         self._parts = f"INSERT INTO {model._meta.db_table} ({', '.join(cols)})", f"({marks})", tail
         self._has_text = _has_text(model, names)
@@ -137,9 +139,9 @@ class VisibleRow:
 class UpdateByKey:
     """``UPDATE`` of these fields of rows that are named by their keys."""
 
-    def __init__(self, model: type[models.Model], names: str) -> None:
+    def __init__(self, model: type[models.Model], names: str, key: str = "id") -> None:
         changes = ", ".join(f"{column} = %s" for column in columns(model, names))
-        self._text = f"UPDATE {model._meta.db_table} SET {changes} WHERE id = %s"  # noqa: S608 - names of ours
+        self._text = f"UPDATE {model._meta.db_table} SET {changes} WHERE {key} = %s"  # noqa: S608 - names of ours
 
     def execute_many(self, rows: Iterable[Row]) -> None:
         """Write rows: the values, then the key."""

@@ -14,11 +14,11 @@ from agents.base import ids
 from agents.base.errors import Conflict
 from agents.base.models.changes import ChangeKind
 from agents.base.store import changes
-from agents.base.store.sql import Insert, Select, SelectAmong, Update, execute
+from agents.base.store.sql import Insert, Select, SelectAmong, Update, UpdateByKey, execute
 from agents.record.models.agents import Session
 from agents.record.models.choices import Api, TurnStatus
 from agents.record.models.turns import Item, Response, Turn, TurnBody
-from agents.record.schemas.content import CompletionMessage, text_of
+from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.events import (
     Delta,
     StepEnded,
@@ -31,10 +31,16 @@ from agents.record.schemas.events import (
 from agents.record.schemas.events import Event as AnyEvent
 from agents.record.schemas.items import input_items, items_of
 from agents.record.store import replay, search, steps
-from agents.record.store.step_rows import StepOutcome, error_term
-
-MAX_PREVIEW = 240
-"""Most characters of the previews of input and output in a row."""
+from agents.record.store.totals import SessionTotals, TurnTotals
+from agents.record.store.turn_rows import (
+    OUTPUT_COLUMNS,
+    STATE_COLUMNS,
+    TurnState,
+    answer_text,
+    output_columns,
+    state_columns,
+    stop_reason,
+)
 
 DAY_US = 86_400_000_000
 
@@ -45,6 +51,7 @@ _HIDE = (
     "UPDATE agents_item SET hidden = TRUE WHERE turn_id = %s AND number >= "
     "(SELECT first_item FROM agents_response WHERE turn_id = %s AND last_seq IS NULL AND api = %s)"
 )
+_SET_OUTPUT = UpdateByKey(TurnBody, OUTPUT_COLUMNS, key="turn_id")
 _ADD_ITEM = Insert(Item, "id session_id turn_id step_id number hidden body wire")
 
 
@@ -65,11 +72,6 @@ class Superseded(Conflict):
     def __init__(self, turn: int) -> None:
         public_id = ids.public(ids.Kind.TURN, turn)
         super().__init__(f"Turn '{public_id}' was ended, resumed or deleted by someone else.", code="superseded")
-
-
-def preview(text: str) -> str:
-    """Return the beginning of a text on one line."""
-    return " ".join(text[: MAX_PREVIEW * 4].split())[:MAX_PREVIEW]
 
 
 def record(
@@ -115,13 +117,19 @@ class _Changes:
 
     def __init__(self, ref: TurnRef, turn_started_at: int) -> None:
         self.ref, self.turn_started_at = ref, turn_started_at
-        self.turn, self.body, self.session = Update(Turn), Update(TurnBody), Update(Session)
+        self.turn, self.session = Update(Turn), Update(Session)
         self.items: list[tuple[int | None, bytes]] = []
         self.resume_items: list[bytes] = []
         self.response = Update(Response)
+        self.output: tuple[str, str, str] | None = None
         self.failed = False
-        self.outcomes: dict[int, StepOutcome] = {}
         self.answer: tuple[str, str] | None = None
+
+    def add(self, totals: TurnTotals) -> None:
+        """Add what the steps of the batch sum up to."""
+        totals.add_to(self.turn)
+        totals.add_tokens_to(self.response)
+        SessionTotals.of(totals).add_to(self.session)
 
     def write(self) -> None:
         _add_items(self)
@@ -131,7 +139,8 @@ class _Changes:
             search.index_answer(self.ref.turn, *self.answer)
         self.response.write("turn_id", self.ref.turn, "AND last_seq IS NULL")
         self.turn.write("id", self.ref.turn)
-        self.body.write("turn_id", self.ref.turn)
+        if self.output is not None:
+            _SET_OUTPUT.execute_many([(*self.output, self.ref.turn)])
         if self.session.write("id", self.ref.session):
             changes.note(ChangeKind.SESSION, self.ref.session)
         changes.note(ChangeKind.TURN, self.ref.turn)
@@ -139,10 +148,7 @@ class _Changes:
 
 def _fold(ref: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> None:
     change = _Changes(ref, turn_started_at)
-    change.outcomes = steps.outcomes(event for event in events if isinstance(event, StepEnded))
-    mask = steps.fold(ref.turn, [event for event in events if isinstance(event, StepStarted)], change.outcomes)
-    if mask:
-        change.turn.set_expression("step_types", "step_types | %s", mask)
+    change.add(steps.fold(ref.turn, turn_started_at, events))
     for event in events:
         _fold_event(change, event)
     change.turn.set(next_seq=events[-1].seq + 1)
@@ -151,44 +157,18 @@ def _fold(ref: TurnRef, events: Sequence[AnyEvent], turn_started_at: int) -> Non
 
 def _fold_event(change: _Changes, event: AnyEvent) -> None:
     match event:
-        case TurnStarted():
+        case TurnStarted() | StepStarted():
             pass
         case TurnResumed():
             change.turn.set(status=TurnStatus.IN_PROGRESS.value)
             change.resume_items = input_items(event.input_messages)
-        case StepStarted():
-            change.turn.add("step_count", 1)
-            change.turn.add("tool_count", int(event.step_type == "tool_execution"))
         case StepEnded():
-            _fold_step(change, event)
+            change.items += [(event.step, body) for body in items_of(event)]
         case TurnAwaiting():
             _fold_awaiting(change, event)
         case TurnEnded():
             change.items += [(None, body) for body in items_of(event)]
             _fold_end(change, event)
-
-
-_TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
-
-
-def _fold_step(change: _Changes, event: StepEnded) -> None:
-    change.turn.add("error_count", int(event.status == "failed"))
-    change.turn.add("violation_count", int(change.outcomes[event.step].violates))
-    change.items += [(event.step, body) for body in items_of(event)]
-    if event.ttft_us is not None:
-        wait = max(event.started_at - change.turn_started_at, 0) + event.ttft_us
-        change.turn.set_expression("ttft_us", "COALESCE(ttft_us, %s)", wait)
-    if event.usage is None:
-        return
-    for column in _TOKENS:
-        change.turn.add(column, getattr(event.usage, column))
-        change.response.add(column, getattr(event.usage, column))
-    for column in _TOKENS[:2]:
-        change.session.add(column, getattr(event.usage, column))
-    cost, _price = change.outcomes[event.step].cost
-    if cost is not None:
-        change.turn.add_to_unknown("cost_nano", cost)
-        change.session.add_to_unknown("cost_nano", cost)
 
 
 def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
@@ -199,10 +179,8 @@ def _fold_awaiting(change: _Changes, event: TurnAwaiting) -> None:
         lease_until=None,
         expires_at=event.at + change.ref.await_days * DAY_US,
     )
-    change.body.set(
-        output_message=event.output_message.model_dump_json(exclude_none=True),
-        output_preview=preview(_calls(event.output_message) or text_of(event.output_message.content)),
-    )
+    message = event.output_message
+    change.output = output_columns(message, None, _calls(message) or answer_text(message))
     change.answer = "", ""  # its last words are a call, which its step tells
     _release(change, event.at)
     _close_response(change, event.seq, event.at, TurnStatus.AWAITING_INPUT)
@@ -216,25 +194,13 @@ def _calls(message: CompletionMessage | None) -> str:
 
 def _fold_end(change: _Changes, event: TurnEnded) -> None:
     status, message, error = TurnStatus[event.status.upper()], event.output_message, event.error
-    change.turn.set(
-        status=status.value,
-        stop_reason=(event.reason or (message.stop_reason if message and not error else ""))[:32],
-        completed_at=event.at,
-        duration_us=max(event.at - change.turn_started_at, 0),
-        iterations=event.iterations,
-        lease_owner="",
-        lease_until=None,
-        expires_at=None,
-        error_type_id=error_term(error),
-    )
+    reason = event.reason or stop_reason(message, error)
+    state = TurnState(status, change.turn_started_at, event.at, reason, error)
+    change.turn.set(**dict(zip(STATE_COLUMNS.split(), state_columns(state), strict=True)))
+    change.turn.set(iterations=event.iterations, lease_owner="", lease_until=None, expires_at=None)
     change.failed = event.status == "failed"
-    answer = text_of(message.content) if message else ""
-    preview_text = error.message if error else answer or _calls(message) or event.reason or ""
-    change.body.set(
-        output_message=message.model_dump_json(exclude_none=True) if message else "",
-        output_preview=preview(preview_text),
-        error=error.model_dump_json(exclude_none=True) if error else "",
-    )
+    answer = answer_text(message)
+    change.output = output_columns(message, error, answer or _calls(message) or event.reason or "")
     change.answer = answer, error.message if error else ""
     _release(change, event.at)
     _close_response(change, event.seq, event.at, status)

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import Conflict, InvalidRequest
@@ -24,16 +22,30 @@ from agents.base.timestamps import to_datetime
 from agents.record.models.agents import Session
 from agents.record.models.choices import Api, Source, TurnStatus
 from agents.record.models.turns import Response, Turn, TurnBody
-from agents.record.schemas.content import TurnMessage, has_images, text_of
+from agents.record.schemas.content import TurnMessage
 from agents.record.schemas.events import Event, TurnResumed
 from agents.record.schemas.items import input_items
-from agents.record.store import closing, forks, history, recorder, replay, retries, search, sessions, staging, tags
+from agents.record.store import (
+    closing,
+    forks,
+    history,
+    recorder,
+    replay,
+    retries,
+    search,
+    sessions,
+    staging,
+    tags,
+    turn_rows,
+)
 from agents.record.store.forks import NewFork
 from agents.record.store.history import NewItem
-from agents.record.store.recorder import TurnRef, preview
+from agents.record.store.recorder import TurnRef
 from agents.record.store.retries import AlreadyRun, Retry
 from agents.record.store.searchable_text import metadata_text
 from agents.record.store.sessions import NewSession
+from agents.record.store.totals import TurnTotals
+from agents.record.store.turn_rows import TurnBodyDraft, TurnDraft, TurnState
 
 LEASE_S = 30
 
@@ -106,16 +118,8 @@ def open_turn(actor: Actor, new: NewTurn, opening: Sequence[Event], owner: str) 
 _SESSION = Select(
     Session, "last_turn turn_count item_count scope_id branched", "id = %s AND removed_at IS NULL", locks=True
 )
-_ADD_TURN = Insert(
-    Turn,
-    "id session_id agent_id revision_id parent_id number owner_id scope_id api source status stop_reason model_id "
-    "provider_id end_user_id started_at input_tokens output_tokens cached_tokens reasoning_tokens step_types "
-    "step_count tool_count error_count violation_count iterations leg_count next_seq actor_key lease_owner lease_until",
-)
-_ADD_BODY = Insert(
-    TurnBody,
-    "turn_id input_preview output_preview input_messages output_message request error metadata attachments sanitized",
-)
+_ADD_TURN = Insert(Turn, turn_rows.COLUMNS)
+_ADD_BODY = Insert(TurnBody, turn_rows.BODY_COLUMNS)
 _ADD_RESPONSE = Insert(
     Response,
     "id turn_id number previous_id api model_id status created_at first_seq first_step first_item input_items "
@@ -138,13 +142,12 @@ class _PreparedTurn:
 
     @classmethod
     def of(cls, new: NewTurn, opening: Sequence[Event]) -> _PreparedTurn:
-        text = _input_text(new.messages)
-        metadata = msgspec.json.encode(new.metadata).decode()
+        text = turn_rows.input_text(new.messages)
         items = new.response.items
         if items is None:
             items = [NewItem(ids.new_key(), body) for body in input_items(new.messages)]
         return cls(
-            body=(preview(text), "", _dump(new.messages), "", new.request, "", metadata, _attachments(new), False),
+            body=turn_rows.body_columns(TurnBodyDraft(new.messages, new.request, new.metadata)),
             request=encoding.pack(new.response.body),
             items=items,
             tokens=search.turn_tokens(text, metadata_text(new.metadata)),
@@ -238,39 +241,31 @@ _LAST_RESPONSE = Select(Response, "id", "turn_id = %s ORDER BY number DESC LIMIT
 _TURN_OF = Select(Response, "turn_id end_item", "id = %s")
 
 
-def _input_text(messages: Sequence[TurnMessage]) -> str:
-    """Return the text of a turn's input: of its messages only those of users and tools."""
-    relevant = [message for message in messages if message.role in ("user", "tool")]
-    return "\n".join(text_of(message.content) for message in relevant)
-
-
 _NEWEST = Select(Turn, "number", "session_id = %s ORDER BY number DESC LIMIT 1")
 
 
 def _add_turn(actor: Actor, new: NewTurn, at: int, owner: str, position: _SessionPosition) -> None:
-    status = TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS
-    model = terms.intern(TermKind.MODEL, new.model)
-    provider = terms.intern(TermKind.PROVIDER, new.provider)
-    end_user = terms.intern(TermKind.END_USER, new.end_user)
     newest = _NEWEST.first(new.session)
-    number = newest[0] + 1 if newest else 0  # not how many there are: some may have been deleted
-    identity = (new.key, new.session, new.agent, new.revision, position.parent, number, actor.user_id, position.scope)
-    kind = (new.response.api.value, new.source.value, status.value, "", model, provider, end_user, at)
-    lease = (actor.key_id, owner, at + LEASE_S * 1_000_000)
-    _ADD_TURN.execute(*identity, *kind, *([0] * 10), 1, 0, *lease)
-
-
-IMAGES, DOCUMENTS = 1, 2
-
-
-def _attachments(new: NewTurn) -> int:
-    """Return the kinds of attachments of the input, as a bit mask."""
-    images = any(has_images(message.content) for message in new.messages)
-    return IMAGES * images | DOCUMENTS * ('"documents":[{' in new.request)
-
-
-def _dump(messages: Sequence[TurnMessage]) -> str:
-    return "[" + ",".join(message.model_dump_json(exclude_none=True) for message in messages) + "]"
+    draft = TurnDraft(
+        key=new.key,
+        session=new.session,
+        number=newest[0] + 1 if newest else 0,  # not how many there are: some may have been deleted
+        owner=actor.user_id,
+        scope=position.scope,
+        api=new.response.api,
+        source=new.source,
+        state=TurnState(TurnStatus.QUEUED if new.queued else TurnStatus.IN_PROGRESS, at),
+        totals=TurnTotals(),
+        agent=new.agent,
+        revision=new.revision,
+        parent=position.parent,
+        model=new.model,
+        provider=new.provider,
+        user=new.end_user,
+        actor_key=actor.key_id,
+        lease=(owner, at + LEASE_S * 1_000_000),
+    )
+    _ADD_TURN.execute(*turn_rows.turn_row(draft))
 
 
 def _refuse_repeat(retry: Retry | None) -> None:

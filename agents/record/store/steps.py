@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Iterable, Sequence
 
-from agents.record.schemas.events import InferenceDetail, StepEnded, StepStarted
+from agents.record.schemas.events import Event, InferenceDetail, StepEnded, StepStarted
 from agents.record.store import costs as prices
 from agents.record.store import write_steps
-from agents.record.store.step_rows import TYPES, UNKNOWN_COST, StepDraft, StepOutcome, step_content
+from agents.record.store.step_rows import UNKNOWN_COST, StepDraft, StepOutcome, step_content
+from agents.record.store.totals import TurnTotals
 
 
-def outcomes(events: Iterable[StepEnded]) -> dict[int, StepOutcome]:
-    """Return the outcomes of these steps, by key. Costs are computed here, once: a step and the sums above it must
-    agree."""
-    return {event.step: _outcome(event) for event in events}
+def fold(turn: int, turn_started_us: int, events: Sequence[Event]) -> TurnTotals:
+    """Write the steps that these events begin and end; returns what they add to the turn's sums. A step that begins
+    and ends in the same batch is written once."""
+    started = {event.step: event for event in events if isinstance(event, StepStarted)}
+    outcomes = {event.step: _outcome(event) for event in events if isinstance(event, StepEnded)}
+    contents = {
+        key: step_content(event.detail, None) for key, event in started.items() if event.detail and key not in outcomes
+    }
+    contents |= {key: step_content(outcome.detail, outcome.error) for key, outcome in outcomes.items()}
+    drafts = [_draft(turn, event, outcomes.get(key)) for key, event in started.items()]
+    write_steps.write(drafts, {key: end for key, end in outcomes.items() if key not in started}, contents)
+    return _totals(started.values(), outcomes.values(), turn_started_us)
+
+
+def _totals(started: Iterable[StepStarted], outcomes: Iterable[StepOutcome], turn_started_us: int) -> TurnTotals:
+    totals = TurnTotals()
+    for event in started:
+        totals.count(event.step_type)
+    for outcome in outcomes:
+        totals.count_outcome(outcome, turn_started_us)
+    return totals
 
 
 def _outcome(event: StepEnded) -> StepOutcome:
     usage = event.usage
+    # computed once: a step and the sums above it must agree
     cost = UNKNOWN_COST if usage is None else prices.cost(_model(event), usage, event.at, alias=event.name)
-    return StepOutcome(
-        event.status, event.started_at, event.at, event.detail, event.ttft_us, event.usage, event.error, cost
-    )
+    return StepOutcome(event.status, event.started_at, event.at, event.detail, event.ttft_us, usage, event.error, cost)
 
 
 def _model(event: StepEnded) -> str:
     return event.detail.model if isinstance(event.detail, InferenceDetail) and event.detail.model else event.name
-
-
-def fold(turn: int, events: Sequence[StepStarted], ends: Mapping[int, StepOutcome]) -> int:
-    """Write the steps that these events begin, and those that have ended; returns the bit mask of the types begun. A
-    step that begins and ends in the same batch is written once."""
-    drafts = [_draft(turn, event, ends.get(event.step)) for event in events]
-    contents = {
-        event.step: step_content(event.detail, None) for event in events if event.detail and event.step not in ends
-    }
-    contents |= {key: step_content(end.detail, end.error) for key, end in ends.items()}
-    started = {event.step for event in events}
-    write_steps.write(drafts, {key: end for key, end in ends.items() if key not in started}, contents)
-    return reduce(or_, (1 << TYPES[event.step_type] for event in events), 0)
 
 
 def _draft(turn: int, event: StepStarted, outcome: StepOutcome | None) -> StepDraft:

@@ -48,9 +48,9 @@ def write(
 
 def _put_contents(contents: Iterable[tuple[int, StepContent]]) -> None:
     """Insert or replace details and search documents, by the keys of the steps."""
-    known = [(key, content, content.detail) for key, content in contents if content.detail is not None]
-    _PUT_DETAIL.execute_many((key, *large_values.put(key, detail), content.error) for key, content, detail in known)
-    search.put_steps((key, content.tokens) for key, content, _ in known)
+    details = [(key, content, content.detail) for key, content in contents if content.detail is not None]
+    _PUT_DETAIL.execute_many((key, *large_values.put(key, detail), content.error) for key, content, detail in details)
+    search.put_steps((key, content.tokens) for key, content, _ in details)
 
 
 # ----------------------------------------------------------------------------------------- replacing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,12 +11,13 @@ from hypothesis import strategies as st
 
 from agents.base.access import Actor
 from agents.base.models.changes import Change
+from agents.base.timestamps import to_us
 from agents.record.models.agents import Session
 from agents.record.models.choices import TurnStatus
 from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.turns import Step, Turn
 from agents.record.schemas.content import UserMessage
-from agents.record.schemas.events import Delta
+from agents.record.schemas.events import Delta, StepEnded
 from agents.record.schemas.turns import fold
 from agents.record.store import read_turns, replay
 from agents.record.store.recorder import Superseded
@@ -125,6 +127,15 @@ def test_sums_of_steps_turn_and_session_agree(admin: Actor) -> None:
     for column in ("input_tokens", "output_tokens"):
         of_turns = sum(turns.values_list(column, flat=True))
         assert of_turns == sum(steps.values_list(column, flat=True)) == getattr(session, column) > 0
+
+
+@pytest.mark.parametrize("cuts", [(), range(40)])
+def test_the_first_token_of_a_turn_is_that_of_its_first_inference(cuts: Sequence[int], admin: Actor) -> None:
+    made = make_turn(admin, TOOL_SCRIPT, server_tools=tool(), cuts=cuts)
+    first = next(event for event in events(made.entries) if isinstance(event, StepEnded))
+    turn = Turn.objects.unscoped("test").get(pk=made.turn)
+    assert first.ttft_us is not None
+    assert turn.ttft_us == first.started_at - to_us(turn.started_at) + first.ttft_us
 
 
 def test_it_notes_each_changed_record_once_per_commit(admin: Actor) -> None:

@@ -14,6 +14,8 @@ from agents.base.tokenizer import fold
 from agents.record.models.agents import Agent, AgentRevision, Session
 from agents.record.models.choices import Api, Source
 from agents.record.schemas.agents import AgentConfig
+from agents.record.store import totals
+from agents.record.store.totals import SESSION_COLUMNS, SessionTotals
 from agents.telemetry.reading.records import ExternalTurn
 from agents.telemetry.store.external.owners import Owner, external_id
 
@@ -27,14 +29,11 @@ _ADD_REVISION = Insert(AgentRevision, "id agent_id number config author_id creat
 _SESSIONS = SelectAmong(Session, "foreign_id id", "foreign_id", "owner_id = %s AND scope_id = %s")
 _ADD_SESSION = Insert(
     Session,
-    "id agent_id name folded owner_id scope_id api source created_at updated_at turn_count item_count branched "
-    "input_tokens output_tokens cost_nano metadata foreign_id last_turn",
+    "id agent_id name folded owner_id scope_id api source created_at updated_at item_count branched metadata "
+    f"foreign_id last_turn {SESSION_COLUMNS}",
 )
-_ADD_UP = (
-    "UPDATE agents_session SET turn_count = turn_count + %s, input_tokens = input_tokens + %s, "
-    "output_tokens = output_tokens + %s, "
-    "cost_nano = CASE WHEN %s THEN COALESCE(cost_nano, 0) + %s ELSE cost_nano END, "
-    "created_at = CASE WHEN created_at > %s THEN %s ELSE created_at END, "
+_EXTEND = (
+    "UPDATE agents_session SET created_at = CASE WHEN created_at > %s THEN %s ELSE created_at END, "
     "updated_at = CASE WHEN updated_at < %s THEN %s ELSE updated_at END WHERE id = %s"
 )
 
@@ -75,7 +74,7 @@ def _config(name: str, model: str, turn: ExternalTurn) -> str:
 
 @dataclass(slots=True)
 class SessionDraft:
-    """A session and the changes that a pass makes to it. The sums are those of the written turns, less what was
+    """A session and the changes that a pass makes to it. ``totals`` are those of the written turns, less what was
     stored of these before. ``joined`` are turns that are new in it; ``needs_renumbering`` says that another turn of it
     starts at another time than before. ``created_from`` is set for a new session. Times are microseconds."""
 
@@ -84,9 +83,7 @@ class SessionDraft:
     created_from: tuple[ExternalTurn, int, Source] | None
     joined: list[int] = field(default_factory=list)
     needs_renumbering: bool = False
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_nano: int | None = None
+    totals: SessionTotals = field(default_factory=SessionTotals)
     started_us: int = 0
     ended_us: int = 0
 
@@ -125,7 +122,9 @@ class SessionDrafts:
         _ADD_SESSION.execute_many(
             _new_row(self._owner, draft, *draft.created_from) for draft in drafts if draft.created_from
         )
-        execute_many(_ADD_UP, (_update_row(draft) for draft in drafts if not draft.created_from))
+        stored = [draft for draft in drafts if not draft.created_from]
+        totals.add({draft.key: draft.totals for draft in stored})
+        execute_many(_EXTEND, (_extent(draft) for draft in stored))
         for draft in drafts:
             changes.note(ChangeKind.SESSION, draft.key)
 
@@ -133,25 +132,12 @@ class SessionDrafts:
 def _new_row(owner: Owner, draft: SessionDraft, turn: ExternalTurn, agent: int, source: Source) -> tuple[object, ...]:
     name = _session_name(turn)
     head = (draft.key, agent, name, fold(name)[:1600], owner.user, owner.scope, Api.NONE.value, source.value)
-    sums = (draft.input_tokens, draft.output_tokens, draft.cost_nano)
-    return (
-        *head,
-        draft.started_us,
-        draft.ended_us,
-        len(draft.joined),
-        0,
-        False,
-        *sums,
-        "{}",
-        draft.name,
-        draft.joined[-1],
-    )
+    times = (draft.started_us, draft.ended_us)
+    return (*head, *times, 0, False, "{}", draft.name, draft.joined[-1], *draft.totals.columns())
 
 
-def _update_row(draft: SessionDraft) -> tuple[object, ...]:
-    cost, started, ended = draft.cost_nano, draft.started_us, draft.ended_us
-    sums = (len(draft.joined), draft.input_tokens, draft.output_tokens, cost is not None, cost or 0)
-    return (*sums, started, started, ended, ended, draft.key)
+def _extent(draft: SessionDraft) -> tuple[int, ...]:
+    return draft.started_us, draft.started_us, draft.ended_us, draft.ended_us, draft.key
 
 
 def _session_name(turn: ExternalTurn) -> str:

@@ -17,14 +17,14 @@ from agents.base.store.sql import Select
 from agents.base.store.writer import writer
 from agents.record.models.choices import Source
 from agents.record.models.turns import Turn
-from agents.record.schemas.content import text_of
 from agents.record.store import search, write_steps
+from agents.record.store.totals import TurnTotals
+from agents.record.store.turn_rows import answer_text
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.reading.trace_worker import STEPS_PER_SLICE, TurnHead
 from agents.telemetry.store.external import step_drafts, write_turns
 from agents.telemetry.store.external.owners import Owner, external_id
 from agents.telemetry.store.external.step_drafts import NumberedSteps, StepKeys
-from agents.telemetry.store.external.turn_rows import StepTotals
 from agents.telemetry.store.external.write_turns import PreparedTurn
 
 PAUSE_SHARE = 0.5
@@ -49,7 +49,7 @@ def write(
         # on a thread of its own: the writer is free for others meanwhile
         time.sleep((time.monotonic() - started) * PAUSE_SHARE)
     sliced.delete_stale_steps()
-    return write_turns.prepare_turn_of_stored_steps(head.turn, source, sliced.sums, sliced.step_tokens)
+    return write_turns.prepare_turn_of_stored_steps(head.turn, source, sliced.totals, sliced.step_tokens)
 
 
 def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
@@ -66,14 +66,14 @@ def _turn_key(owner: Owner, record: ExternalTurn, source: Source) -> int:
 @dataclass(slots=True)
 class _SlicedTurn:
     """A turn while its steps are written. ``keys`` are the keys of its steps by the sender's ids, ``last_positions``
-    the positions of those that count. ``sums`` and ``step_tokens`` are those of the steps written so far."""
+    the positions of those that count. ``totals`` and ``step_tokens`` are those of the steps written so far."""
 
     trace: int
     turn: int
     record: ExternalTurn
     keys: dict[str, int]
     last_positions: dict[str, int]
-    sums: StepTotals
+    totals: TurnTotals
     position: int = 0
     step_tokens: list[search.StepTokens] = field(default_factory=list)
     remaining_tokens: int = search.MAX_INDEXED
@@ -90,8 +90,8 @@ class _SlicedTurn:
             for step, started in head.steps
         }
         positions = step_drafts.last_positions(step for step, _ in head.steps)
-        answer = search.index_tokens(text_of(record.output.content) if record.output else "")
-        return cls(trace, turn, record, keys, positions, StepTotals.of(record, (), None), answer=answer)
+        answer = search.index_tokens(answer_text(record.output))
+        return cls(trace, turn, record, keys, positions, TurnTotals(), answer=answer)
 
     def write(self, steps: Sequence[ExternalStep]) -> None:
         counted = [
@@ -99,18 +99,17 @@ class _SlicedTurn:
         ]
         contents = [step_drafts.content_of(step) for _, step in counted]
         numbered = NumberedSteps([step for _, step in counted], contents, [number for number, _ in counted])
-        cost = writer.write(partial(self._store, numbered))
-        self.sums += StepTotals.of(self.record, steps, cost)
+        self.totals.add(writer.write(partial(self._store, numbered)))
         self.position += len(steps)
         self._collect_tokens([content.tokens for content in contents if content.detail is not None])
 
-    def _store(self, numbered: NumberedSteps) -> int | None:
-        """Write these steps; returns what they cost. Raises TurnDeleted."""
+    def _store(self, numbered: NumberedSteps) -> TurnTotals:
+        """Write these steps; returns their sums. Raises TurnDeleted."""
         if _EXISTS.first(self.turn, self.trace) is None:
             raise TurnDeleted
         planned = step_drafts.plan_slice(StepKeys(self.turn, self.keys), self.record, numbered)
         write_steps.replace_slice(self.turn, planned.plan)
-        return planned.cost_nano
+        return planned.totals
 
     def _collect_tokens(self, texts: Iterable[search.StepTokens]) -> None:
         """Collect the search text of the turn: as much as

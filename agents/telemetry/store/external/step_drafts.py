@@ -19,6 +19,7 @@ from agents.record.store.step_rows import (
     step_content,
     step_row,
 )
+from agents.record.store.totals import TurnTotals
 from agents.record.store.write_steps import StepPlan, StoredStep
 from agents.telemetry.reading.records import ExternalStep, ExternalTurn
 from agents.telemetry.store.external.owners import external_id
@@ -47,13 +48,10 @@ def last_positions(steps: Iterable[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSteps:
-    """The steps of a turn to be written, and the sum of their costs: None where no cost is known."""
+    """The steps of a turn to be written, or some of them, and the sums over these."""
 
     plan: StepPlan
-    cost_nano: int | None
-
-
-NO_STEPS = PlannedSteps(StepPlan({}, {}, {}), None)
+    totals: TurnTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +93,7 @@ def _plan(keys: StepKeys, record: ExternalTurn, steps: NumberedSteps, stored: Ma
     drafts = [_draft(keys, record, step, number) for step, number in zip(steps.steps, steps.numbers, strict=True)]
     rows = {draft.key: step_row(draft) for draft in drafts}
     contents = dict(zip(rows, steps.contents, strict=True))
-    costs = [cost for draft in drafts if draft.outcome and (cost := draft.outcome.cost[0]) is not None]
-    return PlannedSteps(StepPlan(stored, rows, contents), sum(costs) if costs else None)
+    return PlannedSteps(StepPlan(stored, rows, contents), TurnTotals.of(drafts, record.started_us))
 
 
 def _draft(keys: StepKeys, record: ExternalTurn, step: ExternalStep, number: int) -> StepDraft:

@@ -13,22 +13,22 @@ from agents.base.store import changes
 from agents.base.store.sql import Insert, SelectAmong
 from agents.record.models.choices import Source
 from agents.record.models.turns import Turn, TurnBody
-from agents.record.schemas.content import text_of
-from agents.record.store import search, tags, write_steps
+from agents.record.store import search, tags, turn_rows, write_steps
 from agents.record.store.searchable_text import metadata_text
 from agents.record.store.step_rows import StepContent
+from agents.record.store.totals import SHARE_COLUMNS, SessionTotals, TurnTotals
+from agents.record.store.write_steps import StepPlan
 from agents.telemetry.reading.records import ExternalTurn
-from agents.telemetry.store.external import find_or_create, step_drafts, turn_order, turn_rows
+from agents.telemetry.store.external import find_or_create, step_drafts, turn_drafts, turn_order
 from agents.telemetry.store.external.find_or_create import AgentKeys, SessionDraft, SessionDrafts
 from agents.telemetry.store.external.owners import Owner, external_id
-from agents.telemetry.store.external.step_drafts import NO_STEPS, PlannedSteps
-from agents.telemetry.store.external.turn_rows import StepTotals
+from agents.telemetry.store.external.step_drafts import PlannedSteps
 
-_PUT = Insert(Turn, turn_rows.FIELDS, replace="id")
-_PUT_BODY = Insert(TurnBody, turn_rows.BODY_FIELDS, replace="turn_id")
+_PUT = Insert(Turn, turn_rows.COLUMNS, replace="id", keep="parent_id")
+_PUT_BODY = Insert(TurnBody, turn_rows.BODY_COLUMNS, replace="turn_id")
 _STORED = SelectAmong(
     Turn,
-    "foreign_id id session_id number started_at input_tokens output_tokens cost_nano",
+    f"foreign_id id session_id number started_at {SHARE_COLUMNS}",
     "foreign_id",
     "owner_id = %s AND scope_id = %s",
 )
@@ -42,19 +42,18 @@ class _StoredTurn:
     session: int
     number: int
     started_us: int
-    input_tokens: int
-    output_tokens: int
-    cost_nano: int | None
+    totals: SessionTotals
 
 
-_NOTHING_STORED = _StoredTurn(0, 0, 0, 0, 0, 0, None)
+_NOTHING = SessionTotals()
+NO_STEPS = StepPlan({}, {}, {})
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedTurn:
     """A turn with all that depends on nothing stored, so that the writer need not wait for this work. ``id`` is the
     sender's id as it is stored, ``steps`` are the contents of the record's steps, ``body`` are columns of its row.
-    Where the steps are stored already ``sums`` are theirs, and the record has no steps."""
+    Where the steps are stored already ``totals`` are theirs, and the record has no steps."""
 
     id: str
     record: ExternalTurn
@@ -62,27 +61,27 @@ class PreparedTurn:
     steps: Sequence[StepContent]
     body: Sequence[Any]
     tokens: search.TurnTokens
-    sums: StepTotals | None = None
+    totals: TurnTotals | None = None
 
 
 def prepare_turn(record: ExternalTurn, source: Source) -> PreparedTurn:
     contents = [step_drafts.content_of(step) for step in record.steps]
     text = _turn_tokens(record, step_drafts.step_tokens(record, contents))
-    return PreparedTurn(external_id(record.id), record, source, contents, turn_rows.body_row(record), text)
+    return PreparedTurn(external_id(record.id), record, source, contents, turn_drafts.body_columns(record), text)
 
 
 def prepare_turn_of_stored_steps(
-    record: ExternalTurn, source: Source, sums: StepTotals, step_tokens: Iterable[search.StepTokens]
+    record: ExternalTurn, source: Source, totals: TurnTotals, step_tokens: Iterable[search.StepTokens]
 ) -> PreparedTurn:
     """Prepare a turn whose steps are stored already, with the search text of these."""
     text = _turn_tokens(record, step_tokens)
-    return PreparedTurn(external_id(record.id), record, source, (), turn_rows.body_row(record), text, sums)
+    return PreparedTurn(external_id(record.id), record, source, (), turn_drafts.body_columns(record), text, totals)
 
 
 def _turn_tokens(record: ExternalTurn, step_tokens: Iterable[search.StepTokens]) -> search.TurnTokens:
-    answer = search.index_tokens(text_of(record.output.content) if record.output else "")
+    answer = search.index_tokens(turn_rows.answer_text(record.output))
     return search.TurnTokens(
-        search.index_tokens(turn_rows.input_text(record)),
+        search.index_tokens(turn_rows.input_text(record.input)),
         answer,
         search.index_tokens(record.error.message if record.error else ""),
         search.index_tokens(metadata_text(record.metadata)),
@@ -94,7 +93,7 @@ def _turn_tokens(record: ExternalTurn, step_tokens: Iterable[search.StepTokens])
 
 
 @dataclass(frozen=True, slots=True)
-class _TurnDraft:
+class _TurnWrite:
     """A turn that is to be written, with its agent, session and number."""
 
     key: int
@@ -104,7 +103,6 @@ class _TurnDraft:
     session: SessionDraft
     number: int
     steps: PlannedSteps
-    sums: StepTotals
 
 
 def write(owner: Owner, turns: Sequence[PreparedTurn]) -> list[int]:
@@ -128,27 +126,30 @@ def key_of(owner: Owner, name: str) -> int | None:
 
 
 def _stored(owner: Owner, names: Sequence[str]) -> dict[str, _StoredTurn]:
-    return {name: _StoredTurn(*row) for name, *row in _STORED.all(names, owner.user, owner.scope)}
+    rows = _STORED.all(names, owner.user, owner.scope)
+    return {
+        name: _StoredTurn(key, session, number, started, SessionTotals(0, *share))
+        for name, key, session, number, started, *share in rows
+    }
 
 
 def _draft(
     prepared_turn: PreparedTurn, stored: _StoredTurn | None, agents: AgentKeys, sessions: SessionDrafts
-) -> _TurnDraft:
+) -> _TurnWrite:
     record, source = prepared_turn.record, prepared_turn.source
     for name in record.agents:
         agents.find_or_create(name, record, source)
     agent = agents.find_or_create(record.agent or find_or_create.UNKNOWN_MODEL, record, source)
     session = sessions.draft_of(record, agent, source)
     key = stored.key if stored else ids.new_key(record.started_us)
-    steps = (
-        NO_STEPS
-        if prepared_turn.sums
-        else step_drafts.plan_steps(key, record, prepared_turn.steps, is_new=stored is None)
-    )
-    sums = prepared_turn.sums or StepTotals.of(record, record.steps, steps.cost_nano)
+    if prepared_turn.totals is not None:
+        steps = PlannedSteps(NO_STEPS, prepared_turn.totals)
+    else:
+        steps = step_drafts.plan_steps(key, record, prepared_turn.steps, is_new=stored is None)
     number = _number_in_session(session, key, record, stored)
-    _add_to_session(session, record, sums, stored if stored and stored.session == session.key else _NOTHING_STORED)
-    return _TurnDraft(key, prepared_turn, stored, agent, session, number, steps, sums)
+    before = stored.totals if stored and stored.session == session.key else _NOTHING
+    _add_to_session(session, record, steps.totals, before)
+    return _TurnWrite(key, prepared_turn, stored, agent, session, number, steps)
 
 
 def _number_in_session(session: SessionDraft, key: int, record: ExternalTurn, stored: _StoredTurn | None) -> int:
@@ -158,25 +159,25 @@ def _number_in_session(session: SessionDraft, key: int, record: ExternalTurn, st
         return stored.number
     number = turn_order.next_number(session)
     session.joined.append(key)
+    session.totals.turn_count += 1
     session.needs_renumbering |= stored is not None
     return number
 
 
-def _add_to_session(session: SessionDraft, record: ExternalTurn, sums: StepTotals, previous: _StoredTurn) -> None:
+def _add_to_session(session: SessionDraft, record: ExternalTurn, totals: TurnTotals, stored: SessionTotals) -> None:
     """Add the difference between a turn's sums and the stored ones to its session."""
-    session.input_tokens += sums.usage.input_tokens - previous.input_tokens
-    session.output_tokens += sums.usage.output_tokens - previous.output_tokens
-    if sums.cost_nano is not None or previous.cost_nano is not None:
-        session.cost_nano = (session.cost_nano or 0) + (sums.cost_nano or 0) - (previous.cost_nano or 0)
+    session.totals.add(SessionTotals.of(totals))
+    session.totals.add(stored, -1)
     session.extend(record.started_us, record.ended_us or record.started_us)
 
 
-def _row(owner: Owner, draft: _TurnDraft) -> Sequence[object]:
+def _row(owner: Owner, draft: _TurnWrite) -> Sequence[object]:
     keys = (draft.key, draft.session.key, draft.agent, draft.number)
-    return turn_rows.turn_row(owner, draft.prepared.record, draft.prepared.source, keys, draft.sums)
+    prepared = draft.prepared
+    return turn_rows.turn_row(turn_drafts.turn_draft(owner, prepared.record, prepared.source, keys, draft.steps.totals))
 
 
-def _index(drafts: Sequence[_TurnDraft]) -> None:
+def _index(drafts: Sequence[_TurnWrite]) -> None:
     """Index the turns by their text, their metadata and their tags."""
     search.put_turns((draft.key, draft.prepared.tokens) for draft in drafts)
     tags.index_turns((draft.key, draft.prepared.record.metadata) for draft in drafts if draft.stored is None)
@@ -188,7 +189,7 @@ def _index(drafts: Sequence[_TurnDraft]) -> None:
             tags.add(record.tags, turns=[draft.key])
 
 
-def _renumber_sessions(drafts: Sequence[_TurnDraft], sessions: SessionDrafts) -> None:
+def _renumber_sessions(drafts: Sequence[_TurnWrite], sessions: SessionDrafts) -> None:
     """Renumber the sessions that turns joined, and update those that turns left."""
     for draft in drafts:
         changes.note(ChangeKind.TURN, draft.key)

@@ -1,0 +1,141 @@
+"""Describes a stored turn: the columns of its row and of its body, and how drafts of plain values become these.
+
+The store makes a draft of a new turn, the projection makes one of a report; only here a draft becomes a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from agents.base.models.terms import TermKind
+from agents.base.store import terms
+from agents.record.models.choices import Api, Source, TurnStatus
+from agents.record.schemas.content import CompletionMessage, TurnMessage, has_images, text_of
+from agents.record.schemas.events import ErrorInfo
+from agents.record.store import totals
+from agents.record.store.step_rows import error_term
+from agents.record.store.totals import TurnTotals
+
+STATE_COLUMNS = "status stop_reason completed_at duration_us error_type_id"
+COLUMNS = (
+    "id session_id agent_id revision_id parent_id number owner_id scope_id api source model_id provider_id end_user_id "
+    f"started_at {STATE_COLUMNS} {totals.TURN_COLUMNS} iterations leg_count next_seq actor_key lease_owner lease_until "
+    "foreign_id"
+)
+OUTPUT_COLUMNS = "output_preview output_message error"
+BODY_COLUMNS = f"turn_id input_preview input_messages {OUTPUT_COLUMNS} request metadata attachments sanitized"
+MAX_PREVIEW = 240
+"""Most characters of the previews of input and output in a row."""
+IMAGES, DOCUMENTS = 1, 2
+
+
+class TurnState(msgspec.Struct, frozen=True):
+    """How far a turn is. Times are microseconds; ``ended_us`` is None while it goes on."""
+
+    status: TurnStatus
+    started_us: int
+    ended_us: int | None = None
+    stop_reason: str = ""
+    error: ErrorInfo | None = None
+
+
+class TurnDraft(msgspec.Struct, frozen=True):
+    """A turn that is to be stored. ``foreign_id`` is a sender's id; the ``lease`` of a turn that runs here is (the
+    process that runs it, until when)."""
+
+    key: int
+    session: int
+    number: int
+    owner: int | None
+    scope: int
+    api: Api
+    source: Source
+    state: TurnState
+    totals: TurnTotals
+    agent: int | None = None
+    revision: int | None = None
+    parent: int | None = None
+    model: str = ""
+    provider: str = ""
+    user: str = ""
+    iterations: int = 0
+    actor_key: int | None = None
+    lease: tuple[str, int | None] = ("", None)
+    foreign_id: str | None = None
+
+
+def turn_row(draft: TurnDraft) -> tuple[Any, ...]:
+    """Build the columns `COLUMNS`."""
+    identity = (draft.key, draft.session, draft.agent, draft.revision, draft.parent, draft.number)
+    kind = (draft.owner, draft.scope, draft.api.value, draft.source.value)
+    names = (
+        terms.intern(TermKind.MODEL, draft.model),
+        terms.intern(TermKind.PROVIDER, draft.provider),
+        terms.intern(TermKind.END_USER, draft.user),
+    )
+    sums = (*draft.totals.columns(), draft.iterations, 1, 0)
+    started = draft.state.started_us
+    run = (draft.actor_key, *draft.lease)
+    return (*identity, *kind, *names, started, *state_columns(draft.state), *sums, *run, draft.foreign_id)
+
+
+def state_columns(state: TurnState) -> tuple[Any, ...]:
+    """Build the columns `STATE_COLUMNS`."""
+    ended = state.ended_us
+    duration = None if ended is None else max(ended - state.started_us, 0)
+    return state.status.value, state.stop_reason[:32], ended, duration, error_term(state.error)
+
+
+def stop_reason(output: CompletionMessage | None, error: ErrorInfo | None) -> str:
+    """Return why a turn stopped, as its last message has it; empty for one that failed."""
+    return "" if error or output is None else output.stop_reason
+
+
+class TurnBodyDraft(msgspec.Struct, frozen=True):
+    """The body of a turn that is to be stored. ``request`` is JSON text."""
+
+    input: Sequence[TurnMessage]
+    request: str
+    metadata: Mapping[str, str]
+    output: CompletionMessage | None = None
+    error: ErrorInfo | None = None
+
+
+def body_columns(draft: TurnBodyDraft) -> tuple[Any, ...]:
+    """Build the columns `BODY_COLUMNS` but the first. They depend on nothing stored."""
+    images = any(has_images(message.content) for message in draft.input)
+    return (
+        preview(input_text(draft.input)),
+        "[" + ",".join(message.model_dump_json(exclude_none=True) for message in draft.input) + "]",
+        *output_columns(draft.output, draft.error, answer_text(draft.output)),
+        draft.request,
+        msgspec.json.encode(draft.metadata).decode(),
+        IMAGES * images | DOCUMENTS * ('"documents":[{' in draft.request),
+        False,
+    )
+
+
+def output_columns(output: CompletionMessage | None, error: ErrorInfo | None, text: str) -> tuple[str, str, str]:
+    """Build the columns `OUTPUT_COLUMNS`; ``text`` is shown where there is no error."""
+    return (
+        preview(error.message if error else text),
+        output.model_dump_json(exclude_none=True) if output else "",
+        error.model_dump_json(exclude_none=True) if error else "",
+    )
+
+
+def input_text(messages: Sequence[TurnMessage]) -> str:
+    """Return the text of a turn's input: of its messages only those of users and tools."""
+    return "\n".join(text_of(message.content) for message in messages if message.role in ("user", "tool"))
+
+
+def answer_text(output: CompletionMessage | None) -> str:
+    return text_of(output.content) if output else ""
+
+
+def preview(text: str) -> str:
+    """Return the beginning of a text on one line."""
+    return " ".join(text[: MAX_PREVIEW * 4].split())[:MAX_PREVIEW]
