@@ -6,8 +6,8 @@ cost are priced later. The sums of their turns and sessions are updated in the s
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -26,11 +26,11 @@ from agents.base.timestamps import to_datetime, to_us
 from agents.logs.store import numbers
 from agents.prices.schemas import NewPrice
 from agents.query.parser import parse
-from agents.record.models.agents import Session
 from agents.record.models.prices import Price
 from agents.record.models.turns import Step, StepDetail, Turn
 from agents.record.schemas.content import Usage
-from agents.record.store import costs, large_values
+from agents.record.store import costs, large_values, totals
+from agents.record.store.totals import SessionTotals, TurnTotals
 
 UNPRICED = "type:inference tokens:>0 -has:cost"
 """Steps with tokens and an unknown cost."""
@@ -121,16 +121,16 @@ class _UnpricedStep:
 def _price_batch(keys: Sequence[int]) -> int:
     """Price these steps; returns how many have a cost now."""
     models = _reported_models(keys)
-    turns: Counter[int] = Counter()
-    sessions: Counter[int] = Counter()
+    turns: defaultdict[int, TurnTotals] = defaultdict(TurnTotals)
+    sessions: defaultdict[int, SessionTotals] = defaultdict(SessionTotals)
     priced = 0
     for unpriced in _unpriced_steps(keys):
         cost, price = costs.late_cost(
             models.get(unpriced.step) or unpriced.name, unpriced.usage, unpriced.at_us, alias=unpriced.name
         )
         if cost is not None and _set_cost(unpriced.step, cost, price):
-            turns[unpriced.turn] += cost
-            sessions[unpriced.session] += cost
+            turns[unpriced.turn].add(TurnTotals(cost_nano=cost))
+            sessions[unpriced.session].add(SessionTotals(cost_nano=cost))
             priced += 1
     _add_to_totals(turns, sessions)
     return priced
@@ -168,10 +168,12 @@ def _set_cost(step: int, cost: int, price: int | None) -> bool:
     return changed
 
 
-def _add_to_totals(turns: Counter[int], sessions: Counter[int]) -> None:
-    for model, kind, amounts in ((Turn, ChangeKind.TURN, turns), (Session, ChangeKind.SESSION, sessions)):
-        for key, amount in amounts.items():
-            change = Update(model)
-            change.add_to_unknown("cost_nano", amount)
-            change.write("id", key)
-            changes.note(kind, key)
+def _add_to_totals(turns: Mapping[int, TurnTotals], sessions: Mapping[int, SessionTotals]) -> None:
+    for turn, difference in turns.items():
+        change = Update(Turn)
+        difference.add_to(change)
+        change.write("id", turn)
+        changes.note(ChangeKind.TURN, turn)
+    totals.add(sessions)
+    for session in sessions:
+        changes.note(ChangeKind.SESSION, session)

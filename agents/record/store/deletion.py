@@ -22,7 +22,7 @@ from agents.record.models.choices import EXTERNAL, LIVE
 from agents.record.models.journal import DeltaBatch, Event, EventPack
 from agents.record.models.tags import SessionTag, StepTag, TurnTag
 from agents.record.models.turns import Item, Response, Step, StepDetail, Turn, TurnBody
-from agents.record.store import deletion_hooks, forks, large_values, search
+from agents.record.store import deletion_hooks, forks, large_values, search, totals
 
 CHUNK_ROWS = 100
 MAX_STEP_CHANGES = 1_000
@@ -72,18 +72,13 @@ def refuse(running: Any) -> None:
         raise Conflict(f"Session '{public_id}' has a turn in progress; cancel it first.", code="session_busy")
 
 
-_FROM_REMAINING = "FROM agents_turn AS left_over WHERE left_over.session_id = agents_session.id"
-_RECALCULATE = (
-    f"UPDATE agents_session SET turn_count = (SELECT COUNT(*) {_FROM_REMAINING}), "  # noqa: S608 - made of `_LEFT` alone
-    f"input_tokens = (SELECT COALESCE(SUM(left_over.input_tokens), 0) {_FROM_REMAINING}), "
-    f"output_tokens = (SELECT COALESCE(SUM(left_over.output_tokens), 0) {_FROM_REMAINING}), "
-    f"cost_nano = (SELECT SUM(left_over.cost_nano) {_FROM_REMAINING}), "
-    f"last_turn = (SELECT left_over.id {_FROM_REMAINING} AND NOT EXISTS "
-    "(SELECT 1 FROM agents_fork AS fork WHERE fork.turn_id = left_over.id) ORDER BY left_over.number DESC LIMIT 1) "
-    "WHERE id = %s AND removed_at IS NULL"
+_SET_LAST_TURN = (
+    "UPDATE agents_session SET last_turn = (SELECT remaining.id FROM agents_turn AS remaining "
+    "WHERE remaining.session_id = agents_session.id "
+    "AND NOT EXISTS (SELECT 1 FROM agents_fork AS fork WHERE fork.turn_id = remaining.id) "
+    "ORDER BY remaining.number DESC LIMIT 1) WHERE id = %s AND removed_at IS NULL"
 )
-"""Recalculates a session's sums, and its last turn: the last one that is no fork. Sessions that are being removed are
-left out: nobody reads their sums, and each time all remaining turns would be read."""
+"""Sets a session's last turn: the last one that is no fork."""
 
 
 def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
@@ -112,7 +107,7 @@ def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
     Turn.objects.unscoped("delete").filter(parent_id__in=turns).update(parent=None)
     Turn.objects.unscoped("delete").filter(pk__in=turns)._raw_delete("default")
     for session in sessions:
-        recalculate_sums(session)
+        recount(session)
     for kind, keys in (
         (ChangeKind.TURN, turns),
         (ChangeKind.STEP, steps[-MAX_STEP_CHANGES:]),
@@ -122,9 +117,10 @@ def delete_turns(turns: list[int], *, for_good: bool = True) -> None:
             changes.note(kind, key, deleted=True)
 
 
-def recalculate_sums(session: int) -> None:
-    """Recalculate a session's sums from its turns, within the caller's transaction."""
-    execute(_RECALCULATE, session)
+def recount(session: int) -> None:
+    """Count a session's sums again from its turns, and find its last turn, within the caller's transaction."""
+    totals.recount(session)
+    execute(_SET_LAST_TURN, session)
 
 
 def _remaining_sessions(turns: list[int]) -> set[int]:

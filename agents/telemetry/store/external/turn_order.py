@@ -66,7 +66,7 @@ def _renumber_all(session: int) -> None:
 
 def update_left_session(session: int) -> None:
     """Update a session that a turn has left: its sums, or its deletion where it is a placeholder without turns."""
-    deletion.recalculate_sums(session)
+    deletion.recount(session)
     row = Session.objects.unscoped("projection").filter(pk=session).values_list("turn_count", "foreign_id").first()
     if row and row[0] == 0 and is_placeholder(row[1] or ""):
         deletion.delete_sessions([session])
