@@ -22,13 +22,18 @@ _RANKS: tuple[tuple[type, ...], ...] = ((bool,), (int, float), (str,), (list,), 
 
 def merge(old: Span, new: Span) -> Span:
     """Merge two reports of the same trace and id; a log record adds its events to a span and nothing else."""
-    if old == new:
+    if _is_same(old, new):
         return old
     events = _events(old.events, new.events)
     if old.is_log != new.is_log:
         span = new if old.is_log else old
         return msgspec.structs.replace(span, events=events)
     return _united(old, new, events)
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Whether both would be stored alike: True is 1 to Python, and not in JSON."""
+    return bool(old == new) and _encode(old) == _encode(new)
 
 
 def _united(old: Span, new: Span, events: list[SpanEvent]) -> Span:
@@ -78,7 +83,7 @@ def _cut(values: dict[str, Any]) -> dict[str, Any]:
 
 def _links(old: list[SpanLink], new: list[SpanLink]) -> list[SpanLink]:
     """Unite links, each once, sorted by their encoding."""
-    if old == new:
+    if _is_same(old, new):
         return old
     unique = {_encode(link): link for link in (*old, *new)}
     return [unique[key] for key in sorted(unique)[:MAX_ITEMS]]
@@ -86,7 +91,7 @@ def _links(old: list[SpanLink], new: list[SpanLink]) -> list[SpanLink]:
 
 def _events(old: list[SpanEvent], new: list[SpanEvent]) -> list[SpanEvent]:
     """Unite events, each once, by time."""
-    if old == new:
+    if _is_same(old, new):
         return old
     unique = {_encode(event): event for event in (*old, *new)}
     ordered = sorted(unique.items(), key=lambda pair: (pair[1].at_ns, pair[0]))

@@ -59,6 +59,15 @@ def test_it_is_the_same_in_any_order_and_however_often(reports: list[Span], chan
     assert encoded(merge(merged, merged)) == encoded(merged)
 
 
+@pytest.mark.parametrize(("one", "other"), [(True, 1), (False, 0), (0.0, 0), ([1], [True]), ({"a": 1}, {"a": True})])
+def test_values_that_only_python_takes_for_equal_are_told_apart(one: Any, other: Any) -> None:
+    first, second = (
+        Span(trace="t", id="s", attributes={"a": value}, events=[SpanEvent(name="e", attributes={"a": value})])
+        for value in (one, other)
+    )
+    assert encoded(merge(first, second)) == encoded(merge(second, first))
+
+
 @pytest.mark.parametrize("name", captures.names())
 def test_a_report_that_comes_twice_changes_nothing(name: str) -> None:
     for span in captures.spans(name):
