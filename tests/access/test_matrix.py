@@ -87,11 +87,11 @@ BODIES: dict[str, dict[str, Any]] = {
     "Moderations": {"input": "hello", "model": "demo_guard"},
     "ModelList": {"model_id": "by the matrix"},
     "ChatCompletionList": {"model": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
-    "ChatCompletion": {"model_id": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
-    "VectorStoreList": {"name": "by the matrix"},
+    "InferenceChatCompletion": {"model_id": "scripted/fast", "messages": [{"role": "user", "content": "hello"}]},
+    "VectorStoreListView": {"name": "by the matrix"},
     "VectorStoreDetail": {"name": "by the matrix"},
     "VectorStoreSearch": {"query": "zebra"},
-    "StoreFileList": {"file_id": "file-nobody's"},
+    "StoreFileListView": {"file_id": "file-nobody's"},
     "StoreFileDetail": {"attributes": {}},
     "FileBatchCreate": {"file_ids": ["file-nobody's"]},
     "ResponseCreate": {"model": "scripted/fast", "input": "hello", "conversation": "conv_nobodys"},
@@ -99,8 +99,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "ConversationDetail": {"metadata": {"name": "by the matrix"}},
     "ConversationItems": {"items": [{"role": "user", "content": "by the matrix"}]},
     "CompletionCreate": {"model": "scripted/fast", "prompt": "hello"},
-    "Completion": {"model_id": "scripted/fast", "content": "hello"},
-    "Embeddings": {"model_id": "scripted/embed", "contents": ["hello"]},
+    "InferenceCompletion": {"model_id": "scripted/fast", "content": "hello"},
+    "InferenceEmbeddings": {"model_id": "scripted/embed", "contents": ["hello"]},
     "EmbeddingCreate": {"model": "scripted/embed", "input": "hello"},
     "SpanQuery": {"attribute_filters": [], "attributes_to_return": []},
     "VectorDBList": {"vector_db_id": "by the matrix", "embedding_model": "keyword"},
@@ -181,6 +181,10 @@ def catalogue(world: World) -> dict[str, str]:
     first = {param: client.get(f"/v1/{name}", headers=headers).json()["data"][0] for param, name in lists.items()}
     free = {"provider_id": "scripted", "run_id": "a sender's own"}
     return {param: str(row["identifier"]) for param, row in first.items()} | free
+
+
+def test_each_body_is_of_a_view_that_exists() -> None:
+    assert set(BODIES) <= {view.__name__ for _, view in routes("/")}
 
 
 QUICK = ("anonymous", "outsider", "owner", "read key", "wrong key")
