@@ -93,7 +93,7 @@ def act(request: PageRequest) -> HttpResponseBase:
 
 def _read_params(request: PageRequest) -> BulkParams:
     fields = request.POST
-    tab, action = LIST_OF_LEVEL.get(fields.get("level", "")), fields.get("action", "")  # type: ignore[call-overload]  # may be none
+    tab, action = LIST_OF_LEVEL.get(fields.get("level", "")), fields.get("action", "")
     if tab is None:
         raise InvalidRequest(f"level: say one of {', '.join(LIST_OF_LEVEL)}.", param="level")
     if action not in _ACTIONS or (action == "compare" and not is_installed("forks")):

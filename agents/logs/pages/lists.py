@@ -80,7 +80,8 @@ SESSIONS = ListTab("/sessions/", "session", gettext_noop("Sessions"))
 STEPS = ListTab("/steps/", "step", gettext_noop("Steps"))
 RESPONSES = ListTab("/responses/", "response", gettext_noop("Responses"))
 ALL = (LOGS, SESSIONS, STEPS, RESPONSES)
-LIST_OF_LEVEL = {tab.level: tab for tab in ALL}
+LIST_OF_LEVEL: dict[str, ListTab] = {tab.level: tab for tab in ALL}
+"""By the level of their rows; a level comes from a request, so it may be any text."""
 
 _PAGES = {
     ids.Kind.TURN: "/turns/{}/",

@@ -12,6 +12,7 @@ from agents.base import ids
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest, QuerySyntax, Unavailable
 from agents.base.tokenizer import fold
+from agents.logs.pages.lists import LIST_OF_LEVEL, LOGS
 from agents.logs.store import listing, numbers, rows
 from agents.query import parser
 from agents.query.chips import term_of
@@ -37,7 +38,7 @@ class Suggestion:
 def complete(request: PageRequest) -> HttpResponse:
     """Render the values of a field that begin with the text of ``word``, as options of the bar's list."""
     word, level = request.GET.get("word", "")[:200], request.GET.get("level", "turn")
-    suggestions = values(request.actor, level if level in ("session", "turn", "response", "step") else "turn", word)  # type: ignore[arg-type]  # one of these
+    suggestions = values(request.actor, LIST_OF_LEVEL.get(level, LOGS).level, word)
     return render(request, "logs/_suggestions.html", {"suggestions": suggestions})
 
 
