@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: serve test check lint types bench messages lock clean
+.PHONY: serve test check lint types bench messages docs lock clean
 
 serve: $(VENV)/.serve
 	$(RUN) manage.py serve
@@ -24,6 +24,10 @@ bench: $(VENV)/.test
 # The catalogues of the pages' words: taken from the code and compiled.
 messages: $(VENV)/.test
 	$(RUN) -m tests.messages
+
+# The table of fields in the guide to queries.
+docs: $(VENV)/.test
+	$(RUN) -m tests.guide
 
 # The locked dependencies, checked against their hashes. A stamp file tells what is installed.
 $(VENV)/.serve: requirements.txt | $(VENV)

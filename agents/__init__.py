@@ -36,6 +36,7 @@ Inside a subject each role has its file, or its folder where it is large. A role
 ``runner``, ``live``   async tasks and readers
 ``wire``               rows and events in the words of an API; no Django
 ``store``              the only code that reads and writes the tables, besides ``admin``; sync
+``catalogue``          the fields of the record, for queries and numbers: ``record`` alone has one
 ``models``             the tables
 ``providers``          what can be exchanged: shields, tools, readers of documents, …; no Django
 ``schemas``            types of requests, answers, events; no Django

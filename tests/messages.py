@@ -58,7 +58,7 @@ def messages() -> Iterator[Message]:
     for path in _files("templates", "*.html"):
         yield from _of_jinja(path)
     for field in FIELDS.values():
-        yield Message("agents/query/fields.py", field.help)
+        yield Message("agents/record/catalogue.py", field.help)
 
 
 def _files(folder: str, pattern: str) -> list[Path]:

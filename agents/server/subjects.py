@@ -10,7 +10,7 @@ from django.apps import apps
 from agents.base.subjects import installed, left_out
 from agents.record.store import deletion_hooks
 
-INSTALLING = ("logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
+INSTALLING = ("record", "logs", "identity", "feedback", "forks", "tools", "safety", "knowledge", "telemetry")
 """Subjects with an ``install`` module, which registers what they add to others."""
 _ADMIN = ("identity", "prices", "tools", "safety", "knowledge", "relay")
 """Removable subjects with admin pages."""

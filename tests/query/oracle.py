@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from agents.base.tokenizer import fold, index_text
 from agents.query.comparison import COMPARE, contains_phrase, json_value_matches, scalar_text, values_at
-from agents.query.fields import FIELDS, FREE_TEXT, QueryField, canonical_id, is_id, level_of
+from agents.query.fields import FIELDS, FREE_TEXT, QueryField, canonical_id, level_of
 from agents.query.tree import (
     LEVELS,
     And,
@@ -33,6 +33,7 @@ from agents.query.tree import (
     Query,
     SearchPhrase,
 )
+from tests.query.columns import COLUMNS, is_id
 from tests.query.records import Record, Row
 
 
@@ -90,7 +91,7 @@ def _some(term: FieldTerm, row: Row) -> bool:
 
 def _fits(term: FieldTerm, field: QueryField, row: Row, level: Level) -> bool:
     """A deep field is one value of all rows that hold a part of it."""
-    below = [deeper for deeper in LEVELS[LEVELS.index(level) + 1 :] if deeper in field.columns] if field.deep else []
+    below = [deeper for deeper in LEVELS[LEVELS.index(level) + 1 :] if deeper in field.levels] if field.deep else []
     parts = [(row.record, level), *((each.record, deeper) for deeper in below for each in row.at(deeper))]
     present = [value for record, at in parts for value in _values(field, term.path, record, at)]
     if term.op == "has":
@@ -101,7 +102,7 @@ def _fits(term: FieldTerm, field: QueryField, row: Row, level: Level) -> bool:
 
 def _values(field: QueryField, path: tuple[str | int, ...], record: Record, level: Level) -> Iterator[tuple[str, Any]]:
     """The columns of a field with the values they hold, absent ones left out."""
-    for column in field.columns[level]:
+    for column in COLUMNS[field.name][level]:
         value = getattr(record, column)
         held = values_at(value, path) if field.keyed else value if field.many else (value,)
         for each in held:

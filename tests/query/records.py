@@ -1,6 +1,6 @@
 """Plain rows for the oracle: what a query can see of an agent, a session, a turn, a response, a step.
 
-The attributes are the columns that the table of fields names. Absent is None, or empty for texts
+`tests.query.columns` has the attributes by field. Absent is None, or empty for texts
 and lists. Ids are public ids as text, moments and lengths of time microseconds, costs billionths
 of a dollar (``cost_nano``). Must not know tables.
 """
@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents.query.fields import TRUNCATING
 from agents.query.tree import LEVELS, Level
+from agents.record.models.choices import TRUNCATING
 from agents.record.store.searchable_text import metadata_text
 
 _MARKS = {"queued": ("live",), "in_progress": ("live",), "awaiting_input": ("waiting",)}

@@ -21,7 +21,7 @@ FIELDS = (
     QueryField(
         "rating",
         "choice",
-        at(_LEVELS, "ratings"),
+        at(_LEVELS),
         "thumbs of people",
         "down",
         "rated {}",
@@ -31,7 +31,7 @@ FIELDS = (
     QueryField(
         "score",
         "number",
-        at(_LEVELS, "scores"),
+        at(_LEVELS),
         "a score it was given, by name",
         ">0.8",
         "with {}",
@@ -40,7 +40,7 @@ FIELDS = (
         keyed=True,
         key="helpful",
     ),
-    QueryField("comment", "text", at(_LEVELS, "comments"), "what people noted", "wrong", "noted {}", many=True),
+    QueryField("comment", "text", at(_LEVELS), "what people noted", "wrong", "noted {}", many=True),
 )
 
 

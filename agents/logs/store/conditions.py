@@ -93,11 +93,11 @@ def keys_of_id(kind: ids.Kind, value: Value | None) -> list[int]:
     return [] if key is None else [key]
 
 
-def chosen(column: str, choices: Any) -> Callable[[FieldTerm], Q]:
-    """Build the term on a column of choices, compared by their labels."""
+def chosen(column: str, choices: Iterable[tuple[int, str]]) -> Callable[[FieldTerm], Q]:
+    """Build the term on a column of choices, (value, label), compared by their labels."""
 
     def term(node: FieldTerm) -> Q:
-        return one_of(column, (choice.value for choice in choices if value_matches(node.value, choice.label)), node)
+        return one_of(column, (value for value, label in choices if value_matches(node.value, label)), node)
 
     return term
 

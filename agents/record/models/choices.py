@@ -19,6 +19,10 @@ LIVE = (TurnStatus.QUEUED, TurnStatus.IN_PROGRESS)
 """Statuses of a turn that a process runs, or should run."""
 
 
+TRUNCATING = ("out_of_tokens", "max_infer_iters")
+"""Reasons why a turn or step stopped before its end."""
+
+
 class StepStatus(models.IntegerChoices):
     """The numbers agree with `TurnStatus`."""
 

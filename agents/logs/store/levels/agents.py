@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.db.models import Q
 
 from agents.base import ids
-from agents.logs.store.conditions import EVERYTHING, chosen, keys_of_id, timestamp, value_matches
+from agents.logs.store.conditions import EVERYTHING, keys_of_id, value_matches
 from agents.logs.store.levels.relations import QueryContext
-from agents.logs.store.levels.shared_terms import Terms, by_id, without_context
+from agents.logs.store.levels.shared_terms import Terms
+from agents.logs.store.levels.stored_terms import stored_terms
 from agents.query.tree import FieldTerm
 from agents.record.models.agents import Agent
-from agents.record.models.choices import Source
 
 
 def _agent(node: FieldTerm, context: QueryContext) -> Q:
@@ -23,9 +23,4 @@ def _agent(node: FieldTerm, context: QueryContext) -> Q:
     return ~same if node.op == "!=" else same
 
 
-TERMS: Terms = {
-    "id": by_id(ids.Kind.AGENT),
-    "agent": _agent,
-    "source": without_context(chosen("source", Source)),
-    "started": without_context(timestamp("created_at")),
-}
+TERMS: Terms = {**stored_terms("agent"), "agent": _agent}

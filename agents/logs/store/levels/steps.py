@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from django.db.models import Q
 
-from agents.base import ids
 from agents.base.models.terms import Term, TermKind
 from agents.base.tokenizer import tokens
-from agents.logs.store.conditions import chosen, interned_name, value_matches, words_match
+from agents.logs.store.conditions import chosen, value_matches, words_match
 from agents.logs.store.levels import json_values, turns
 from agents.logs.store.levels.relations import QueryContext
-from agents.logs.store.levels.shared_terms import TermFunction, Terms, by_id, tag_term, without_context
+from agents.logs.store.levels.shared_terms import TermFunction, Terms, tag_term
+from agents.logs.store.levels.stored_terms import stored_terms
 from agents.query import fields
-from agents.query.fields import TRUNCATING
 from agents.query.tree import FieldTerm, Flag, SearchPhrase
-from agents.record.models.choices import StepStatus, StepType
+from agents.record.models.choices import TRUNCATING, StepStatus, StepType
 from agents.record.models.tags import StepTag
 from agents.record.store import search
 
@@ -33,7 +32,7 @@ def _is(node: FieldTerm, context: QueryContext) -> Q:
 
 def _status(node: FieldTerm, context: QueryContext) -> Q:
     """Rare statuses have a partial index, which the database uses only where the query excludes completed steps."""
-    matching = chosen("status", StepStatus)(node)
+    matching = chosen("status", StepStatus.choices)(node)
     is_rare = node.op == "=" and not value_matches(node.value, StepStatus.COMPLETED.label)
     return matching & ~Q(status=StepStatus.COMPLETED) if is_rare else matching
 
@@ -80,15 +79,10 @@ def _text(node: FieldTerm, context: QueryContext) -> Q:
 
 
 TERMS: Terms = {
-    **turns.SHARED,
-    "id": by_id(ids.Kind.STEP),
+    **stored_terms("step"),
     "started": turns.started,
     "status": _status,
     "is": _is,
-    "type": without_context(chosen("type", StepType)),
-    "kind": without_context(interned_name(TermKind.STEP_KIND, "kind_id")),
-    "tool": without_context(interned_name(TermKind.TOOL, "tool_id")),
-    "finish": without_context(interned_name(TermKind.FINISH, "finish_id")),
     "server_side": _server_side,
     "violation": _problem(Q(violation=True), typed=False),
     "error": _problem(Q(error_type__isnull=False), typed=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import F, Q
+from django.db.models import Q
 
 from agents.base import ids
 from agents.base.models.people import ApiKey
@@ -10,9 +10,6 @@ from agents.base.models.terms import Term, TermKind
 from agents.base.tokenizer import tokens
 from agents.logs.store.conditions import (
     EVERYTHING,
-    amount,
-    chosen,
-    interned_name,
     keys_of_id,
     one_of,
     timestamp,
@@ -23,19 +20,16 @@ from agents.logs.store.levels.relations import QueryContext
 from agents.logs.store.levels.shared_terms import (
     TermFunction,
     Terms,
-    by_id,
-    code_term,
     folded_equals,
     mask_term,
     metadata_prefix,
     tag_term,
-    without_context,
 )
+from agents.logs.store.levels.stored_terms import stored_terms
 from agents.query import fields
-from agents.query.fields import TRUNCATING
 from agents.query.tree import ExactValue, FieldTerm, Period, SearchPhrase
 from agents.record.models.agents import Agent, Session
-from agents.record.models.choices import LIVE, Api, Source, TurnStatus
+from agents.record.models.choices import LIVE, TRUNCATING, TurnStatus
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Step, Turn
 from agents.record.store import search
@@ -154,37 +148,17 @@ def started(node: FieldTerm, context: QueryContext) -> Q:
     return condition
 
 
-SHARED: Terms = {
-    "duration": without_context(amount(F("duration_us"), "duration_us")),
-    "tokens": without_context(amount(F("input_tokens") + F("output_tokens"))),
-    "tokens.in": without_context(amount(F("input_tokens"))),
-    "tokens.out": without_context(amount(F("output_tokens"))),
-    "tokens.cached": without_context(amount(F("cached_tokens"))),
-    "tokens.reasoning": without_context(amount(F("reasoning_tokens"))),
-    "cost": without_context(amount(F("cost_nano"), "cost_nano")),
-    "ttft": without_context(amount(F("ttft_us"), "ttft_us")),
-    "ended": without_context(timestamp("completed_at")),
-    "model": without_context(interned_name(TermKind.MODEL, "model_id")),
-}
 TERMS: Terms = {
-    **SHARED,
-    "id": by_id(ids.Kind.TURN),
-    "turn": by_id(ids.Kind.TURN),
+    **stored_terms("turn"),
     "agent": agent,
     "session": session,
-    "user": without_context(interned_name(TermKind.END_USER, "end_user_id")),
-    "provider": without_context(interned_name(TermKind.PROVIDER, "provider_id")),
     "tag": tag_term(TurnTag, "turn_id", TermKind.TAG, lambda node: ""),
     "env": tag_term(TurnTag, "turn_id", TermKind.META, lambda node: "env="),
     "meta": tag_term(TurnTag, "turn_id", TermKind.META, metadata_prefix),
     "key": _key,
-    "api": without_context(chosen("api", [Api.AGENTS, Api.RESPONSES])),
-    "source": without_context(chosen("source", Source)),
     "attachment": mask_term("body__attachments", {"image": 1, "document": 2}),
-    "status": without_context(chosen("status", TurnStatus)),
     "is": _is,
     "error": _error,
-    "finish": code_term("stop_reason"),
     "started": started,
     "in": _part("input"),
     "out": _part("output"),

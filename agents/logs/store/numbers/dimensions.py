@@ -9,49 +9,26 @@ import numpy as np
 
 from agents.base.timestamps import to_datetime, to_us
 from agents.logs.store.numbers.columns import Array, Coded, coded
-from agents.logs.store.numbers.table import Table
+from agents.logs.store.numbers.table import CHILDREN, LAYOUTS, Table
+from agents.query.tree import LEVELS
+from agents.record.catalogue import CATALOGUE
 
-_TURN_FIELDS = {
-    "agent": "turn.agent_id",
-    "source": "turn.source",
-    "user": "turn.end_user_id",
-    "key": "turn.actor_key",
-    "provider": "turn.provider_id",
-}
-FACETS: Mapping[Table, Mapping[str, str]] = {
-    "turn": {
-        **_TURN_FIELDS,
-        "status": "turn.status",
-        "model": "turn.model_id",
-        "api": "turn.api",
-        "error": "turn.error_type_id",
-        "type": "turn.step_types",
-        "tool": "turn.tools",
-        "tag": "turn.terms",
-    },
-    "step": {
-        **_TURN_FIELDS,
-        "status": "step.status",
-        "type": "step.type",
-        "kind": "step.kind_id",
-        "tool": "step.tool_id",
-        "model": "step.model_id",
-        "error": "step.error_type_id",
-        "api": "turn.api",
-    },
-    "response": {
-        **_TURN_FIELDS,
-        "status": "response.status",
-        "model": "response.model_id",
-        "api": "response.api",
-    },
-    "session": {
-        "agent": "session.agent_id",
-        "status": "session.status",
-        "api": "session.api",
-        "source": "session.source",
-    },
-}
+
+def _facets(table: Table) -> Mapping[str, str]:
+    """Return the columns of a table's facets by field. The rows below a turn have the turn's value of fields that
+    are only of wider levels."""
+    wider = LEVELS[: LEVELS.index(table)]
+    columns = {}
+    for entry in CATALOGUE.values():
+        own = entry.counted.get(table) or entry.columns.get(table)
+        if entry.facet and own:
+            columns[entry.name] = f"{table}.{own}"
+        elif entry.facet and table in CHILDREN and set(entry.levels) <= set(wider):
+            columns[entry.name] = f"turn.{entry.columns['turn']}"
+    return columns
+
+
+FACETS: Mapping[Table, Mapping[str, str]] = {table: _facets(table) for table in LAYOUTS}
 """By table and field, the column a facet counts."""
 
 MULTIVALUED = frozenset({"turn.tools", "turn.terms", "turn.step_types"})

@@ -59,11 +59,11 @@ class Grouping:
 
 
 def labelled_groups(
-    by: Sequence[str], of_steps: bool, grouping: Grouping, selected: Sequence[int], stats: Sequence[Stats]
+    by: Sequence[str], grouping: Grouping, selected: Sequence[int], stats: Sequence[Stats]
 ) -> list[Group]:
     keys = list(grouping.numbers)
     chosen = [keys[number] for number in selected]
-    columns = [_names_of(name, of_steps, [key[index] for key in chosen]) for index, name in enumerate(by)]
+    columns = [_names_of(name, [key[index] for key in chosen]) for index, name in enumerate(by)]
     time = next((index for index, name in enumerate(by) if name in PERIODS), None)
     return [
         Group(
@@ -76,9 +76,8 @@ def labelled_groups(
     ]
 
 
-def _names_of(name: str, of_steps: bool, numbers: list[int]) -> list[tuple[str | None, str]]:
+def _names_of(name: str, numbers: list[int]) -> list[tuple[str | None, str]]:
     if name in PERIODS:
         return [(iso(number), iso(number)) for number in numbers]
-    field = "step status" if of_steps and name == "status" else name
-    labels = names(field, {number for number in numbers if number != NULL})
+    labels = names(name, {number for number in numbers if number != NULL})
     return [(None, "") if number == NULL else labels[number] for number in numbers]

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from agents.base import ids
 from agents.base.models.people import ApiKey
 from agents.base.store import terms
+from agents.logs.store.levels.stored_terms import labels_of, stored_column
+from agents.record.catalogue import CATALOGUE
 from agents.record.models.agents import Agent, Session
-from agents.record.models.choices import Api, Source, StepStatus, StepType, TurnStatus
 
 Names = dict[int, tuple[str, str]]
 """By number: the value behind a query's colon, and the label."""
 
 
 def names(field: str, numbers: Iterable[int]) -> Names:
-    return _NAMES[field](set(numbers))
+    if field in _NAMES:
+        return _NAMES[field](set(numbers))
+    labels = _choices(field)
+    return {number: (labels[number],) * 2 for number in numbers} if labels else _terms(set(numbers))
 
 
-def _choices(choices: Any) -> Callable[[set[int]], Names]:
-    def named(numbers: set[int]) -> Names:
-        return {number: (choices(number).label,) * 2 for number in numbers}
-
-    return named
+def _choices(field: str) -> dict[int, str]:
+    """Return the labels of a field's numbers, where its column has choices; else they are interned texts."""
+    columns = [stored_column(level, column) for level, column in CATALOGUE[field].columns.items()]
+    return labels_of(columns[0]) if columns else {}
 
 
 def _terms(numbers: set[int]) -> Names:
@@ -61,13 +63,8 @@ def _by_name(kind: ids.Kind, numbers: set[int], name_of: dict[int, str]) -> Name
 
 
 _NAMES: dict[str, Callable[[set[int]], Names]] = {
-    "status": _choices(TurnStatus),
-    "step status": _choices(StepStatus),
-    "type": _choices(StepType),
-    "api": _choices(Api),
-    "source": _choices(Source),
     "agent": _agents,
     "session": _sessions,
     "key": _keys,
-    **dict.fromkeys(("model", "provider", "tool", "kind", "user", "error", "tag"), _terms),
 }
+"""Names of records, which are neither choices nor interned texts."""

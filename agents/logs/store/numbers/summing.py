@@ -63,7 +63,7 @@ def groups(actor: Actor, query: Query, by: Sequence[str], limit: int, zone: tzin
     ]
     return Groups(
         by=list(by),
-        groups=labelled_groups(by, query.level == "step", grouping, selected, group_stats),
+        groups=labelled_groups(by, grouping, selected, group_stats),
         more=count - len(selected),
     )
 

@@ -16,6 +16,7 @@ from django.db.models import BigIntegerField, Case, F, IntegerField, Model, Q, Q
 from django.db.models.functions import Cast, Coalesce
 
 from agents.logs.store.numbers.columns import NULL, Array, Column, coded, plain, ragged
+from agents.record.catalogue import CATALOGUE
 from agents.record.models.agents import Session
 from agents.record.models.tags import TurnTag
 from agents.record.models.turns import Response, Step, Turn
@@ -40,28 +41,25 @@ class Layout:
         return name in self.coded or name in self.plain
 
 
-def _layout(model: type[Model], coded: str, plain: str) -> Layout:
-    return Layout(model, frozenset(coded.split()), frozenset(plain.split()))
+def _layout(table: Table, model: type[Model], coded: str = "", plain: str = "") -> Layout:
+    """Build the layout of a table: the columns of its fields in the catalogue, and more."""
+    few, many = set(coded.split()), {"id", *plain.split()}
+    for entry in CATALOGUE.values():
+        if column := entry.columns.get(table):
+            (many if entry.kind in ("number", "time", "id") else few).update(column.split("+"))
+    return Layout(model, frozenset(few), frozenset(many))
 
 
-_TOKENS = "input_tokens output_tokens cached_tokens reasoning_tokens"
-_TIMES = "started_at completed_at duration_us ttft_us"
 LAYOUTS: dict[Table, Layout] = {
     "turn": _layout(
+        "turn",
         Turn,
-        "agent_id owner_id scope_id api source status model_id provider_id end_user_id error_type_id actor_key "
-        "step_types leg_count stop_reason",
-        f"id session_id {_TIMES} {_TOKENS} cost_nano step_count tool_count error_count violation_count",
+        coded="owner_id scope_id step_types leg_count",
+        plain="session_id step_count tool_count error_count violation_count",
     ),
-    "step": _layout(
-        Step,
-        "type kind_id tool_id model_id status server_side violation error_type_id finish_id",
-        f"id {_TIMES} {_TOKENS} cost_nano",
-    ),
-    "response": _layout(Response, "api model_id status", f"id created_at completed_at {_TOKENS}"),
-    "session": _layout(
-        Session, "agent_id api source status", "id created_at turn_count input_tokens output_tokens cost_nano"
-    ),
+    "step": _layout("step", Step),
+    "response": _layout("response", Response),
+    "session": _layout("session", Session, coded="status", plain="turn_count"),
 }
 SEALED: tuple[Table, ...] = ("turn", "step", "response")
 RAGGED = frozenset({"turn.tools", "turn.terms"})

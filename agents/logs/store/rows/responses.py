@@ -10,8 +10,7 @@ from agents.base.store import terms
 from agents.base.timestamps import to_us, us_or_none
 from agents.logs.schemas.rows import ResponseRow, TurnRow
 from agents.logs.store.rows import cells, turns
-from agents.query.fields import TRUNCATING
-from agents.record.models.choices import TurnStatus
+from agents.record.models.choices import TRUNCATING, TurnStatus
 from agents.record.models.turns import Response
 
 _COLUMNS = (
