@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from django.db.models import Max
+from django.db.models import Count, Max
 from django.db.utils import IntegrityError
 
 from agents.base.errors import Conflict
@@ -22,6 +22,7 @@ from agents.base.models.changes import Change, ChangeKind
 from agents.base.store import changes
 from agents.base.store.writer import writer
 from agents.logs.models.segments import Segment, SegmentColumn
+from agents.logs.store.numbers.layouts import ALL_COLUMNS
 from agents.record.models.turns import Turn
 
 LARGE_TURNS, SMALL_TURNS = 16_384, 1_024
@@ -104,7 +105,7 @@ def _first_run(segments: Iterator[_Live]) -> list[_Live]:
 
 
 def _refresh() -> bool:
-    """Rebuild a segment with many changed turns, and advance the ``seq`` of unchanged segments."""
+    """Rebuild a segment that lacks a column, or with many changed turns; advance the ``seq`` of unchanged segments."""
     live, latest = _live(), changes.latest()
     if not live:
         return False
@@ -113,12 +114,22 @@ def _refresh() -> bool:
         # nobody knows any more what has changed in them
         writer.write(lambda: Segment.objects.filter(live=True).update(live=False))
         return True
+    if outdated := incomplete([segment.pk for segment in live]):
+        segment = next(segment for segment in live if segment.pk in outdated)
+        return _replace([segment], segment.low, segment.high)
     stale = _stale(live, seq)
     for segment, count in zip(live, stale, strict=True):
         if count > MAX_STALE_TURNS or (count and latest - seq > MAX_LAG):
             return _replace([segment], segment.low, segment.high)
     _advance([segment for segment, count in zip(live, stale, strict=True) if not count], latest)
     return False
+
+
+def incomplete(segments: Sequence[int]) -> set[int]:
+    """Return those of some segments that lack a column: an earlier version sealed them, which did not know it."""
+    columns = SegmentColumn.objects.filter(segment_id__in=segments, name__in=ALL_COLUMNS)
+    counts = dict(columns.values("segment_id").annotate(count=Count("pk")).values_list("segment_id", "count"))
+    return {segment for segment in segments if counts.get(segment, 0) < len(ALL_COLUMNS)}
 
 
 def _stale(live: Sequence[_Live], seq: int) -> list[int]:
@@ -174,7 +185,7 @@ def _ranges(low: int, high: int) -> list[tuple[int, int, int]]:
 def _columns(low: int, high: int) -> list[SegmentColumn]:
     from agents.logs.store.numbers import columns, table
 
-    by_name = table.read(table.within(low, high), table.ALL_COLUMNS)
+    by_name = table.read(table.within(low, high), ALL_COLUMNS)
     packed = []
     for name, column in by_name.items():
         minimum, maximum = columns.bounds(column)

@@ -15,7 +15,7 @@ from agents.base.errors import InvalidRequest, Unavailable
 from agents.base.store import changes, terms
 from agents.base.store.writer import writer
 from agents.base.timestamps import to_us
-from agents.logs.models.segments import Segment
+from agents.logs.models.segments import Segment, SegmentColumn
 from agents.logs.schemas.numbers import Percentiles, Stats
 from agents.logs.store import numbers, segments
 from agents.logs.store.query import condition
@@ -321,6 +321,18 @@ def test_segments_whose_changes_are_forgotten_are_not_believed(admin: Actor, mon
     segments.seal_all()
     assert numbers.stats(admin, asked("status:failed")).count == len(rows_of(admin, asked("status:failed")))
     assert sum(Segment.objects.filter(live=True).values_list("turns", flat=True)) == 45
+
+
+def test_segments_without_a_column_that_was_added_later_are_not_read_and_rebuilt(admin: Actor) -> None:
+    made = Many(random.Random(1), [admin])
+    made.add(40)
+    segments.seal_all()
+    SegmentColumn.objects.filter(name="turn.ttft_us").delete()  # as a version that did not know it left them
+    slow = asked("ttft:>1ms")
+    assert numbers.stats(admin, slow).count == len(rows_of(admin, slow)) > 0
+    segments.maintain()
+    assert SegmentColumn.objects.filter(name="turn.ttft_us", segment__live=True).count() == 1
+    assert numbers.stats(admin, slow).count == len(rows_of(admin, slow))
 
 
 def test_segments_grow_together_and_the_replaced_are_deleted(admin: Actor, monkeypatch: pytest.MonkeyPatch) -> None:

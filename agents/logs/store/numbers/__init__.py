@@ -14,7 +14,8 @@ time limit it ends with Unavailable. numpy is imported when something is first c
 
 ==============  ==================================================================================
 ``columns``     columns in memory and packed
-``table``       the list of columns, and reading them from the rows
+``layouts``     the columns of each table
+``table``       columns read from the rows
 ``reading``     one snapshot, and a limit of time
 ``chunks``      segments and tail
 ``masks``       boolean arrays: the rows of a chunk that fulfil a condition

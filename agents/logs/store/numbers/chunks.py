@@ -16,7 +16,9 @@ from agents.base.models.changes import Change, ChangeKind
 from agents.base.store import changes
 from agents.logs.models.segments import Segment, SegmentColumn
 from agents.logs.store.numbers.columns import Array, Coded, Column, Plain, Ragged, unpack
-from agents.logs.store.numbers.table import Table, read
+from agents.logs.store.numbers.layouts import Table
+from agents.logs.store.numbers.table import read
+from agents.logs.store.segments import incomplete
 
 ColumnBounds = dict[str, tuple[int | None, int | None]]
 """The minimum and maximum of columns; None for a column without values."""
@@ -81,12 +83,13 @@ class LiveSegment:
 
 def live_segments() -> tuple[list[LiveSegment], int]:
     """Return the live segments in the order of their turns, and the number in the change feed up to which they
-    are valid. No segments when later changes have been dropped from the feed: the stale turns are unknown then."""
+    are valid. No segments when later changes have been dropped from the feed: the stale turns are unknown then; nor
+    when one lacks a column."""
     rows = list(Segment.objects.filter(live=True).order_by("low").values_list("pk", "low", "high", "seq"))
     if not rows:
         return [], 0
     seq = min(row[3] for row in rows)
-    if changes.is_pruned(seq):
+    if changes.is_pruned(seq) or incomplete([row[0] for row in rows]):
         return [], 0
     return [LiveSegment(*row[:3]) for row in rows], seq
 

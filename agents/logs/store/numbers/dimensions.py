@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.base.timestamps import to_datetime, to_us
 from agents.logs.store.numbers.columns import Array, Coded, coded
-from agents.logs.store.numbers.table import CHILDREN, LAYOUTS, Table
+from agents.logs.store.numbers.layouts import CHILDREN, LAYOUTS, Table
 from agents.query.tree import LEVELS
 from agents.record.catalogue import CATALOGUE
 

@@ -13,9 +13,9 @@ from agents.logs.schemas.numbers import Facet, FacetValue
 from agents.logs.store.numbers.columns import NULL, Array, Coded
 from agents.logs.store.numbers.dimensions import FACETS
 from agents.logs.store.numbers.labels import names
+from agents.logs.store.numbers.layouts import CHILDREN, RAGGED
 from agents.logs.store.numbers.scan import MatchedChunk, Rows, open_scan
 from agents.logs.store.numbers.snapshot import Deadline
-from agents.logs.store.numbers.table import CHILDREN, RAGGED
 from agents.query.tree import Query
 from agents.record.models.choices import Api, StepType
 

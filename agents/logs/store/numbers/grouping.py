@@ -12,8 +12,8 @@ from agents.logs.schemas.numbers import Group, Stats
 from agents.logs.store.numbers.columns import NULL, Array, Coded, coded
 from agents.logs.store.numbers.dimensions import GROUPS, PERIODS, STARTED, periods
 from agents.logs.store.numbers.labels import names
+from agents.logs.store.numbers.layouts import CHILDREN, Table
 from agents.logs.store.numbers.scan import MatchedChunk, Rows
-from agents.logs.store.numbers.table import CHILDREN, Table
 
 
 class Grouping:

@@ -19,6 +19,7 @@ from django.db.models.sql.where import AND
 
 from agents.base.timestamps import to_us
 from agents.logs.store.numbers.columns import NULL, Array
+from agents.logs.store.numbers.layouts import LAYOUTS, Table
 from agents.logs.store.numbers.masks import (
     AllOf,
     AnyOf,
@@ -31,7 +32,7 @@ from agents.logs.store.numbers.masks import (
     MultivaluedCheck,
     SumCheck,
 )
-from agents.logs.store.numbers.table import LAYOUTS, REASONS, Table
+from agents.logs.store.numbers.table import REASONS
 from agents.record.models.tags import TurnTag
 
 

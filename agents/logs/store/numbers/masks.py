@@ -12,7 +12,7 @@ import numpy as np
 
 from agents.logs.store.numbers.chunks import ColumnBounds, ColumnChunk
 from agents.logs.store.numbers.columns import Array, Coded
-from agents.logs.store.numbers.table import Table
+from agents.logs.store.numbers.layouts import Table
 
 Check = Callable[[Array], Array]
 """Returns which of some numbers pass."""

@@ -14,9 +14,9 @@ import numpy as np
 from django.db.models import Q
 
 from agents.base.access import Actor, readable_scopes
+from agents.logs.store.numbers.layouts import CHILDREN, LAYOUTS, Table
 from agents.logs.store.numbers.lookups import Lookups, NotColumns, sorted_keys
 from agents.logs.store.numbers.masks import AllOf, AnyOf, ByKeys, Complement, FromTurn, Mask, TurnsWith
-from agents.logs.store.numbers.table import CHILDREN, LAYOUTS, Table
 from agents.logs.store.query import condition
 from agents.query import fields, tree
 from agents.query.tree import Query

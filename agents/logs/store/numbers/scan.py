@@ -11,10 +11,10 @@ import numpy as np
 from agents.base.access import Actor
 from agents.logs.store.numbers.chunks import ColumnChunk, TurnChunks
 from agents.logs.store.numbers.columns import Array, Coded, Column, Ragged
+from agents.logs.store.numbers.layouts import Table
 from agents.logs.store.numbers.masks import AllOf, Mask
 from agents.logs.store.numbers.plan import MaskPlan
 from agents.logs.store.numbers.snapshot import Deadline
-from agents.logs.store.numbers.table import Table
 from agents.query import tree
 from agents.query.tree import Query
 

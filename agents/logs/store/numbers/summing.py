@@ -13,9 +13,9 @@ from agents.logs.schemas.numbers import Groups, Percentiles, Stats, TokenSums
 from agents.logs.store.numbers.bucketing import OUTCOME_OF_STATUS, OUTCOMES
 from agents.logs.store.numbers.columns import NULL, Array
 from agents.logs.store.numbers.grouping import Grouping, labelled_groups
+from agents.logs.store.numbers.layouts import LAYOUTS, Table
 from agents.logs.store.numbers.scan import MatchedChunk, Rows, open_scan
 from agents.logs.store.numbers.snapshot import Deadline
-from agents.logs.store.numbers.table import LAYOUTS, Table
 from agents.query.tree import Query
 from agents.record.models.choices import StepStatus, StepType
 

@@ -1,77 +1,27 @@
-"""Define the columns and read them from the rows, for sealing and for the tail alike.
-
-Columns are named ``<table>.<field>``, the field as in the model. The rows of the tables below turns are
+"""Read the columns from the rows, for sealing and for the tail alike. The rows of the tables below turns are
 in the order of their turns; their ``turn`` is the index of the turn in the chunk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from django.db.models import BigIntegerField, Case, F, IntegerField, Model, Q, QuerySet, Value, When
+from django.db.models import BigIntegerField, Case, F, IntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Cast, Coalesce
 
 from agents.logs.store.numbers.columns import NULL, Array, Column, coded, plain, ragged
-from agents.record.catalogue import CATALOGUE
-from agents.record.models.agents import Session
+from agents.logs.store.numbers.layouts import CHILDREN, LAYOUTS, RAGGED, Table
 from agents.record.models.tags import TurnTag
-from agents.record.models.turns import Response, Step, Turn
+from agents.record.models.turns import Step, Turn
 
-Table = Literal["session", "turn", "step", "response"]
 REASONS = ("", "end_of_turn", "end_of_message", "out_of_tokens", "violation", "max_infer_iters", "input_timeout")
 """The stop reasons of turns by number; all others are `OTHER_REASON`. Only ever add at the end."""
 OTHER_REASON = 255
 BATCH_ROWS = 5_000
 """Rows read at once: as Python's numbers they are ten times as large as in a column."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """A table's columns: ``coded`` have few different values, ``plain`` are the others."""
-
-    model: type[Model]
-    coded: frozenset[str]
-    plain: frozenset[str]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.coded or name in self.plain
-
-
-def _layout(table: Table, model: type[Model], coded: str = "", plain: str = "") -> Layout:
-    """Build the layout of a table: the columns of its fields in the catalogue, and more."""
-    few, many = set(coded.split()), {"id", *plain.split()}
-    for entry in CATALOGUE.values():
-        if column := entry.columns.get(table):
-            (many if entry.kind in ("number", "time", "id") else few).update(column.split("+"))
-    return Layout(model, frozenset(few), frozenset(many))
-
-
-LAYOUTS: dict[Table, Layout] = {
-    "turn": _layout(
-        "turn",
-        Turn,
-        coded="owner_id scope_id step_types leg_count",
-        plain="session_id step_count tool_count error_count violation_count",
-    ),
-    "step": _layout("step", Step),
-    "response": _layout("response", Response),
-    "session": _layout("session", Session, coded="status", plain="turn_count"),
-}
-SEALED: tuple[Table, ...] = ("turn", "step", "response")
-RAGGED = frozenset({"turn.tools", "turn.terms"})
-"""The tools a turn called; its tags and the pairs of its metadata."""
-CHILDREN: tuple[Table, ...] = ("step", "response")
-ALL_COLUMNS = frozenset(
-    {f"{table}.{name}" for table in SEALED for name in LAYOUTS[table].coded | LAYOUTS[table].plain}
-    | {f"{table}.turn" for table in CHILDREN}
-    | RAGGED
-)
-"""All columns of sealed segments."""
-
 
 TurnFilter = Callable[[str], Q]
 """Selects the turns to read: returns a condition on the column (``pk``, ``turn_id``) that refers to them."""
