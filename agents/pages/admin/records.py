@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from agents.base import ids
 from agents.base.ids import Kind
 from agents.base.models.changes import Change, ChangeKind
+from agents.pages.admin.catalogue_values import CatalogueValues
 from agents.pages.admin.filters import (
     SessionFilter,
     SinceFilter,
@@ -34,8 +35,13 @@ from agents.uikit.admin.row_limits import MAX_SCANNED, newest_rows
 
 
 @admin.register(Step)
-class StepAdmin(DurationColumns, UsageColumns, StatusColumns, RecordAdmin):
+class StepAdmin(DurationColumns, UsageColumns, StatusColumns, CatalogueValues, RecordAdmin):
     kind = Kind.STEP
+    level = "step"
+    shown = (
+        "id type kind tool model status error violation server_side started ended duration ttft "
+        "tokens tokens.in tokens.out tokens.cached tokens.reasoning cost"
+    )
     id_columns = {Kind.STEP: "pk", Kind.TURN: "turn_id"}
     prefetched = ("tool", "model", Prefetch("turn__body", PREVIEWS))
     list_display = ("started", "by_type", "called", "of_turn", "number", "state", "took", "tokens", "cost")

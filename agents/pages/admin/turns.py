@@ -15,6 +15,7 @@ from agents.base.errors import QuerySyntax
 from agents.base.ids import Kind
 from agents.base.models.people import ApiKey
 from agents.logs.store.query import condition
+from agents.pages.admin.catalogue_values import CatalogueValues
 from agents.pages.admin.filters import (
     AgentFilter,
     ApiFilter,
@@ -39,8 +40,13 @@ PREVIEWS = TurnBody.all_objects.only("turn_id", "input_preview", "output_preview
 
 
 @admin.register(Turn)
-class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, RecordAdmin):
+class TurnAdmin(DurationColumns, UsageColumns, StatusColumns, OwnershipColumns, CatalogueValues, RecordAdmin):
     kind = Kind.TURN
+    level = "turn"
+    shown = (
+        "id turn user key api source status error finish model provider started ended duration ttft "
+        "tokens tokens.in tokens.out tokens.cached tokens.reasoning cost"
+    )
     id_columns = {Kind.TURN: "pk", Kind.SESSION: "session_id", Kind.AGENT: "agent_id"}
     prefetched = ("agent", "session", "model", Prefetch("body", PREVIEWS))
     list_display = ("started", "by_agent", "in_session", "first_words", "state", "model_name", "took", "tokens", "cost")

@@ -122,6 +122,13 @@ def test_a_step_shows_its_content(boss: Browser, made: Recorded) -> None:
     assert any('"query": "x"' in text for text in texts)
 
 
+def test_a_step_shows_every_field_that_queries_ask_for(boss: Browser, made: Recorded) -> None:
+    """Those without a cell of their own are listed with the name that queries use."""
+    step = next(step for step in Step.objects.unscoped("test").order_by("pk") if step.finish_id)
+    page = words(boss.read(url("step", step.pk)))
+    assert f"Further values Finish: {step.finish}" in page
+
+
 def test_a_long_body_is_cut_with_a_word_about_it(boss: Browser, db: None) -> None:
     turn = make_turn(SERVER, f"say {'long ' * 30_000}")
     read = boss.read(url("step", first_key("step")))
