@@ -6,7 +6,7 @@ ignore (``status`` on a turn, ``metadata`` on a step).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 from pydantic import Field
 
@@ -133,6 +133,8 @@ class SessionPage(ObjectPage[SessionObject]):
 
 
 StepTypeName = Literal["inference", "tool_execution", "shield_call", "memory_retrieval"]
+STEP_TYPES = frozenset(get_args(StepTypeName))
+"""Types of steps that the API shows; its clients refuse others."""
 
 
 class TurnStartPayload(Wire):

@@ -13,6 +13,7 @@ import msgspec
 from agents.base import ids
 from agents.base.ids import Kind
 from agents.base.sse import frame
+from agents.llama_stack.schemas import STEP_TYPES
 from agents.llama_stack.wire import step_json, turn_json
 from agents.record.schemas.events import (
     Delta,
@@ -113,9 +114,9 @@ class TurnStream:
                 return [
                     _payload(b'"event_type":"turn_start","turn_id":"%b"' % ids.public(Kind.TURN, self._key).encode())
                 ]
-            case StepStarted(status="in_progress") if event.step_type != "other":
+            case StepStarted(status="in_progress") if event.step_type in STEP_TYPES:
                 return self._start_payloads(event)
-            case StepEnded() if event.step_type != "other":
+            case StepEnded() if event.step_type in STEP_TYPES:
                 return self._end_payloads(event)
             case TurnAwaiting():
                 self.is_over = True

@@ -16,6 +16,7 @@ import msgspec
 from agents.base import ids
 from agents.base.ids import Kind
 from agents.base.schemas.wire import iso
+from agents.llama_stack.schemas import STEP_TYPES
 from agents.record.schemas.content import CompletionMessage
 from agents.record.schemas.items import media_type
 from agents.record.schemas.turns import LoadDetail, StepSnapshot, TurnSnapshot, unchanged
@@ -74,7 +75,7 @@ def _images(content: Any) -> list[dict[str, Any]]:
 def grouped_steps(steps: Iterable[StepSnapshot]) -> list[list[StepSnapshot]]:
     """Group steps as the API shows them: finished steps of its types, calls of client tools of one round
     together."""
-    visible = [step for step in steps if step.completed_at is not None and step.type != "other"]
+    visible = [step for step in steps if step.completed_at is not None and step.type in STEP_TYPES]
     groups = itertools.groupby(visible, key=_group)
     return [list(group) for _, group in groups]
 

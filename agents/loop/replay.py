@@ -30,6 +30,8 @@ from agents.record.schemas.events import (
 if TYPE_CHECKING:
     from agents.loop.run import Run
 
+REPLAYED_TYPES = frozenset({"inference", "tool_execution", "shield_call", "memory_retrieval"})
+"""Types of steps that the loop takes from a record."""
 OriginKind = Literal["taken_over", "recorded", "edited", "live"]
 
 

@@ -23,6 +23,7 @@ from agents.pages.page_hooks import hooks
 from agents.record.schemas.content import ToolDef
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.uikit import format
+from agents.uikit.elements import type_label
 
 MAX_PASSAGES = 20
 """Retrieved passages shown; the raw view has all."""
@@ -117,8 +118,10 @@ def step_card(
             return _shield(base, step, agent_name)
         case "memory_retrieval":
             return _memory(base, step)
-        case _:
+        case "other":
             return _other(base, step)
+        case _:
+            return _plain(base, step)
 
 
 def duration(step: StepSnapshot) -> str:
@@ -361,6 +364,13 @@ def _external(base: StepCard, step: StepSnapshot, detail: step_details.StoredOth
         note=step.name,
         body=visible_blocks,
     )
+
+
+def _plain(base: StepCard, step: StepSnapshot) -> StepCard:
+    """The card of a type of step without a look of its own: its detail as it is."""
+    values = step_values.step_texts(step)
+    title = format.capitalize(type_label(step.type))
+    return replace(base, title=title, note=step.name, body=tuple(map(blocks.data_block, values)))
 
 
 def _tool_list(base: StepCard, step: StepSnapshot, detail: step_details.StoredOther) -> StepCard:

@@ -14,7 +14,7 @@ from agents.record.schemas.turns import StepSnapshot
 
 def step_texts(step: StepSnapshot) -> list[NamedText]:
     """The full texts of a step."""
-    return [*_VALUES[step.type](step), *citations.values(step)]
+    return [*_VALUES.get(step.type, _any)(step), *citations.values(step)]
 
 
 def inference(step: StepSnapshot) -> list[NamedText]:
@@ -97,6 +97,11 @@ def other(step: StepSnapshot) -> list[NamedText]:
     written = step_details.json_text(detail.data)
     is_cut = any(cut.pointer == "/data" for cut in step.cuts)
     return [blocks.step_text("data", step, [(str(msgspec.json.decode(detail.data)) if is_cut else written, "/data")])]
+
+
+def _any(step: StepSnapshot) -> list[NamedText]:
+    """The detail as it is, of a type without texts of its own."""
+    return [blocks.step_text("data", step, [(step_details.json_text(step.detail), "")])] if step.detail else []
 
 
 _VALUES: dict[str, Callable[[StepSnapshot], list[NamedText]]] = {

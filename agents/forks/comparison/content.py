@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ def _object(encoded: bytes | None) -> JSON:
 
 def texts_of(step: StepSnapshot, detail: JSON) -> dict[str, str]:
     """The texts of a step by name, those that are there."""
-    texts = {**_TEXTS[step.type](detail), "error": step.error.message if step.error else ""}
+    texts = {**_TEXTS.get(step.type, _any)(detail), "error": step.error.message if step.error else ""}
     return {name: text for name, text in texts.items() if text}
 
 
@@ -108,13 +108,18 @@ def _other(detail: JSON) -> dict[str, str]:
     return {"kind": str(detail.get("kind") or ""), "data": pretty(msgspec.json.encode(data).decode())}
 
 
-_TEXTS = {
+def _any(detail: JSON) -> dict[str, str]:
+    return {"data": pretty(msgspec.json.encode(detail).decode())} if detail else {}
+
+
+_TEXTS: Mapping[str, Callable[[JSON], dict[str, str]]] = {
     "inference": _inference,
     "tool_execution": _tool,
     "shield_call": _shield,
     "memory_retrieval": _memory,
     "other": _other,
 }
+"""By type of step; of others the detail as it is."""
 
 
 def input_text(messages: bytes) -> str:

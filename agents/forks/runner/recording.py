@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.loop.replay import EditedResult, NextResponse, RecordedStep, RecordedTurn
+from agents.loop.replay import REPLAYED_TYPES, EditedResult, NextResponse, RecordedStep, RecordedTurn
 from agents.record.schemas.content import Content, TurnMessage
-from agents.record.schemas.events import (
-    InferenceDetail,
-    MemoryDetail,
-    OtherDetail,
-    ShieldDetail,
-    StepDetail,
-    ToolDetail,
-    TurnResumed,
-)
+from agents.record.schemas.events import DETAILS, StepDetail, ToolDetail, TurnResumed
 from agents.record.schemas.turns import StepSnapshot, TurnSnapshot
 from agents.record.store import replay
-
-_DETAILS: dict[str, type[StepDetail]] = {
-    "inference": InferenceDetail,
-    "tool_execution": ToolDetail,
-    "shield_call": ShieldDetail,
-    "memory_retrieval": MemoryDetail,
-    "other": OtherDetail,
-}
 
 
 def recording(
@@ -40,7 +24,7 @@ def recording(
     finished = [_recorded(item) for item in source.steps if item.completed_at is not None and item.detail]
     numbers = {item.key: item.number for item in source.steps}
     return RecordedTurn(
-        replayed=[item for item in finished if numbers[item.key] < step.number and item.type != "other"],
+        replayed=[item for item in finished if numbers[item.key] < step.number and item.type in REPLAYED_TYPES],
         reusable=[item for item in finished if numbers[item.key] >= step.number],
         edit=None if edited is None else EditedResult(step.key, call_id(step), edited),
         next_responses=next_responses,
@@ -49,7 +33,8 @@ def recording(
 
 
 def detail_of(step: StepSnapshot) -> StepDetail:
-    return _DETAILS[step.type].model_validate_json(step.detail or b"{}")
+    detail: StepDetail = DETAILS[step.type].model_validate_json(step.detail or b"{}")
+    return detail
 
 
 def call_id(step: StepSnapshot) -> str | None:

@@ -13,20 +13,13 @@ from agents.base.store.writer import writer
 from agents.record.models.choices import StepType
 from agents.record.models.turns import Step, StepDetail, Turn, TurnBody
 from agents.record.schemas.content import CompletionMessage, text_of
-from agents.record.schemas.events import ErrorInfo, InferenceDetail, MemoryDetail, OtherDetail, ShieldDetail, ToolDetail
+from agents.record.schemas.events import DETAILS, ErrorInfo
 from agents.record.store import large_values, search, searchable_text
 from agents.record.store.search import StepText
 from agents.record.store.searchable_text import metadata_text
 
 TURNS_PER_JOB = 50
 """Turns of one job."""
-_DETAILS: dict[int, Any] = {
-    StepType.INFERENCE: InferenceDetail,
-    StepType.TOOL_EXECUTION: ToolDetail,
-    StepType.SHIELD_CALL: ShieldDetail,
-    StepType.MEMORY_RETRIEVAL: MemoryDetail,
-    StepType.OTHER: OtherDetail,
-}
 
 
 def count(after: int = 0) -> int:
@@ -61,7 +54,7 @@ def index(turns: list[int]) -> None:
 
 
 def _step_text(type_: int, detail: bytes, error: str) -> StepText:
-    return searchable_text.of_step(_DETAILS[type_].model_validate_json(detail), _error(error))
+    return searchable_text.of_step(DETAILS[StepType(type_).label].model_validate_json(detail), _error(error))
 
 
 def _index_turn(turn: int, input_messages: str, output_message: str, error: str, metadata: dict[str, Any]) -> None:

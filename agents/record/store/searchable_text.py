@@ -54,6 +54,8 @@ def of_step(detail: StepDetail, error: ErrorInfo | None = None) -> StepText:
             return StepText("", detail.query, text_of(detail.inserted_context), problem)
         case OtherDetail():
             return StepText("", detail.kind, flat(detail.data), problem)
+    # a type that has nothing of its own to say here
+    return StepText("", "", flat(detail.model_dump(mode="json", exclude_none=True)), problem)
 
 
 def violation_of(detail: StepDetail) -> str:

@@ -172,7 +172,7 @@ def _step(trace: str, step: StepRecord, turn: TurnRecord, agent: str) -> Externa
 
 def _detail(step: StepRecord) -> StepDetail:
     """Validate the detail of a step. Raises ValidationError."""
-    values = step.detail if step.detail is not None else _EMPTY_DETAILS[step.type]
+    values = step.detail if step.detail is not None else _EMPTY_DETAILS.get(step.type, {})
     detail: StepDetail = DETAILS[step.type].model_validate(values)
     return detail
 

@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
+
 from agents.record.schemas.content import text_of
 from agents.record.schemas.events import (
     DETAILS,
@@ -183,8 +185,11 @@ class _TurnMessages:
             case OtherDetail():
                 data = messages.text(detail.data) if detail.data else ""
                 return {"gen_ai.operation.name": detail.kind, "agents.step.data": data}
+            case BaseModel():  # a type that has no words of its own in the conventions
+                data = messages.text(detail.model_dump(mode="json", exclude_none=True))
+                return {"gen_ai.operation.name": step.type, "agents.step.data": data}
         return {
-            "gen_ai.operation.name": _OPERATIONS[step.type],
+            "gen_ai.operation.name": _OPERATIONS.get(step.type, step.type),
             **_NAME_ATTRIBUTES.get(step.type, lambda name: {})(step.name),
         }
 

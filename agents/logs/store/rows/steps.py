@@ -154,9 +154,10 @@ def _previews(type_: StepType, detail: bytes) -> tuple[str, str]:
             return ", ".join(parsed.shields), (parsed.violation.user_message or "") if parsed.violation else ""
         case StepType.MEMORY_RETRIEVAL:
             return parsed.query, _text(parsed.inserted_context)
-        case _:
+        case StepType.OTHER:
             data = parsed.data
             return parsed.kind or "", "" if data is None else msgspec.json.encode(data).decode()
+    return "", detail.decode()  # a type that has nothing of its own to say here
 
 
 def _text(content: Any) -> str:
