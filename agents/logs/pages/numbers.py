@@ -62,19 +62,17 @@ def list_numbers(actor: Actor, tab: ListTab, query: Query, zone: str) -> dict[st
     """Return the facets, histogram and sums of a list; ``slow`` is the message where counting took too long."""
     empty: dict[str, Any] = {"ready": True, "slow": "", "histogram": None, "sums": None, "suggestions": ()}
     try:
-        counted = numbers.facets(actor, query, BY[tab.level])
-        buckets, width = numbers.histogram(actor, query, BUCKETS, zone=ZoneInfo(zone))
-        sums = numbers.stats(actor, query)
+        overview = numbers.overview(actor, query, BY[tab.level], BUCKETS, ZoneInfo(zone))
     except Unavailable as error:
         return empty | {"slow": error.message, "facets": facets(query, {}, tab.link)}
     choices = {
         facet.field: [(value.value, value.label, value.count) for value in facet.values if value.count]
-        for facet in counted
+        for facet in overview.facets
     }
     return empty | {
         "facets": facets(query, choices, tab.link),
-        "histogram": histogram.chart(buckets, width, query, tab.link, ZoneInfo(zone)),
-        "sums": sums,
+        "histogram": histogram.chart(overview.buckets, overview.width, query, tab.link, ZoneInfo(zone)),
+        "sums": overview.stats,
     }
 
 

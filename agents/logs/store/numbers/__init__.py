@@ -34,17 +34,47 @@ time limit it ends with Unavailable. numpy is imported when something is first c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agents.base.access import Actor
 from agents.base.errors import InvalidRequest
 from agents.logs.schemas.numbers import Bucket, Facet, Groups, Stats
 from agents.query.tree import Query
 
+if TYPE_CHECKING:  # what needs numpy is imported where numbers are computed
+    from agents.logs.store.numbers.bucketing import HistogramCounter
+    from agents.logs.store.numbers.faceting import FacetCounter
+    from agents.logs.store.numbers.summing import StatsCounter
+
 LIMIT, BUCKETS, GROUPS = 30, 60, 1000
 MAX_BUCKETS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The numbers of a list page. ``width`` is the length of the buckets' intervals."""
+
+    facets: list[Facet]
+    buckets: list[Bucket]
+    width: str
+    stats: Stats
+
+
+def overview(actor: Actor, query: Query, by: Sequence[str], buckets: int, zone: tzinfo) -> Overview:
+    """Compute the facets, the histogram and the statistics in one pass. Raises as these do."""
+    from agents.logs.store.numbers import snapshot
+    from agents.logs.store.numbers.scan import count, open_scan
+    from agents.logs.store.numbers.summing import StatsCounter
+
+    with snapshot.reading() as deadline:
+        values, times = _facet_counter(query, by, LIMIT), _histogram_counter(query, buckets, None, zone)
+        sums = StatsCounter(_table(query))
+        count(open_scan(actor, query, deadline), [values, times, sums], without=by)
+        return Overview(values.facets(), *times.histogram(), sums.stats())
 
 
 def facets(actor: Actor, query: Query, by: Sequence[str], limit: int = LIMIT) -> list[Facet]:
@@ -52,12 +82,22 @@ def facets(actor: Actor, query: Query, by: Sequence[str], limit: int = LIMIT) ->
     the query constrains with a condition of its own is counted without that condition, so that its
     alternatives stay visible. Raises InvalidRequest for a field that has no facet at this level,
     Unavailable when it takes too long."""
-    from agents.logs.store.numbers import dimensions, faceting, snapshot
+    from agents.logs.store.numbers import snapshot
+    from agents.logs.store.numbers.scan import count, open_scan
 
-    columns = dimensions.FACETS[_table(query)]
-    _check_names("by", by, columns)
+    counter = _facet_counter(query, by, limit)
     with snapshot.reading() as deadline:
-        return faceting.facets(actor, query, list(dict.fromkeys(by)), limit, deadline)
+        count(open_scan(actor, query, deadline), [counter], without=by)
+        return counter.facets()
+
+
+def _facet_counter(query: Query, by: Sequence[str], limit: int) -> FacetCounter:
+    from agents.logs.store.numbers.dimensions import FACETS
+    from agents.logs.store.numbers.faceting import FacetCounter
+
+    table = _table(query)
+    _check_names("by", by, FACETS[table])
+    return FacetCounter(table, list(dict.fromkeys(by)), limit)
 
 
 def histogram(
@@ -70,52 +110,68 @@ def histogram(
     """Count rows over time, in about ``buckets`` intervals of a customary length, which is returned too.
     The range of time is ``within`` (microseconds, from and before), else that of the query, else from the
     first to the last row. Raises Unavailable when it takes too long."""
-    from agents.logs.store.numbers import bucketing, snapshot
+    from agents.logs.store.numbers import snapshot
+    from agents.logs.store.numbers.scan import count, open_scan
 
-    _table(query)
+    counter = _histogram_counter(query, buckets, within, zone)
     with snapshot.reading() as deadline:
-        return bucketing.histogram(actor, query, min(max(buckets, 1), MAX_BUCKETS), within, zone, deadline)
+        count(open_scan(actor, query, deadline), [counter])
+        return counter.histogram()
+
+
+def _histogram_counter(
+    query: Query, buckets: int, within: tuple[int | None, int | None] | None, zone: tzinfo
+) -> HistogramCounter:
+    from agents.logs.store.numbers.bucketing import HistogramCounter, time_range
+
+    return HistogramCounter(_table(query), min(max(buckets, 1), MAX_BUCKETS), within or time_range(query), zone)
 
 
 def stats(actor: Actor, query: Query) -> Stats:
     """Compute counts, percentiles, tokens and cost of all rows. Raises Unavailable when it takes too long."""
-    from agents.logs.store.numbers import snapshot, summing
-
-    _table(query)
-    with snapshot.reading() as deadline:
-        return summing.stats(actor, query, deadline)
+    with _summed(actor, query) as counter:
+        return counter.stats()
 
 
 def groups(actor: Actor, query: Query, by: Sequence[str], limit: int = GROUPS, zone: tzinfo = UTC) -> Groups:
     """Compute the same for each group of rows: ``by`` are one or two fields or lengths of time (``hour``, ``day``,
     …). Raises InvalidRequest for any other name, Unavailable when it takes too long."""
-    from agents.logs.store.numbers import dimensions, snapshot, summing
+    from agents.logs.store.numbers import dimensions
 
     _check_names("by", by, {**dimensions.GROUPS[_table(query)], **dimensions.PERIODS})
     if not 1 <= len(set(by)) == len(by) <= 2:
         raise InvalidRequest("by: one or two different fields.", param="by")
-    with snapshot.reading() as deadline:
-        return summing.groups(actor, query, by, limit, zone, deadline)
+    with _summed(actor, query, by, zone) as counter:
+        return counter.groups(limit)
 
 
 def by_agent(actor: Actor, query: Query, limit: int = GROUPS) -> dict[int, Stats]:
     """Compute statistics of each agent's rows, by its key, for the agents with the most rows. Raises Unavailable
     when it takes too long."""
-    from agents.logs.store.numbers import snapshot, summing
-
-    _table(query)
-    with snapshot.reading() as deadline:
-        return summing.by_agent(actor, query, limit, deadline)
+    with _summed(actor, query, ("agent",)) as counter:
+        return counter.by_key(limit)
 
 
 def agents_over_time(actor: Actor, query: Query, period: str, zone: tzinfo = UTC) -> dict[tuple[int, int], int]:
     """Count the rows by agent (its key) and interval of that length (its start, microseconds); without
     zeros. Raises Unavailable when it takes too long."""
-    from agents.logs.store.numbers import snapshot, summing
+    from agents.logs.store.numbers.columns import NULL
 
-    _table(query)
+    with _summed(actor, query, ("agent", period), zone) as counter:
+        return {(agent, start): rows for (agent, start), rows in counter.counts().items() if agent != NULL}
+
+
+@contextmanager
+def _summed(actor: Actor, query: Query, by: Sequence[str] = (), zone: tzinfo | None = None) -> Iterator[StatsCounter]:
+    """Sum up the rows; yields within the snapshot, in which groups are named."""
+    from agents.logs.store.numbers import snapshot
+    from agents.logs.store.numbers.scan import count, open_scan
+    from agents.logs.store.numbers.summing import StatsCounter
+
+    counter = StatsCounter(_table(query), by, zone)
     with snapshot.reading() as deadline:
-        return summing.agents_over_time(actor, query, period, zone, deadline)
+        count(open_scan(actor, query, deadline), [counter])
+        yield counter
 
 
 def largest(actor: Actor, query: Query, amount: Literal["duration", "cost"], limit: int) -> list[int]:

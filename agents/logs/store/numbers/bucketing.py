@@ -6,12 +6,11 @@ from datetime import tzinfo
 
 import numpy as np
 
-from agents.base.access import Actor
 from agents.logs.schemas.numbers import Bucket
 from agents.logs.store.numbers.columns import Array
 from agents.logs.store.numbers.dimensions import STARTED, WIDTHS, edges
-from agents.logs.store.numbers.scan import open_scan
-from agents.logs.store.numbers.snapshot import Deadline
+from agents.logs.store.numbers.layouts import Table
+from agents.logs.store.numbers.scan import MatchedChunk
 from agents.query import tree
 from agents.query.tree import Period, Query
 from agents.record.models.choices import TurnStatus
@@ -25,19 +24,32 @@ OUTCOME_OF_STATUS = np.array(
 """The index in `OUTCOMES` of each status."""
 
 
-def histogram(
-    actor: Actor, query: Query, buckets: int, within: TimeRange | None, zone: tzinfo, deadline: Deadline
-) -> tuple[list[Bucket], str]:
-    """Return buckets in the order of time, without gaps, and their width."""
-    started, outcomes = _gather(actor, query, deadline)
-    low, high = within or time_range(query)
-    if len(started):
-        low = int(started.min()) if low is None else low
-        high = int(started.max()) + 1 if high is None else high
-    if low is None or high is None or high <= low:
-        return [], ""
-    width = _width(high - low, buckets)
-    return _fill(started, outcomes, edges(low, high, width, zone)), width
+class HistogramCounter:
+    """Counts rows over time, in about ``buckets`` intervals of the range ``within``; of all rows by default."""
+
+    def __init__(self, table: Table, buckets: int, within: TimeRange, zone: tzinfo) -> None:
+        self._buckets, self._range, self._zone = buckets, within, zone
+        self._started, self._status = STARTED[table], f"{table}.status"
+        self._times, self._outcomes = [np.array([], dtype=np.int64)], [np.array([], dtype=np.uint8)]
+        self.needs = {self._started, self._status}
+
+    def add(self, matched: MatchedChunk) -> None:
+        rows = matched.rows()
+        if rows is not None:
+            self._times.append(matched.ints(self._started, rows))
+            self._outcomes.append(OUTCOME_OF_STATUS[matched.ints(self._status, rows)])
+
+    def histogram(self) -> tuple[list[Bucket], str]:
+        """Return buckets in the order of time, without gaps, and their width."""
+        started, outcomes = np.concatenate(self._times), np.concatenate(self._outcomes)
+        low, high = self._range
+        if len(started):
+            low = int(started.min()) if low is None else low
+            high = int(started.max()) + 1 if high is None else high
+        if low is None or high is None or high <= low:
+            return [], ""
+        width = _width(high - low, self._buckets)
+        return _fill(started, outcomes, edges(low, high, width, self._zone)), width
 
 
 def time_range(query: Query) -> TimeRange:
@@ -51,18 +63,6 @@ def time_range(query: Query) -> TimeRange:
         max((low for low in lows if low is not None), default=None),
         min((high for high in highs if high is not None), default=None),
     )
-
-
-def _gather(actor: Actor, query: Query, deadline: Deadline) -> tuple[Array, Array]:
-    scan = open_scan(actor, query, deadline)
-    column, status = STARTED[scan.table], f"{scan.table}.status"
-    started, outcomes = [np.array([], dtype=np.int64)], [np.array([], dtype=np.uint8)]
-    for matched in scan.over({column, status}):
-        rows = matched.rows()
-        if rows is not None:
-            started.append(matched.ints(column, rows))
-            outcomes.append(OUTCOME_OF_STATUS[matched.ints(status, rows)])
-    return np.concatenate(started), np.concatenate(outcomes)
 
 
 def _width(span_us: int, buckets: int) -> str:

@@ -7,34 +7,39 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from agents.base.access import Actor
 from agents.base.models.terms import Term, TermKind
 from agents.logs.schemas.numbers import Facet, FacetValue
 from agents.logs.store.numbers.columns import NULL, Array, Coded
 from agents.logs.store.numbers.dimensions import FACETS
 from agents.logs.store.numbers.labels import names
-from agents.logs.store.numbers.layouts import CHILDREN, RAGGED
-from agents.logs.store.numbers.scan import MatchedChunk, Rows, open_scan
-from agents.logs.store.numbers.snapshot import Deadline
-from agents.query.tree import Query
+from agents.logs.store.numbers.layouts import CHILDREN, RAGGED, Table
+from agents.logs.store.numbers.scan import MatchedChunk, Rows
 from agents.record.models.choices import Api, StepType
 
 Counts = Counter[int]
 
 
-def facets(actor: Actor, query: Query, by: Sequence[str], limit: int, deadline: Deadline) -> list[Facet]:
-    scan = open_scan(actor, query, deadline)
-    columns = {field: FACETS[scan.table][field] for field in by}
-    counts: dict[str, Counts] = {field: Counter() for field in by}
-    totals: Counts = Counter()
-    needs = {*columns.values(), *([f"{scan.table}.turn"] if scan.table in CHILDREN else [])}
-    for matched in scan.over(needs, without=by):
-        for index, field in enumerate(by):
+class FacetCounter:
+    """Counts the values of fields, each without the query's own condition on it. ``limit`` is the most values that
+    are returned of a field."""
+
+    def __init__(self, table: Table, by: Sequence[str], limit: int) -> None:
+        self._columns = {field: FACETS[table][field] for field in by}
+        self._limit = limit
+        self._counts: dict[str, Counts] = {field: Counter() for field in by}
+        self._totals: Counter[str] = Counter()
+        self.needs = {*self._columns.values(), *([f"{table}.turn"] if table in CHILDREN else [])}
+
+    def add(self, matched: MatchedChunk) -> None:
+        for field, column in self._columns.items():
             rows = matched.rows(without=field)
             if rows is not None:
-                totals[index] += matched.size(rows)
-                _add(counts[field], matched, columns[field], rows)
-    return [_facet(field, counts[field], totals[index], limit) for index, field in enumerate(by)]
+                self._totals[field] += matched.size(rows)
+                _add(self._counts[field], matched, column, rows)
+
+    def facets(self) -> list[Facet]:
+        """Return the facets in the order of the fields."""
+        return [_facet(field, counts, self._totals[field], self._limit) for field, counts in self._counts.items()]
 
 
 def _add(counts: Counts, matched: MatchedChunk, name: str, rows: Rows) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -57,6 +57,25 @@ class Scan:
         self._deadline.check()
         chunk.load(need)
         return MatchedChunk(self.table, chunk, self._visible, self._conditions, columns)
+
+
+class ScanCounter(Protocol):
+    """Counts something over all chunks of a scan."""
+
+    @property
+    def needs(self) -> Set[str]:
+        """The columns it reads."""
+
+    def add(self, matched: MatchedChunk) -> None:
+        """Count the rows of a chunk that match."""
+
+
+def count(scan: Scan, counters: Sequence[ScanCounter], without: Iterable[str] = ()) -> None:
+    """Let each of these counters count over one pass of a scan. ``without`` are the fields whose conditions some of
+    them leave out."""
+    for matched in scan.over(frozenset().union(*(counter.needs for counter in counters)), without):
+        for counter in counters:
+            counter.add(matched)
 
 
 def constrains(node: tree.Node, names: set[str]) -> bool:

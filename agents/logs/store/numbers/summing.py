@@ -8,15 +8,12 @@ from datetime import tzinfo
 
 import numpy as np
 
-from agents.base.access import Actor
 from agents.logs.schemas.numbers import Groups, Percentiles, Stats, TokenSums
 from agents.logs.store.numbers.bucketing import OUTCOME_OF_STATUS, OUTCOMES
 from agents.logs.store.numbers.columns import NULL, Array
 from agents.logs.store.numbers.grouping import Grouping, labelled_groups
 from agents.logs.store.numbers.layouts import LAYOUTS, Table
-from agents.logs.store.numbers.scan import MatchedChunk, Rows, open_scan
-from agents.logs.store.numbers.snapshot import Deadline
-from agents.query.tree import Query
+from agents.logs.store.numbers.scan import MatchedChunk, Rows
 from agents.record.models.choices import StepStatus, StepType
 
 TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
@@ -46,66 +43,63 @@ class _Sums:
                 self.table[numbers, index] += np.add.reduceat(amounts[name][order], starts)
 
 
-def stats(actor: Actor, query: Query, deadline: Deadline) -> Stats:
-    sums, _ = _gather(actor, query, (), None, deadline)
-    return _stats(sums.table[0], *(_percentiles(_concatenated(parts)[1]) for parts in (sums.durations, sums.ttfts)))
+class StatsCounter:
+    """Sums up rows, in groups by these fields or lengths of time; in one without any."""
 
+    def __init__(self, table: Table, by: Sequence[str] = (), zone: tzinfo | None = None) -> None:
+        self._by = by
+        self._sums, self._grouping = _Sums(), Grouping(table, by, zone)
+        self.needs = self._grouping.needs | _needs(table)
 
-def groups(actor: Actor, query: Query, by: Sequence[str], limit: int, zone: tzinfo, deadline: Deadline) -> Groups:
-    """Return the groups with the most rows, by field or length of time; times in their order."""
-    sums, grouping = _gather(actor, query, by, zone, deadline)
-    count = len(grouping.numbers)
-    selected = grouping.select(sums.table[:count, 0], limit)
-    durations, ttfts = (_split(parts, count, selected) for parts in (sums.durations, sums.ttfts))
-    group_stats = [
-        _stats(sums.table[number], *(_percentiles(parts[number]) for parts in (durations, ttfts)))
-        for number in selected
-    ]
-    return Groups(
-        by=list(by),
-        groups=labelled_groups(by, grouping, selected, group_stats),
-        more=count - len(selected),
-    )
-
-
-def by_agent(actor: Actor, query: Query, limit: int, deadline: Deadline) -> dict[int, Stats]:
-    """Return statistics of the agents with the most rows, by key; rows without an agent are left out."""
-    sums, grouping = _gather(actor, query, ("agent",), None, deadline)
-    keys, count = list(grouping.numbers), len(grouping.numbers)
-    selected = [number for number in grouping.select(sums.table[:count, 0], limit) if keys[number][0] != NULL]
-    durations, ttfts = (_split(parts, count, selected) for parts in (sums.durations, sums.ttfts))
-    return {
-        keys[number][0]: _stats(sums.table[number], _percentiles(durations[number]), _percentiles(ttfts[number]))
-        for number in selected
-    }
-
-
-def agents_over_time(
-    actor: Actor, query: Query, period: str, zone: tzinfo, deadline: Deadline
-) -> dict[tuple[int, int], int]:
-    sums, grouping = _gather(actor, query, ("agent", period), zone, deadline)
-    counts = sums.table[:, 0].tolist()
-    return {(agent, start): counts[number] for (agent, start), number in grouping.numbers.items() if agent != NULL}
-
-
-def _gather(
-    actor: Actor, query: Query, by: Sequence[str], zone: tzinfo | None, deadline: Deadline
-) -> tuple[_Sums, Grouping]:
-    scan = open_scan(actor, query, deadline)
-    grouping, sums = Grouping(scan.table, by, zone), _Sums()
-    for matched in scan.over(grouping.needs | _needs(scan.table)):
+    def add(self, matched: MatchedChunk) -> None:
         rows = matched.rows()
         if rows is None:
-            continue
-        indices, numbers = grouping.assign(matched, rows)
-        sums.add(indices, _amounts(matched, rows), numbers)
+            return
+        indices, numbers = self._grouping.assign(matched, rows)
+        self._sums.add(indices, _amounts(matched, rows), numbers)
         for values, parts in (
-            (_duration(matched, rows), sums.durations),
-            (_time("ttft_us", matched, rows), sums.ttfts),
+            (_duration(matched, rows), self._sums.durations),
+            (_time("ttft_us", matched, rows), self._sums.ttfts),
         ):
             present = values != NULL
             parts.append((numbers[indices[present]].astype(np.uint32), values[present]))
-    return sums, grouping
+
+    def stats(self) -> Stats:
+        """Return the statistics of all rows, where there are no groups."""
+        durations, ttfts = (_concatenated(parts)[1] for parts in (self._sums.durations, self._sums.ttfts))
+        return _stats(self._sums.table[0], _percentiles(durations), _percentiles(ttfts))
+
+    def groups(self, limit: int) -> Groups:
+        """Return the groups with the most rows; times in their order."""
+        selected = self._grouping.select(self._sums.table[: self._count, 0], limit)
+        return Groups(
+            by=list(self._by),
+            groups=labelled_groups(self._by, self._grouping, selected, self._stats_of(selected)),
+            more=self._count - len(selected),
+        )
+
+    def by_key(self, limit: int) -> dict[int, Stats]:
+        """Return the groups with the most rows by the key of the one field; rows without a value are left out."""
+        keys = list(self._grouping.numbers)
+        selected = self._grouping.select(self._sums.table[: self._count, 0], limit)
+        selected = [number for number in selected if keys[number][0] != NULL]
+        return {keys[number][0]: stats for number, stats in zip(selected, self._stats_of(selected), strict=True)}
+
+    def counts(self) -> dict[tuple[int, ...], int]:
+        """Return the number of rows of each group, by its values."""
+        counts = self._sums.table[:, 0].tolist()
+        return {key: counts[number] for key, number in self._grouping.numbers.items()}
+
+    @property
+    def _count(self) -> int:
+        return len(self._grouping.numbers)
+
+    def _stats_of(self, selected: Sequence[int]) -> list[Stats]:
+        durations, ttfts = (_split(parts, self._count, selected) for parts in (self._sums.durations, self._sums.ttfts))
+        return [
+            _stats(self._sums.table[number], _percentiles(durations[number]), _percentiles(ttfts[number]))
+            for number in selected
+        ]
 
 
 def _needs(table: Table) -> set[str]:
