@@ -35,18 +35,18 @@ STEP_TYPE_LABELS = {
 
 def status_label(name: str) -> str:
     """A status in the reader's language."""
-    return _translate(get_language(), STATUS_LABELS.get(name, name))
+    return translation(get_language(), STATUS_LABELS.get(name, name))
 
 
 def type_label(name: str) -> str:
     """A type of step in the reader's language."""
-    return _translate(get_language(), STEP_TYPE_LABELS.get(name, name))
+    return translation(get_language(), STEP_TYPE_LABELS.get(name, name))
 
 
-@lru_cache(maxsize=1024)
-def _translate(language: str | None, word: str) -> str:
+@lru_cache(maxsize=4096)
+def translation(language: str | None, words: str) -> str:
     """Translate, cached: a list needs the same few labels hundreds of times."""
-    return gettext(word)
+    return gettext(words)
 
 
 @cache

@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, get_language_info, gettext, ngettext, npgettext, pgettext
 from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
 
 from agents.base.subjects import is_installed
 from agents.uikit import elements, format, sources
@@ -33,9 +34,15 @@ def environment(**options: Any) -> Environment:
     jinja.install_gettext_callables(  # type: ignore[attr-defined]  # of the extension
         gettext, ngettext, newstyle=True, pgettext=pgettext, npgettext=npgettext
     )
+    jinja.globals["_"] = _translate  # the extension's own looks up the same hundreds of times for a page
     jinja.filters |= _FILTERS
     jinja.globals |= _GLOBALS
     return jinja
+
+
+def _translate(message: str, **values: Any) -> Markup:
+    """Translate a message; values for its placeholders are escaped."""
+    return Markup(elements.translation(get_language(), message)) % values  # noqa: S704 - a text of ours
 
 
 def url_for(name: str, *args: Any) -> str:

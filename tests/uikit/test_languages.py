@@ -201,9 +201,9 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     one, many = DjangoTranslation.gettext, DjangoTranslation.ngettext
     monkeypatch.setattr(DjangoTranslation, "gettext", lambda self, words: f"⟦{one(self, words)}⟧")
     monkeypatch.setattr(DjangoTranslation, "ngettext", lambda self, *words: f"⟦{many(self, *words)}⟧")
-    marks._translate.cache_clear()
+    marks.translation.cache_clear()
     yield
-    marks._translate.cache_clear()
+    marks.translation.cache_clear()
 
 
 def test_no_words_stand_outside_of_the_catalogues(client: Client, paths: list[str], marked: None) -> None:
